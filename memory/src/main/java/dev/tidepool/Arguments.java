@@ -1,0 +1,84 @@
+package dev.tidepool;
+
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * What a kernel is called with, by name: buffers, arrays, numbers and booleans. An array travels in
+ * if it is read and back if it is written.
+ */
+public final class Arguments {
+  private final Map<String, Object> values;
+
+  private Arguments(Map<String, Object> values) {
+    this.values = Collections.unmodifiableMap(values);
+  }
+
+  /**
+   * Names and values in turn: {@code of("a", 2f, "x", x, "y", y)}.
+   *
+   * @throws IllegalArgumentException if a name is missing, given twice, or no string, or a value is
+   *     neither a buffer nor an array nor a number nor a boolean
+   */
+  public static Arguments of(Object... namesAndValues) {
+    if (namesAndValues.length % 2 != 0) {
+      throw new IllegalArgumentException(
+          "arguments are names and values in turn, but there are " + namesAndValues.length);
+    }
+    Map<String, Object> values = new LinkedHashMap<>();
+    for (int i = 0; i < namesAndValues.length; i += 2) {
+      if (!(namesAndValues[i] instanceof String name)) {
+        throw new IllegalArgumentException(
+            "argument " + i / 2 + " has the name " + namesAndValues[i] + ", which is no string");
+      }
+      if (values.put(name, checked(name, namesAndValues[i + 1])) != null) {
+        throw new IllegalArgumentException("argument '" + name + "' is given twice");
+      }
+    }
+    return new Arguments(values);
+  }
+
+  /** The same by a map; the order of names is its order. */
+  public static Arguments of(Map<String, ?> values) {
+    Map<String, Object> checked = new LinkedHashMap<>();
+    values.forEach((name, value) -> checked.put(name, checked(name, value)));
+    return new Arguments(checked);
+  }
+
+  /** These arguments and one more, which replaces one of the same name. */
+  public Arguments with(String name, Object value) {
+    Map<String, Object> more = new LinkedHashMap<>(values);
+    more.put(name, checked(name, value));
+    return new Arguments(more);
+  }
+
+  /** The values by name, in the order given; unmodifiable. */
+  public Map<String, Object> values() {
+    return values;
+  }
+
+  private static Object checked(String name, Object value) {
+    Objects.requireNonNull(value, () -> "argument '" + name + "' is null");
+    boolean legal =
+        value instanceof UnifiedBuffer<?>
+            || value instanceof Number
+            || value instanceof Boolean
+            || ElementType.ofArray(value.getClass()).isPresent();
+    if (!legal) {
+      throw new IllegalArgumentException(
+          "argument '"
+              + name
+              + "' is a "
+              + value.getClass().getTypeName()
+              + "; pass a buffer, an array of primitives, a number or a boolean");
+    }
+    return value;
+  }
+
+  @Override
+  public String toString() {
+    return "Arguments" + values.keySet();
+  }
+}

@@ -1,0 +1,31 @@
+package dev.tidepool;
+
+import java.time.Duration;
+import java.time.Instant;
+
+/**
+ * What was moved for one buffer since it was allocated.
+ *
+ * @param hostToDeviceBytes bytes that went from the host's memory to the device's
+ * @param deviceToHostBytes bytes that went from the device's memory to the host's
+ * @param transfers how many such movements there were
+ * @param transferTime the time they took, added up
+ * @param lastAccess when work on the buffer was last asked for
+ * @param hits accesses that found the newest bytes where they were needed
+ * @param misses accesses that had to move bytes first
+ */
+public record BufferMetrics(
+    long hostToDeviceBytes,
+    long deviceToHostBytes,
+    long transfers,
+    Duration transferTime,
+    Instant lastAccess,
+    long hits,
+    long misses) {
+
+  /** Bytes moved for each second of transfer; 0 before the first. */
+  public double averageBandwidth() {
+    double seconds = transferTime.toNanos() / 1e9;
+    return seconds == 0 ? 0 : (hostToDeviceBytes + deviceToHostBytes) / seconds;
+  }
+}

@@ -1,0 +1,19 @@
+package dev.tidepool;
+
+/** What an accelerator can do beyond the minimum. */
+public enum Capability {
+  /** Its memory is the host's: buffers have one copy and no transfer ever happens. */
+  SHARED_MEMORY,
+  /** It serves {@link MemoryLocation#UNIFIED}. */
+  UNIFIED_MEMORY,
+  /** It gives page-locked host memory for {@link MemoryLocation#PINNED}. */
+  PINNED_MEMORY,
+  /** It computes in 64-bit floating point. */
+  FLOAT64,
+  /** It runs {@link KernelSource#opencl} sources. */
+  OPENCL_KERNELS,
+  /** It runs {@link KernelSource#cuda} sources. */
+  CUDA_KERNELS,
+  /** It runs {@link KernelSource#java} sources. */
+  JAVA_KERNELS
+}

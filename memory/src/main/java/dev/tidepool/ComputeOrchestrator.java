@@ -1,0 +1,36 @@
+package dev.tidepool;
+
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+
+/** Runs kernels by name on whichever accelerator suits. Safe for use by any thread. */
+public interface ComputeOrchestrator {
+  /**
+   * Gives a name to a kernel. Several sources are alternatives: an accelerator runs the first that it
+   * can.
+   *
+   * @throws IllegalArgumentException if the name is taken or there is no source
+   * @throws KernelCompilationException if an elementwise source is wrong
+   */
+  void register(String name, KernelSource... sources);
+
+  /** The names in use. */
+  Set<String> names();
+
+  /** Runs a kernel where the most bytes of its buffers are; returns when done. */
+  void execute(String name, Arguments arguments);
+
+  /**
+   * Runs a kernel as the options say; returns when done.
+   *
+   * @throws IllegalArgumentException if the name or the accelerator does not exist; the message lists
+   *     those that do
+   */
+  void execute(String name, Arguments arguments, ExecutionOptions options);
+
+  /** {@link #execute(String, Arguments)} in the background. */
+  CompletableFuture<Void> executeAsync(String name, Arguments arguments);
+
+  /** {@link #execute(String, Arguments, ExecutionOptions)} in the background. */
+  CompletableFuture<Void> executeAsync(String name, Arguments arguments, ExecutionOptions options);
+}

@@ -1,0 +1,229 @@
+package dev.tidepool;
+
+import static java.lang.foreign.ValueLayout.JAVA_BOOLEAN;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_DOUBLE_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
+
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandles;
+import java.lang.reflect.Array;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * What one element of a buffer is.
+ *
+ * <p>{@code A} is the Java array that carries elements on the heap, so that copies are checked by the
+ * compiler and never box. In memory an element has the platform's byte order. Unsigned types are
+ * carried by the signed arrays of their width; kernels compute with their unsigned values.
+ *
+ * <p>Immutable and safe for use by any thread. Two struct types of the same record are equal.
+ *
+ * @param <A> the carrier array, such as {@code float[]}
+ */
+public final class ElementType<A> {
+  /** Signed 8-bit integers. */
+  public static final ElementType<byte[]> BYTE = primitive("BYTE", byte.class, JAVA_BYTE, false);
+
+  /** Signed 16-bit integers. */
+  public static final ElementType<short[]> SHORT =
+      primitive("SHORT", short.class, JAVA_SHORT_UNALIGNED, false);
+
+  /** Signed 32-bit integers. */
+  public static final ElementType<int[]> INT =
+      primitive("INT", int.class, JAVA_INT_UNALIGNED, false);
+
+  /** Signed 64-bit integers. */
+  public static final ElementType<long[]> LONG =
+      primitive("LONG", long.class, JAVA_LONG_UNALIGNED, false);
+
+  /** 32-bit floating point. */
+  public static final ElementType<float[]> FLOAT =
+      primitive("FLOAT", float.class, JAVA_FLOAT_UNALIGNED, false);
+
+  /** 64-bit floating point. */
+  public static final ElementType<double[]> DOUBLE =
+      primitive("DOUBLE", double.class, JAVA_DOUBLE_UNALIGNED, false);
+
+  /** Truth values, one byte each, 0 or 1; any other byte reads as true. */
+  public static final ElementType<boolean[]> BOOLEAN =
+      primitive("BOOLEAN", boolean.class, JAVA_BOOLEAN, false);
+
+  /** Unsigned 8-bit integers, carried as the bytes that they are. */
+  public static final ElementType<byte[]> UNSIGNED_BYTE =
+      primitive("UNSIGNED_BYTE", byte.class, JAVA_BYTE, true);
+
+  /** Unsigned 16-bit integers, carried as the shorts that they are. */
+  public static final ElementType<short[]> UNSIGNED_SHORT =
+      primitive("UNSIGNED_SHORT", short.class, JAVA_SHORT_UNALIGNED, true);
+
+  /** Unsigned 32-bit integers, carried as the ints that they are. */
+  public static final ElementType<int[]> UNSIGNED_INT =
+      primitive("UNSIGNED_INT", int.class, JAVA_INT_UNALIGNED, true);
+
+  /** Unsigned 64-bit integers, carried as the longs that they are. */
+  public static final ElementType<long[]> UNSIGNED_LONG =
+      primitive("UNSIGNED_LONG", long.class, JAVA_LONG_UNALIGNED, true);
+
+  private static final List<ElementType<?>> CARRIED =
+      List.of(BYTE, SHORT, INT, LONG, FLOAT, DOUBLE, BOOLEAN);
+
+  private final String name;
+  private final Class<?> component;
+  private final MemoryLayout layout;
+  private final boolean unsigned;
+  private final ElementCopier<A> copier;
+
+  private ElementType(
+      String name,
+      Class<?> component,
+      MemoryLayout layout,
+      boolean unsigned,
+      ElementCopier<A> copier) {
+    this.name = name;
+    this.component = component;
+    this.layout = layout;
+    this.unsigned = unsigned;
+    this.copier = copier;
+  }
+
+  private static <A> ElementType<A> primitive(
+      String name, Class<?> component, ValueLayout layout, boolean unsigned) {
+    return new ElementType<>(
+        name,
+        component,
+        layout.withByteAlignment(layout.byteSize()),
+        unsigned,
+        ElementCopier.primitive(layout));
+  }
+
+  /**
+   * The type of a record as C would lay it out: components in order, naturally aligned, padded at the
+   * end to the largest alignment. Components are primitives (but {@code char}) or such records.
+   *
+   * @throws IllegalArgumentException if a component has another type, or the record's module does not
+   *     open it to this library: then use the form with a lookup
+   */
+  public static <R extends Record> ElementType<R[]> struct(Class<R> recordType) {
+    return struct(recordType, MethodHandles.publicLookup());
+  }
+
+  /**
+   * The type of a record of a closed module or a private nest, read and made with the rights of {@code
+   * lookup}.
+   *
+   * @throws IllegalArgumentException if a component has another type than a primitive or such a
+   *     record, or the lookup has no access to the record
+   */
+  public static <R extends Record> ElementType<R[]> struct(
+      Class<R> recordType, MethodHandles.Lookup lookup) {
+    StructCopier<R> copier = StructCopier.of(recordType, lookup);
+    return new ElementType<>(
+        "struct " + recordType.getSimpleName(), recordType, copier.layout(), false, copier);
+  }
+
+  /**
+   * The type that carries elements in arrays of the given class, {@code FLOAT} for {@code float[]};
+   * empty for other classes, of records too. Unsigned types are never answered.
+   */
+  public static Optional<ElementType<?>> ofArray(Class<?> arrayClass) {
+    return CARRIED.stream()
+        .<ElementType<?>>filter(type -> type.arrayClass() == arrayClass)
+        .findFirst();
+  }
+
+  /** The name of this type as the constants spell it, or {@code struct} and the record's name. */
+  public String name() {
+    return name;
+  }
+
+  /** Bytes of one element, padding included. */
+  public long byteSize() {
+    return layout.byteSize();
+  }
+
+  /** How one element lies in memory; naturally aligned. */
+  public MemoryLayout layout() {
+    return layout;
+  }
+
+  /** Whether kernels take the elements for unsigned integers. */
+  public boolean isUnsigned() {
+    return unsigned;
+  }
+
+  /** Whether elements are records. */
+  public boolean isStruct() {
+    return component.isRecord();
+  }
+
+  /** The class of the carrier array, such as {@code float[].class}. */
+  @SuppressWarnings("unchecked")
+  public Class<A> arrayClass() {
+    return (Class<A>) component.arrayType();
+  }
+
+  /** A new carrier array. */
+  @SuppressWarnings("unchecked")
+  public A newArray(int length) {
+    return (A) Array.newInstance(component, length);
+  }
+
+  /** The number of elements in a carrier array. */
+  public int length(A array) {
+    return Array.getLength(array);
+  }
+
+  /**
+   * Bytes of {@code length} elements.
+   *
+   * @throws IllegalArgumentException if {@code length} is negative or the bytes exceed a 64-bit count
+   */
+  public long bytes(long length) {
+    if (length < 0) {
+      throw new IllegalArgumentException(
+          "length is " + length + ", but a buffer has zero elements or more");
+    }
+    if (length > Long.MAX_VALUE / byteSize()) {
+      throw new IllegalArgumentException(
+          length + " elements of " + byteSize() + " bytes exceed " + Long.MAX_VALUE + " bytes");
+    }
+    return length * byteSize();
+  }
+
+  /** Copies elements of a carrier array to memory; bounds are checked, any byte offset is legal. */
+  public void write(A source, int sourceIndex, MemorySegment target, long offset, int count) {
+    Objects.checkFromIndexSize(sourceIndex, count, length(source));
+    copier.write(source, sourceIndex, target, offset, count);
+  }
+
+  /** Copies elements from memory to a carrier array; bounds are checked, any byte offset is legal. */
+  public void read(MemorySegment source, long offset, A target, int targetIndex, int count) {
+    Objects.checkFromIndexSize(targetIndex, count, length(target));
+    copier.read(source, offset, target, targetIndex, count);
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof ElementType<?> that
+        && name.equals(that.name)
+        && component == that.component;
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(name, component);
+  }
+
+  @Override
+  public String toString() {
+    return name;
+  }
+}

@@ -1,0 +1,66 @@
+package dev.tidepool;
+
+import java.util.Objects;
+
+/**
+ * A parameter of a kernel.
+ *
+ * @param name what arguments call it
+ * @param access what the kernel does with it
+ * @param type the elements of the array, or the type of the scalar
+ */
+public record KernelParameter(String name, Access access, ElementType<?> type) {
+  /** What a kernel does with a parameter. */
+  public enum Access {
+    /** An array that is only read. */
+    IN,
+    /** An array that is only written, and all of it. */
+    OUT,
+    /** An array that is read and written, or written in part. */
+    INOUT,
+    /** A single value. */
+    SCALAR;
+
+    /** Whether the parameter is an array. */
+    public boolean isArray() {
+      return this != SCALAR;
+    }
+
+    /** Whether the kernel needs the array's contents. */
+    public boolean reads() {
+      return this == IN || this == INOUT;
+    }
+
+    /** Whether the kernel changes the array. */
+    public boolean writes() {
+      return this == OUT || this == INOUT;
+    }
+  }
+
+  /** Checks that nothing is missing. */
+  public KernelParameter {
+    Objects.requireNonNull(name, "name");
+    Objects.requireNonNull(access, "access");
+    Objects.requireNonNull(type, "type");
+  }
+
+  /** An array that the kernel only reads. */
+  public static KernelParameter in(String name, ElementType<?> type) {
+    return new KernelParameter(name, Access.IN, type);
+  }
+
+  /** An array that the kernel writes, all of it, and never reads. */
+  public static KernelParameter out(String name, ElementType<?> type) {
+    return new KernelParameter(name, Access.OUT, type);
+  }
+
+  /** An array that the kernel reads and writes, or writes only in part. */
+  public static KernelParameter inout(String name, ElementType<?> type) {
+    return new KernelParameter(name, Access.INOUT, type);
+  }
+
+  /** A single value. */
+  public static KernelParameter scalar(String name, ElementType<?> type) {
+    return new KernelParameter(name, Access.SCALAR, type);
+  }
+}

@@ -1,0 +1,92 @@
+package dev.tidepool;
+
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+
+/**
+ * What a kernel computes: an elementwise expression that runs everywhere, or code written by hand for
+ * one kind of accelerator. Immutable; equal sources compile once.
+ */
+public sealed interface KernelSource {
+  /**
+   * Assignments that are computed for each index of equally long arrays, with NumPy's meaning:
+   * {@code "y = a * x + y"}. Several are separated by {@code ;} or line ends. What is assigned is
+   * written, what is named is read; an assigned name without an argument is a local value.
+   */
+  static KernelSource elementwise(String expression) {
+    return new Elementwise(expression);
+  }
+
+  /** OpenCL C. Parameters are the entry's, in its order; local memory comes after them. */
+  static KernelSource opencl(String source, String entry, KernelParameter... parameters) {
+    return new OpenCl(source, entry, List.of(parameters));
+  }
+
+  /** CUDA C. Parameters are the entry's, in its order. */
+  static KernelSource cuda(String source, String entry, KernelParameter... parameters) {
+    return new Cuda(source, entry, List.of(parameters));
+  }
+
+  /** Java code, called once for each work item, by several threads at once. */
+  static KernelSource java(JavaKernel body, KernelParameter... parameters) {
+    return new Java(body, List.of(parameters));
+  }
+
+  /** An expression of the elementwise language. */
+  record Elementwise(String expression) implements KernelSource {
+    /** Checks that there is one. */
+    public Elementwise {
+      Objects.requireNonNull(expression, "expression");
+    }
+  }
+
+  /** Code that declares its parameters. */
+  sealed interface HandWritten extends KernelSource {
+    /** The parameters in the order of the code. */
+    List<KernelParameter> parameters();
+  }
+
+  /** OpenCL C with the name of its kernel function. */
+  record OpenCl(String source, String entry, List<KernelParameter> parameters)
+      implements HandWritten {
+    /** Checks that nothing is missing and names are unique. */
+    public OpenCl {
+      Objects.requireNonNull(source, "source");
+      Objects.requireNonNull(entry, "entry");
+      parameters = unique(parameters);
+    }
+  }
+
+  /** CUDA C with the name of its kernel function. */
+  record Cuda(String source, String entry, List<KernelParameter> parameters)
+      implements HandWritten {
+    /** Checks that nothing is missing and names are unique. */
+    public Cuda {
+      Objects.requireNonNull(source, "source");
+      Objects.requireNonNull(entry, "entry");
+      parameters = unique(parameters);
+    }
+  }
+
+  /** A Java body. */
+  record Java(JavaKernel body, List<KernelParameter> parameters) implements HandWritten {
+    /** Checks that nothing is missing and names are unique. */
+    public Java {
+      Objects.requireNonNull(body, "body");
+      parameters = unique(parameters);
+    }
+  }
+
+  private static List<KernelParameter> unique(List<KernelParameter> parameters) {
+    Set<String> names = new HashSet<>();
+    for (KernelParameter parameter : parameters) {
+      if (!names.add(parameter.name())) {
+        throw new IllegalArgumentException(
+            "two parameters are called '" + parameter.name() + "'; rename one");
+      }
+    }
+    return List.copyOf(parameters);
+  }
+}

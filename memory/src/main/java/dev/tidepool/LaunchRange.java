@@ -1,0 +1,68 @@
+package dev.tidepool;
+
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * How many work items a hand-written kernel runs.
+ *
+ * @param global items in each of one to three dimensions, each at least 0
+ * @param group items of one group in each dimension; empty lets the driver choose. Each divides the
+ *     global size of its dimension
+ * @param localBytes bytes of local memory that a group shares; 0 for none
+ */
+public record LaunchRange(List<Long> global, List<Long> group, long localBytes) {
+  /** Checks that the numbers go together. */
+  public LaunchRange {
+    global = List.copyOf(global);
+    group = List.copyOf(group);
+    if (global.isEmpty() || global.size() > 3) {
+      throw new IllegalArgumentException(
+          "a range has one to three dimensions, not " + global.size());
+    }
+    for (long size : global) {
+      if (size < 0) {
+        throw new IllegalArgumentException("a range of " + global + " has a negative size");
+      }
+    }
+    if (!group.isEmpty()) {
+      if (group.size() != global.size()) {
+        throw new IllegalArgumentException(
+            "groups of " + group + " do not have the dimensions of the range " + global);
+      }
+      for (int i = 0; i < group.size(); i++) {
+        if (group.get(i) <= 0 || global.get(i) % group.get(i) != 0) {
+          throw new IllegalArgumentException(
+              "groups of " + group + " do not divide the range " + global + "; pad the range");
+        }
+      }
+    }
+    if (localBytes < 0) {
+      throw new IllegalArgumentException("local memory of " + localBytes + " bytes is negative");
+    }
+  }
+
+  /** A range of one to three dimensions; the driver chooses the groups. */
+  public static LaunchRange of(long... global) {
+    return new LaunchRange(boxed(global), List.of(), 0);
+  }
+
+  /** This range in groups of the given size. */
+  public LaunchRange inGroupsOf(long... group) {
+    return new LaunchRange(global, boxed(group), localBytes);
+  }
+
+  /** This range with local memory for each group, passed after the kernel's parameters. */
+  public LaunchRange withLocalMemory(long bytes) {
+    return new LaunchRange(global, group, bytes);
+  }
+
+  /** All items. */
+  public long items() {
+    return global.stream().reduce(1L, Math::multiplyExact);
+  }
+
+  private static List<Long> boxed(long[] sizes) {
+    return Arrays.stream(sizes).boxed().toList();
+  }
+}

@@ -1,0 +1,216 @@
+package dev.tidepool;
+
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How managers behave. Immutable; made by a {@link Builder}.
+ *
+ * <p>Each option has a key. The system property {@code tidepool.KEY} overrides what the program set,
+ * and the environment variable {@code TIDEPOOL_KEY} (upper case, {@code _} for {@code -}) overrides
+ * that where no property is set.
+ *
+ * @param pooling {@code pooling}: whether blocks are kept for reuse; true
+ * @param maxPoolBytes {@code max-pool-bytes}: idle bytes kept at most in one pool; a quarter of the
+ *     memory's total or 4 GiB, the smaller, where -1
+ * @param maxPoolBytesPerClass {@code max-pool-bytes-per-class}: idle bytes kept at most in one size
+ *     class; 1 GiB
+ * @param keptPoolBytes {@code kept-pool-bytes}: idle bytes that trimming by time leaves; 64 MiB
+ * @param trimInterval {@code trim-interval}: how often blocks that were idle all that time are given
+ *     back; 5 minutes; zero means never
+ * @param pinnedLimit {@code pinned-limit}: page-locked bytes at most over all managers of a {@link
+ *     Tidepool}; a quarter of the machine's memory where -1
+ * @param concurrentTransfers {@code concurrent-transfers}: transfers that run side by side; 4
+ * @param stagingChunk {@code staging-chunk}: bytes of one staging block; 4 MiB
+ * @param zeroOnRelease {@code zero-on-release}: whether blocks are cleared before they go back to a
+ *     pool; false
+ * @param diagnostics {@code diagnostics}: how much is recorded; counters
+ */
+public record MemoryOptions(
+    boolean pooling,
+    long maxPoolBytes,
+    long maxPoolBytesPerClass,
+    long keptPoolBytes,
+    Duration trimInterval,
+    long pinnedLimit,
+    int concurrentTransfers,
+    long stagingChunk,
+    boolean zeroOnRelease,
+    DiagnosticsLevel diagnostics) {
+
+  private static final long SMALLEST_CHUNK = 4096;
+
+  /** Checks that the options go together. */
+  public MemoryOptions {
+    Objects.requireNonNull(trimInterval, "trimInterval");
+    Objects.requireNonNull(diagnostics, "diagnostics");
+    check(maxPoolBytes >= -1, "max-pool-bytes", maxPoolBytes, "0 or more, or -1 for the default");
+    check(maxPoolBytesPerClass >= 0, "max-pool-bytes-per-class", maxPoolBytesPerClass, "0 or more");
+    check(keptPoolBytes >= 0, "kept-pool-bytes", keptPoolBytes, "0 or more");
+    check(
+        maxPoolBytes == -1 || keptPoolBytes <= maxPoolBytes,
+        "kept-pool-bytes",
+        keptPoolBytes,
+        "at most max-pool-bytes, which is " + maxPoolBytes);
+    check(!trimInterval.isNegative(), "trim-interval", trimInterval, "zero or more");
+    check(pinnedLimit >= -1, "pinned-limit", pinnedLimit, "0 or more, or -1 for the default");
+    check(concurrentTransfers >= 1, "concurrent-transfers", concurrentTransfers, "1 or more");
+    check(
+        stagingChunk >= SMALLEST_CHUNK && stagingChunk <= 1L << 30,
+        "staging-chunk",
+        stagingChunk,
+        "from " + SMALLEST_CHUNK + " to " + (1L << 30));
+  }
+
+  private static void check(boolean holds, String key, Object value, String rule) {
+    if (!holds) {
+      throw new IllegalArgumentException(key + " is " + value + "; it must be " + rule);
+    }
+  }
+
+  /** The defaults, as properties and environment override them. */
+  public static MemoryOptions defaults() {
+    return builder().build();
+  }
+
+  /** A builder that starts from the defaults. */
+  public static Builder builder() {
+    return new Builder(System::getenv);
+  }
+
+  /** Collects options; not safe for concurrent use. */
+  public static final class Builder {
+    private final Function<String, @Nullable String> environment;
+    private boolean pooling = true;
+    private long maxPoolBytes = -1;
+    private long maxPoolBytesPerClass = 1L << 30;
+    private long keptPoolBytes = 64L << 20;
+    private Duration trimInterval = Duration.ofMinutes(5);
+    private long pinnedLimit = -1;
+    private int concurrentTransfers = 4;
+    private long stagingChunk = 4L << 20;
+    private boolean zeroOnRelease;
+    private DiagnosticsLevel diagnostics = DiagnosticsLevel.COUNTERS;
+
+    Builder(Function<String, @Nullable String> environment) {
+      this.environment = environment;
+    }
+
+    /** Whether blocks are kept for reuse. */
+    public Builder pooling(boolean pooling) {
+      this.pooling = pooling;
+      return this;
+    }
+
+    /** Idle bytes kept at most in one pool; also lowers what trimming leaves, if that is more. */
+    public Builder maxPoolBytes(long bytes) {
+      this.maxPoolBytes = bytes;
+      if (bytes >= 0) {
+        keptPoolBytes = Math.min(keptPoolBytes, bytes);
+      }
+      return this;
+    }
+
+    /** Idle bytes kept at most in one size class. */
+    public Builder maxPoolBytesPerClass(long bytes) {
+      this.maxPoolBytesPerClass = bytes;
+      return this;
+    }
+
+    /** Idle bytes that trimming by time leaves. */
+    public Builder keptPoolBytes(long bytes) {
+      this.keptPoolBytes = bytes;
+      return this;
+    }
+
+    /** How often idle blocks are given back; zero means never. */
+    public Builder trimInterval(Duration interval) {
+      this.trimInterval = interval;
+      return this;
+    }
+
+    /** Page-locked bytes at most over all managers of a Tidepool. */
+    public Builder pinnedLimit(long bytes) {
+      this.pinnedLimit = bytes;
+      return this;
+    }
+
+    /** Transfers that run side by side. */
+    public Builder concurrentTransfers(int count) {
+      this.concurrentTransfers = count;
+      return this;
+    }
+
+    /** Bytes of one staging block. */
+    public Builder stagingChunk(long bytes) {
+      this.stagingChunk = bytes;
+      return this;
+    }
+
+    /** Whether blocks are cleared before they go back to a pool. */
+    public Builder zeroOnRelease(boolean zero) {
+      this.zeroOnRelease = zero;
+      return this;
+    }
+
+    /** How much is recorded. */
+    public Builder diagnostics(DiagnosticsLevel level) {
+      this.diagnostics = level;
+      return this;
+    }
+
+    /**
+     * The options, as properties and environment override them.
+     *
+     * @throws IllegalArgumentException if an option is out of its range; the message names its key
+     */
+    public MemoryOptions build() {
+      maxPoolBytes(overridden("max-pool-bytes", maxPoolBytes, ByteSize::parse));
+      return new MemoryOptions(
+          overridden("pooling", pooling, Builder::parseBoolean),
+          maxPoolBytes,
+          overridden("max-pool-bytes-per-class", maxPoolBytesPerClass, ByteSize::parse),
+          overridden("kept-pool-bytes", keptPoolBytes, ByteSize::parse),
+          overridden("trim-interval", trimInterval, Duration::parse),
+          overridden("pinned-limit", pinnedLimit, ByteSize::parse),
+          overridden("concurrent-transfers", concurrentTransfers, Integer::valueOf),
+          overridden("staging-chunk", stagingChunk, ByteSize::parse),
+          overridden("zero-on-release", zeroOnRelease, Builder::parseBoolean),
+          overridden("diagnostics", diagnostics, Builder::parseLevel));
+    }
+
+    private <T> T overridden(String key, T set, Function<String, T> parser) {
+      String property = "tidepool." + key;
+      String variable = "TIDEPOOL_" + key.toUpperCase(Locale.ROOT).replace('-', '_');
+      String name = property;
+      String text = System.getProperty(property);
+      if (text == null) {
+        name = variable;
+        text = environment.apply(variable);
+      }
+      if (text == null) {
+        return set;
+      }
+      try {
+        return parser.apply(text.strip());
+      } catch (RuntimeException e) {
+        throw new IllegalArgumentException(name + "=" + text + ": " + e.getMessage(), e);
+      }
+    }
+
+    private static Boolean parseBoolean(String text) {
+      return switch (text.toLowerCase(Locale.ROOT)) {
+        case "true", "yes", "on", "1" -> true;
+        case "false", "no", "off", "0" -> false;
+        default -> throw new IllegalArgumentException("write true or false");
+      };
+    }
+
+    private static DiagnosticsLevel parseLevel(String text) {
+      return DiagnosticsLevel.valueOf(text.toUpperCase(Locale.ROOT));
+    }
+  }
+}

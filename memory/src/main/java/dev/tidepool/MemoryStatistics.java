@@ -1,0 +1,40 @@
+package dev.tidepool;
+
+/**
+ * A manager's figures at one moment. Counters are cumulative since the manager was made.
+ *
+ * @param totalAllocated bytes of buffers that live now, as they were asked for
+ * @param totalPooled bytes that lie idle in the manager's pools now
+ * @param poolHits blocks that a pool served without the driver
+ * @param poolMisses blocks that the driver had to be asked for
+ * @param activeBuffers buffers that live now
+ * @param peakUsage the most that {@code totalAllocated} has been
+ * @param pinnedBytes page-locked bytes held now by all managers of the {@link Tidepool}
+ * @param totalAllocations buffers allocated so far
+ * @param totalFreed buffers freed so far; the rest is {@code activeBuffers}
+ * @param driverAllocations calls of the driver or the operating system that allocated
+ * @param pinnedFallbacks PINNED blocks that became plain memory because no more could be locked
+ * @param evictions device copies given up because memory ran out
+ * @param leaks buffers that became unreachable unclosed and were reclaimed
+ */
+public record MemoryStatistics(
+    long totalAllocated,
+    long totalPooled,
+    long poolHits,
+    long poolMisses,
+    long activeBuffers,
+    long peakUsage,
+    long pinnedBytes,
+    long totalAllocations,
+    long totalFreed,
+    long driverAllocations,
+    long pinnedFallbacks,
+    long evictions,
+    long leaks) {
+
+  /** The part of blocks that a pool served, from 0 to 1; 0 before the first. */
+  public double hitRate() {
+    long asked = poolHits + poolMisses;
+    return asked == 0 ? 0 : (double) poolHits / asked;
+  }
+}

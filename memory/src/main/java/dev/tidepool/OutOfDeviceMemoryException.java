@@ -1,0 +1,49 @@
+package dev.tidepool;
+
+/**
+ * Memory could not be had, in any location, on the host too.
+ *
+ * <p>Thrown after everything that could be given back was; the message lists what was tried.
+ */
+public class OutOfDeviceMemoryException extends TidepoolException {
+  private static final long serialVersionUID = 1L;
+
+  private final long requestedBytes;
+  private final long freeBytes;
+  private final long totalBytes;
+  private final long pooledBytes;
+
+  /**
+   * A request that could not be met. Byte counts that nobody knows are -1.
+   *
+   * @param message what was asked of whom, and what was tried
+   */
+  public OutOfDeviceMemoryException(
+      String message, long requestedBytes, long freeBytes, long totalBytes, long pooledBytes) {
+    super(message);
+    this.requestedBytes = requestedBytes;
+    this.freeBytes = freeBytes;
+    this.totalBytes = totalBytes;
+    this.pooledBytes = pooledBytes;
+  }
+
+  /** Bytes that were asked for. */
+  public long requestedBytes() {
+    return requestedBytes;
+  }
+
+  /** Bytes that were free at that time, or -1. */
+  public long freeBytes() {
+    return freeBytes;
+  }
+
+  /** Bytes that the memory has in all, or -1. */
+  public long totalBytes() {
+    return totalBytes;
+  }
+
+  /** Bytes that lay idle in pools at that time, or -1. */
+  public long pooledBytes() {
+    return pooledBytes;
+  }
+}

@@ -1,0 +1,18 @@
+package dev.tidepool;
+
+import org.jspecify.annotations.Nullable;
+
+/** The root of all that goes wrong in memory, transfers and kernels. */
+public class TidepoolException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  /** An error that says what happened, with numbers, and what to do next. */
+  public TidepoolException(String message) {
+    super(message);
+  }
+
+  /** An error with what caused it. */
+  public TidepoolException(String message, @Nullable Throwable cause) {
+    super(message, cause);
+  }
+}

@@ -1,0 +1,52 @@
+package dev.tidepool;
+
+import java.util.List;
+import java.util.ServiceLoader;
+
+/**
+ * What stands behind the factories of this package; found with {@link ServiceLoader}. Programs have
+ * no use for it.
+ */
+public interface TidepoolRuntime {
+  /** What stands behind one {@link Tidepool}. */
+  interface Session extends AutoCloseable {
+    /** The accelerators, best first, the CPU last. */
+    List<Accelerator> accelerators();
+
+    /** What is absent, and why. */
+    List<String> notes();
+
+    /** The manager of an accelerator of this session, made at the first call. */
+    UnifiedMemoryManager memory(Accelerator accelerator);
+
+    /** The orchestrator over all accelerators. */
+    ComputeOrchestrator orchestrator();
+
+    @Override
+    void close();
+  }
+
+  /** Discovers accelerators. */
+  Session open(MemoryOptions options);
+
+  /** A manager on the best accelerator, with a session of its own that it closes. */
+  UnifiedMemoryManager createManager(MemoryOptions options);
+
+  /** A further manager on an accelerator of an open session. */
+  UnifiedMemoryManager createManager(Accelerator accelerator, MemoryOptions options);
+
+  /**
+   * The runtime that is installed.
+   *
+   * @throws IllegalStateException if there is none: the library was repackaged without its services
+   */
+  static TidepoolRuntime installed() {
+    return ServiceLoader.load(TidepoolRuntime.class, TidepoolRuntime.class.getClassLoader())
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new IllegalStateException(
+                    "no dev.tidepool.TidepoolRuntime is registered: keep META-INF/services when"
+                        + " repackaging tidepool-memory"));
+  }
+}

@@ -1,0 +1,137 @@
+package dev.tidepool;
+
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Typed memory that is on the host, on an accelerator, or on both, and kept coherent.
+ *
+ * <p><b>Units.</b> Offsets, counts and lengths are in elements, everywhere; only {@link #byteSize()}
+ * is in bytes.
+ *
+ * <p><b>Order.</b> Work on one buffer happens in the order it was asked for, whatever thread asked;
+ * work on unrelated buffers overlaps. A failed write fails the work queued behind it on that buffer
+ * with the same cause.
+ *
+ * <p><b>Threads.</b> Safe for concurrent use by platform and virtual threads alike. {@code void}
+ * operations return when done, prefetches excepted, whose error comes at the next use. Futures
+ * complete on the library's threads; cancelling one stops what has not started. An array given to an
+ * asynchronous operation must stay untouched until its future completes.
+ *
+ * <p><b>Errors.</b> Every method of a closed buffer but {@link #close()} throws {@link
+ * IllegalStateException} naming the buffer's tag; ranges outside the buffer or the array throw {@link
+ * IndexOutOfBoundsException}; failed transfers throw {@link TransferException}; an accelerator
+ * without room for the copy that is needed throws {@link OutOfDeviceMemoryException}.
+ *
+ * <p>The interface may be implemented by others: a foreign buffer works as the source of copies
+ * through its {@link #asReadOnlySegment()}.
+ *
+ * @param <A> the Java array that carries elements
+ */
+public interface UnifiedBuffer<A> extends AutoCloseable {
+  /** What one element is. */
+  ElementType<A> elementType();
+
+  /** Number of elements. */
+  long length();
+
+  /** Number of bytes. */
+  long byteSize();
+
+  /** Where the bytes were born. */
+  MemoryLocation location();
+
+  /** Which copies exist and which is newest, after all work asked for so far that has completed. */
+  BufferState state();
+
+  /** The accelerator that the device's copy is on. */
+  Accelerator accelerator();
+
+  /** Copies a whole array to the front; one that is longer than this buffer is out of bounds. */
+  void copyFrom(A source);
+
+  /** Copies a range of an array to {@code offset}. */
+  void copyFrom(A source, int sourceOffset, long offset, int count);
+
+  /** Copies all elements to the front of an array; one that is shorter is out of bounds. */
+  void copyTo(A destination);
+
+  /** Copies {@code count} elements from {@code offset} on to a range of an array. */
+  void copyTo(long offset, A destination, int destinationOffset, int count);
+
+  /**
+   * Copies a whole segment to {@code offset}.
+   *
+   * @throws IllegalArgumentException if the segment's size is no multiple of an element's
+   */
+  void copyFrom(MemorySegment source, long offset);
+
+  /** Fills a whole segment with the elements from {@code offset} on. */
+  void copyTo(long offset, MemorySegment destination);
+
+  /**
+   * Copies all of another buffer to the front of this one, by the best way there is. Overlapping
+   * slices of one buffer are copied as if through a temporary.
+   */
+  void copyFrom(UnifiedBuffer<A> source);
+
+  /** {@link #copyFrom(Object)} in the background. */
+  CompletableFuture<Void> copyFromAsync(A source);
+
+  /** {@link #copyFrom(Object, int, long, int)} in the background. */
+  CompletableFuture<Void> copyFromAsync(A source, int sourceOffset, long offset, int count);
+
+  /** {@link #copyTo(Object)} in the background. */
+  CompletableFuture<Void> copyToAsync(A destination);
+
+  /** {@link #copyTo(long, Object, int, int)} in the background. */
+  CompletableFuture<Void> copyToAsync(long offset, A destination, int destinationOffset, int count);
+
+  /** {@link #copyFrom(UnifiedBuffer)} in the background. */
+  CompletableFuture<Void> copyFromAsync(UnifiedBuffer<A> source);
+
+  /**
+   * The host's copy itself, for reading and writing. Fetched first where the device's is newer;
+   * counts as a write of all of it, now: after device work call it again. Hold it no longer than the
+   * buffer.
+   */
+  MemorySegment asSegment();
+
+  /** The host's copy itself, for reading. Fetched first where the device's is newer. */
+  MemorySegment asReadOnlySegment();
+
+  /** Maps all of the buffer for the calling thread. */
+  HostMapping map(MapMode mode);
+
+  /** Maps all of the buffer; {@code shared} lets every thread use and close the mapping. */
+  HostMapping map(MapMode mode, boolean shared);
+
+  /** A part of this buffer that shares its bytes and its state. Closing it ends only itself. */
+  UnifiedBuffer<A> slice(long offset, long length);
+
+  /**
+   * The same bytes as other elements. Closing the view ends only itself.
+   *
+   * @throws IllegalArgumentException if the bytes are no whole number of such elements
+   */
+  <B> UnifiedBuffer<B> as(ElementType<B> type);
+
+  /** Sets every byte. */
+  void fill(byte value);
+
+  /** Pushes the dirty side to the other one, making it where it is missing; both are valid after. */
+  void synchronize();
+
+  /** Starts bringing the bytes to the device, if the host's are newer or alone. */
+  void prefetchToDevice();
+
+  /** Starts bringing the bytes to the host, if the device's are newer or alone. */
+  void prefetchToHost();
+
+  /** What was moved for this buffer so far; a slice or view answers for its root. */
+  BufferMetrics metrics();
+
+  /** Gives the bytes back when the work that uses them ends. Idempotent; waits for nothing. */
+  @Override
+  void close();
+}

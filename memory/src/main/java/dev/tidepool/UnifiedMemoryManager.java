@@ -1,0 +1,110 @@
+package dev.tidepool;
+
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Allocates buffers on one accelerator, pools their memory, and counts it.
+ *
+ * <p>Safe for use by any thread. Every method of a closed manager but {@link #close()} and {@link
+ * #statistics()} throws {@link IllegalStateException}.
+ */
+public interface UnifiedMemoryManager extends AutoCloseable {
+  /** A manager on the best accelerator present; closing it closes all that was opened for it. */
+  static UnifiedMemoryManager create() {
+    return create(MemoryOptions.defaults());
+  }
+
+  /** A manager on the best accelerator present, with options. */
+  static UnifiedMemoryManager create(MemoryOptions options) {
+    return TidepoolRuntime.installed().createManager(options);
+  }
+
+  /**
+   * A further manager on an accelerator of an open {@link Tidepool}, with pools of its own. It closes
+   * with that Tidepool at the latest.
+   */
+  static UnifiedMemoryManager create(Accelerator accelerator, MemoryOptions options) {
+    return TidepoolRuntime.installed().createManager(accelerator, options);
+  }
+
+  /** The accelerator that the buffers' device copies are on. */
+  Accelerator accelerator();
+
+  /**
+   * A buffer in the device's memory, pooled, its contents undefined.
+   *
+   * @throws IllegalArgumentException if {@code length} is negative or above what the device allows
+   * @throws OutOfDeviceMemoryException if there is no room after all that can be given back was
+   */
+  <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length);
+
+  /** A buffer at a location, pooled, its contents undefined. */
+  <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length, MemoryLocation location);
+
+  /** A buffer as {@code allocation} says. */
+  <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length, Allocation allocation);
+
+  /** Allocates in the background; cancelling the future frees the buffer. */
+  <A> CompletableFuture<UnifiedBuffer<A>> allocateAsync(
+      ElementType<A> type, long length, Allocation allocation);
+
+  /**
+   * A new DEVICE buffer with an array's contents.
+   *
+   * @throws IllegalArgumentException if {@code array} is no array of primitives (but {@code char}):
+   *     allocate arrays of records by their {@link ElementType#struct type}
+   */
+  <A> UnifiedBuffer<A> copyOf(A array);
+
+  /**
+   * A HOST buffer over memory of the caller, without a copy; the caller keeps owning it and its scope
+   * must outlive the buffer.
+   *
+   * @throws IllegalArgumentException if the segment is on the heap, belongs to one thread, is
+   *     read-only, or is no whole number of elements
+   */
+  <A> UnifiedBuffer<A> wrap(ElementType<A> type, MemorySegment memory);
+
+  /**
+   * A HOST buffer over a file, without a copy. READ refuses writes with an {@link
+   * UnsupportedOperationException}; the other modes write through to the file.
+   *
+   * @throws IllegalArgumentException if the file is no whole number of elements
+   * @throws TransferException if it cannot be opened or mapped
+   */
+  <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode);
+
+  /**
+   * A kernel for this accelerator. What can be checked without arguments is checked now; machine code
+   * is made at the first call with given types and kept.
+   *
+   * @throws KernelCompilationException if the source is wrong
+   * @throws UnsupportedOperationException if the accelerator does not run such sources
+   */
+  Kernel compile(KernelSource source);
+
+  /** The figures now. */
+  MemoryStatistics statistics();
+
+  /** A snapshot of the buffers that live now. */
+  List<BufferInfo> buffers();
+
+  /** Gives idle pooled blocks back to the driver; answers how many bytes. */
+  long trimExcess();
+
+  /** Waits until all work asked for so far is done; failed work does not throw here. */
+  void synchronize();
+
+  /** What moves bytes between buffers. */
+  TransferEngine transfers();
+
+  /**
+   * Ends the manager: waits for work that runs, frees every buffer that is still open and reports how
+   * many there were. Idempotent; throws nothing.
+   */
+  @Override
+  void close();
+}

@@ -1,0 +1,14 @@
+package dev.tidepool.spi;
+
+/** A kind of accelerators, such as all OpenCL devices; found with {@link java.util.ServiceLoader}. */
+public interface AcceleratorProvider {
+  /** The prefix of its devices' ids: {@code opencl}. */
+  String name();
+
+  /**
+   * Looks for devices. Each call opens devices of its own, which the caller closes. Never throws
+   * because something is absent or broken: that is a note. Leaves the process's signal handlers as
+   * they were.
+   */
+  Discovery discover();
+}

@@ -1,0 +1,31 @@
+package dev.tidepool.spi;
+
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Memory that one driver call allocated; the unit that pools keep.
+ *
+ * <p>Its owner (the pool, or the runtime) frees it exactly once. Once freed, every segment on it fails
+ * with an {@link IllegalStateException}: never a crash.
+ */
+public interface Block {
+  /** Its bytes. */
+  long byteSize();
+
+  /** How the host reaches it. */
+  HostAccess hostAccess();
+
+  /**
+   * Its bytes as the host sees them, of exactly {@link #byteSize()}, reachable by all threads; null
+   * if {@link #hostAccess()} is NONE. The same object each time.
+   */
+  @Nullable MemorySegment segment();
+
+  /**
+   * Gives the memory back. No command may be using it any more.
+   *
+   * @throws dev.tidepool.AcceleratorException if the driver refuses; the block counts as gone
+   */
+  void free();
+}

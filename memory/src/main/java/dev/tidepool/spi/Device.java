@@ -1,0 +1,54 @@
+package dev.tidepool.spi;
+
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.MemoryInfo;
+import java.util.List;
+
+/**
+ * An opened accelerator. Safe for use by any thread.
+ *
+ * <p>Who owns what: the runtime owns blocks, queues and programs and frees all of them before it
+ * closes the device.
+ */
+public interface Device extends AutoCloseable {
+  /** What does not change. */
+  DeviceInfo info();
+
+  /** Its memory now. */
+  MemoryInfo memory();
+
+  /**
+   * Allocates a block, contents undefined.
+   *
+   * <p>{@link BlockKind#DEVICE} blocks of a device with {@code SHARED_MEMORY}, and all {@code PINNED}
+   * and {@code UNIFIED} blocks, have a host segment.
+   *
+   * @param bytes at least 1, at most {@link DeviceInfo#maximumAllocation()} unless PINNED
+   * @param alignment a power of two, at least 1; holds for the device's address and the host's
+   * @throws dev.tidepool.OutOfDeviceMemoryException if there is no room
+   * @throws UnsupportedOperationException if the device has no such memory, or cannot align so
+   */
+  Block allocate(long bytes, long alignment, BlockKind kind);
+
+  /** A new in-order queue of commands. */
+  Queue createQueue();
+
+  /**
+   * Makes code. May take long, and may be called by several threads at once.
+   *
+   * @param parameters for a hand-written source its own; for an elementwise source all names that are
+   *     bound, typed by the arguments: arrays by their elements, scalars as LONG, DOUBLE or BOOLEAN
+   *     (weak in NumPy's sense). Launches give arguments in this order
+   * @throws dev.tidepool.KernelCompilationException if the source is wrong
+   * @throws UnsupportedOperationException if the device does not run such sources
+   */
+  Program compile(KernelSource source, List<KernelParameter> parameters);
+
+  /** Whether a queue of this device can {@link Queue#copy} from blocks of that one. */
+  boolean copiesFrom(Device other);
+
+  /** Ends the device. Idempotent; survives a lost device. */
+  @Override
+  void close();
+}

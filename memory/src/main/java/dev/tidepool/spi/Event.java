@@ -1,0 +1,21 @@
+package dev.tidepool.spi;
+
+/**
+ * The end of a command. Closed by whoever got it; closing does not affect the command. Safe for use
+ * by any thread.
+ */
+public interface Event extends AutoCloseable {
+  /** Whether the command ended, well or not. Never blocks. */
+  boolean isDone();
+
+  /**
+   * Waits for the command's end; called on platform threads. Not interruptible: an interrupt stays
+   * set.
+   *
+   * @throws dev.tidepool.AcceleratorException if the command failed, with the driver's code
+   */
+  void await();
+
+  @Override
+  void close();
+}

@@ -1,0 +1,10 @@
+package dev.tidepool.spi;
+
+/** What a program's parameter is bound to. */
+public sealed interface KernelArgument {
+  /** Bytes of a block, at any offset. */
+  record Array(Block block, long offset, long bytes) implements KernelArgument {}
+
+  /** A value: a {@link Number} or a {@link Boolean}, converted to the parameter's type. */
+  record Scalar(Object value) implements KernelArgument {}
+}

@@ -1,0 +1,18 @@
+package dev.tidepool.spi;
+
+import dev.tidepool.LaunchRange;
+import java.util.List;
+
+/**
+ * One run of a program.
+ *
+ * @param program what runs
+ * @param arguments one for each parameter, in order
+ * @param range its items; for an elementwise program one dimension, the number of elements
+ */
+public record Launch(Program program, List<KernelArgument> arguments, LaunchRange range) {
+  /** Copies the list. */
+  public Launch {
+    arguments = List.copyOf(arguments);
+  }
+}

@@ -1,0 +1,53 @@
+package dev.tidepool.spi;
+
+import java.lang.foreign.MemorySegment;
+
+/**
+ * An in-order queue of commands of one device.
+ *
+ * <p>Commands are handed to the device at once and do not wait for it; each begins when those before
+ * it in the queue have ended. A command that fails does not stop those after it. Safe for use by any
+ * thread. Offsets and counts are in bytes; counts of zero are legal and do nothing. Callers have
+ * checked ranges, keep blocks and segments alive until the event is done, and see to it that no other
+ * command uses the same bytes at the same time.
+ *
+ * <p>All commands may throw {@link dev.tidepool.AcceleratorException} when they are refused at once.
+ */
+public interface Queue extends AutoCloseable {
+  /** Unique in the process, never reused. */
+  long id();
+
+  /** Copies a native segment of the host to a block. */
+  Event write(MemorySegment source, Block destination, long offset);
+
+  /** Fills a native segment of the host from a block. */
+  Event read(Block source, long offset, MemorySegment destination);
+
+  /**
+   * Copies between blocks that this device reaches: its own, and those of devices that it {@link
+   * Device#copiesFrom}. The ranges do not overlap.
+   */
+  Event copy(Block source, long sourceOffset, Block destination, long offset, long bytes);
+
+  /** Sets bytes. */
+  Event fill(Block block, long offset, long bytes, byte value);
+
+  /** Runs a program. */
+  Event launch(Launch launch);
+
+  /** Lets the host use the segment of a {@link HostAccess#MAPPED} block, once done. */
+  Event acquire(Block block);
+
+  /** Ends what {@link #acquire} began. */
+  Event release(Block block);
+
+  /** What is submitted after this waits for a command of any queue of the same provider. */
+  void await(Event event);
+
+  /** Waits until all commands have ended, well or not; called on platform threads. */
+  void finish();
+
+  /** Ends the queue after its commands have ended. Idempotent; survives a lost device. */
+  @Override
+  void close();
+}
