@@ -1,0 +1,7 @@
+/** Benchmarks; open, because JMH drives them by reflection. */
+open module dev.tidepool.benchmarks {
+  requires static org.jspecify;
+  requires dev.tidepool.memory;
+  requires dev.tidepool.opencl;
+  requires jmh.core;
+}
