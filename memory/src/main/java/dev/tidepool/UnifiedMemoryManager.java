@@ -36,8 +36,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   /**
    * A buffer in the device's memory, pooled, its contents undefined.
    *
-   * @throws IllegalArgumentException if {@code length} is negative or above what the device allows
-   * @throws OutOfDeviceMemoryException if there is no room after all that can be given back was
+   * @throws IllegalArgumentException if {@code length} is negative or its bytes exceed 64 bits
+   * @throws OutOfDeviceMemoryException if there is no room after all that can be given back was, or
+   *     the buffer is larger than the device's largest; the message names that maximum
    */
   <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length);
 

@@ -3,7 +3,9 @@ package dev.tidepool.spi;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryInfo;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An opened accelerator. Safe for use by any thread.
@@ -22,7 +24,8 @@ public interface Device extends AutoCloseable {
    * Allocates a block, contents undefined.
    *
    * <p>{@link BlockKind#DEVICE} blocks of a device with {@code SHARED_MEMORY}, and all {@code PINNED}
-   * and {@code UNIFIED} blocks, have a host segment.
+   * and {@code UNIFIED} blocks, have a host segment. Commands take DEVICE and UNIFIED blocks, and on a
+   * device with {@code SHARED_MEMORY} and {@code PINNED_MEMORY} PINNED ones too.
    *
    * @param bytes at least 1, at most {@link DeviceInfo#maximumAllocation()} unless PINNED
    * @param alignment a power of two, at least 1; holds for the device's address and the host's
@@ -30,6 +33,14 @@ public interface Device extends AutoCloseable {
    * @throws UnsupportedOperationException if the device has no such memory, or cannot align so
    */
   Block allocate(long bytes, long alignment, BlockKind kind);
+
+  /**
+   * A block over memory of the host that is not the library's, if this device's commands can use it
+   * where it lies; null if they need a copy. Freeing such a block leaves the memory alone.
+   */
+  default @Nullable Block adopt(MemorySegment memory) {
+    return null;
+  }
 
   /** A new in-order queue of commands. */
   Queue createQueue();
