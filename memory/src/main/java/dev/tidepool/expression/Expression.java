@@ -1,0 +1,113 @@
+package dev.tidepool.expression;
+
+import dev.tidepool.expression.Syntax.Apply;
+import dev.tidepool.expression.Syntax.Assignment;
+import dev.tidepool.expression.Syntax.Literal;
+import dev.tidepool.expression.Syntax.Reference;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A parsed source of the elementwise language: its names and what is done with them, but no types
+ * yet. Immutable and safe for use by all threads.
+ */
+public final class Expression {
+  private final String source;
+  private final List<Assignment> assignments;
+  private final List<Name> names;
+
+  /**
+   * A name of an expression.
+   *
+   * @param name the name
+   * @param access {@code IN}: only read, an array or a scalar; {@code INOUT}: read, later assigned,
+   *     an array; {@code OUT}: assigned before any read, an array or, when left unbound, a local
+   *     value
+   * @param line the line of its first appearance, from 1
+   * @param column the column of its first appearance, from 1
+   */
+  public record Name(String name, Access access, int line, int column) {}
+
+  private Expression(String source) {
+    this.source = source;
+    this.assignments = List.copyOf(Parser.parse(source));
+    this.names = names(source, assignments);
+  }
+
+  /**
+   * Parses {@code source}: assignments {@code name = expression}, separated by semicolons or line
+   * ends.
+   *
+   * @throws ExpressionException if it is no such thing
+   */
+  public static Expression parse(String source) {
+    return new Expression(source);
+  }
+
+  /** The text that was parsed. */
+  public String source() {
+    return source;
+  }
+
+  /** Every name, once, in the order of their first appearance in the text. */
+  public List<Name> names() {
+    return names;
+  }
+
+  /**
+   * Gives every name a type.
+   *
+   * @param operands what stands behind the names; names that are assigned before they are read may
+   *     be missing and are local then
+   * @throws ExpressionException for a name that is read and not bound, for types that an operation
+   *     does not take, and for a result that does not fit its array
+   * @throws IllegalArgumentException for a bound name that the source does not have, and when no
+   *     assigned name is bound
+   */
+  public TypedProgram resolve(Map<String, Operand> operands) {
+    return Resolver.resolve(this, operands);
+  }
+
+  List<Assignment> assignments() {
+    return assignments;
+  }
+
+  @Override
+  public String toString() {
+    return source;
+  }
+
+  private static List<Name> names(String source, List<Assignment> assignments) {
+    Map<String, Access> access = new LinkedHashMap<>();
+    Map<String, Integer> first = new LinkedHashMap<>();
+    for (Assignment assignment : assignments) {
+      first.merge(assignment.name(), assignment.position(), Math::min);
+      read(assignment.value(), access, first);
+      access.merge(
+          assignment.name(), Access.OUT, (old, _) -> old == Access.IN ? Access.INOUT : old);
+    }
+    return first.entrySet().stream()
+        .sorted(Map.Entry.comparingByValue())
+        .map(entry -> name(source, entry.getKey(), access.get(entry.getKey()), entry.getValue()))
+        .toList();
+  }
+
+  private static void read(
+      Syntax syntax, Map<String, Access> access, Map<String, Integer> first) {
+    switch (syntax) {
+      case Literal _ -> {}
+      case Reference(String name, int position) -> {
+        first.merge(name, position, Math::min);
+        access.putIfAbsent(name, Access.IN);
+      }
+      case Apply apply -> apply.args().forEach(arg -> read(arg, access, first));
+    }
+  }
+
+  private static Name name(String source, String name, Access access, int position) {
+    String before = source.substring(0, position);
+    int line = 1 + (int) before.chars().filter(c -> c == '\n').count();
+    return new Name(name, access, line, position - before.lastIndexOf('\n'));
+  }
+}

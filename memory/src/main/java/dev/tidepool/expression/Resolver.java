@@ -1,0 +1,172 @@
+package dev.tidepool.expression;
+
+import dev.tidepool.expression.Expression.Name;
+import dev.tidepool.expression.Syntax.Apply;
+import dev.tidepool.expression.Syntax.Assignment;
+import dev.tidepool.expression.Syntax.Literal;
+import dev.tidepool.expression.Syntax.Reference;
+import dev.tidepool.expression.TypedProgram.ArrayParameter;
+import dev.tidepool.expression.TypedProgram.Store;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Gives types to an expression whose names are bound. Assignments are followed as in Python: each
+ * binds its name to a new value, which the arrays get at the end.
+ */
+final class Resolver {
+  private final Expression expression;
+  private final Map<String, Operand> operands;
+  private final Promotion promotion;
+  private final Map<String, Value> values = new HashMap<>();
+  private final Map<String, ScalarType> natural = new HashMap<>();
+  private final Map<String, Integer> arrayIndex = new LinkedHashMap<>();
+
+  private Resolver(Expression expression, Map<String, Operand> operands) {
+    this.expression = expression;
+    this.operands = operands;
+    this.promotion = new Promotion(expression.source());
+  }
+
+  static TypedProgram resolve(Expression expression, Map<String, Operand> operands) {
+    return new Resolver(expression, Map.copyOf(operands)).program();
+  }
+
+  private TypedProgram program() {
+    checkNames();
+    for (Name name : expression.names()) {
+      bind(name);
+    }
+    for (Assignment assignment : expression.assignments()) {
+      assign(assignment);
+    }
+    List<ArrayParameter> arrays = new ArrayList<>();
+    List<Store> stores = new ArrayList<>();
+    for (Name name : expression.names()) {
+      Integer index = arrayIndex.get(name.name());
+      if (index == null) {
+        continue;
+      }
+      if (name.access().writes()) {
+        Node stored = ((Value.Typed) values.get(name.name())).node();
+        stores.add(new Store(index, stored));
+        arrays.add(
+            new ArrayParameter(
+                name.name(), stored.type(), name.access(), natural.get(name.name())));
+      } else {
+        ScalarType type = ((Operand.Array) operands.get(name.name())).type();
+        arrays.add(new ArrayParameter(name.name(), type, Access.IN, type));
+      }
+    }
+    return new TypedProgram(expression, arrays, promotion.uniforms(), promotion.weak(), stores);
+  }
+
+  private void checkNames() {
+    List<String> known = expression.names().stream().map(Name::name).toList();
+    for (String name : operands.keySet()) {
+      if (!known.contains(name)) {
+        throw new IllegalArgumentException(
+            "'"
+                + name
+                + "' is bound, but '"
+                + expression.source().strip()
+                + "' has only "
+                + String.join(", ", known));
+      }
+    }
+    List<String> outputs =
+        expression.names().stream()
+            .filter(name -> name.access().writes())
+            .map(Name::name)
+            .toList();
+    if (outputs.stream().noneMatch(operands::containsKey)) {
+      throw new IllegalArgumentException(
+          "nothing would be written: bind an array to " + String.join(" or ", outputs));
+    }
+  }
+
+  private void bind(Name name) {
+    Operand operand = operands.get(name.name());
+    int position = position(name);
+    switch (operand) {
+      case null -> {
+        if (name.access().reads()) {
+          List<String> candidates = new ArrayList<>(operands.keySet());
+          expression.names().stream()
+              .filter(other -> other.access() == Access.OUT)
+              .forEach(other -> candidates.add(other.name()));
+          throw error(
+              position,
+              "unknown name '"
+                  + name.name()
+                  + "'"
+                  + Spelling.suggestion(name.name(), candidates));
+        }
+      }
+      case Operand.Array(ScalarType type) -> {
+        int index = arrayIndex.size();
+        arrayIndex.put(name.name(), index);
+        if (name.access().reads()) {
+          values.put(name.name(), new Value.Typed(promotion.load(index, type)));
+        }
+      }
+      case Operand.Output _ -> {
+        if (name.access().reads()) {
+          throw error(
+              position, "'" + name.name() + "' is read, so it needs an array that exists");
+        }
+        arrayIndex.put(name.name(), arrayIndex.size());
+      }
+      case Operand.Scalar(ScalarKind kind) -> {
+        if (name.access().writes()) {
+          throw error(
+              position, "'" + name.name() + "' is assigned, so it needs an array, not a scalar");
+        }
+        values.put(name.name(), new Value.Weak(promotion.parameter(name.name(), kind)));
+      }
+    }
+  }
+
+  private int position(Name name) {
+    int start = 0;
+    for (int line = 1; line < name.line(); line++) {
+      start = expression.source().indexOf('\n', start) + 1;
+    }
+    return start + name.column() - 1;
+  }
+
+  private void assign(Assignment assignment) {
+    Value value = value(assignment.value());
+    int position = assignment.value().position();
+    switch (operands.get(assignment.name())) {
+      case null -> values.put(assignment.name(), value);
+      case Operand.Array(ScalarType type) -> {
+        natural.put(assignment.name(), promotion.naturalType(value));
+        values.put(
+            assignment.name(),
+            new Value.Typed(promotion.store(value, type, assignment.name(), position)));
+      }
+      default -> {
+        ScalarType type = promotion.naturalType(value);
+        natural.put(assignment.name(), type);
+        values.put(assignment.name(), new Value.Typed(promotion.strong(value, type, position)));
+      }
+    }
+  }
+
+  private Value value(Syntax syntax) {
+    return switch (syntax) {
+      case Literal(Object value, _) -> new Value.Weak(promotion.literal(value));
+      case Reference(String name, _) -> values.get(name);
+      case Apply(Op op, List<Syntax> args, int position, _) ->
+          promotion.apply(op, args.stream().map(this::value).toList(), position);
+    };
+  }
+
+  private ExpressionException error(int position, String problem) {
+    return ExpressionException.at(expression.source(), position, problem);
+  }
+}

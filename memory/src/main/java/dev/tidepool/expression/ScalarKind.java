@@ -1,0 +1,53 @@
+package dev.tidepool.expression;
+
+import java.math.BigInteger;
+
+/**
+ * What a scalar is before it meets an array. As in Python, a scalar has a kind but no width: it takes
+ * the type of the array that it is combined with (NEP 50).
+ */
+public enum ScalarKind {
+  /** True or false. */
+  BOOL,
+  /** A whole number of any size. */
+  INT,
+  /** A double. */
+  FLOAT;
+
+  /**
+   * The kind of a Java value.
+   *
+   * @throws IllegalArgumentException if {@code value} is neither a {@link Boolean} nor a boxed
+   *     number nor a {@link BigInteger}
+   */
+  public static ScalarKind of(Object value) {
+    return switch (value) {
+      case Boolean _ -> BOOL;
+      case Byte _, Short _, Integer _, Long _, BigInteger _ -> INT;
+      case Float _, Double _ -> FLOAT;
+      default ->
+          throw new IllegalArgumentException(
+              "a "
+                  + value.getClass().getName()
+                  + " is no scalar; use a Boolean, a boxed number or a BigInteger");
+    };
+  }
+
+  /** The type of an array made of scalars of this kind alone. */
+  ScalarType defaultType() {
+    return switch (this) {
+      case BOOL -> ScalarType.BOOL;
+      case INT -> ScalarType.INT64;
+      case FLOAT -> ScalarType.FLOAT64;
+    };
+  }
+
+  /** The type in which a scalar of this kind and an array of {@code type} are combined. */
+  ScalarType with(ScalarType type) {
+    return switch (this) {
+      case BOOL -> type;
+      case INT -> type == ScalarType.BOOL ? ScalarType.INT64 : type;
+      case FLOAT -> type.isFloating() ? type : ScalarType.FLOAT64;
+    };
+  }
+}

@@ -1,0 +1,20 @@
+/**
+ * The elementwise language: parser, typed tree, and the generators that turn it into code.
+ *
+ * <p>A source goes through three forms. {@link dev.tidepool.expression.Expression} is parsed and
+ * knows names, not types. {@link dev.tidepool.expression.TypedProgram} is what remains once every
+ * name is bound to an element type: a graph of operations on concrete types in which NumPy's
+ * promotions are explicit conversions, so that generators know nothing of promotion. {@link
+ * dev.tidepool.expression.CpuLoop} runs it on the CPU; {@link dev.tidepool.expression.CGenerator}
+ * writes it as a kernel in a dialect of C.
+ *
+ * <p>What depends on scalars only never reaches a device: it is evaluated once for each launch, with
+ * the exactness of Python's numbers, and arrives in the kernel as a by-value argument of a concrete
+ * type ({@link dev.tidepool.expression.TypedProgram#uniforms()}).
+ *
+ * <p>The package uses {@code dev.tidepool} for its exceptions and nothing else.
+ */
+@NullMarked
+package dev.tidepool.expression;
+
+import org.jspecify.annotations.NullMarked;
