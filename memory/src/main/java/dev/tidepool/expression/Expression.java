@@ -101,7 +101,11 @@ public final class Expression {
         first.merge(name, position, Math::min);
         access.putIfAbsent(name, Access.IN);
       }
-      case Apply apply -> apply.args().forEach(arg -> read(arg, access, first));
+      case Apply apply -> {
+        for (Syntax arg : apply.args()) {
+          read(arg, access, first);
+        }
+      }
     }
   }
 

@@ -161,8 +161,14 @@ final class Resolver {
     return switch (syntax) {
       case Literal(Object value, _) -> new Value.Weak(promotion.literal(value));
       case Reference(String name, _) -> values.get(name);
-      case Apply(Op op, List<Syntax> args, int position, _) ->
-          promotion.apply(op, args.stream().map(this::value).toList(), position);
+      case Apply(Op op, List<Syntax> args, int position, _) -> {
+        // A plain loop: the recursion is as deep as the tree is high.
+        List<Value> found = new ArrayList<>(args.size());
+        for (Syntax arg : args) {
+          found.add(value(arg));
+        }
+        yield promotion.apply(op, found, position);
+      }
     };
   }
 
