@@ -135,7 +135,8 @@ public final class ElementType<A> {
    */
   public static Optional<ElementType<?>> ofArray(Class<?> arrayClass) {
     return CARRIED.stream()
-        .<ElementType<?>>filter(type -> type.arrayClass() == arrayClass)
+        .<ElementType<?>>map(type -> type)
+        .filter(type -> type.arrayClass() == arrayClass)
         .findFirst();
   }
 
