@@ -5,6 +5,8 @@ import dev.tidepool.expression.Syntax.Assignment;
 import dev.tidepool.expression.Syntax.Literal;
 import dev.tidepool.expression.Syntax.Reference;
 import java.util.LinkedHashMap;
+import dev.tidepool.KernelParameter;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -67,6 +69,13 @@ public final class Expression {
    */
   public TypedProgram resolve(Map<String, Operand> operands) {
     return Resolver.resolve(this, operands);
+  }
+
+  /** {@link #resolve(Map)} for the parameters of a kernel. */
+  public TypedProgram resolve(List<KernelParameter> parameters) {
+    Map<String, Operand> operands = new LinkedHashMap<>();
+    parameters.forEach(parameter -> operands.put(parameter.name(), Operand.of(parameter)));
+    return resolve(operands);
   }
 
   List<Assignment> assignments() {

@@ -1,5 +1,6 @@
 package dev.tidepool.expression;
 
+import dev.tidepool.KernelParameter;
 import java.util.Objects;
 
 /** What a caller binds to a name of an expression. */
@@ -41,5 +42,17 @@ public sealed interface Operand {
   /** A scalar of the kind of {@code value}, as {@link ScalarKind#of(Object)} says. */
   static Operand scalar(Object value) {
     return new Scalar(ScalarKind.of(value));
+  }
+
+  /** What a kernel's parameter is: an array of its type, or a scalar of the kind of its type. */
+  static Operand of(KernelParameter parameter) {
+    ScalarType type = ScalarType.of(parameter.type());
+    if (parameter.access().isArray()) {
+      return array(type);
+    }
+    return scalar(
+        type == ScalarType.BOOL
+            ? ScalarKind.BOOL
+            : type.isInteger() ? ScalarKind.INT : ScalarKind.FLOAT);
   }
 }

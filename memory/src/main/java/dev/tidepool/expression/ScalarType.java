@@ -1,5 +1,6 @@
 package dev.tidepool.expression;
 
+import dev.tidepool.ElementType;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.stream.Collectors;
@@ -63,6 +64,40 @@ public enum ScalarType {
   /** What NumPy calls it: {@code float32}, {@code bool}. */
   public String numpyName() {
     return name().toLowerCase(Locale.ROOT);
+  }
+
+  /**
+   * The type that kernels compute a buffer's elements in.
+   *
+   * @throws IllegalArgumentException for records, which expressions do not take
+   */
+  public static ScalarType of(ElementType<?> type) {
+    for (ScalarType candidate : values()) {
+      if (candidate.elementType().equals(type)) {
+        return candidate;
+      }
+    }
+    throw new IllegalArgumentException(
+        "expressions compute with numbers and booleans, not with "
+            + type
+            + "; view the buffer as another type, or write the kernel by hand");
+  }
+
+  /** The type of a buffer of such elements. */
+  public ElementType<?> elementType() {
+    return switch (this) {
+      case BOOL -> ElementType.BOOLEAN;
+      case INT8 -> ElementType.BYTE;
+      case INT16 -> ElementType.SHORT;
+      case INT32 -> ElementType.INT;
+      case INT64 -> ElementType.LONG;
+      case UINT8 -> ElementType.UNSIGNED_BYTE;
+      case UINT16 -> ElementType.UNSIGNED_SHORT;
+      case UINT32 -> ElementType.UNSIGNED_INT;
+      case UINT64 -> ElementType.UNSIGNED_LONG;
+      case FLOAT32 -> ElementType.FLOAT;
+      case FLOAT64 -> ElementType.DOUBLE;
+    };
   }
 
   /**
