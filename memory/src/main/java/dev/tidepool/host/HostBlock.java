@@ -1,0 +1,93 @@
+package dev.tidepool.host;
+
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.HostAccess;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
+/**
+ * A block of host memory.
+ *
+ * <p>Ownership: the arena is the block's own and is closed first; then the memory goes back. While
+ * a native call or an I/O operation holds the arena open, it cannot be closed and the memory must
+ * stay: such a block waits in {@link BusyBlocks}, and is neither freed early nor forgotten.
+ */
+final class HostBlock implements Block {
+  private static final VarHandle FREED;
+
+  static {
+    try {
+      FREED = MethodHandles.lookup().findVarHandle(HostBlock.class, "freed", boolean.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  private final Arena arena;
+  private final MemorySegment segment;
+  private final Runnable giveBack;
+
+  @SuppressWarnings("unused") // through FREED
+  private volatile boolean freed;
+
+  /**
+   * A block over memory.
+   *
+   * @param arena the arena of the segment, of this block alone
+   * @param giveBack returns the memory; runs once, after the arena was closed
+   */
+  HostBlock(Arena arena, MemorySegment segment, Runnable giveBack) {
+    this.arena = arena;
+    this.segment = segment;
+    this.giveBack = giveBack;
+  }
+
+  @Override
+  public long byteSize() {
+    return segment.byteSize();
+  }
+
+  @Override
+  public HostAccess hostAccess() {
+    return HostAccess.DIRECT;
+  }
+
+  @Override
+  public MemorySegment segment() {
+    return segment;
+  }
+
+  /**
+   * Gives the memory back, later if a native call still uses the segment.
+   *
+   * @throws IllegalStateException if it was freed before
+   */
+  @Override
+  public void free() {
+    if (!FREED.compareAndSet(this, false, true)) {
+      throw new IllegalStateException(
+          "a block of " + byteSize() + " bytes was freed twice; its owner frees it exactly once");
+    }
+    if (!tryEnd()) {
+      BusyBlocks.add(this);
+    }
+  }
+
+  /** Ends the segment and gives the memory back; false while a call holds the segment open. */
+  boolean tryEnd() {
+    try {
+      arena.close();
+    } catch (IllegalStateException e) {
+      return false;
+    }
+    giveBack.run();
+    return true;
+  }
+
+  @Override
+  public String toString() {
+    return "host block of " + byteSize() + " bytes";
+  }
+}

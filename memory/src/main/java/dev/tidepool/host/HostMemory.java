@@ -1,0 +1,107 @@
+package dev.tidepool.host;
+
+import dev.tidepool.MemoryInfo;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.nio.file.Path;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** How much memory this process may use, and how much of it is free now. */
+public final class HostMemory {
+  private static final Path MEMINFO = Path.of("/proc/meminfo");
+
+  private HostMemory() {}
+
+  /**
+   * The machine's memory, or its control group's if that allows less. Asks the system each time:
+   * some tens of microseconds.
+   *
+   * <p>On Linux free memory is what can be had without swapping. Elsewhere it is what the Java
+   * platform tells, which leaves out what the system could take back from its caches, and is marked
+   * as an estimate; where nothing is known, the numbers are those of the Java heap.
+   */
+  public static MemoryInfo now() {
+    return reading().info;
+  }
+
+  /** What can be had now, swap included where it may be used; for refusing what cannot work. */
+  static long obtainableBytes() {
+    Reading reading = reading();
+    return reading.info.freeBytes() + reading.freeSwap;
+  }
+
+  private record Reading(MemoryInfo info, long freeSwap) {}
+
+  private static Reading reading() {
+    List<String> meminfo = CLibrary.LINUX ? SystemFiles.lines(MEMINFO) : List.of();
+    MemoryInfo machine = ofMeminfo(meminfo);
+    if (machine != null) {
+      long swap = kilobytes(meminfo, "SwapFree:");
+      return new Reading(within(machine, ControlGroup.ofThisProcess()), swap);
+    }
+    return new Reading(ofJavaPlatform(), 0);
+  }
+
+  /** The machine's memory as far as a control group allows it. */
+  static MemoryInfo within(MemoryInfo machine, @Nullable ControlGroup group) {
+    return group == null || group.limitBytes() >= machine.totalBytes()
+        ? machine
+        : new MemoryInfo(
+            group.limitBytes(),
+            Math.min(machine.freeBytes(), group.freeBytes()),
+            machine.freeIsEstimate());
+  }
+
+  /** What the lines of {@code /proc/meminfo} say; null if they lack the total. */
+  static @Nullable MemoryInfo ofMeminfo(List<String> lines) {
+    long total = kilobytes(lines, "MemTotal:");
+    if (total == 0) {
+      return null;
+    }
+    boolean exact = lines.stream().anyMatch(line -> line.startsWith("MemAvailable:"));
+    long free =
+        exact
+            ? kilobytes(lines, "MemAvailable:")
+            : kilobytes(lines, "MemFree:") + kilobytes(lines, "Cached:");
+    return new MemoryInfo(total, Math.min(free, total), !exact);
+  }
+
+  private static long kilobytes(List<String> lines, String key) {
+    for (String line : lines) {
+      if (line.startsWith(key)) {
+        String[] words = line.substring(key.length()).strip().split("\\s+", -1);
+        return SystemFiles.parse(words[0], 0) * 1024;
+      }
+    }
+    return 0;
+  }
+
+  /** By reflection, so that the module jdk.management may be absent. */
+  static MemoryInfo ofJavaPlatform() {
+    try {
+      Class<?> factory = Class.forName("java.lang.management.ManagementFactory");
+      Class<?> bean = Class.forName("com.sun.management.OperatingSystemMXBean");
+      MethodHandles.Lookup lookup = MethodHandles.publicLookup();
+      Object system =
+          lookup
+              .findStatic(
+                  factory,
+                  "getPlatformMXBean",
+                  MethodType.methodType(
+                      Class.forName("java.lang.management.PlatformManagedObject"), Class.class))
+              .invoke(bean);
+      MethodType number = MethodType.methodType(long.class);
+      long total = (long) lookup.findVirtual(bean, "getTotalMemorySize", number).invoke(system);
+      long free = (long) lookup.findVirtual(bean, "getFreeMemorySize", number).invoke(system);
+      return new MemoryInfo(total, free, true);
+    } catch (Throwable e) {
+      if (e instanceof Error error && !(e instanceof LinkageError)) {
+        throw error;
+      }
+      Runtime runtime = Runtime.getRuntime();
+      long free = runtime.maxMemory() - runtime.totalMemory() + runtime.freeMemory();
+      return new MemoryInfo(runtime.maxMemory(), free, true);
+    }
+  }
+}

@@ -1,0 +1,16 @@
+/**
+ * The operating system's memory: aligned blocks, huge pages, page locking, and what the machine
+ * has.
+ *
+ * <p>Everything native is called through {@code java.lang.foreign}. A function that a system lacks
+ * is an absent value, and the plain way is taken: blocks come from an arena then, and nothing is
+ * page-locked. May use {@code dev.tidepool} and {@code dev.tidepool.spi}.
+ *
+ * <p>One idea runs through it: a block's segment lives in an arena of the block's own, which is
+ * closed before the memory goes back. A stale segment therefore fails with an exception; it never
+ * reads what the system has since given to someone else.
+ */
+@NullMarked
+package dev.tidepool.host;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,120 @@
+package dev.tidepool.host;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tidepool.MemoryInfo;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class HostMemoryTest {
+  @TempDir Path folder;
+
+  @Test
+  void freeMemoryIsAPartOfTheTotal() {
+    MemoryInfo memory = HostMemory.now();
+    assertThat(memory.totalBytes()).isGreaterThan(64L << 20);
+    assertThat(memory.freeBytes()).isBetween(1L, memory.totalBytes());
+  }
+
+  @Test
+  void theJavaPlatformAnswersWhereTheSystemHasNoFiles() {
+    MemoryInfo memory = HostMemory.ofJavaPlatform();
+    assertThat(memory.totalBytes()).isGreaterThan(64L << 20);
+    assertThat(memory.freeBytes()).isBetween(1L, memory.totalBytes());
+    assertThat(memory.freeIsEstimate()).isTrue();
+  }
+
+  @Test
+  void whatCanBeHadWithoutSwappingIsFree() {
+    assertThat(
+            HostMemory.ofMeminfo(
+                List.of("MemTotal:  1000 kB", "MemFree:   100 kB", "MemAvailable:   700 kB")))
+        .isEqualTo(new MemoryInfo(1000 * 1024, 700 * 1024, false));
+  }
+
+  @Test
+  void anOldKernelsFreeMemoryIsAnEstimate() {
+    assertThat(
+            HostMemory.ofMeminfo(
+                List.of("MemTotal:  1000 kB", "MemFree:   100 kB", "Cached:   200 kB")))
+        .isEqualTo(new MemoryInfo(1000 * 1024, 300 * 1024, true));
+    assertThat(HostMemory.ofMeminfo(List.of())).isNull();
+  }
+
+  @Test
+  void aControlGroupOfVersion2LimitsTheMemory() throws IOException {
+    Path group = Files.createDirectories(folder.resolve("a/b"));
+    Files.writeString(group.resolve("memory.max"), "1000\n");
+    Files.writeString(group.resolve("memory.current"), "900\n");
+    Files.writeString(group.resolve("memory.stat"), "anon 1\ninactive_file 300\nactive_file 50\n");
+    ControlGroup found = ControlGroup.read(membership("0::/a/b"), folder);
+    assertThat(found).isEqualTo(new ControlGroup(1000, 450));
+    assertThat(HostMemory.within(new MemoryInfo(5000, 4000, false), found))
+        .isEqualTo(new MemoryInfo(1000, 450, false));
+    assertThat(HostMemory.within(new MemoryInfo(800, 400, false), found))
+        .isEqualTo(new MemoryInfo(800, 400, false));
+  }
+
+  @Test
+  void theTightestGroupOnTheWayUpDecides() throws IOException {
+    Path group = Files.createDirectories(folder.resolve("a/b"));
+    Files.writeString(group.resolve("memory.max"), "max\n");
+    Files.writeString(group.resolve("memory.current"), "10\n");
+    Files.writeString(group.resolveSibling("memory.max"), "2000\n");
+    Files.writeString(group.resolveSibling("memory.current"), "500\n");
+    assertThat(ControlGroup.read(membership("0::/a/b"), folder))
+        .isEqualTo(new ControlGroup(2000, 1500));
+  }
+
+  @Test
+  void aControlGroupOfVersion1LimitsTheMemory() throws IOException {
+    Path group = Files.createDirectories(folder.resolve("memory/box"));
+    Files.writeString(group.resolve("memory.limit_in_bytes"), "1000\n");
+    Files.writeString(group.resolve("memory.usage_in_bytes"), "600\n");
+    Files.writeString(group.resolve("memory.stat"), "total_inactive_file 100\n");
+    assertThat(ControlGroup.read(membership("3:cpu:/\n4:memory:/box"), folder))
+        .isEqualTo(new ControlGroup(1000, 500));
+  }
+
+  @Test
+  void aGroupThatIsOnlySeenAtTheMountsRootStillCounts() throws IOException {
+    Files.writeString(folder.resolve("memory.max"), "1000\n");
+    Files.writeString(folder.resolve("memory.current"), "600\n");
+    assertThat(ControlGroup.read(membership("0::/host/path/../of/it"), folder))
+        .isEqualTo(new ControlGroup(1000, 400));
+  }
+
+  @Test
+  void withoutALimitThereIsNone() throws IOException {
+    Path group = Files.createDirectories(folder.resolve("memory/box"));
+    Files.writeString(group.resolve("memory.limit_in_bytes"), "9223372036854771712\n");
+    Files.writeString(group.resolve("memory.usage_in_bytes"), "600\n");
+    assertThat(ControlGroup.read(membership("4:memory:/box\n0::/"), folder)).isNull();
+    assertThat(ControlGroup.read(folder.resolve("absent"), folder)).isNull();
+  }
+
+  @Test
+  void theNodesOfAListAreCounted() {
+    assertThat(HostPlatform.countRange("0")).isEqualTo(1);
+    assertThat(HostPlatform.countRange("0-3,8,10-11\n")).isEqualTo(7);
+    assertThat(HostPlatform.countRange("")).isZero();
+  }
+
+  @Test
+  void thePlatformSaysWhatItHasAndWhatItLacks() {
+    HostPlatform platform = HostPlatform.probe();
+    assertThat(Long.bitCount(platform.pageBytes())).isEqualTo(1);
+    assertThat(platform.processors()).isPositive();
+    assertThat(platform.describe())
+        .containsKeys("system", "processor", "transparent huge pages", "NUMA nodes", "page locking")
+        .allSatisfy((name, text) -> assertThat(text).isNotBlank());
+  }
+
+  private Path membership(String lines) throws IOException {
+    return Files.writeString(folder.resolve("membership"), lines + "\n");
+  }
+}
