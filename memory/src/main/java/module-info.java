@@ -4,4 +4,15 @@ module dev.tidepool.memory {
 
   exports dev.tidepool;
   exports dev.tidepool.spi;
+  exports dev.tidepool.host;
+  exports dev.tidepool.pool;
+  exports dev.tidepool.transfer;
+  exports dev.tidepool.expression;
+  exports dev.tidepool.cpu;
+
+  uses dev.tidepool.TidepoolRuntime;
+  uses dev.tidepool.spi.AcceleratorProvider;
+
+  provides dev.tidepool.TidepoolRuntime with
+      dev.tidepool.runtime.InstalledRuntime;
 }

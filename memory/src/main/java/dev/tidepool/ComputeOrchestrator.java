@@ -6,8 +6,8 @@ import java.util.concurrent.CompletableFuture;
 /** Runs kernels by name on whichever accelerator suits. Safe for use by any thread. */
 public interface ComputeOrchestrator {
   /**
-   * Gives a name to a kernel. Several sources are alternatives: an accelerator runs the first that it
-   * can.
+   * Gives a name to a kernel. Several sources are alternatives: an accelerator runs the first that
+   * it can.
    *
    * @throws IllegalArgumentException if the name is taken or there is no source
    * @throws KernelCompilationException if an elementwise source is wrong
@@ -23,8 +23,8 @@ public interface ComputeOrchestrator {
   /**
    * Runs a kernel as the options say; returns when done.
    *
-   * @throws IllegalArgumentException if the name or the accelerator does not exist; the message lists
-   *     those that do
+   * @throws IllegalArgumentException if the name or the accelerator does not exist; the message
+   *     lists those that do
    */
   void execute(String name, Arguments arguments, ExecutionOptions options);
 

@@ -20,9 +20,9 @@ import java.util.Optional;
 /**
  * What one element of a buffer is.
  *
- * <p>{@code A} is the Java array that carries elements on the heap, so that copies are checked by the
- * compiler and never box. In memory an element has the platform's byte order. Unsigned types are
- * carried by the signed arrays of their width; kernels compute with their unsigned values.
+ * <p>{@code A} is the Java array that carries elements on the heap, so that copies are checked by
+ * the compiler and never box. In memory an element has the platform's byte order. Unsigned types
+ * are carried by the signed arrays of their width; kernels compute with their unsigned values.
  *
  * <p>Immutable and safe for use by any thread. Two struct types of the same record are equal.
  *
@@ -105,19 +105,19 @@ public final class ElementType<A> {
   }
 
   /**
-   * The type of a record as C would lay it out: components in order, naturally aligned, padded at the
-   * end to the largest alignment. Components are primitives (but {@code char}) or such records.
+   * The type of a record as C would lay it out: components in order, naturally aligned, padded at
+   * the end to the largest alignment. Components are primitives (but {@code char}) or such records.
    *
-   * @throws IllegalArgumentException if a component has another type, or the record's module does not
-   *     open it to this library: then use the form with a lookup
+   * @throws IllegalArgumentException if a component has another type, or the record's module does
+   *     not open it to this library: then use the form with a lookup
    */
   public static <R extends Record> ElementType<R[]> struct(Class<R> recordType) {
     return struct(recordType, MethodHandles.publicLookup());
   }
 
   /**
-   * The type of a record of a closed module or a private nest, read and made with the rights of {@code
-   * lookup}.
+   * The type of a record of a closed module or a private nest, read and made with the rights of
+   * {@code lookup}.
    *
    * @throws IllegalArgumentException if a component has another type than a primitive or such a
    *     record, or the lookup has no access to the record
@@ -185,7 +185,8 @@ public final class ElementType<A> {
   /**
    * Bytes of {@code length} elements.
    *
-   * @throws IllegalArgumentException if {@code length} is negative or the bytes exceed a 64-bit count
+   * @throws IllegalArgumentException if {@code length} is negative or the bytes exceed a 64-bit
+   *     count
    */
   public long bytes(long length) {
     if (length < 0) {
@@ -205,7 +206,9 @@ public final class ElementType<A> {
     copier.write(source, sourceIndex, target, offset, count);
   }
 
-  /** Copies elements from memory to a carrier array; bounds are checked, any byte offset is legal. */
+  /**
+   * Copies elements from memory to a carrier array; bounds are checked, any byte offset is legal.
+   */
   public void read(MemorySegment source, long offset, A target, int targetIndex, int count) {
     Objects.checkFromIndexSize(targetIndex, count, length(target));
     copier.read(source, offset, target, targetIndex, count);

@@ -6,14 +6,14 @@ import java.lang.foreign.MemorySegment;
  * A scope in which a buffer's bytes are on the host.
  *
  * <p>While it is open, device writes to the buffer (and, under a writing mapping, device reads too)
- * are an {@link IllegalStateException}. A confined mapping belongs to the thread that made it: others
- * get a {@link WrongThreadException} from its segment and from {@link #close()}; a shared one may be
- * used and closed by any thread.
+ * are an {@link IllegalStateException}. A confined mapping belongs to the thread that made it:
+ * others get a {@link WrongThreadException} from its segment and from {@link #close()}; a shared
+ * one may be used and closed by any thread.
  */
 public interface HostMapping extends AutoCloseable {
   /**
-   * The mapped bytes; read-only in {@link MapMode#READ}. Fails with an {@link IllegalStateException}
-   * once the mapping is closed.
+   * The mapped bytes; read-only in {@link MapMode#READ}. Fails with an {@link
+   * IllegalStateException} once the mapping is closed.
    */
   MemorySegment segment();
 

@@ -13,11 +13,11 @@ public interface Kernel {
   KernelSource source();
 
   /**
-   * Runs it over its arrays: an elementwise kernel over their common length, a hand-written one over
-   * one item for each element of its longest array. Returns when done.
+   * Runs it over its arrays: an elementwise kernel over their common length, a hand-written one
+   * over one item for each element of its longest array. Returns when done.
    *
-   * @throws IllegalArgumentException if an argument is missing, unknown, or of the wrong kind, length
-   *     or type
+   * @throws IllegalArgumentException if an argument is missing, unknown, or of the wrong kind,
+   *     length or type
    * @throws IllegalStateException if a buffer is closed, or mapped in a way that forbids it
    * @throws KernelCompilationException if no code can be made for arguments of these types
    */

@@ -6,8 +6,8 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * What a kernel computes: an elementwise expression that runs everywhere, or code written by hand for
- * one kind of accelerator. Immutable; equal sources compile once.
+ * What a kernel computes: an elementwise expression that runs everywhere, or code written by hand
+ * for one kind of accelerator. Immutable; equal sources compile once.
  */
 public sealed interface KernelSource {
   /**

@@ -9,9 +9,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * How managers behave. Immutable; made by a {@link Builder}.
  *
- * <p>Each option has a key. The system property {@code tidepool.KEY} overrides what the program set,
- * and the environment variable {@code TIDEPOOL_KEY} (upper case, {@code _} for {@code -}) overrides
- * that where no property is set.
+ * <p>Each option has a key. The system property {@code tidepool.KEY} overrides what the program
+ * set, and the environment variable {@code TIDEPOOL_KEY} (upper case, {@code _} for {@code -})
+ * overrides that where no property is set.
  *
  * @param pooling {@code pooling}: whether blocks are kept for reuse; true
  * @param maxPoolBytes {@code max-pool-bytes}: idle bytes kept at most in one pool; a quarter of the
@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * @param maxPoolBytesPerClass {@code max-pool-bytes-per-class}: idle bytes kept at most in one size
  *     class; 1 GiB
  * @param keptPoolBytes {@code kept-pool-bytes}: idle bytes that trimming by time leaves; 64 MiB
- * @param trimInterval {@code trim-interval}: how often blocks that were idle all that time are given
- *     back; 5 minutes; zero means never
+ * @param trimInterval {@code trim-interval}: how often blocks that were idle all that time are
+ *     given back; 5 minutes; zero means never
  * @param pinnedLimit {@code pinned-limit}: page-locked bytes at most over all managers of a {@link
  *     Tidepool}; a quarter of the machine's memory where -1
  * @param concurrentTransfers {@code concurrent-transfers}: transfers that run side by side; 4

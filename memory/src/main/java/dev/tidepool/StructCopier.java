@@ -16,7 +16,8 @@ import java.util.Map;
  * Moves records between arrays and C structs.
  *
  * <p>One record is read or made by a pair of method handles composed once for its type: the reader
- * {@code (MemorySegment, long) R} and, for each component, a writer {@code (R, MemorySegment, long)}.
+ * {@code (MemorySegment, long) R} and, for each component, a writer {@code (R, MemorySegment,
+ * long)}.
  */
 final class StructCopier<R extends Record> implements ElementCopier<R[]> {
   private static final Map<Class<?>, ValueLayout> FIELDS =
@@ -88,10 +89,13 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
             + owner.getName()
             + " is a "
             + component.getType().getTypeName()
-            + "; a struct holds byte, short, int, long, float, double, boolean and records of them");
+            + "; a struct holds byte, short, int, long, float, double, boolean and records of"
+            + " them");
   }
 
-  /** {@code (MemorySegment, long) R}: all components read at their offsets, then the constructor. */
+  /**
+   * {@code (MemorySegment, long) R}: all components read at their offsets, then the constructor.
+   */
   private static MethodHandle readerOf(Class<?> type, MethodHandles.Lookup lookup) {
     StructLayout layout = layoutOf(type);
     RecordComponent[] components = type.getRecordComponents();
@@ -167,8 +171,7 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
             .bindTo(unaligned(field).varHandle());
     return MethodHandles.permuteArguments(
         set,
-        MethodType.methodType(
-            void.class, component.getType(), MemorySegment.class, long.class),
+        MethodType.methodType(void.class, component.getType(), MemorySegment.class, long.class),
         1,
         2,
         0);
@@ -238,6 +241,8 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
     if (e instanceof Error error) {
       throw error;
     }
-    return e instanceof RuntimeException runtime ? runtime : new TidepoolException("a record failed", e);
+    return e instanceof RuntimeException runtime
+        ? runtime
+        : new TidepoolException("a record failed", e);
   }
 }

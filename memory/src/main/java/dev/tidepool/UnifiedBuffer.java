@@ -6,8 +6,8 @@ import java.util.concurrent.CompletableFuture;
 /**
  * Typed memory that is on the host, on an accelerator, or on both, and kept coherent.
  *
- * <p><b>Units.</b> Offsets, counts and lengths are in elements, everywhere; only {@link #byteSize()}
- * is in bytes.
+ * <p><b>Units.</b> Offsets, counts and lengths are in elements, everywhere; only {@link
+ * #byteSize()} is in bytes.
  *
  * <p><b>Order.</b> Work on one buffer happens in the order it was asked for, whatever thread asked;
  * work on unrelated buffers overlaps. A failed write fails the work queued behind it on that buffer
@@ -15,13 +15,13 @@ import java.util.concurrent.CompletableFuture;
  *
  * <p><b>Threads.</b> Safe for concurrent use by platform and virtual threads alike. {@code void}
  * operations return when done, prefetches excepted, whose error comes at the next use. Futures
- * complete on the library's threads; cancelling one stops what has not started. An array given to an
- * asynchronous operation must stay untouched until its future completes.
+ * complete on the library's threads; cancelling one stops what has not started. An array given to
+ * an asynchronous operation must stay untouched until its future completes.
  *
  * <p><b>Errors.</b> Every method of a closed buffer but {@link #close()} throws {@link
- * IllegalStateException} naming the buffer's tag; ranges outside the buffer or the array throw {@link
- * IndexOutOfBoundsException}; failed transfers throw {@link TransferException}; an accelerator
- * without room for the copy that is needed throws {@link OutOfDeviceMemoryException}.
+ * IllegalStateException} naming the buffer's tag; ranges outside the buffer or the array throw
+ * {@link IndexOutOfBoundsException}; failed transfers throw {@link TransferException}; an
+ * accelerator without room for the copy that is needed throws {@link OutOfDeviceMemoryException}.
  *
  * <p>The interface may be implemented by others: a foreign buffer works as the source of copies
  * through its {@link #asReadOnlySegment()}.
@@ -92,8 +92,8 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
 
   /**
    * The host's copy itself, for reading and writing. Fetched first where the device's is newer;
-   * counts as a write of all of it, now: after device work call it again. Hold it no longer than the
-   * buffer.
+   * counts as a write of all of it, now: after device work call it again. Hold it no longer than
+   * the buffer.
    */
   MemorySegment asSegment();
 
@@ -119,7 +119,9 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
   /** Sets every byte. */
   void fill(byte value);
 
-  /** Pushes the dirty side to the other one, making it where it is missing; both are valid after. */
+  /**
+   * Pushes the dirty side to the other one, making it where it is missing; both are valid after.
+   */
   void synchronize();
 
   /** Starts bringing the bytes to the device, if the host's are newer or alone. */

@@ -23,8 +23,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   }
 
   /**
-   * A further manager on an accelerator of an open {@link Tidepool}, with pools of its own. It closes
-   * with that Tidepool at the latest.
+   * A further manager on an accelerator of an open {@link Tidepool}, with pools of its own. It
+   * closes with that Tidepool at the latest.
    */
   static UnifiedMemoryManager create(Accelerator accelerator, MemoryOptions options) {
     return TidepoolRuntime.installed().createManager(accelerator, options);
@@ -61,8 +61,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   <A> UnifiedBuffer<A> copyOf(A array);
 
   /**
-   * A HOST buffer over memory of the caller, without a copy; the caller keeps owning it and its scope
-   * must outlive the buffer.
+   * A HOST buffer over memory of the caller, without a copy; the caller keeps owning it and its
+   * scope must outlive the buffer.
    *
    * @throws IllegalArgumentException if the segment is on the heap, belongs to one thread, is
    *     read-only, or is no whole number of elements
@@ -79,8 +79,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode);
 
   /**
-   * A kernel for this accelerator. What can be checked without arguments is checked now; machine code
-   * is made at the first call with given types and kept.
+   * A kernel for this accelerator. What can be checked without arguments is checked now; machine
+   * code is made at the first call with given types and kept.
    *
    * @throws KernelCompilationException if the source is wrong
    * @throws UnsupportedOperationException if the accelerator does not run such sources
@@ -103,8 +103,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   TransferEngine transfers();
 
   /**
-   * Ends the manager: waits for work that runs, frees every buffer that is still open and reports how
-   * many there were. Idempotent; throws nothing.
+   * Ends the manager: waits for work that runs, frees every buffer that is still open and reports
+   * how many there were. Idempotent; throws nothing.
    */
   @Override
   void close();

@@ -2,7 +2,9 @@ package dev.tidepool;
 
 import java.lang.foreign.MemorySegment;
 
-/** Where in its range a {@link JavaKernel} stands, and its arguments. Valid during the call only. */
+/**
+ * Where in its range a {@link JavaKernel} stands, and its arguments. Valid during the call only.
+ */
 public interface WorkItem {
   /** The item's index in a dimension (0 to 2) of the whole range. */
   long globalId(int dimension);

@@ -8,8 +8,8 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
  * computes, and copies the outputs back. Loops over memory segments are not vectorised, loops over
  * arrays are, and a block stays in the processor's first cache between the steps.
  *
- * <p>A call owns its scratch from {@link #take} to {@link #giveBack}; idle ones wait in stripes that
- * threads pick by their id, each a single slot that is emptied and filled atomically.
+ * <p>A call owns its scratch from {@link #take} to {@link #giveBack}; idle ones wait in stripes
+ * that threads pick by their id, each a single slot that is emptied and filled atomically.
  */
 final class BlockLoop implements CpuLoop {
   /** All slots together stay below half of the smallest first-level cache in use. */
@@ -63,27 +63,18 @@ final class BlockLoop implements CpuLoop {
     }
   }
 
-  private void compute(
-      MemorySegment[] arrays, long[] uniforms, Scratch scratch, long at, int n) {
+  private void compute(MemorySegment[] arrays, long[] uniforms, Scratch scratch, long at, int n) {
     for (int i = 0; i < inputs.length; i++) {
       if (inputs[i] >= 0) {
         MemorySegment.copy(
-            arrays[i],
-            at * byteSizes[i],
-            scratch.segments[inputs[i]],
-            0,
-            n * byteSizes[i]);
+            arrays[i], at * byteSizes[i], scratch.segments[inputs[i]], 0, n * byteSizes[i]);
       }
     }
     body.compute(scratch.slots, uniforms, n);
     for (int i = 0; i < outputs.length; i++) {
       if (outputs[i] >= 0) {
         MemorySegment.copy(
-            scratch.segments[outputs[i]],
-            0,
-            arrays[i],
-            at * byteSizes[i],
-            n * byteSizes[i]);
+            scratch.segments[outputs[i]], 0, arrays[i], at * byteSizes[i], n * byteSizes[i]);
       }
     }
   }

@@ -11,9 +11,9 @@ import java.util.List;
  * the last do nothing.
  *
  * <p>C means less than NumPy: signed overflow and division by zero are undefined there, so integers
- * are computed unsigned and divisors guarded. Functions of floats are computed in double and rounded
- * once, because a device's own float functions may be off by 16 ulp; a device without doubles is
- * refused such a kernel.
+ * are computed unsigned and divisors guarded. Functions of floats are computed in double and
+ * rounded once, because a device's own float functions may be off by 16 ulp; a device without
+ * doubles is refused such a kernel.
  */
 public final class CGenerator {
   /** The name of every kernel that is generated. */
@@ -134,8 +134,7 @@ public final class CGenerator {
   private String value(Node node) {
     List<String> args = node.args().stream().map(CGenerator::ref).toList();
     return switch (node.op()) {
-      case LOAD ->
-          element((int) node.payload()) + (node.type() == ScalarType.BOOL ? " != 0" : "");
+      case LOAD -> element((int) node.payload()) + (node.type() == ScalarType.BOOL ? " != 0" : "");
       case UNIFORM -> "u" + node.payload();
       case CONSTANT -> constant(node);
       case CONVERT ->
@@ -179,9 +178,7 @@ public final class CGenerator {
   private String integer(Node node, List<String> args) {
     ScalarType type = node.type();
     ScalarType wide =
-        type.byteSize() == 8
-            ? type
-            : type.isSigned() ? ScalarType.INT32 : ScalarType.UINT32;
+        type.byteSize() == 8 ? type : type.isSigned() ? ScalarType.INT32 : ScalarType.UINT32;
     ScalarType modular = type.byteSize() == 8 ? ScalarType.UINT64 : ScalarType.UINT32;
     List<String> unsigned = args.stream().map(arg -> cast(modular, arg)).toList();
     String result =
@@ -190,8 +187,8 @@ public final class CGenerator {
               binary(node.op().symbol(), unsigned);
           case NEGATE -> "0 - " + unsigned.getFirst();
           case INVERT -> "~" + unsigned.getFirst();
-          case ABS -> args.getFirst() + " < 0 ? 0 - " + unsigned.getFirst() + " : "
-              + unsigned.getFirst();
+          case ABS ->
+              args.getFirst() + " < 0 ? 0 - " + unsigned.getFirst() + " : " + unsigned.getFirst();
           case MIN -> binary("<", args) + " ? " + args.get(0) + " : " + args.get(1);
           case MAX -> binary(">", args) + " ? " + args.get(0) + " : " + args.get(1);
           case FLOOR_DIVIDE, REMAINDER, SHIFT_LEFT, SHIFT_RIGHT, POW ->
@@ -209,14 +206,11 @@ public final class CGenerator {
       case ABS -> "fabs(" + args.getFirst() + ")";
       case MIN -> extreme("<=", args);
       case MAX -> extreme(">=", args);
-      case FLOOR, CEIL, RINT, FMA ->
-          node.op().functionName() + "(" + String.join(", ", args) + ")";
+      case FLOOR, CEIL, RINT, FMA -> node.op().functionName() + "(" + String.join(", ", args) + ")";
       case DIVIDE, SQRT, FLOOR_DIVIDE, REMAINDER -> prelude.call(node.op(), node.type(), args);
       default -> {
         List<String> doubles =
-            single
-                ? args.stream().map(arg -> cast(ScalarType.FLOAT64, arg)).toList()
-                : args;
+            single ? args.stream().map(arg -> cast(ScalarType.FLOAT64, arg)).toList() : args;
         String call = node.op().functionName() + "(" + String.join(", ", doubles) + ")";
         yield single ? cast(ScalarType.FLOAT32, call) : call;
       }
@@ -226,7 +220,18 @@ public final class CGenerator {
   /** The first if it wins or is NaN, else the second, which then may be NaN. */
   private static String extreme(String wins, List<String> args) {
     String a = args.get(0);
-    return a + " " + wins + " " + args.get(1) + " || " + a + " != " + a + " ? " + a + " : "
+    return a
+        + " "
+        + wins
+        + " "
+        + args.get(1)
+        + " || "
+        + a
+        + " != "
+        + a
+        + " ? "
+        + a
+        + " : "
         + args.get(1);
   }
 

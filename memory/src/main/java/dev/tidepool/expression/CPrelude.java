@@ -40,7 +40,8 @@ final class CPrelude {
   }
 
   private String define(String name, boolean unary, ScalarType type, String text) {
-    String generic = " T " + name + (unary ? "(T a)" : "(T a, T b)") + " {\n" + text.indent(2) + "}\n";
+    String generic =
+        " T " + name + (unary ? "(T a)" : "(T a, T b)") + " {\n" + text.indent(2) + "}\n";
     return dialect.functionQualifier()
         + generic
             .replaceAll("\\bT\\b", dialect.typeName(type))
@@ -95,44 +96,42 @@ final class CPrelude {
       case FLOOR_DIVIDE ->
           signed
               ? """
-                const T d = b == 0 || b == -1 ? 1 : b;
-                const T r = a % d;
-                const T q = a / d - (r != 0 && (r < 0) != (d < 0) ? 1 : 0);
-                return b == 0 ? 0 : b == -1 ? (T)(0 - (U)a) : q;
-                """
+              const T d = b == 0 || b == -1 ? 1 : b;
+              const T r = a % d;
+              const T q = a / d - (r != 0 && (r < 0) != (d < 0) ? 1 : 0);
+              return b == 0 ? 0 : b == -1 ? (T)(0 - (U)a) : q;
+              """
               : "return b == 0 ? 0 : a / (b == 0 ? 1 : b);";
       case REMAINDER ->
           signed
               ? """
-                const T d = b == 0 || b == -1 ? 1 : b;
-                const T r = a % d;
-                return r != 0 && (r < 0) != (d < 0) ? r + d : r;
-                """
+              const T d = b == 0 || b == -1 ? 1 : b;
+              const T r = a % d;
+              return r != 0 && (r < 0) != (d < 0) ? r + d : r;
+              """
               : "return b == 0 ? 0 : a % (b == 0 ? 1 : b);";
       case SHIFT_LEFT -> "return (U)b < WIDTH ? (T)((U)a << (U)b) : 0;";
       case SHIFT_RIGHT ->
-          signed
-              ? "return a >> ((U)b < WIDTH ? b : WIDTH - 1);"
-              : "return b < WIDTH ? a >> b : 0;";
+          signed ? "return a >> ((U)b < WIDTH ? b : WIDTH - 1);" : "return b < WIDTH ? a >> b : 0;";
       case POW ->
           (signed
                   ? """
-                    if (b < 0) {
-                      return a == 1 ? 1 : a == -1 ? 1 - 2 * (b & 1) : 0;
-                    }
-                    """
+                  if (b < 0) {
+                    return a == 1 ? 1 : a == -1 ? 1 - 2 * (b & 1) : 0;
+                  }
+                  """
                   : "")
               + """
-                U result = 1;
-                U square = (U)a;
-                for (U rest = (U)b; rest != 0; rest >>= 1) {
-                  if (rest & 1) {
-                    result *= square;
-                  }
-                  square *= square;
+              U result = 1;
+              U square = (U)a;
+              for (U rest = (U)b; rest != 0; rest >>= 1) {
+                if (rest & 1) {
+                  result *= square;
                 }
-                return (T)result;
-                """;
+                square *= square;
+              }
+              return (T)result;
+              """;
       default -> throw new AssertionError(op);
     };
   }

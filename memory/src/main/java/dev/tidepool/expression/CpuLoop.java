@@ -8,13 +8,14 @@ import java.lang.foreign.MemorySegment;
  */
 public interface CpuLoop {
   /**
-   * Computes the elements {@code from} (inclusive) to {@code to} (exclusive) of every written array.
+   * Computes the elements {@code from} (inclusive) to {@code to} (exclusive) of every written
+   * array.
    *
    * <p>Blocks of elements are read, computed and written one after the other, so an output may be
    * the same memory as an input; shifted overlaps give undefined elements.
    *
-   * @param arrays the memory of {@link TypedProgram#arrays()}, in that order, element 0 at offset 0;
-   *     of any alignment, native or heap
+   * @param arrays the memory of {@link TypedProgram#arrays()}, in that order, element 0 at offset
+   *     0; of any alignment, native or heap
    * @param uniforms from {@link TypedProgram#uniformValues}
    * @param from the first element
    * @param to the element after the last

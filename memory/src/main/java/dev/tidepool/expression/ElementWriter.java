@@ -97,13 +97,17 @@ final class ElementWriter {
   private static void call(
       CodeBuilder code, ClassDesc owner, String name, ScalarType type, int arity) {
     ClassDesc kind = JvmTypes.kind(type).upperBound();
-    code.invokestatic(
-        owner, name, MethodTypeDesc.of(kind, Collections.nCopies(arity, kind)));
+    code.invokestatic(owner, name, MethodTypeDesc.of(kind, Collections.nCopies(arity, kind)));
   }
 
   /** A method of ElementMath, in its unsigned form for types that fill an int or a long. */
   private static void helper(CodeBuilder code, String name, ScalarType type) {
-    call(code, ELEMENT_MATH, type.isUnsigned() && usesUnsigned(name, type) ? name + "Unsigned" : name, type, 2);
+    call(
+        code,
+        ELEMENT_MATH,
+        type.isUnsigned() && usesUnsigned(name, type) ? name + "Unsigned" : name,
+        type,
+        2);
   }
 
   private static boolean usesUnsigned(String name, ScalarType type) {

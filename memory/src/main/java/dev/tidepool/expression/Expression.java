@@ -1,11 +1,10 @@
 package dev.tidepool.expression;
 
+import dev.tidepool.KernelParameter;
 import dev.tidepool.expression.Syntax.Apply;
 import dev.tidepool.expression.Syntax.Assignment;
 import dev.tidepool.expression.Syntax.Literal;
 import dev.tidepool.expression.Syntax.Reference;
-import java.util.LinkedHashMap;
-import dev.tidepool.KernelParameter;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -98,12 +97,13 @@ public final class Expression {
     }
     return first.entrySet().stream()
         .sorted(Map.Entry.comparingByValue())
-        .map(entry -> name(source, entry.getKey(), access.get(entry.getKey()), entry.getValue()))
+        .map(
+            entry ->
+                name(source, entry.getKey(), Known.in(access, entry.getKey()), entry.getValue()))
         .toList();
   }
 
-  private static void read(
-      Syntax syntax, Map<String, Access> access, Map<String, Integer> first) {
+  private static void read(Syntax syntax, Map<String, Access> access, Map<String, Integer> first) {
     switch (syntax) {
       case Literal _ -> {}
       case Reference(String name, int position) -> {

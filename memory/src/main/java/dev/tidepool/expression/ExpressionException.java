@@ -26,8 +26,7 @@ public final class ExpressionException extends KernelCompilationException {
     int line = 1 + (int) source.substring(0, start).chars().filter(c -> c == '\n').count();
     int column = position - start + 1;
     // Tabs stay tabs, so that the caret stands under its character whatever a tab's width is.
-    String indent =
-        source.substring(start, position).replaceAll("[^\t]", " ");
+    String indent = source.substring(start, position).replaceAll("[^\t]", " ");
     String where = source.indexOf('\n') < 0 ? "" : " of line " + line;
     return new ExpressionException(
         problem + " at column " + column + where + "\n  " + text + "\n  " + indent + "^",

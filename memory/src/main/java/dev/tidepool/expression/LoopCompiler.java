@@ -87,9 +87,7 @@ final class LoopCompiler {
                       MTD_void,
                       0,
                       code ->
-                          code.aload(0)
-                              .invokespecial(CD_Object, INIT_NAME, MTD_void)
-                              .return_());
+                          code.aload(0).invokespecial(CD_Object, INIT_NAME, MTD_void).return_());
               List<Piece> pieces = plan.pieces();
               for (int i = 0; i < pieces.size(); i++) {
                 LoopSignature signature =
@@ -141,7 +139,8 @@ final class LoopCompiler {
       code.aload(1).loadConstant(uniform).laload();
       switch (JvmTypes.kind(program.uniforms().get(uniform).type())) {
         case INT -> code.l2i();
-        case FLOAT -> code.l2i().invokestatic(JvmTypes.FLOAT_BOX, "intBitsToFloat", JvmTypes.BITS_F);
+        case FLOAT ->
+            code.l2i().invokestatic(JvmTypes.FLOAT_BOX, "intBitsToFloat", JvmTypes.BITS_F);
         case DOUBLE -> code.invokestatic(JvmTypes.DOUBLE_BOX, "longBitsToDouble", JvmTypes.BITS_D);
         default -> {}
       }
@@ -275,7 +274,7 @@ final class LoopCompiler {
           locals.put(node, local);
         }
         for (int slot : loop.results().getOrDefault(node, List.of())) {
-          code.aload(slotLocals.get(slot)).iload(index).loadLocal(kind, local);
+          code.aload(Known.in(slotLocals, slot)).iload(index).loadLocal(kind, local);
           code.arrayStore(JvmTypes.element(node.type()));
         }
       }
@@ -283,9 +282,9 @@ final class LoopCompiler {
 
     void routine(Routine routine) {
       Node node = routine.node();
-      code.aload(slotLocals.get(routine.results().getFirst())).iload(index);
+      code.aload(Known.in(slotLocals, routine.results().getFirst())).iload(index);
       for (int i = 0; i < node.args().size(); i++) {
-        code.aload(slotLocals.get(routine.args().get(i))).iload(index);
+        code.aload(Known.in(slotLocals, routine.args().get(i))).iload(index);
         code.arrayLoad(JvmTypes.element(node.type()));
       }
       ElementWriter.function(code, node);
@@ -302,9 +301,9 @@ final class LoopCompiler {
         case CONSTANT -> ElementWriter.constant(code, node);
         case UNIFORM ->
             code.loadLocal(
-                JvmTypes.kind(node.type()), uniformLocals.get((int) node.payload()));
+                JvmTypes.kind(node.type()), Known.in(uniformLocals, (int) node.payload()));
         default -> {
-          code.aload(slotLocals.get(plan.home(node))).iload(index);
+          code.aload(Known.in(slotLocals, plan.home(node))).iload(index);
           code.arrayLoad(JvmTypes.element(node.type()));
           ElementWriter.afterLoad(code, node);
         }

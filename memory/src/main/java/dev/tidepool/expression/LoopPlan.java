@@ -17,8 +17,8 @@ import java.util.Set;
  * operations, which the compiler vectorises, and routines for the functions between them. What one
  * piece leaves for another lies in a slot, an array of one block's length.
  *
- * <p>Pieces are short because the compiler gives up on long loops, and because the methods that come
- * of them must stay below the size at which they are compiled at all.
+ * <p>Pieces are short because the compiler gives up on long loops, and because the methods that
+ * come of them must stay below the size at which they are compiled at all.
  */
 final class LoopPlan {
   /** Operations of one loop; with three operands each they stay below 255 parameter slots. */
@@ -88,7 +88,7 @@ final class LoopPlan {
 
   /** The slot in which a later piece finds the node's value. */
   int home(Node node) {
-    return home.get(node);
+    return Known.in(home, node);
   }
 
   boolean hasHome(Node node) {
@@ -110,7 +110,7 @@ final class LoopPlan {
     for (Node node : nodes) {
       int level = 0;
       for (Node arg : node.args()) {
-        level = Math.max(level, levels.get(arg));
+        level = Math.max(level, Known.in(levels, arg));
       }
       level += node.isFunction() ? 1 : 0;
       levels.put(node, level);
@@ -182,7 +182,7 @@ final class LoopPlan {
     Node first = group.getFirst();
     if (first.isFunction()) {
       return new Routine(
-          first, first.args().stream().map(home::get).toList(), results.get(first));
+          first, first.args().stream().map(home::get).toList(), Known.in(results, first));
     }
     return new Loop(group, results);
   }

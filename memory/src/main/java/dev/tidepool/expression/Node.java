@@ -47,6 +47,14 @@ record Node(int id, Op op, ScalarType type, List<Node> args, long payload) {
 
   @Override
   public String toString() {
-    return "%" + id + " = " + op + " " + type + args.stream().map(Node::id).toList() + " " + payload;
+    return "%"
+        + id
+        + " = "
+        + op
+        + " "
+        + type
+        + args.stream().map(Node::id).toList()
+        + " "
+        + payload;
   }
 }

@@ -39,8 +39,7 @@ final class Parser {
           Map.of("&", Op.BIT_AND),
           Map.of("<<", Op.SHIFT_LEFT, ">>", Op.SHIFT_RIGHT),
           Map.of("+", Op.ADD, "-", Op.SUBTRACT),
-          Map.of(
-              "*", Op.MULTIPLY, "/", Op.DIVIDE, "//", Op.FLOOR_DIVIDE, "%", Op.REMAINDER));
+          Map.of("*", Op.MULTIPLY, "/", Op.DIVIDE, "//", Op.FLOOR_DIVIDE, "%", Op.REMAINDER));
 
   private static final Map<String, Op> PREFIXES =
       Map.of("-", Op.NEGATE, "!", Op.NOT, "~", Op.INVERT);
@@ -181,25 +180,19 @@ final class Parser {
 
   private Syntax primary() {
     Token token = take();
-    switch (token.kind()) {
-      case INTEGER -> {
-        return new Literal(new BigInteger(token.text()), token.position());
-      }
-      case DECIMAL -> {
-        return new Literal(Double.valueOf(token.text()), token.position());
-      }
-      case NAME -> {
-        return named(token);
-      }
+    return switch (token.kind()) {
+      case INTEGER -> new Literal(new BigInteger(token.text()), token.position());
+      case DECIMAL -> new Literal(Double.valueOf(token.text()), token.position());
+      case NAME -> named(token);
       default -> {
         if (token.is("(")) {
           Syntax inner = expression();
           expect(")", "a ')' is missing");
-          return inner;
+          yield inner;
         }
         throw error(token, "a value was expected, not " + token.described());
       }
-    }
+    };
   }
 
   private Syntax named(Token name) {

@@ -105,8 +105,7 @@ final class Promotion {
               new UniformKey(scalar, type), _ -> uniform(scalar, type));
         }
         try {
-          yield nodes.node(
-              Op.CONSTANT, type, List.of(), ScalarValue.bits(scalar.constant(), type));
+          yield nodes.node(Op.CONSTANT, type, List.of(), ScalarValue.bits(scalar.constant(), type));
         } catch (ArithmeticException e) {
           throw error(position, Objects.requireNonNull(e.getMessage()));
         }
@@ -289,8 +288,7 @@ final class Promotion {
           type != ScalarType.BOOL
               ? "; it takes integers"
               : op == Op.NEGATE ? "; use '!'" : "; use '^' or '!='";
-      throw error(
-          position, "'" + op.symbol() + "' is not defined for " + type.numpyName() + hint);
+      throw error(position, "'" + op.symbol() + "' is not defined for " + type.numpyName() + hint);
     }
   }
 

@@ -51,13 +51,13 @@ final class Resolver {
         continue;
       }
       if (name.access().writes()) {
-        Node stored = ((Value.Typed) values.get(name.name())).node();
+        Node stored = ((Value.Typed) Known.in(values, name.name())).node();
         stores.add(new Store(index, stored));
         arrays.add(
             new ArrayParameter(
-                name.name(), stored.type(), name.access(), natural.get(name.name())));
+                name.name(), stored.type(), name.access(), Known.in(natural, name.name())));
       } else {
-        ScalarType type = ((Operand.Array) operands.get(name.name())).type();
+        ScalarType type = ((Operand.Array) Known.in(operands, name.name())).type();
         arrays.add(new ArrayParameter(name.name(), type, Access.IN, type));
       }
     }
@@ -78,10 +78,7 @@ final class Resolver {
       }
     }
     List<String> outputs =
-        expression.names().stream()
-            .filter(name -> name.access().writes())
-            .map(Name::name)
-            .toList();
+        expression.names().stream().filter(name -> name.access().writes()).map(Name::name).toList();
     if (outputs.stream().noneMatch(operands::containsKey)) {
       throw new IllegalArgumentException(
           "nothing would be written: bind an array to " + String.join(" or ", outputs));
@@ -100,10 +97,7 @@ final class Resolver {
               .forEach(other -> candidates.add(other.name()));
           throw error(
               position,
-              "unknown name '"
-                  + name.name()
-                  + "'"
-                  + Spelling.suggestion(name.name(), candidates));
+              "unknown name '" + name.name() + "'" + Spelling.suggestion(name.name(), candidates));
         }
       }
       case Operand.Array(ScalarType type) -> {
@@ -115,8 +109,7 @@ final class Resolver {
       }
       case Operand.Output _ -> {
         if (name.access().reads()) {
-          throw error(
-              position, "'" + name.name() + "' is read, so it needs an array that exists");
+          throw error(position, "'" + name.name() + "' is read, so it needs an array that exists");
         }
         arrayIndex.put(name.name(), arrayIndex.size());
       }
@@ -160,7 +153,7 @@ final class Resolver {
   private Value value(Syntax syntax) {
     return switch (syntax) {
       case Literal(Object value, _) -> new Value.Weak(promotion.literal(value));
-      case Reference(String name, _) -> values.get(name);
+      case Reference(String name, _) -> Known.in(values, name);
       case Apply(Op op, List<Syntax> args, int position, _) -> {
         // A plain loop: the recursion is as deep as the tree is high.
         List<Value> found = new ArrayList<>(args.size());

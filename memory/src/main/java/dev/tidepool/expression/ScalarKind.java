@@ -3,8 +3,8 @@ package dev.tidepool.expression;
 import java.math.BigInteger;
 
 /**
- * What a scalar is before it meets an array. As in Python, a scalar has a kind but no width: it takes
- * the type of the array that it is combined with (NEP 50).
+ * What a scalar is before it meets an array. As in Python, a scalar has a kind but no width: it
+ * takes the type of the array that it is combined with (NEP 50).
  */
 public enum ScalarKind {
   /** True or false. */

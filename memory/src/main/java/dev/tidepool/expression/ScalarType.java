@@ -118,7 +118,9 @@ public enum ScalarType {
             + Arrays.stream(values()).map(ScalarType::numpyName).collect(Collectors.joining(", ")));
   }
 
-  /** The type of a result of arrays of both types: {@code np.promote_types}, float16 being float32. */
+  /**
+   * The type of a result of arrays of both types: {@code np.promote_types}, float16 being float32.
+   */
   public static ScalarType promote(ScalarType a, ScalarType b) {
     if (a == b || b == BOOL) {
       return a;

@@ -8,8 +8,8 @@ final class ScalarValue {
   private ScalarValue() {}
 
   /**
-   * The bits of {@code value} as one element of {@code type}: integers extended to 64 bits by sign or
-   * by zeros, floats as their IEEE bits.
+   * The bits of {@code value} as one element of {@code type}: integers extended to 64 bits by sign
+   * or by zeros, floats as their IEEE bits.
    *
    * @throws ArithmeticException if an integer does not fit, as NumPy's OverflowError
    */
@@ -48,9 +48,7 @@ final class ScalarValue {
   }
 
   static BigInteger toInteger(Object value) {
-    return value instanceof Boolean b
-        ? (b ? BigInteger.ONE : BigInteger.ZERO)
-        : (BigInteger) value;
+    return value instanceof Boolean b ? (b ? BigInteger.ONE : BigInteger.ZERO) : (BigInteger) value;
   }
 
   static double toDouble(Object value) {

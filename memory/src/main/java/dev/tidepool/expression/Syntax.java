@@ -2,7 +2,9 @@ package dev.tidepool.expression;
 
 import java.util.List;
 
-/** The untyped tree of one expression; {@code position} is the index of its character in the source. */
+/**
+ * The untyped tree of one expression; {@code position} is the index of its character in the source.
+ */
 sealed interface Syntax {
   /** Where errors about this part point. */
   int position();

@@ -119,8 +119,7 @@ public final class TypedProgram {
       try {
         bits[i] =
             ScalarValue.bits(
-                Objects.requireNonNull(computed[source.scalar().id()]),
-                source.uniform().type());
+                Objects.requireNonNull(computed[source.scalar().id()]), source.uniform().type());
       } catch (ArithmeticException e) {
         throw new IllegalArgumentException(
             "'" + source.uniform().text() + "' in '" + expression + "': " + e.getMessage(), e);

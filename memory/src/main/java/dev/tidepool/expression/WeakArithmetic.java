@@ -16,8 +16,7 @@ final class WeakArithmetic {
       return ScalarKind.BOOL;
     }
     List<ScalarKind> values = op == Op.SELECT ? args.subList(1, 3) : args;
-    ScalarKind joined =
-        values.stream().reduce((a, b) -> a.compareTo(b) >= 0 ? a : b).orElseThrow();
+    ScalarKind joined = values.stream().reduce((a, b) -> a.compareTo(b) >= 0 ? a : b).orElseThrow();
     return switch (op) {
       case DIVIDE, RINT, FMA -> ScalarKind.FLOAT;
       case POW, FLOOR_DIVIDE, REMAINDER, SHIFT_LEFT, SHIFT_RIGHT ->
@@ -89,8 +88,8 @@ final class WeakArithmetic {
     boolean a = (Boolean) args.getFirst();
     boolean b = (Boolean) args.getLast();
     return switch (op) {
-      case ADD, BIT_OR, MAX -> a | b;
-      case MULTIPLY, BIT_AND, MIN -> a & b;
+      case ADD, BIT_OR, MAX -> a || b;
+      case MULTIPLY, BIT_AND, MIN -> a && b;
       case BIT_XOR -> a ^ b;
       case INVERT -> !a;
       default -> a;

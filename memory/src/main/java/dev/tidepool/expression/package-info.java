@@ -8,9 +8,9 @@
  * dev.tidepool.expression.CpuLoop} runs it on the CPU; {@link dev.tidepool.expression.CGenerator}
  * writes it as a kernel in a dialect of C.
  *
- * <p>What depends on scalars only never reaches a device: it is evaluated once for each launch, with
- * the exactness of Python's numbers, and arrives in the kernel as a by-value argument of a concrete
- * type ({@link dev.tidepool.expression.TypedProgram#uniforms()}).
+ * <p>What depends on scalars only never reaches a device: it is evaluated once for each launch,
+ * with the exactness of Python's numbers, and arrives in the kernel as a by-value argument of a
+ * concrete type ({@link dev.tidepool.expression.TypedProgram#uniforms()}).
  *
  * <p>The package uses {@code dev.tidepool} for its exceptions and nothing else.
  */

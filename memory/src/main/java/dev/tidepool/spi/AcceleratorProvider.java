@@ -1,6 +1,8 @@
 package dev.tidepool.spi;
 
-/** A kind of accelerators, such as all OpenCL devices; found with {@link java.util.ServiceLoader}. */
+/**
+ * A kind of accelerators, such as all OpenCL devices; found with {@link java.util.ServiceLoader}.
+ */
 public interface AcceleratorProvider {
   /** The prefix of its devices' ids: {@code opencl}. */
   String name();

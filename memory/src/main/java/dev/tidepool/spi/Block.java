@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Memory that one driver call allocated; the unit that pools keep.
  *
- * <p>Its owner (the pool, or the runtime) frees it exactly once. Once freed, every segment on it fails
- * with an {@link IllegalStateException}: never a crash.
+ * <p>Its owner (the pool, or the runtime) frees it exactly once. Once freed, every segment on it
+ * fails with an {@link IllegalStateException}: never a crash.
  */
 public interface Block {
   /** Its bytes. */

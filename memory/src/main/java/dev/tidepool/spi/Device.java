@@ -23,9 +23,9 @@ public interface Device extends AutoCloseable {
   /**
    * Allocates a block, contents undefined.
    *
-   * <p>{@link BlockKind#DEVICE} blocks of a device with {@code SHARED_MEMORY}, and all {@code PINNED}
-   * and {@code UNIFIED} blocks, have a host segment. Commands take DEVICE and UNIFIED blocks, and on a
-   * device with {@code SHARED_MEMORY} and {@code PINNED_MEMORY} PINNED ones too.
+   * <p>{@link BlockKind#DEVICE} blocks of a device with {@code SHARED_MEMORY}, and all {@code
+   * PINNED} and {@code UNIFIED} blocks, have a host segment. Commands take DEVICE and UNIFIED
+   * blocks, and on a device with {@code SHARED_MEMORY} and {@code PINNED_MEMORY} PINNED ones too.
    *
    * @param bytes at least 1, at most {@link DeviceInfo#maximumAllocation()} unless PINNED
    * @param alignment a power of two, at least 1; holds for the device's address and the host's
@@ -48,9 +48,9 @@ public interface Device extends AutoCloseable {
   /**
    * Makes code. May take long, and may be called by several threads at once.
    *
-   * @param parameters for a hand-written source its own; for an elementwise source all names that are
-   *     bound, typed by the arguments: arrays by their elements, scalars as LONG, DOUBLE or BOOLEAN
-   *     (weak in NumPy's sense). Launches give arguments in this order
+   * @param parameters for a hand-written source its own; for an elementwise source all names that
+   *     are bound, typed by the arguments: arrays by their elements, scalars as LONG, DOUBLE or
+   *     BOOLEAN (weak in NumPy's sense). Launches give arguments in this order
    * @throws dev.tidepool.KernelCompilationException if the source is wrong
    * @throws UnsupportedOperationException if the device does not run such sources
    */

@@ -1,0 +1,22 @@
+package dev.tidepool.cpu;
+
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.HostAccess;
+import java.lang.foreign.MemorySegment;
+
+/** Memory of somebody else that kernels use where it lies. */
+record AdoptedBlock(MemorySegment segment) implements Block {
+  @Override
+  public long byteSize() {
+    return segment.byteSize();
+  }
+
+  @Override
+  public HostAccess hostAccess() {
+    return HostAccess.DIRECT;
+  }
+
+  /** The memory is its owner's. */
+  @Override
+  public void free() {}
+}

@@ -1,0 +1,107 @@
+package dev.tidepool.cpu;
+
+import dev.tidepool.AcceleratorKind;
+import dev.tidepool.Capability;
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.MemoryInfo;
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.expression.Expression;
+import dev.tidepool.host.HostMemory;
+import dev.tidepool.host.MemoryAllocator;
+import dev.tidepool.host.PinnedBudget;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.DeviceInfo;
+import dev.tidepool.spi.Program;
+import dev.tidepool.spi.Queue;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+
+/** The host's own processor. Blocks are plain memory of the host, reachable by everyone. */
+public final class CpuDevice implements Device {
+  private final MemoryAllocator allocator = new MemoryAllocator();
+  // The runtime keeps the budget of all managers; what reaches this device may be locked.
+  private final PinnedBudget granted = new PinnedBudget(Long.MAX_VALUE);
+  private final DeviceInfo info;
+
+  /** The device of this process. */
+  public CpuDevice() {
+    info =
+        new DeviceInfo(
+            "cpu:0",
+            CpuName.read(),
+            "Java " + Runtime.version().feature() + ", " + Crew.THREADS + " threads",
+            AcceleratorKind.CPU,
+            Set.of(
+                Capability.SHARED_MEMORY,
+                Capability.UNIFIED_MEMORY,
+                Capability.PINNED_MEMORY,
+                Capability.FLOAT64,
+                Capability.JAVA_KERNELS),
+            HostMemory.now().totalBytes());
+  }
+
+  @Override
+  public DeviceInfo info() {
+    return info;
+  }
+
+  @Override
+  public MemoryInfo memory() {
+    return HostMemory.now();
+  }
+
+  @Override
+  public Block allocate(long bytes, long alignment, BlockKind kind) {
+    if (kind != BlockKind.PINNED) {
+      return allocator.allocate(bytes, alignment);
+    }
+    return allocator
+        .allocateLocked(bytes, alignment, granted)
+        .orElseThrow(
+            () ->
+                new OutOfDeviceMemoryException(
+                    "the operating system did not lock " + bytes + " bytes; see ulimit -l",
+                    bytes,
+                    -1,
+                    -1,
+                    -1));
+  }
+
+  @Override
+  public Block adopt(MemorySegment memory) {
+    return new AdoptedBlock(memory);
+  }
+
+  @Override
+  public Queue createQueue() {
+    return new CpuQueue();
+  }
+
+  @Override
+  public Program compile(KernelSource source, List<KernelParameter> parameters) {
+    return switch (source) {
+      case KernelSource.Elementwise(String expression) ->
+          new ElementwiseProgram(Expression.parse(expression).resolve(parameters), parameters);
+      case KernelSource.Java java -> new JavaProgram(java.body(), parameters);
+      default ->
+          throw new UnsupportedOperationException(
+              "cpu:0 runs elementwise and java kernels, not "
+                  + source.getClass().getSimpleName().toLowerCase(Locale.ROOT)
+                  + " sources");
+    };
+  }
+
+  @Override
+  public boolean copiesFrom(Device other) {
+    return other instanceof CpuDevice;
+  }
+
+  /** Nothing is held: blocks are freed by their owners. */
+  @Override
+  public void close() {}
+}

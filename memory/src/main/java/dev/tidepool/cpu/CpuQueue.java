@@ -1,0 +1,99 @@
+package dev.tidepool.cpu;
+
+import dev.tidepool.TidepoolException;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.Event;
+import dev.tidepool.spi.Launch;
+import dev.tidepool.spi.Queue;
+import java.lang.foreign.MemorySegment;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Runs each command on the calling thread, before it returns. In order for each caller; a monitor
+ * keeps the commands of several callers apart, as a queue promises.
+ */
+final class CpuQueue implements Queue {
+  private static final AtomicLong IDS = new AtomicLong();
+
+  private final long id = IDS.getAndIncrement();
+
+  @Override
+  public long id() {
+    return id;
+  }
+
+  @Override
+  public Event write(MemorySegment source, Block destination, long offset) {
+    return run(() -> MemorySegment.copy(source, 0, bytes(destination), offset, source.byteSize()));
+  }
+
+  @Override
+  public Event read(Block source, long offset, MemorySegment destination) {
+    return run(
+        () -> MemorySegment.copy(bytes(source), offset, destination, 0, destination.byteSize()));
+  }
+
+  @Override
+  public Event copy(Block source, long sourceOffset, Block destination, long offset, long bytes) {
+    return run(
+        () -> MemorySegment.copy(bytes(source), sourceOffset, bytes(destination), offset, bytes));
+  }
+
+  @Override
+  public Event fill(Block block, long offset, long bytes, byte value) {
+    return run(() -> bytes(block).asSlice(offset, bytes).fill(value));
+  }
+
+  @Override
+  public Event launch(Launch launch) {
+    if (!(launch.program() instanceof CpuProgram program)) {
+      throw new IllegalArgumentException("the program was compiled for another device");
+    }
+    return run(() -> program.run(launch));
+  }
+
+  @Override
+  public Event acquire(Block block) {
+    return new CpuEvent(null);
+  }
+
+  @Override
+  public Event release(Block block) {
+    return new CpuEvent(null);
+  }
+
+  @Override
+  public void await(Event event) {
+    event.await();
+  }
+
+  /** Every command has ended when its call returned. */
+  @Override
+  public void finish() {
+    run(() -> {}).await();
+  }
+
+  @Override
+  public void close() {
+    finish();
+  }
+
+  static MemorySegment bytes(Block block) {
+    return Objects.requireNonNull(block.segment(), "the CPU needs blocks with a segment");
+  }
+
+  private synchronized CpuEvent run(Runnable command) {
+    try {
+      command.run();
+      return new CpuEvent(null);
+    } catch (RuntimeException e) {
+      return new CpuEvent(e);
+    } catch (InternalError e) {
+      // The virtual machine's answer when the bytes of a mapped file vanish under an access.
+      return new CpuEvent(
+          new TidepoolException(
+              "a command failed: a mapped file became shorter, or its disk failed", e));
+    }
+  }
+}

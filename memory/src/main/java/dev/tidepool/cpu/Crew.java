@@ -1,0 +1,135 @@
+package dev.tidepool.cpu;
+
+import dev.tidepool.TidepoolException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The threads that kernels spread over: one for each processor, the caller's included, shared by
+ * all launches of the process.
+ *
+ * <p>A launch's items are claimed in pieces by whoever is free. The caller claims too and could do
+ * all of them alone, so a launch never depends on a thread that another launch keeps busy.
+ */
+final class Crew {
+  /** Threads of one launch at most, the caller's included. */
+  static final int THREADS = Runtime.getRuntime().availableProcessors();
+
+  private static final AtomicInteger NAMES = new AtomicInteger();
+  private static final @Nullable ThreadPoolExecutor HANDS = hands();
+
+  private Crew() {}
+
+  /** What is done for a range of items, from (inclusive) to (exclusive). */
+  @FunctionalInterface
+  interface Piece {
+    void run(long from, long to);
+  }
+
+  private static @Nullable ThreadPoolExecutor hands() {
+    if (THREADS == 1) {
+      return null;
+    }
+    ThreadPoolExecutor hands =
+        new ThreadPoolExecutor(
+            THREADS - 1,
+            THREADS - 1,
+            30,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(),
+            task ->
+                Thread.ofPlatform()
+                    .daemon()
+                    .name("tidepool-cpu-" + NAMES.getAndIncrement())
+                    .unstarted(task));
+    hands.allowCoreThreadTimeOut(true);
+    return hands;
+  }
+
+  /**
+   * Runs a piece over all items, in ranges of {@code grain} items or less; returns when all are
+   * done.
+   *
+   * @throws RuntimeException what the first piece that failed threw; pieces not yet begun are left
+   *     out
+   */
+  static void spread(long items, long grain, Piece piece) {
+    long pieces = (items + grain - 1) / grain;
+    if (HANDS == null || pieces <= 1) {
+      if (items > 0) {
+        piece.run(0, items);
+      }
+      return;
+    }
+    Spread spread = new Spread(items, grain, pieces, piece);
+    for (int i = 0; i < Math.min(THREADS - 1, pieces - 1); i++) {
+      HANDS.execute(spread);
+    }
+    spread.run();
+    spread.join();
+  }
+
+  /** One launch under way. */
+  private static final class Spread implements Runnable {
+    private final long items;
+    private final long grain;
+    private final Piece piece;
+    private final Thread caller = Thread.currentThread();
+    private final AtomicLong next = new AtomicLong();
+    private final AtomicLong unfinished;
+    private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+
+    Spread(long items, long grain, long pieces, Piece piece) {
+      this.items = items;
+      this.grain = grain;
+      this.piece = piece;
+      this.unfinished = new AtomicLong(pieces);
+    }
+
+    @Override
+    public void run() {
+      for (long from = claim(); from < items; from = claim()) {
+        try {
+          if (failure.get() == null) {
+            piece.run(from, Math.min(items, from + grain));
+          }
+        } catch (Throwable e) {
+          failure.compareAndSet(null, e);
+        }
+        if (unfinished.decrementAndGet() == 0) {
+          LockSupport.unpark(caller);
+        }
+      }
+    }
+
+    private long claim() {
+      // A late hand may claim past the end, a few times at most, so the sum does not overflow.
+      return next.get() >= items ? items : next.getAndAdd(grain);
+    }
+
+    /** Waits for the pieces that others claimed. An interrupt stays set. */
+    void join() {
+      boolean interrupted = false;
+      while (unfinished.get() > 0) {
+        LockSupport.park(this);
+        interrupted |= Thread.interrupted();
+      }
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+      Throwable thrown = failure.get();
+      switch (thrown) {
+        case null -> {}
+        case RuntimeException e -> throw e;
+        case Error e -> throw e;
+        default -> throw new TidepoolException("a kernel failed", thrown);
+      }
+    }
+  }
+}

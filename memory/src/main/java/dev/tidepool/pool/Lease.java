@@ -1,0 +1,79 @@
+package dev.tidepool.pool;
+
+import dev.tidepool.spi.Block;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
+/**
+ * The right to use a block until it is given back.
+ *
+ * <p>Each acquisition makes a new lease, and a lease ends once: whoever gives back a second time,
+ * on whatever thread, finds it ended and changes nothing but a counter. So a block never has two
+ * leases.
+ *
+ * <p>What a thread did with the block before it gave it back happens before what the next holder
+ * does.
+ */
+public final class Lease {
+  private static final VarHandle ENDED;
+
+  static {
+    try {
+      ENDED = MethodHandles.lookup().findVarHandle(Lease.class, "ended", boolean.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  private final BlockPool pool;
+  private final PooledBlock pooled;
+
+  private volatile boolean ended;
+
+  Lease(BlockPool pool, PooledBlock pooled) {
+    this.pool = pool;
+    this.pooled = pooled;
+  }
+
+  /**
+   * The block: at least as large as was asked for.
+   *
+   * @throws IllegalStateException if the lease has ended
+   */
+  public Block block() {
+    if (ended) {
+      throw new IllegalStateException(
+          "this lease of the pool "
+              + pool.name()
+              + " has ended: its block of "
+              + pooled.bytes
+              + " bytes may have another holder");
+    }
+    return pooled.block;
+  }
+
+  /**
+   * Gives the block back to the pool, which keeps it or frees it as its limits say. Nothing may use
+   * it any more. Never throws and never waits for another thread's lease; a second call is counted
+   * and ignored.
+   */
+  public void release() {
+    if (ENDED.compareAndSet(this, false, true)) {
+      pool.giveBack(pooled);
+    } else {
+      pool.countRepeatedRelease();
+    }
+  }
+
+  /**
+   * Frees the block, so that nobody gets it again: for blocks whose segment may still be in
+   * someone's hands. Never throws; after the lease's end it is counted and ignored.
+   */
+  public void discard() {
+    if (ENDED.compareAndSet(this, false, true)) {
+      pool.discard(pooled);
+    } else {
+      pool.countRepeatedRelease();
+    }
+  }
+}

@@ -1,0 +1,37 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.host.PinnedBudget;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.HostAccess;
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A page-locked block that counts in the budget of all managers until it is freed. The runtime uses
+ * its segment only, or hands {@link #block} to the device.
+ */
+record BudgetedBlock(Block block, PinnedBudget budget) implements Block {
+  @Override
+  public long byteSize() {
+    return block.byteSize();
+  }
+
+  @Override
+  public HostAccess hostAccess() {
+    return block.hostAccess();
+  }
+
+  @Override
+  public @Nullable MemorySegment segment() {
+    return block.segment();
+  }
+
+  @Override
+  public void free() {
+    try {
+      block.free();
+    } finally {
+      budget.giveBack(block.byteSize());
+    }
+  }
+}

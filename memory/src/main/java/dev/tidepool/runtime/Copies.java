@@ -1,0 +1,144 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.pool.Lease;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.HostAccess;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The memory behind a storage: a block on the host, a block on the device, or one block that is
+ * both.
+ *
+ * <p>Changed only by work in the storage's lane under the residency lock, or under the storage's
+ * monitor while its lane is idle; work that comes later sees it through that monitor.
+ */
+final class Copies {
+  private final long byteSize;
+  private final boolean shared;
+  private final boolean owned;
+  private final @Nullable Arena foreign;
+  private @Nullable Lease hostLease;
+  private @Nullable Lease deviceLease;
+  private @Nullable MemorySegment host;
+  private @Nullable Block device;
+
+  private Copies(long byteSize, boolean shared, boolean owned, @Nullable Arena foreign) {
+    this.byteSize = byteSize;
+    this.shared = shared;
+    this.owned = owned;
+    this.foreign = foreign;
+  }
+
+  /** One block that host and device both reach. */
+  static Copies shared(long byteSize, Lease lease) {
+    Copies copies = new Copies(byteSize, true, true, null);
+    copies.setDevice(lease);
+    copies.host = Objects.requireNonNull(lease.block().segment()).asSlice(0, byteSize);
+    return copies;
+  }
+
+  static Copies onHost(long byteSize, Lease lease) {
+    Copies copies = new Copies(byteSize, false, true, null);
+    copies.setHost(lease);
+    return copies;
+  }
+
+  static Copies onDevice(long byteSize, Lease lease) {
+    Copies copies = new Copies(byteSize, false, true, null);
+    copies.setDevice(lease);
+    return copies;
+  }
+
+  /**
+   * Memory that is not the library's.
+   *
+   * @param adopted the device's block over it, if the device reaches it
+   * @param arena what ends the memory when the storage is freed; null if that is the caller's
+   *     business
+   */
+  static Copies foreign(MemorySegment memory, @Nullable Block adopted, @Nullable Arena arena) {
+    Copies copies = new Copies(memory.byteSize(), adopted != null, false, arena);
+    copies.host = memory;
+    copies.device = adopted;
+    return copies;
+  }
+
+  /** Whether one block is both copies. */
+  boolean isShared() {
+    return shared;
+  }
+
+  /** Whether drivers may use the host's copy where it lies. */
+  boolean isHostOwned() {
+    return owned;
+  }
+
+  /** Whether the host must ask before it touches the shared block. */
+  boolean isMapped() {
+    return shared && device != null && device.hostAccess() == HostAccess.MAPPED;
+  }
+
+  boolean hasHost() {
+    return host != null;
+  }
+
+  boolean hasDevice() {
+    return device != null;
+  }
+
+  /** The host's copy, exactly as long as the storage. */
+  MemorySegment host() {
+    return Objects.requireNonNull(host, "no host copy");
+  }
+
+  Block device() {
+    return Objects.requireNonNull(device, "no device copy");
+  }
+
+  void setHost(Lease lease) {
+    hostLease = lease;
+    host =
+        Objects.requireNonNull(lease.block().segment(), "a host block has a segment")
+            .asSlice(0, byteSize);
+  }
+
+  void setDevice(Lease lease) {
+    deviceLease = lease;
+    device = lease.block() instanceof BudgetedBlock pinned ? pinned.block() : lease.block();
+  }
+
+  /** Takes the device's copy away from a storage that has both. */
+  Lease detachDevice() {
+    Lease detached = Objects.requireNonNull(deviceLease, "no device copy");
+    deviceLease = null;
+    device = null;
+    return detached;
+  }
+
+  /**
+   * Gives everything back.
+   *
+   * @param reusable whether the host's block may have another owner while stale segments are about
+   */
+  void free(boolean reusable) {
+    giveBack(hostLease, reusable);
+    giveBack(deviceLease, reusable || !shared);
+    if (foreign != null) {
+      foreign.close();
+    }
+  }
+
+  private static void giveBack(@Nullable Lease lease, boolean reusable) {
+    if (lease == null) {
+      return;
+    }
+    if (reusable) {
+      lease.release();
+    } else {
+      lease.discard();
+    }
+  }
+}

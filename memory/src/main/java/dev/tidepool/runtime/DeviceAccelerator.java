@@ -1,0 +1,52 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.AcceleratorKind;
+import dev.tidepool.Capability;
+import dev.tidepool.MemoryInfo;
+import dev.tidepool.spi.Device;
+import java.util.Set;
+
+/** What users may know of a device of a session. */
+record DeviceAccelerator(RuntimeSession session, Device device) implements Accelerator {
+  @Override
+  public String id() {
+    return device.info().id();
+  }
+
+  @Override
+  public String name() {
+    return device.info().name();
+  }
+
+  @Override
+  public AcceleratorKind kind() {
+    return device.info().kind();
+  }
+
+  @Override
+  public Set<Capability> capabilities() {
+    return device.info().capabilities();
+  }
+
+  @Override
+  public MemoryInfo memory() {
+    session.checkOpen();
+    return device.memory();
+  }
+
+  @Override
+  public long maximumAllocation() {
+    return device.info().maximumAllocation();
+  }
+
+  @Override
+  public String driver() {
+    return device.info().driver();
+  }
+
+  @Override
+  public String toString() {
+    return id() + " (" + name() + ")";
+  }
+}

@@ -1,0 +1,34 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.TidepoolException;
+import dev.tidepool.TransferException;
+
+/** How failures of one thread reach another, and what users see of a driver's refusal. */
+final class Failures {
+  private Failures() {}
+
+  /** The failure as something that may be thrown anywhere. */
+  static RuntimeException unchecked(Throwable failure) {
+    if (failure instanceof Error error) {
+      throw error;
+    }
+    return failure instanceof RuntimeException runtime
+        ? runtime
+        : new TidepoolException(String.valueOf(failure.getMessage()), failure);
+  }
+
+  /**
+   * A failed copy. The virtual machine answers {@link InternalError} when the bytes of a mapped
+   * file vanish under a copy.
+   */
+  static RuntimeException transfer(Throwable failure, String what) {
+    return switch (failure) {
+      case AcceleratorException e -> new TransferException(what + " failed: " + e.getMessage(), e);
+      case InternalError e ->
+          new TransferException(
+              what + " failed: the mapped file became shorter, or its disk failed", e);
+      default -> unchecked(failure);
+    };
+  }
+}

@@ -1,0 +1,35 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.TidepoolRuntime;
+import dev.tidepool.UnifiedMemoryManager;
+
+/** The service behind the factories of {@code dev.tidepool}. */
+public final class InstalledRuntime implements TidepoolRuntime {
+  /** For {@link java.util.ServiceLoader}. */
+  public InstalledRuntime() {}
+
+  @Override
+  public TidepoolRuntime.Session open(MemoryOptions options) {
+    return RuntimeSession.discover(options);
+  }
+
+  @Override
+  public UnifiedMemoryManager createManager(MemoryOptions options) {
+    RuntimeSession session = RuntimeSession.discover(options);
+    return session.managerThatEnds(session.accelerators().getFirst());
+  }
+
+  @Override
+  public UnifiedMemoryManager createManager(Accelerator accelerator, MemoryOptions options) {
+    if (!(accelerator instanceof DeviceAccelerator device)) {
+      throw new IllegalArgumentException(
+          "the accelerator "
+              + accelerator.id()
+              + " is not of this library; take it from"
+              + " Tidepool.accelerators()");
+    }
+    return device.session().furtherManager(device, options);
+  }
+}

@@ -1,0 +1,92 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.expression.Expression;
+import dev.tidepool.spi.Program;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
+
+/**
+ * The programs of one manager, each compiled once for given types of parameters.
+ *
+ * <p>Who comes first compiles; others that need the same program wait for it, holding no lock.
+ * Compilation blocks a thread, so it happens on library threads or the caller's platform thread.
+ */
+final class Kernels implements AutoCloseable {
+  private record Key(KernelSource source, List<KernelParameter> parameters) {}
+
+  private final AcceleratorMemory memory;
+  private final ConcurrentHashMap<Key, CompletableFuture<Program>> programs =
+      new ConcurrentHashMap<>();
+
+  Kernels(AcceleratorMemory memory) {
+    this.memory = memory;
+  }
+
+  /** A kernel; hand-written code is compiled at once, expressions are parsed. */
+  Kernel compile(KernelSource source) {
+    return switch (source) {
+      case KernelSource.Elementwise elementwise ->
+          new BoundKernel(
+              memory,
+              source,
+              new ElementwiseSignature(elementwise, Expression.parse(elementwise.expression())));
+      case KernelSource.HandWritten written -> {
+        compileNow(source, written.parameters());
+        yield new BoundKernel(memory, source, new DeclaredSignature(written));
+      }
+    };
+  }
+
+  private void compileNow(KernelSource source, List<KernelParameter> parameters) {
+    if (!Thread.currentThread().isVirtual()) {
+      program(source, parameters);
+      return;
+    }
+    try {
+      CompletableFuture.runAsync(() -> program(source, parameters), memory.kernelThreads()).join();
+    } catch (CompletionException e) {
+      throw Failures.unchecked(e.getCause() == null ? e : e.getCause());
+    }
+  }
+
+  /** The program of a source for parameters; blocks while it is compiled. */
+  Program program(KernelSource source, List<KernelParameter> parameters) {
+    Key key = new Key(source, parameters);
+    CompletableFuture<Program> known = programs.get(key);
+    if (known == null) {
+      CompletableFuture<Program> mine = new CompletableFuture<>();
+      known = programs.putIfAbsent(key, mine);
+      if (known == null) {
+        known = mine;
+        try {
+          mine.complete(memory.device().compile(source, parameters));
+        } catch (RuntimeException | Error e) {
+          // What failed for want of memory or a lost device may go well another time.
+          programs.remove(key, mine);
+          mine.completeExceptionally(e);
+        }
+      }
+    }
+    try {
+      return known.join();
+    } catch (CompletionException e) {
+      throw Failures.unchecked(e.getCause() == null ? e : e.getCause());
+    }
+  }
+
+  @Override
+  public void close() {
+    for (CompletableFuture<Program> program : programs.values()) {
+      if (program.state() == Future.State.SUCCESS) {
+        Closing.quietly("a program", program.resultNow());
+      }
+    }
+    programs.clear();
+  }
+}

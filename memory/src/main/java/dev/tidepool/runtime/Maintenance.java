@@ -1,0 +1,52 @@
+package dev.tidepool.runtime;
+
+import java.lang.ref.WeakReference;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * The thread that looks after a session's managers: it notices unreachable buffers and trims pools.
+ * It holds the session weakly, so that a forgotten one does not live for ever.
+ */
+final class Maintenance implements AutoCloseable {
+  private static final long TICK_NANOS = 250_000_000L;
+
+  private final WeakReference<RuntimeSession> session;
+  private final Thread thread;
+  private volatile boolean closed;
+
+  Maintenance(RuntimeSession session) {
+    this.session = new WeakReference<>(session);
+    this.thread = Thread.ofPlatform().daemon().name("tidepool-maintenance").unstarted(this::run);
+  }
+
+  /** Begins; not in the constructor, for the session is not whole then. */
+  void start() {
+    thread.start();
+  }
+
+  private void run() {
+    while (!closed) {
+      LockSupport.parkNanos(TICK_NANOS);
+      RuntimeSession current = session.get();
+      if (current == null) {
+        return;
+      }
+      current.managers().forEach(Maintenance::maintain);
+    }
+  }
+
+  private static void maintain(AcceleratorMemory manager) {
+    try {
+      manager.maintain(System.nanoTime());
+    } catch (RuntimeException | Error e) {
+      System.getLogger("dev.tidepool")
+          .log(System.Logger.Level.WARNING, "maintenance failed; it goes on", e);
+    }
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    LockSupport.unpark(thread);
+  }
+}

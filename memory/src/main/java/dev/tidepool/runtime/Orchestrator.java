@@ -1,0 +1,160 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.Arguments;
+import dev.tidepool.ComputeOrchestrator;
+import dev.tidepool.ExecutionOptions;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelSource;
+import dev.tidepool.expression.Expression;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/** Kernels by name, run where the most bytes of their buffers are. */
+final class Orchestrator implements ComputeOrchestrator {
+  private record Key(String name, AcceleratorMemory memory) {}
+
+  private final RuntimeSession session;
+  private final Map<String, List<KernelSource>> sources = new ConcurrentHashMap<>();
+  private final Map<Key, Kernel> kernels = new ConcurrentHashMap<>();
+
+  Orchestrator(RuntimeSession session) {
+    this.session = session;
+  }
+
+  @Override
+  public void register(String name, KernelSource... alternatives) {
+    Objects.requireNonNull(name, "name");
+    List<KernelSource> given = List.of(alternatives);
+    if (given.isEmpty()) {
+      throw new IllegalArgumentException("kernel '" + name + "' has no source");
+    }
+    for (KernelSource source : given) {
+      if (source instanceof KernelSource.Elementwise(String expression)) {
+        Objects.requireNonNull(Expression.parse(expression));
+      }
+    }
+    if (sources.putIfAbsent(name, given) != null) {
+      throw new IllegalArgumentException(
+          "a kernel is called '" + name + "' already; choose another name");
+    }
+  }
+
+  @Override
+  public Set<String> names() {
+    return new TreeSet<>(sources.keySet());
+  }
+
+  @Override
+  public void execute(String name, Arguments arguments) {
+    execute(name, arguments, ExecutionOptions.defaults());
+  }
+
+  @Override
+  public void execute(String name, Arguments arguments, ExecutionOptions options) {
+    Kernel kernel = kernel(name, arguments, options);
+    options
+        .range()
+        .ifPresentOrElse(
+            range -> kernel.execute(arguments, range), () -> kernel.execute(arguments));
+  }
+
+  @Override
+  public CompletableFuture<Void> executeAsync(String name, Arguments arguments) {
+    return executeAsync(name, arguments, ExecutionOptions.defaults());
+  }
+
+  @Override
+  public CompletableFuture<Void> executeAsync(
+      String name, Arguments arguments, ExecutionOptions options) {
+    Kernel kernel = kernel(name, arguments, options);
+    return options
+        .range()
+        .map(range -> kernel.executeAsync(arguments, range))
+        .orElseGet(() -> kernel.executeAsync(arguments));
+  }
+
+  private Kernel kernel(String name, Arguments arguments, ExecutionOptions options) {
+    List<KernelSource> alternatives = sources.get(name);
+    if (alternatives == null) {
+      throw new IllegalArgumentException(
+          "no kernel is called '" + name + "'; registered are " + names());
+    }
+    if (options.accelerator().isPresent()) {
+      return kernel(name, alternatives, session.memory(named(options.accelerator().get())));
+    }
+    AcceleratorMemory home = home(arguments);
+    if (home != null) {
+      return kernel(name, alternatives, home);
+    }
+    UnsupportedOperationException refused = null;
+    for (Accelerator accelerator : session.accelerators()) {
+      try {
+        return kernel(name, alternatives, session.memory(accelerator));
+      } catch (UnsupportedOperationException e) {
+        refused = e;
+      }
+    }
+    throw Objects.requireNonNull(refused, "there is always the CPU");
+  }
+
+  private Accelerator named(String id) {
+    if (id.equals("auto")) {
+      return session.accelerators().getFirst();
+    }
+    return session.accelerators().stream()
+        .filter(accelerator -> accelerator.id().equals(id))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new IllegalArgumentException(
+                    "no accelerator '"
+                        + id
+                        + "'; this machine has "
+                        + session.accelerators().stream().map(Accelerator::id).toList()));
+  }
+
+  private Kernel kernel(String name, List<KernelSource> alternatives, AcceleratorMemory memory) {
+    Key key = new Key(name, memory);
+    Kernel known = kernels.get(key);
+    if (known != null) {
+      return known;
+    }
+    UnsupportedOperationException refused = null;
+    for (KernelSource source : alternatives) {
+      try {
+        Kernel compiled = memory.compile(source);
+        Kernel earlier = kernels.putIfAbsent(key, compiled);
+        return earlier == null ? compiled : earlier;
+      } catch (UnsupportedOperationException e) {
+        refused = e;
+      }
+    }
+    throw new UnsupportedOperationException(
+        "none of the sources of kernel '" + name + "' runs on " + memory.accelerator().id(),
+        refused);
+  }
+
+  /**
+   * The manager that holds the most bytes of the buffers; null if there are none of this library.
+   */
+  private static @Nullable AcceleratorMemory home(Arguments arguments) {
+    Map<AcceleratorMemory, Long> bytes = new LinkedHashMap<>();
+    for (Object value : arguments.values().values()) {
+      if (value instanceof TypedBuffer<?> buffer) {
+        bytes.merge(buffer.storage().memory(), buffer.byteSize(), Long::sum);
+      }
+    }
+    return bytes.entrySet().stream()
+        .max(Map.Entry.comparingByValue())
+        .map(Map.Entry::getKey)
+        .orElse(null);
+  }
+}

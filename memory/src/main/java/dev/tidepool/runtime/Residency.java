@@ -1,0 +1,465 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.BufferState;
+import dev.tidepool.pool.Lease;
+import dev.tidepool.spi.Block;
+import dev.tidepool.transfer.DeviceLink;
+import dev.tidepool.transfer.Direction;
+import dev.tidepool.transfer.HostBytes;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps the two copies of a storage coherent: which exist, which is newest where, and what must
+ * move before an access.
+ *
+ * <p>At most one side is newer at a time, in the byte ranges {@code dirty}; only those travel.
+ * State changes after the bytes have arrived, so that a failed movement leaves a valid side and a
+ * state that says so. Where both copies are one block nothing travels, and only the state changes.
+ *
+ * <p><b>Locking.</b> Called by work in the storage's lane. Reads run side by side, and two may find
+ * that the same bytes must move: the {@code residency} lock lets one of them move. {@code state}
+ * and {@code dirty} are guarded by the storage's monitor, which is never held while bytes move.
+ */
+final class Residency {
+  private final Storage storage;
+  private final AcceleratorMemory memory;
+  private final Copies copies;
+  private final long size;
+  private final ReentrantLock moving = new ReentrantLock();
+  // Both guarded by the storage's monitor.
+  private BufferState state;
+  private final DirtyRanges dirty = new DirtyRanges();
+  // Whether the host holds a mapped block; guarded by `moving`.
+  private boolean hostHolds;
+
+  Residency(Storage storage, AcceleratorMemory memory, Copies copies, BufferState state) {
+    this.storage = storage;
+    this.memory = memory;
+    this.copies = copies;
+    this.size = storage.byteSize();
+    this.state = state;
+  }
+
+  Copies copies() {
+    return copies;
+  }
+
+  BufferState state() {
+    synchronized (storage) {
+      return state;
+    }
+  }
+
+  /**
+   * Whether the host may write anywhere without a change of state; the storage's monitor is held.
+   */
+  boolean isHostWritableEverywhere() {
+    return switch (state) {
+      case HOST_ONLY -> true;
+      case HOST_DIRTY -> dirty.covers(0, size) && (!copies.isMapped() || hostHolds);
+      default -> false;
+    };
+  }
+
+  /** Bytes that the host will read, fetched where the device's are newer. */
+  MemorySegment hostForRead(long from, long to) {
+    moving.lock();
+    try {
+      boolean found = hostHasNewest(from, to);
+      storage.movements().accessed(found);
+      hold();
+      if (!found) {
+        beginOnHost(BufferState.DEVICE_DIRTY);
+        // Shared bytes are all there at once; else only what was asked for is fetched.
+        fetch(copies.isShared() ? 0 : from, copies.isShared() ? size : to);
+      }
+      return copies.host();
+    } finally {
+      moving.unlock();
+    }
+  }
+
+  /**
+   * Bytes that the host will write.
+   *
+   * @param overwritten whether all of the range will be written, so that its old bytes need not
+   *     come
+   */
+  MemorySegment hostForWrite(long from, long to, boolean overwritten) {
+    moving.lock();
+    try {
+      boolean found = isHostNewest() || (overwritten && from == 0 && to == size);
+      storage.movements().accessed(found);
+      hold();
+      if (!isHostNewest()) {
+        beginOnHost(BufferState.DEVICE_DIRTY);
+        fetchAllBut(from, to, overwritten);
+      }
+      hostWritten(from, to);
+      return copies.host();
+    } finally {
+      moving.unlock();
+    }
+  }
+
+  /** Bytes that the device will read, pushed where the host's are newer. */
+  Block deviceForRead(long from, long to) {
+    moving.lock();
+    try {
+      boolean found = deviceHasNewest(from, to);
+      storage.movements().accessed(found);
+      yieldToDevice();
+      if (!found) {
+        beginOnDevice();
+        push(copies.isShared() ? 0 : from, copies.isShared() ? size : to);
+      }
+      return copies.device();
+    } finally {
+      moving.unlock();
+    }
+  }
+
+  /**
+   * Bytes that the device will write; {@link #deviceWritten} or {@link #deviceWriteFailed} follows.
+   *
+   * @param overwritten whether all of the range will be written, so that its old bytes need not go
+   */
+  Block deviceForWrite(long from, long to, boolean overwritten) {
+    moving.lock();
+    try {
+      boolean found = isDeviceNewest() || (overwritten && from == 0 && to == size);
+      storage.movements().accessed(found);
+      yieldToDevice();
+      if (!isDeviceNewest()) {
+        beginOnDevice();
+        pushAllBut(from, to, overwritten);
+      }
+      return copies.device();
+    } finally {
+      moving.unlock();
+    }
+  }
+
+  /** The device has written a range. */
+  void deviceWritten(long from, long to) {
+    synchronized (storage) {
+      if (state == BufferState.DEVICE_ONLY) {
+        return;
+      }
+      if (state != BufferState.DEVICE_DIRTY) {
+        dirty.clear();
+        state = BufferState.DEVICE_DIRTY;
+      }
+      dirty.add(from, to);
+    }
+  }
+
+  /** The device may have written a part of a range: where the host has valid bytes, they count. */
+  void deviceWriteFailed(long from, long to) {
+    synchronized (storage) {
+      boolean hostIsValid = state == BufferState.SYNCHRONIZED || state == BufferState.HOST_DIRTY;
+      if (hostIsValid && !copies.isShared()) {
+        state = BufferState.HOST_DIRTY;
+        dirty.add(from, to);
+      }
+    }
+  }
+
+  /** Copies bytes in, to the side that is newest. */
+  void copyIn(HostBytes source, long at) {
+    long to = at + source.byteSize();
+    if (copies.isShared() || writesOnHost()) {
+      source.copyTo(0, targetOnHost(at, to).asSlice(at, to - at));
+    } else {
+      storage.movements().accessed(true);
+      move(Direction.HOST_TO_DEVICE, to - at, () -> link().upload(source, copies.device(), at));
+      deviceWritten(at, to);
+    }
+  }
+
+  /** Copies bytes out, from the side that is newest. */
+  void copyOut(long at, HostBytes destination) {
+    long to = at + destination.byteSize();
+    if (copies.isShared() || hostHasNewest(at, to)) {
+      destination.copyFrom(readable().asSlice(at, to - at), 0);
+    } else {
+      storage.movements().accessed(true);
+      move(
+          Direction.DEVICE_TO_HOST,
+          to - at,
+          () -> link().download(copies.device(), at, destination));
+    }
+  }
+
+  /** Sets bytes, on the side that is newest. */
+  void fill(long from, long to, byte value) {
+    if (copies.isShared() || writesOnHost()) {
+      targetOnHost(from, to).asSlice(from, to - from).fill(value);
+    } else {
+      storage.movements().accessed(true);
+      link().fill(copies.device(), from, to - from, value);
+      deviceWritten(from, to);
+    }
+  }
+
+  /** Clears the only copy that there is yet, without a change of state. */
+  void clear() {
+    if (copies.hasHost()) {
+      readable().fill((byte) 0);
+    } else {
+      link().fill(copies.device(), 0, size, (byte) 0);
+    }
+  }
+
+  /** Makes both copies valid and equal in a range. */
+  void synchronize(long from, long to) {
+    if (isHostNewest()) {
+      deviceForRead(from, to);
+    } else {
+      hostForRead(from, to);
+    }
+  }
+
+  /** Where a copy to this storage goes. An open mapping keeps its bytes on the host. */
+  boolean writesOnHost() {
+    synchronized (storage) {
+      return storage.isMapped()
+          || (state != BufferState.DEVICE_ONLY && state != BufferState.DEVICE_DIRTY);
+    }
+  }
+
+  /** The host's copy for a copy that will overwrite a range. */
+  MemorySegment targetOnHost(long from, long to) {
+    return copies.isShared() ? sharedForWrite(from, to) : hostForWrite(from, to, true);
+  }
+
+  /** Whether the device's copy exists and no host bytes need it to stay as it is. */
+  boolean takesDeviceWrites() {
+    synchronized (storage) {
+      return !storage.isMapped()
+          && copies.hasDevice()
+          && state != BufferState.HOST_ONLY
+          && state != BufferState.HOST_DIRTY;
+    }
+  }
+
+  /** Whether the host's bytes of a range are the newest. */
+  boolean hostHasNewest(long from, long to) {
+    synchronized (storage) {
+      return switch (state) {
+        case DEVICE_ONLY -> false;
+        case DEVICE_DIRTY -> from < to && !copies.isShared() && !dirty.intersects(from, to);
+        default -> true;
+      };
+    }
+  }
+
+  /** The shared block for a copy or a fill, which counts as a write where the newest bytes are. */
+  private MemorySegment sharedForWrite(long from, long to) {
+    moving.lock();
+    try {
+      storage.movements().accessed(true);
+      hold();
+      if (writesOnHost()) {
+        hostWritten(from, to);
+      } else {
+        deviceWritten(from, to);
+      }
+      return copies.host();
+    } finally {
+      moving.unlock();
+    }
+  }
+
+  /** The host's copy for reading, of bytes that are known to be the newest. */
+  MemorySegment readable() {
+    moving.lock();
+    try {
+      storage.movements().accessed(true);
+      hold();
+      return copies.host();
+    } finally {
+      moving.unlock();
+    }
+  }
+
+  /**
+   * Gives the device's copy up if the host's is valid; the storage's monitor is held and its lane
+   * is idle. Null if there is none to give.
+   */
+  @Nullable Lease evictDevice() {
+    boolean evictable =
+        !copies.isShared()
+            && copies.hasDevice()
+            && (state == BufferState.SYNCHRONIZED || state == BufferState.HOST_DIRTY);
+    if (!evictable) {
+      return null;
+    }
+    state = BufferState.HOST_ONLY;
+    dirty.clear();
+    return copies.detachDevice();
+  }
+
+  private boolean isHostNewest() {
+    synchronized (storage) {
+      return state != BufferState.DEVICE_ONLY && state != BufferState.DEVICE_DIRTY;
+    }
+  }
+
+  private boolean isDeviceNewest() {
+    synchronized (storage) {
+      return state != BufferState.HOST_ONLY && state != BufferState.HOST_DIRTY;
+    }
+  }
+
+  private boolean deviceHasNewest(long from, long to) {
+    synchronized (storage) {
+      return switch (state) {
+        case HOST_ONLY -> false;
+        case HOST_DIRTY -> from < to && !copies.isShared() && !dirty.intersects(from, to);
+        default -> true;
+      };
+    }
+  }
+
+  private void hostWritten(long from, long to) {
+    synchronized (storage) {
+      if (state == BufferState.HOST_ONLY) {
+        return;
+      }
+      if (state != BufferState.HOST_DIRTY) {
+        dirty.clear();
+        state = BufferState.HOST_DIRTY;
+      }
+      dirty.add(from, to);
+    }
+  }
+
+  /** Makes the host's copy where there is none; all of it is still the device's then. */
+  private void beginOnHost(BufferState next) {
+    if (!copies.hasHost()) {
+      copies.setHost(memory.hostLease(size));
+    }
+    begin(BufferState.DEVICE_ONLY, next);
+  }
+
+  /** Makes the device's copy where there is none; all of it is still the host's then. */
+  private void beginOnDevice() {
+    if (!copies.hasDevice()) {
+      copies.setDevice(memory.deviceLease(size));
+    }
+    begin(BufferState.HOST_ONLY, BufferState.HOST_DIRTY);
+  }
+
+  private void begin(BufferState alone, BufferState next) {
+    synchronized (storage) {
+      if (state == alone) {
+        state = next;
+        dirty.clear();
+        dirty.add(0, size);
+      }
+    }
+  }
+
+  private void fetch(long from, long to) {
+    travel(Direction.DEVICE_TO_HOST, dirtyWithin(from, to));
+  }
+
+  private void push(long from, long to) {
+    travel(Direction.HOST_TO_DEVICE, dirtyWithin(from, to));
+  }
+
+  private void fetchAllBut(long from, long to, boolean overwritten) {
+    allBut(Direction.DEVICE_TO_HOST, from, to, overwritten);
+  }
+
+  private void pushAllBut(long from, long to, boolean overwritten) {
+    allBut(Direction.HOST_TO_DEVICE, from, to, overwritten);
+  }
+
+  private void allBut(Direction direction, long from, long to, boolean overwritten) {
+    if (overwritten && from < to) {
+      travel(direction, dirtyWithin(0, from));
+      travel(direction, dirtyWithin(to, size));
+    } else {
+      travel(direction, dirtyWithin(0, size));
+    }
+  }
+
+  private List<DirtyRanges.Range> dirtyWithin(long from, long to) {
+    synchronized (storage) {
+      return dirty.within(from, to);
+    }
+  }
+
+  /** Moves ranges and marks each as equal once it has arrived. */
+  private void travel(Direction direction, List<DirtyRanges.Range> ranges) {
+    for (DirtyRanges.Range range : ranges) {
+      if (!copies.isShared()) {
+        HostBytes host =
+            new HostBytes.Segment(
+                copies.host().asSlice(range.from(), range.bytes()), copies.isHostOwned());
+        move(
+            direction,
+            range.bytes(),
+            () ->
+                direction == Direction.HOST_TO_DEVICE
+                    ? link().upload(host, copies.device(), range.from())
+                    : link().download(copies.device(), range.from(), host));
+      }
+      synchronized (storage) {
+        dirty.remove(range.from(), range.to());
+      }
+    }
+    synchronized (storage) {
+      if (dirty.isEmpty()) {
+        state = BufferState.SYNCHRONIZED;
+      }
+    }
+  }
+
+  private void move(Direction direction, long bytes, BooleanSupplier movement) {
+    long start = System.nanoTime();
+    boolean staged = movement.getAsBoolean();
+    long elapsed = System.nanoTime() - start;
+    memory.meter().moved(direction, bytes, elapsed, staged);
+    storage.movements().moved(direction, bytes, elapsed);
+  }
+
+  /** The host takes a mapped block. */
+  private void hold() {
+    if (copies.isMapped() && !hostHolds) {
+      link().acquire(copies.device());
+      hostHolds = true;
+    }
+  }
+
+  /** The device takes a mapped block back, unless an open mapping only reads it. */
+  private void yieldToDevice() {
+    if (hostHolds && !storage.isMapped()) {
+      link().release(copies.device());
+      hostHolds = false;
+    }
+  }
+
+  /** A mapped block goes back to its pool as it came: released. */
+  void beforeFree() {
+    moving.lock();
+    try {
+      if (hostHolds) {
+        hostHolds = false;
+        link().release(copies.device());
+      }
+    } finally {
+      moving.unlock();
+    }
+  }
+
+  private DeviceLink link() {
+    return memory.link();
+  }
+}

@@ -1,0 +1,201 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.ComputeOrchestrator;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.TidepoolRuntime;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.cpu.CpuDevice;
+import dev.tidepool.host.HostMemory;
+import dev.tidepool.host.MemoryAllocator;
+import dev.tidepool.host.PinnedBudget;
+import dev.tidepool.spi.AcceleratorProvider;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Discovery;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.ServiceLoader;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * The accelerators of one {@code Tidepool}, their managers, and the threads behind them.
+ *
+ * <p><b>Order of the end.</b> Managers first, each when its last buffer is freed, then devices and
+ * threads. Its monitor guards the default managers and the closing; no driver is called under it.
+ */
+final class RuntimeSession implements TidepoolRuntime.Session {
+  private final MemoryOptions options;
+  private final List<DeviceAccelerator> accelerators;
+  private final List<String> notes;
+  private final MemoryAllocator allocator = new MemoryAllocator();
+  private final PinnedBudget pinned;
+  private final Workers workers;
+  private final Maintenance maintenance;
+  private final Orchestrator orchestrator = new Orchestrator(this);
+  private final Set<AcceleratorMemory> managers = ConcurrentHashMap.newKeySet();
+  // Guarded by this.
+  private final Map<DeviceAccelerator, AcceleratorMemory> defaults = new LinkedHashMap<>();
+  private boolean closed;
+  private boolean devicesClosed;
+
+  private RuntimeSession(MemoryOptions options, List<Device> devices, List<String> notes) {
+    this.options = options;
+    this.accelerators =
+        devices.stream().map(device -> new DeviceAccelerator(this, device)).toList();
+    this.notes = List.copyOf(notes);
+    this.pinned =
+        new PinnedBudget(
+            options.pinnedLimit() == -1
+                ? HostMemory.now().totalBytes() / 4
+                : options.pinnedLimit());
+    this.workers = new Workers(options.concurrentTransfers());
+    this.maintenance = new Maintenance(this);
+  }
+
+  /** Asks all providers; the CPU is always there, last. */
+  static RuntimeSession discover(MemoryOptions options) {
+    List<Device> devices = new ArrayList<>();
+    List<String> notes = new ArrayList<>();
+    for (AcceleratorProvider provider : Discovery.chosenOr(RuntimeSession::installed)) {
+      try {
+        Discovery found = provider.discover();
+        devices.addAll(found.devices());
+        notes.addAll(found.notes());
+      } catch (RuntimeException | LinkageError e) {
+        notes.add(provider.name() + ": discovery failed: " + e);
+      }
+    }
+    devices.add(new CpuDevice());
+    RuntimeSession session = new RuntimeSession(options, devices, notes);
+    session.maintenance.start();
+    return session;
+  }
+
+  private static List<AcceleratorProvider> installed() {
+    return ServiceLoader.load(AcceleratorProvider.class, AcceleratorProvider.class.getClassLoader())
+        .stream()
+        .map(ServiceLoader.Provider::get)
+        .toList();
+  }
+
+  @Override
+  public List<Accelerator> accelerators() {
+    return List.copyOf(accelerators);
+  }
+
+  @Override
+  public List<String> notes() {
+    return notes;
+  }
+
+  @Override
+  public AcceleratorMemory memory(Accelerator accelerator) {
+    DeviceAccelerator device = deviceOf(accelerator);
+    synchronized (this) {
+      checkOpen();
+      return defaults.computeIfAbsent(device, key -> manager(key, options));
+    }
+  }
+
+  private DeviceAccelerator deviceOf(Accelerator accelerator) {
+    if (!(accelerator instanceof DeviceAccelerator device) || device.session() != this) {
+      throw new IllegalArgumentException(
+          "the accelerator " + accelerator.id() + " is of another Tidepool");
+    }
+    return device;
+  }
+
+  private AcceleratorMemory manager(DeviceAccelerator device, MemoryOptions options) {
+    AcceleratorMemory manager = new AcceleratorMemory(this, device, options, this::ended);
+    managers.add(manager);
+    return manager;
+  }
+
+  /** A further manager, with options of its own. */
+  UnifiedMemoryManager furtherManager(DeviceAccelerator device, MemoryOptions options) {
+    synchronized (this) {
+      checkOpen();
+      return manager(device, options);
+    }
+  }
+
+  /** The manager that is all there is of this session: closing it closes the session. */
+  UnifiedMemoryManager managerThatEnds(Accelerator accelerator) {
+    synchronized (this) {
+      AcceleratorMemory manager =
+          new AcceleratorMemory(
+              this,
+              deviceOf(accelerator),
+              options,
+              ending -> {
+                ended(ending);
+                close();
+              });
+      managers.add(manager);
+      defaults.put(manager.deviceAccelerator(), manager);
+      return manager;
+    }
+  }
+
+  @Override
+  public ComputeOrchestrator orchestrator() {
+    checkOpen();
+    return orchestrator;
+  }
+
+  MemoryAllocator allocator() {
+    return allocator;
+  }
+
+  PinnedBudget pinned() {
+    return pinned;
+  }
+
+  Workers workers() {
+    return workers;
+  }
+
+  Set<AcceleratorMemory> managers() {
+    return managers;
+  }
+
+  void checkOpen() {
+    synchronized (this) {
+      if (closed) {
+        throw new IllegalStateException("this Tidepool is closed; open another");
+      }
+    }
+  }
+
+  /** A manager has freed everything. */
+  private void ended(AcceleratorMemory manager) {
+    managers.remove(manager);
+    closeDevicesIfLast();
+  }
+
+  @Override
+  public void close() {
+    synchronized (this) {
+      closed = true;
+    }
+    managers.forEach(AcceleratorMemory::close);
+    closeDevicesIfLast();
+  }
+
+  private void closeDevicesIfLast() {
+    synchronized (this) {
+      if (!closed || devicesClosed || !managers.isEmpty()) {
+        return;
+      }
+      devicesClosed = true;
+    }
+    maintenance.close();
+    for (DeviceAccelerator accelerator : accelerators) {
+      Closing.quietly(accelerator.id(), accelerator.device());
+    }
+    workers.close();
+  }
+}

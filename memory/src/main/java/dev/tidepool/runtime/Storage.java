@@ -1,0 +1,333 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.Allocation;
+import dev.tidepool.BufferInfo;
+import dev.tidepool.BufferMetrics;
+import dev.tidepool.BufferState;
+import dev.tidepool.MapMode;
+import dev.tidepool.MemoryLocation;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The bytes of one allocation: who may use them, in which order, and until when.
+ *
+ * <p><b>Ownership.</b> A storage owns its blocks and gives them back once: when it is closed, no
+ * mapping is open, and all work that was asked for before is done. Handles hold storages; a storage
+ * holds no handle.
+ *
+ * <p><b>Locking.</b> Its monitor guards its order of work, its mappings and its closing; it is held
+ * for moments only, never while bytes move or a driver is called. The monitors of several storages
+ * are taken in the order of their numbers.
+ */
+final class Storage {
+  private static final AtomicLong NUMBERS = new AtomicLong();
+
+  private final long number = NUMBERS.getAndIncrement();
+  private final AcceleratorMemory memory;
+  private final String typeName;
+  private final long length;
+  private final long byteSize;
+  private final Allocation allocation;
+  private final String site;
+  private final boolean writable;
+  private final boolean exclusive;
+  private final Residency residency;
+  private final Movements movements = new Movements();
+  private final Lane lane = new Lane();
+  private final long created = System.nanoTime();
+
+  /** Where the storage is written down among the live ones; set once, before it is shared. */
+  private Cohort.@Nullable Place place;
+
+  // Guarded by this; `closed` is also read without.
+  private volatile boolean closed;
+  private boolean leaked;
+  private boolean exposed;
+  private int mappings;
+  private int writingMappings;
+  private int openMappings;
+  private @Nullable Throwable prefetchFailure;
+  private @Nullable Work release;
+
+  private volatile long lastUse = created;
+
+  /**
+   * Whether nothing has been asked for since the last writing view of all: then the next needs no
+   * work. Set under the monitor, read without.
+   */
+  private volatile boolean viewCurrent;
+
+  Storage(
+      AcceleratorMemory memory,
+      String typeName,
+      long length,
+      Allocation allocation,
+      String site,
+      boolean writable,
+      Copies copies,
+      long byteSize) {
+    this.memory = memory;
+    this.typeName = typeName;
+    this.length = length;
+    this.byteSize = byteSize;
+    this.allocation = allocation;
+    this.site = site;
+    this.writable = writable;
+    this.exclusive = copies.isMapped();
+    this.residency = new Residency(this, memory, copies, birthState(allocation.location()));
+  }
+
+  private static BufferState birthState(MemoryLocation location) {
+    return switch (location) {
+      case DEVICE -> BufferState.DEVICE_ONLY;
+      case HOST, PINNED -> BufferState.HOST_ONLY;
+      case UNIFIED -> BufferState.SYNCHRONIZED;
+    };
+  }
+
+  long number() {
+    return number;
+  }
+
+  AcceleratorMemory memory() {
+    return memory;
+  }
+
+  long byteSize() {
+    return byteSize;
+  }
+
+  MemoryLocation location() {
+    return allocation.location();
+  }
+
+  Residency residency() {
+    return residency;
+  }
+
+  Movements movements() {
+    return movements;
+  }
+
+  Lane lane() {
+    return lane;
+  }
+
+  long lastUse() {
+    return lastUse;
+  }
+
+  /** Whether even reads must be alone, because host and device take the block in turn. */
+  boolean isExclusive() {
+    return exclusive;
+  }
+
+  void placed(Cohort.Place place) {
+    this.place = place;
+  }
+
+  Cohort.@Nullable Place place() {
+    return place;
+  }
+
+  /** Lets work in, or says why not; the monitor is held. */
+  void check(Use use) {
+    checkOpen();
+    if (use.writes() && !writable && use.purpose() != Use.Purpose.MAP_TO_READ && !exclusive) {
+      throw new UnsupportedOperationException(
+          this + " is mapped from a file for reading; map the file with READ_WRITE to change it");
+    }
+    if (use.purpose() == Use.Purpose.DEVICE
+        && (writingMappings > 0 || (use.writes() && mappings > 0))) {
+      throw new IllegalStateException(
+          this
+              + " is mapped by the host for "
+              + (writingMappings > 0 ? "writing" : "reading")
+              + "; close the mapping before the device "
+              + (use.writes() ? "writes" : "reads")
+              + " it");
+    }
+    if (prefetchFailure != null) {
+      Throwable failure = prefetchFailure;
+      prefetchFailure = null;
+      throw Failures.unchecked(failure);
+    }
+    switch (use.purpose()) {
+      case MAP_TO_READ -> mappings++;
+      case MAP_TO_WRITE -> {
+        mappings++;
+        writingMappings++;
+      }
+      case ACCESS, DEVICE -> {}
+    }
+    viewCurrent = false;
+    lastUse = System.nanoTime();
+  }
+
+  /** Fails if the storage is closed. */
+  void checkOpen() {
+    if (closed) {
+      throw new IllegalStateException(this + " is closed; allocate another, or close it later");
+    }
+  }
+
+  boolean isViewCurrent() {
+    return viewCurrent;
+  }
+
+  /** Remembers that a raw segment is out, and whether the next view needs no work. */
+  void exposed(boolean writing) {
+    synchronized (this) {
+      exposed = true;
+      viewCurrent = writing && !closed && lane.isIdle() && residency.isHostWritableEverywhere();
+    }
+  }
+
+  /** Whether a mapping has begun, which keeps the newest bytes on the host; the monitor is held. */
+  boolean isMapped() {
+    synchronized (this) {
+      return openMappings > 0;
+    }
+  }
+
+  void mappingOpened() {
+    synchronized (this) {
+      openMappings++;
+    }
+  }
+
+  /** Ends a mapping, or the attempt at one. The last one frees what was closed meanwhile. */
+  void mappingEnded(MapMode mode, boolean opened) {
+    boolean frees;
+    synchronized (this) {
+      mappings--;
+      writingMappings -= mode.writes() ? 1 : 0;
+      openMappings -= opened ? 1 : 0;
+      frees = closed && mappings == 0;
+    }
+    if (frees) {
+      release();
+    }
+  }
+
+  /** Keeps a prefetch's failure for the next use. */
+  void prefetchFailed(Throwable failure) {
+    synchronized (this) {
+      prefetchFailure = failure;
+    }
+  }
+
+  /** Closes; frees once work and mappings end. Whether it was open. */
+  boolean close() {
+    boolean frees;
+    synchronized (this) {
+      if (closed) {
+        return false;
+      }
+      closed = true;
+      viewCurrent = false;
+      frees = mappings == 0;
+    }
+    if (frees) {
+      release();
+    }
+    return true;
+  }
+
+  /**
+   * Closes because no handle is left. No mapping can be in use any more, for its segment holds the
+   * handle. Whether it was open.
+   */
+  boolean reclaim() {
+    boolean wasOpen;
+    boolean frees;
+    synchronized (this) {
+      wasOpen = !closed;
+      frees = wasOpen || mappings > 0;
+      closed = true;
+      leaked = true;
+      viewCurrent = false;
+      mappings = 0;
+      writingMappings = 0;
+      openMappings = 0;
+    }
+    if (frees) {
+      release();
+    }
+    return wasOpen;
+  }
+
+  private void release() {
+    Work work = Work.always(this, memory.transferThreads(), this::free);
+    synchronized (this) {
+      release = work;
+    }
+    work.release(memory.freesHere(residency.copies()));
+  }
+
+  private void free() {
+    try {
+      residency.beforeFree();
+      memory.clearReleased(residency.copies());
+    } catch (RuntimeException | Error e) {
+      memory.freeFailed(this, e);
+    }
+    boolean reusable;
+    synchronized (this) {
+      reusable = !(exposed && (leaked || memory.isParanoid()));
+    }
+    memory.free(this, reusable);
+  }
+
+  /** The work that others wait for at the end: what frees the storage, else what is under way. */
+  List<Work> unfinished() {
+    synchronized (this) {
+      Work freeing = release;
+      return freeing == null ? lane.tail() : List.of(freeing);
+    }
+  }
+
+  /** Whether memory is still on its way back. */
+  boolean isClosing() {
+    synchronized (this) {
+      return closed && mappings == 0;
+    }
+  }
+
+  BufferMetrics metrics() {
+    return movements.metrics(Instant.now().minusNanos(System.nanoTime() - lastUse));
+  }
+
+  BufferInfo info() {
+    return new BufferInfo(
+        allocation.tag(),
+        typeName,
+        length,
+        byteSize,
+        location(),
+        residency.state(),
+        Duration.ofNanos(System.nanoTime() - created),
+        site);
+  }
+
+  String site() {
+    return site;
+  }
+
+  @Override
+  public String toString() {
+    return "buffer"
+        + (allocation.tag().isEmpty() ? "" : " '" + allocation.tag() + "'")
+        + " ("
+        + typeName
+        + "["
+        + length
+        + "] in "
+        + location()
+        + ")";
+  }
+}

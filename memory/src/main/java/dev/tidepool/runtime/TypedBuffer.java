@@ -1,0 +1,439 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.BufferMetrics;
+import dev.tidepool.BufferState;
+import dev.tidepool.ElementType;
+import dev.tidepool.HostMapping;
+import dev.tidepool.MapMode;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.transfer.HostBytes;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A handle on a range of a storage, as elements of a type: a whole buffer, a slice, or a view.
+ *
+ * <p>Each method checks its arguments, then asks for one piece of work in the storage's order.
+ * Handles hold their cohort's token, so that a storage without handles is noticed.
+ */
+final class TypedBuffer<A> implements UnifiedBuffer<A> {
+  private final Storage storage;
+  private final Cohort.Token token;
+  private final ElementType<A> type;
+  private final long offset;
+  private final long length;
+  private final boolean root;
+  private volatile boolean closed;
+  // The views handed out before; null again once the handle is closed.
+  private volatile @Nullable MemorySegment view;
+  private volatile @Nullable MemorySegment readOnlyView;
+
+  private TypedBuffer(
+      Storage storage,
+      Cohort.Token token,
+      ElementType<A> type,
+      long offset,
+      long length,
+      boolean root) {
+    this.storage = storage;
+    this.token = token;
+    this.type = type;
+    this.offset = offset;
+    this.length = length;
+    this.root = root;
+  }
+
+  /** The handle on all of a storage; closing it closes the storage. */
+  static <A> TypedBuffer<A> root(
+      Storage storage, Cohort.Token token, ElementType<A> type, long length) {
+    return new TypedBuffer<>(storage, token, type, 0, length, true);
+  }
+
+  Storage storage() {
+    return storage;
+  }
+
+  /** The byte of the storage that this begins at. */
+  long from() {
+    return offset;
+  }
+
+  /** The byte of the storage that this ends before. */
+  long to() {
+    return offset + byteSize();
+  }
+
+  @Override
+  public ElementType<A> elementType() {
+    checkOpen();
+    return type;
+  }
+
+  @Override
+  public long length() {
+    checkOpen();
+    return length;
+  }
+
+  @Override
+  public long byteSize() {
+    return length * type.byteSize();
+  }
+
+  @Override
+  public MemoryLocation location() {
+    checkOpen();
+    return storage.location();
+  }
+
+  @Override
+  public BufferState state() {
+    checkOpen();
+    return storage.residency().state();
+  }
+
+  @Override
+  public Accelerator accelerator() {
+    checkOpen();
+    return storage.memory().accelerator();
+  }
+
+  @Override
+  public void copyFrom(A source) {
+    copyFrom(source, 0, 0, fitting(source));
+  }
+
+  @Override
+  public void copyFrom(A source, int sourceOffset, long offset, int count) {
+    perform(inbound(source, sourceOffset, offset, count));
+  }
+
+  @Override
+  public CompletableFuture<Void> copyFromAsync(A source) {
+    return copyFromAsync(source, 0, 0, fitting(source));
+  }
+
+  @Override
+  public CompletableFuture<Void> copyFromAsync(A source, int sourceOffset, long offset, int count) {
+    return submit(inbound(source, sourceOffset, offset, count));
+  }
+
+  @Override
+  public void copyTo(A destination) {
+    copyTo(0, destination, 0, requiredBy(destination));
+  }
+
+  @Override
+  public void copyTo(long offset, A destination, int destinationOffset, int count) {
+    perform(outbound(offset, destination, destinationOffset, count));
+  }
+
+  @Override
+  public CompletableFuture<Void> copyToAsync(A destination) {
+    return copyToAsync(0, destination, 0, requiredBy(destination));
+  }
+
+  @Override
+  public CompletableFuture<Void> copyToAsync(
+      long offset, A destination, int destinationOffset, int count) {
+    return submit(outbound(offset, destination, destinationOffset, count));
+  }
+
+  @Override
+  public void copyFrom(MemorySegment source, long offset) {
+    checkOpen();
+    long count = elementsOf(source);
+    Objects.checkFromIndexSize(offset, count, length);
+    perform(inbound(new HostBytes.Segment(source, false), at(offset)));
+  }
+
+  @Override
+  public void copyTo(long offset, MemorySegment destination) {
+    checkOpen();
+    long count = elementsOf(destination);
+    Objects.checkFromIndexSize(offset, count, length);
+    if (destination.isReadOnly()) {
+      throw new IllegalArgumentException("the destination is a read-only segment");
+    }
+    perform(outbound(at(offset), new HostBytes.Segment(destination, false)));
+  }
+
+  @Override
+  public void copyFrom(UnifiedBuffer<A> source) {
+    perform(inbound(source));
+  }
+
+  @Override
+  public CompletableFuture<Void> copyFromAsync(UnifiedBuffer<A> source) {
+    return submit(inbound(source));
+  }
+
+  @Override
+  public MemorySegment asSegment() {
+    MemorySegment known = view;
+    return known != null && storage.isViewCurrent() ? known : openView();
+  }
+
+  private MemorySegment openView() {
+    checkOpen();
+    perform(
+        Work.of(
+            List.of(Use.write(storage)),
+            storage.memory().transferThreads(),
+            guarded(
+                () -> view = part(storage.residency().hostForWrite(from(), to(), false)),
+                "fetching")));
+    storage.exposed(true);
+    return Objects.requireNonNull(view);
+  }
+
+  @Override
+  public MemorySegment asReadOnlySegment() {
+    MemorySegment known = readOnlyView;
+    if (known != null && storage.isViewCurrent()) {
+      return known;
+    }
+    checkOpen();
+    perform(
+        Work.of(
+            List.of(Use.read(storage)),
+            storage.memory().transferThreads(),
+            guarded(
+                () ->
+                    readOnlyView = part(storage.residency().hostForRead(from(), to())).asReadOnly(),
+                "fetching")));
+    storage.exposed(false);
+    return Objects.requireNonNull(readOnlyView);
+  }
+
+  @Override
+  public HostMapping map(MapMode mode) {
+    return map(mode, false);
+  }
+
+  @Override
+  public HostMapping map(MapMode mode, boolean shared) {
+    checkOpen();
+    return Mapping.open(this, mode, shared);
+  }
+
+  /** The part of the storage's host copy that this handle covers. */
+  MemorySegment part(MemorySegment host) {
+    return offset == 0 && host.byteSize() == byteSize() ? host : host.asSlice(offset, byteSize());
+  }
+
+  @Override
+  public UnifiedBuffer<A> slice(long offset, long length) {
+    checkOpen();
+    Objects.checkFromIndexSize(offset, length, this.length);
+    return new TypedBuffer<>(storage, token, type, at(offset), length, false);
+  }
+
+  @Override
+  public <B> UnifiedBuffer<B> as(ElementType<B> type) {
+    checkOpen();
+    if (byteSize() % type.byteSize() != 0) {
+      throw new IllegalArgumentException(
+          byteSize()
+              + " bytes are no whole number of "
+              + type
+              + " elements of "
+              + type.byteSize()
+              + " bytes; take a slice first");
+    }
+    return new TypedBuffer<>(storage, token, type, offset, byteSize() / type.byteSize(), false);
+  }
+
+  @Override
+  public void fill(byte value) {
+    checkOpen();
+    perform(
+        access(true, residency -> residency.fill(from(), to(), value), "filling", byteSize() == 0));
+  }
+
+  /** Clears all bytes of a buffer that was just made, which keeps the state it was born in. */
+  void zero() {
+    perform(access(true, Residency::clear, "clearing", byteSize() == 0));
+  }
+
+  @Override
+  public void synchronize() {
+    checkOpen();
+    perform(onDevice(residency -> residency.synchronize(from(), to())));
+  }
+
+  @Override
+  public void prefetchToDevice() {
+    checkOpen();
+    prefetch(onDevice(residency -> residency.deviceForRead(from(), to())));
+  }
+
+  @Override
+  public void prefetchToHost() {
+    checkOpen();
+    prefetch(access(false, residency -> residency.hostForRead(from(), to()), "fetching", false));
+  }
+
+  private Work onDevice(Consumer<Residency> body) {
+    return Work.of(
+        List.of(Use.onDevice(storage, false)),
+        storage.memory().transferThreads(),
+        guarded(() -> body.accept(storage.residency()), "moving"));
+  }
+
+  private void prefetch(Work work) {
+    work.submit(
+        failure -> {
+          if (failure != null) {
+            storage.prefetchFailed(failure);
+          }
+        });
+  }
+
+  @Override
+  public BufferMetrics metrics() {
+    checkOpen();
+    return storage.metrics();
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    view = null;
+    readOnlyView = null;
+    if (root) {
+      storage.close();
+    }
+  }
+
+  private Work inbound(A source, int sourceOffset, long offset, int count) {
+    checkOpen();
+    Objects.checkFromIndexSize(sourceOffset, count, type.length(source));
+    Objects.checkFromIndexSize(offset, (long) count, length);
+    return inbound(new HostBytes.Elements<>(type, source, sourceOffset, count), at(offset));
+  }
+
+  private Work inbound(HostBytes source, long at) {
+    return access(
+        true,
+        residency -> residency.copyIn(source, at),
+        "copying " + source.byteSize() + " bytes in",
+        source.byteSize() == 0);
+  }
+
+  private Work outbound(long offset, A destination, int destinationOffset, int count) {
+    checkOpen();
+    Objects.checkFromIndexSize(destinationOffset, count, type.length(destination));
+    Objects.checkFromIndexSize(offset, (long) count, length);
+    return outbound(
+        at(offset), new HostBytes.Elements<>(type, destination, destinationOffset, count));
+  }
+
+  private Work outbound(long at, HostBytes destination) {
+    return access(
+        false,
+        residency -> residency.copyOut(at, destination),
+        "copying " + destination.byteSize() + " bytes out",
+        destination.byteSize() == 0);
+  }
+
+  private Work inbound(UnifiedBuffer<A> source) {
+    checkOpen();
+    if (!source.elementType().equals(type)) {
+      throw new IllegalArgumentException(
+          "the source holds " + source.elementType() + ", not " + type + "; use as() first");
+    }
+    Objects.checkFromIndexSize(0L, source.length(), length);
+    if (source instanceof TypedBuffer<A> other) {
+      return BufferCopy.work(other, this);
+    }
+    return access(
+        true,
+        residency ->
+            residency.copyIn(new HostBytes.Segment(source.asReadOnlySegment(), false), from()),
+        "copying from a foreign buffer",
+        source.length() == 0);
+  }
+
+  /** Work on this storage alone; empty ranges join the order but touch nothing. */
+  private Work access(boolean writes, Consumer<Residency> body, String what, boolean empty) {
+    return Work.of(
+        List.of(writes ? Use.write(storage) : Use.read(storage)),
+        storage.memory().transferThreads(),
+        empty ? () -> {} : guarded(() -> body.accept(storage.residency()), what));
+  }
+
+  private Work.Body guarded(Work.Body body, String what) {
+    return () -> {
+      try {
+        body.run();
+      } catch (RuntimeException | Error e) {
+        throw Failures.transfer(e, what + " of " + storage);
+      }
+    };
+  }
+
+  private void perform(Work work) {
+    work.perform(storage.memory().runsHere(storage));
+  }
+
+  private CompletableFuture<Void> submit(Work work) {
+    return OperationFuture.submit(work, storage.memory().completions());
+  }
+
+  private void checkOpen() {
+    if (closed && !root) {
+      throw new IllegalStateException(
+          "this slice or view of " + storage + " is closed; take another from its root");
+    }
+    storage.checkOpen();
+  }
+
+  private int fitting(A source) {
+    checkOpen();
+    int count = type.length(source);
+    Objects.checkFromIndexSize(0L, (long) count, length);
+    return count;
+  }
+
+  private int requiredBy(A destination) {
+    checkOpen();
+    int room = type.length(destination);
+    if (room < length) {
+      throw new IndexOutOfBoundsException(
+          "the array has " + room + " elements, but " + storage + " needs " + length);
+    }
+    return (int) length;
+  }
+
+  private long elementsOf(MemorySegment segment) {
+    if (segment.byteSize() % type.byteSize() != 0) {
+      throw new IllegalArgumentException(
+          "the segment's "
+              + segment.byteSize()
+              + " bytes are no whole number of "
+              + type
+              + " elements of "
+              + type.byteSize()
+              + " bytes");
+    }
+    return segment.byteSize() / type.byteSize();
+  }
+
+  private long at(long element) {
+    return offset + element * type.byteSize();
+  }
+
+  @Override
+  public String toString() {
+    return root
+        ? storage.toString()
+        : type + "[" + length + "] at byte " + offset + " of " + storage;
+  }
+}

@@ -1,0 +1,72 @@
+package dev.tidepool.runtime;
+
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * The threads of one session. Transfers and kernels run on platform threads, for they block in
+ * native calls; work never waits for other work on them, so a bounded number cannot deadlock.
+ * Futures complete on virtual threads, where what users hang on them may block.
+ */
+final class Workers implements AutoCloseable {
+  private static final int KERNELS = 4;
+  private static final long IDLE_SECONDS = 10;
+
+  private static final class Worker extends Thread {
+    Worker(Runnable task, String name) {
+      super(task, name);
+      setDaemon(true);
+    }
+  }
+
+  private final ThreadPoolExecutor transfers;
+  private final ThreadPoolExecutor kernels = pool(KERNELS, "tidepool-kernel-");
+  private final ExecutorService completions =
+      Executors.newThreadPerTaskExecutor(
+          Thread.ofVirtual().name("tidepool-completion-", 0).factory());
+
+  Workers(int concurrentTransfers) {
+    transfers = pool(concurrentTransfers, "tidepool-transfer-");
+  }
+
+  private static ThreadPoolExecutor pool(int size, String name) {
+    AtomicInteger count = new AtomicInteger();
+    ThreadFactory factory = task -> new Worker(task, name + count.getAndIncrement());
+    ThreadPoolExecutor pool =
+        new ThreadPoolExecutor(
+            size, size, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory);
+    pool.allowCoreThreadTimeOut(true);
+    return pool;
+  }
+
+  /** Whether a thread is one that work runs on. */
+  static boolean isWorker(Thread thread) {
+    return thread instanceof Worker;
+  }
+
+  Executor transfers() {
+    return transfers;
+  }
+
+  Executor kernels() {
+    return kernels;
+  }
+
+  Executor completions() {
+    return completions;
+  }
+
+  /** Ends the threads once what was handed to them is done. */
+  @Override
+  public void close() {
+    transfers.shutdown();
+    kernels.shutdown();
+    completions.shutdown();
+  }
+}
