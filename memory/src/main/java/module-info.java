@@ -9,6 +9,7 @@ module dev.tidepool.memory {
   exports dev.tidepool.transfer;
   exports dev.tidepool.expression;
   exports dev.tidepool.cpu;
+  exports dev.tidepool.stream;
 
   uses dev.tidepool.TidepoolRuntime;
   uses dev.tidepool.spi.AcceleratorProvider;

@@ -1,0 +1,114 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.ElementType;
+import java.nio.ByteOrder;
+import java.util.Locale;
+import java.util.Map;
+
+/** The element types of {@code .npy} files that are read and written. */
+public enum NpyType {
+  /** Truth values of one byte. */
+  BOOL('b', ElementType.BOOLEAN),
+  /** Signed 8-bit integers. */
+  INT8('i', ElementType.BYTE),
+  /** Signed 16-bit integers. */
+  INT16('i', ElementType.SHORT),
+  /** Signed 32-bit integers. */
+  INT32('i', ElementType.INT),
+  /** Signed 64-bit integers. */
+  INT64('i', ElementType.LONG),
+  /** Unsigned 8-bit integers. */
+  UINT8('u', ElementType.UNSIGNED_BYTE),
+  /** Unsigned 16-bit integers. */
+  UINT16('u', ElementType.UNSIGNED_SHORT),
+  /** Unsigned 32-bit integers. */
+  UINT32('u', ElementType.UNSIGNED_INT),
+  /** Unsigned 64-bit integers. */
+  UINT64('u', ElementType.UNSIGNED_LONG),
+  /** 32-bit floating point. */
+  FLOAT32('f', ElementType.FLOAT),
+  /** 64-bit floating point. */
+  FLOAT64('f', ElementType.DOUBLE);
+
+  static final String SUPPORTED = "bool, int8 to int64, uint8 to uint64, float32 and float64";
+
+  private static final Map<Character, String> UNSUPPORTED_KINDS =
+      Map.of(
+          'O', "Python objects",
+          'c', "complex numbers",
+          'S', "byte strings",
+          'a', "byte strings",
+          'U', "strings",
+          'V', "raw records",
+          'M', "dates",
+          'm', "time spans",
+          'T', "strings");
+
+  private final char kind;
+  private final ElementType<?> elementType;
+
+  NpyType(char kind, ElementType<?> elementType) {
+    this.kind = kind;
+    this.elementType = elementType;
+  }
+
+  /** What a buffer of such elements holds, in the platform's byte order. */
+  public ElementType<?> elementType() {
+    return elementType;
+  }
+
+  /** Bytes of one element. */
+  public int byteSize() {
+    return (int) elementType.byteSize();
+  }
+
+  /** NumPy's name of the type, such as {@code float32}. */
+  public String numpyName() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+
+  /**
+   * The type whose elements are carried so.
+   *
+   * @throws IllegalArgumentException if files have no such elements: records
+   */
+  public static NpyType of(ElementType<?> elementType) {
+    for (NpyType type : values()) {
+      if (type.elementType.equals(elementType)) {
+        return type;
+      }
+    }
+    throw new IllegalArgumentException(
+        ".npy files of " + elementType + " are not written; supported are " + SUPPORTED);
+  }
+
+  /** The type as a header spells it, such as {@code <f4}. */
+  String descriptor(ByteOrder order) {
+    char mark = byteSize() == 1 ? '|' : order == ByteOrder.LITTLE_ENDIAN ? '<' : '>';
+    return "" + mark + kind + byteSize();
+  }
+
+  /** The type that a header's descriptor names without its mark of the byte order. */
+  static NpyType parse(String descriptor, String code) {
+    char kind = code.isEmpty() ? ' ' : code.charAt(0);
+    for (NpyType type : values()) {
+      if (code.equals("" + type.kind + type.byteSize())) {
+        return type;
+      }
+    }
+    String holds = UNSUPPORTED_KINDS.get(kind);
+    if (holds == null) {
+      holds =
+          kind == 'f' && code.matches("f\\d{1,3}")
+              ? "floats of " + code.substring(1) + " bytes"
+              : "an unknown type";
+    }
+    throw new NpyFormatException(
+        "it holds "
+            + holds
+            + " ("
+            + PythonLiteral.quoted(descriptor)
+            + "); supported are "
+            + SUPPORTED);
+  }
+}

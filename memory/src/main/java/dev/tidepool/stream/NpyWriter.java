@@ -1,0 +1,269 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.ByteSize;
+import dev.tidepool.TransferException;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.ClosedChannelException;
+import java.nio.file.AtomicMoveNotSupportedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileStore;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFileAttributeView;
+import java.security.SecureRandom;
+import java.util.HexFormat;
+import java.util.Objects;
+import java.util.Set;
+
+/**
+ * A {@code .npy} file that appears whole or not at all: written beside its target under a hidden
+ * name and renamed by {@link #commit()}.
+ *
+ * <p>{@link #write} is safe for use by any thread, several at once; elements that nobody wrote are
+ * zero. Closing without a commit, a failure, and the end of the virtual machine delete what was
+ * written. Bytes are handed to the operating system, which may keep them in its cache: a commit
+ * survives the end of the process, not a power failure.
+ *
+ * <p>Locking: the state changes under this object's monitor; writes hold no lock.
+ */
+public final class NpyWriter implements AutoCloseable {
+  private enum State {
+    OPEN,
+    COMMITTED,
+    CLOSED
+  }
+
+  // What these hold may take less room than its bytes, so their free bytes refuse nothing.
+  private static final Set<String> COMPRESSING = Set.of("btrfs", "zfs", "bcachefs", "f2fs");
+
+  private final Path target;
+  private final Path partial;
+  private final NpyHeader header;
+  private final boolean overwrite;
+  private final PositionalFile file;
+  private State state = State.OPEN;
+  private volatile boolean failed;
+
+  private NpyWriter(
+      Path target, Path partial, NpyHeader header, boolean overwrite, PositionalFile file) {
+    this.target = target;
+    this.partial = partial;
+    this.header = header;
+    this.overwrite = overwrite;
+    this.file = file;
+  }
+
+  /**
+   * Begins a file. Where the target is a symbolic link, what it leads to is replaced, with that
+   * file's permissions.
+   *
+   * @param header from {@link NpyHeader#of}
+   * @param overwrite whether a target that exists is replaced
+   * @throws TransferException if the target exists and may not be replaced, is no regular file, its
+   *     folder is missing or read-only, or the disk has no room for all of it
+   */
+  public static NpyWriter create(Path target, NpyHeader header, boolean overwrite) {
+    if (header.byteOrder() != ByteOrder.nativeOrder()) {
+      throw new IllegalArgumentException(
+          "files are written in the platform's byte order, " + ByteOrder.nativeOrder());
+    }
+    try {
+      boolean exists = Files.exists(target);
+      if (exists && !Files.isRegularFile(target)) {
+        throw new TransferException(target + " exists and is no regular file", null);
+      }
+      if (exists && !overwrite) {
+        throw existing(target, null);
+      }
+      Path file = exists ? target.toRealPath() : target.toAbsolutePath();
+      Path folder = Objects.requireNonNull(file.getParent(), "a file has a folder");
+      if (!Files.isDirectory(folder)) {
+        throw new TransferException(
+            "cannot write " + target + ": the folder " + folder + " does not exist", null);
+      }
+      checkRoom(target, folder, header.dataBytes());
+      return begin(file, folder, header, overwrite);
+    } catch (IOException e) {
+      throw new TransferException("cannot write " + target + ": " + FileErrors.reason(e), e);
+    }
+  }
+
+  private static TransferException existing(Path target, FileAlreadyExistsException cause) {
+    return new TransferException(
+        target + " exists; name another file, or allow overwriting (--force)", cause);
+  }
+
+  private static void checkRoom(Path target, Path folder, long bytes) throws IOException {
+    FileStore store = Files.getFileStore(folder);
+    long free = store.getUsableSpace();
+    if (free < bytes && !COMPRESSING.contains(store.type())) {
+      throw new TransferException(
+          "cannot write "
+              + target
+              + ": it takes "
+              + ByteSize.format(bytes)
+              + ", but its disk has "
+              + ByteSize.format(free)
+              + " free; free some, or name a file on another disk",
+          null);
+    }
+  }
+
+  private static NpyWriter begin(Path target, Path folder, NpyHeader header, boolean overwrite)
+      throws IOException {
+    byte[] random = new byte[6];
+    new SecureRandom().nextBytes(random);
+    Path partial = folder.resolve(".tidepool-" + HexFormat.of().formatHex(random) + ".partial");
+    PartialFiles.add(partial);
+    PositionalFile file;
+    try {
+      file = PositionalFile.create(partial);
+    } catch (IOException | RuntimeException e) {
+      PartialFiles.remove(partial);
+      throw e;
+    }
+    NpyWriter writer = new NpyWriter(target, partial, header, overwrite, file);
+    try {
+      writer.writeBytes(0, MemorySegment.ofArray(header.encode()));
+    } catch (RuntimeException e) {
+      writer.close();
+      throw e;
+    }
+    return writer;
+  }
+
+  /** The file that will appear; of a symbolic link, what it leads to. */
+  public Path target() {
+    return target;
+  }
+
+  /** What the file will say of its array. */
+  public NpyHeader header() {
+    return header;
+  }
+
+  /**
+   * Writes the elements of a segment from {@code elementOffset} on, in the order of the file.
+   * Segments may lie on the heap, but native ones save a copy.
+   *
+   * @throws IndexOutOfBoundsException if the array has fewer elements
+   * @throws IllegalArgumentException if the segment is no whole number of elements
+   * @throws TransferException if the disk is full or fails; the file can not be committed then
+   * @throws IllegalStateException if this writer is committed or closed
+   */
+  public void write(long elementOffset, MemorySegment source) {
+    int width = header.type().byteSize();
+    if (source.byteSize() % width != 0) {
+      throw new IllegalArgumentException(
+          "a source of " + source.byteSize() + " bytes; it must be a multiple of " + width);
+    }
+    Objects.checkFromIndexSize(elementOffset, source.byteSize() / width, header.elementCount());
+    writeBytes(header.dataOffset() + elementOffset * width, source);
+  }
+
+  private void writeBytes(long position, MemorySegment source) {
+    try {
+      file.write(position, source);
+    } catch (ClosedChannelException e) {
+      throw new IllegalStateException("the writer of " + target + " is closed", e);
+    } catch (IOException e) {
+      failed = true;
+      throw new TransferException(
+          "cannot write " + target + ": " + explain(e, source.byteSize()), e);
+    }
+  }
+
+  private String explain(IOException e, long bytes) {
+    long free;
+    try {
+      free = Files.getFileStore(partial).getUsableSpace();
+    } catch (IOException _) {
+      return FileErrors.reason(e);
+    }
+    return free >= bytes
+        ? FileErrors.reason(e)
+        : "its disk is full ("
+            + ByteSize.format(free)
+            + " free, the file takes "
+            + ByteSize.format(header.dataBytes())
+            + "); free some, or name a file on another disk";
+  }
+
+  /**
+   * Makes the file appear under its name, in one step. Call it after all writes returned; harmless
+   * when called again.
+   *
+   * @throws IllegalStateException if a write failed or this writer was closed
+   * @throws TransferException if the target appeared meanwhile and may not be replaced, or the disk
+   *     fails; nothing is left of the file then
+   */
+  public synchronized void commit() {
+    if (state == State.COMMITTED) {
+      return;
+    }
+    if (state == State.CLOSED || failed) {
+      throw new IllegalStateException(
+          target + " cannot be committed: " + (failed ? "a write failed" : "its writer is closed"));
+    }
+    try {
+      finishLength();
+      file.close();
+      if (overwrite) {
+        replace();
+      } else {
+        Files.move(partial, target);
+      }
+    } catch (FileAlreadyExistsException e) {
+      close();
+      throw existing(target, e);
+    } catch (IOException e) {
+      failed = true;
+      close();
+      throw new TransferException("cannot write " + target + ": " + FileErrors.reason(e), e);
+    }
+    state = State.COMMITTED;
+    PartialFiles.remove(partial);
+  }
+
+  /** Gives the file its whole length where the last elements were never written. */
+  private void finishLength() throws IOException {
+    long length = header.dataOffset() + header.dataBytes();
+    if (file.size() < length) {
+      file.write(length - 1, MemorySegment.ofBuffer(ByteBuffer.allocate(1)));
+    }
+  }
+
+  private void replace() throws IOException {
+    PosixFileAttributeView old = Files.getFileAttributeView(target, PosixFileAttributeView.class);
+    if (old != null && Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
+      Files.setPosixFilePermissions(partial, old.readAttributes().permissions());
+    }
+    try {
+      Files.move(partial, target, StandardCopyOption.ATOMIC_MOVE);
+    } catch (AtomicMoveNotSupportedException _) {
+      Files.move(partial, target, StandardCopyOption.REPLACE_EXISTING);
+    }
+  }
+
+  /** Ends the writer and deletes what was not committed; idempotent. */
+  @Override
+  public synchronized void close() {
+    if (state != State.OPEN) {
+      return;
+    }
+    state = State.CLOSED;
+    try (file) {
+      Files.deleteIfExists(partial);
+    } catch (IOException e) {
+      throw new TransferException(
+          "cannot delete the partial file " + partial + ": " + FileErrors.reason(e), e);
+    } finally {
+      PartialFiles.remove(partial);
+    }
+  }
+}

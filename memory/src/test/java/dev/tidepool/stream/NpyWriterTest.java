@@ -1,0 +1,299 @@
+package dev.tidepool.stream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
+
+import dev.tidepool.TransferException;
+import java.io.File;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class NpyWriterTest {
+  @TempDir Path folder;
+
+  private static NpyHeader floats(long... shape) {
+    return NpyHeader.of(NpyType.FLOAT32, false, Arrays.stream(shape).boxed().toList());
+  }
+
+  @ParameterizedTest
+  @EnumSource(NpyType.class)
+  void everyTypeIsWrittenByteForByteAsNumPyDoes(NpyType type) throws IOException {
+    assertRewritten(type.numpyName() + "-little");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "c-order",
+        "fortran-order",
+        "fortran-order-3d",
+        "fortran-column",
+        "scalar",
+        "empty",
+        "empty-3d",
+        "many-dimensions"
+      })
+  void everyShapeAndOrderIsWrittenByteForByteAsNumPyDoes(String name) throws IOException {
+    assertRewritten(name);
+  }
+
+  private void assertRewritten(String name) throws IOException {
+    Path target = folder.resolve(name + ".npy");
+    try (NpyReader reader = NpyFiles.open(name)) {
+      NpyHeader old = reader.header();
+      NpyHeader header = NpyHeader.of(old.type(), old.fortranOrder(), old.shape());
+      try (NpyWriter writer = NpyWriter.create(target, header, false)) {
+        writer.write(0, MemorySegment.ofArray(NpyFiles.read(reader)));
+        writer.commit();
+      }
+    }
+    assertThat(target).hasSameBinaryContentAs(NpyFiles.path(name));
+  }
+
+  @Test
+  void anArrayInBothOrdersIsWrittenInCOrder() {
+    assertThat(NpyHeader.of(NpyType.INT8, true, List.of(5L, 1L)).fortranOrder()).isFalse();
+    assertThat(NpyHeader.of(NpyType.INT8, true, List.of(5L, 0L, 3L)).fortranOrder()).isFalse();
+    assertThat(NpyHeader.of(NpyType.INT8, true, List.of(5L, 2L)).fortranOrder()).isTrue();
+  }
+
+  @Test
+  void theTargetAppearsOnlyWithTheCommit() throws IOException {
+    Path target = folder.resolve("y.npy");
+    try (NpyWriter writer = NpyWriter.create(target, floats(3), false)) {
+      writer.write(0, MemorySegment.ofArray(new float[] {1, 2, 3}));
+      assertThat(target).doesNotExist();
+
+      writer.commit();
+      writer.commit();
+      NpyFiles.assertFolderHolds(folder, "y.npy");
+    }
+    NpyFiles.assertFolderHolds(folder, "y.npy");
+  }
+
+  @Test
+  void withoutACommitNothingIsLeft() throws IOException {
+    NpyWriter writer = NpyWriter.create(folder.resolve("y.npy"), floats(3), false);
+    writer.write(0, MemorySegment.ofArray(new float[] {1, 2, 3}));
+    writer.close();
+    writer.close();
+
+    NpyFiles.assertFolderHolds(folder);
+    assertThatThrownBy(() -> writer.write(0, MemorySegment.ofArray(new float[1])))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("closed");
+    assertThatThrownBy(writer::commit)
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("closed");
+  }
+
+  @Test
+  void elementsThatNobodyWroteAreZero() throws IOException {
+    Path target = folder.resolve("y.npy");
+    try (NpyWriter writer = NpyWriter.create(target, floats(100_000), false)) {
+      writer.write(5, MemorySegment.ofArray(new float[] {1, 2}));
+      writer.commit();
+    }
+    try (NpyReader reader = NpyReader.open(target)) {
+      float[] values = new float[100_000];
+      reader.read(0, MemorySegment.ofArray(values));
+      float[] expected = new float[100_000];
+      expected[5] = 1;
+      expected[6] = 2;
+      assertThat(values).isEqualTo(expected);
+    }
+  }
+
+  @Test
+  void anExistingTargetIsOnlyReplacedWhenAllowed() throws IOException {
+    Path target = folder.resolve("y.npy");
+    Files.writeString(target, "precious");
+    assertThatThrownBy(() -> NpyWriter.create(target, floats(1), false))
+        .isInstanceOf(TransferException.class)
+        .hasMessageContaining("y.npy exists");
+    assertThat(target).hasContent("precious");
+    NpyFiles.assertFolderHolds(folder, "y.npy");
+
+    Files.setPosixFilePermissions(target, PosixFilePermissions.fromString("rw-------"));
+    try (NpyWriter writer = NpyWriter.create(target, floats(1), true)) {
+      assertThat(target).hasContent("precious");
+      writer.commit();
+    }
+    assertThat(Files.size(target)).isEqualTo(132);
+    assertThat(Files.getPosixFilePermissions(target))
+        .isEqualTo(PosixFilePermissions.fromString("rw-------"));
+  }
+
+  @Test
+  void aTargetThatAppearsMeanwhileIsNotReplaced() throws IOException {
+    Path target = folder.resolve("y.npy");
+    try (NpyWriter writer = NpyWriter.create(target, floats(1), false)) {
+      Files.writeString(target, "precious");
+
+      assertThatThrownBy(writer::commit)
+          .isInstanceOf(TransferException.class)
+          .hasMessageContaining("y.npy exists");
+    }
+    assertThat(target).hasContent("precious");
+    NpyFiles.assertFolderHolds(folder, "y.npy");
+  }
+
+  @Test
+  void aSymbolicLinkStaysAndWhatItLeadsToIsReplaced() throws IOException {
+    Path real = Files.writeString(folder.resolve("real.npy"), "old");
+    Path link = Files.createSymbolicLink(folder.resolve("link.npy"), real);
+    try (NpyWriter writer = NpyWriter.create(link, floats(1), true)) {
+      writer.commit();
+    }
+
+    assertThat(link).isSymbolicLink();
+    assertThat(Files.size(real)).isEqualTo(132);
+  }
+
+  @Test
+  void devicesAndMissingFoldersAreRefused() {
+    assertThatThrownBy(() -> NpyWriter.create(Path.of("/dev/null"), floats(1), true))
+        .isInstanceOf(TransferException.class)
+        .hasMessageContaining("no regular file");
+    assertThatThrownBy(() -> NpyWriter.create(folder.resolve("no/y.npy"), floats(1), true))
+        .isInstanceOf(TransferException.class)
+        .hasMessageContaining("does not exist");
+  }
+
+  @Test
+  void aFileLargerThanTheDiskIsRefusedAtOnce() throws IOException {
+    assertThatThrownBy(() -> NpyWriter.create(folder.resolve("y.npy"), floats(1L << 50), false))
+        .isInstanceOf(TransferException.class)
+        .hasMessageContaining("it takes 4096 TiB")
+        .hasMessageContaining("free some");
+    NpyFiles.assertFolderHolds(folder);
+  }
+
+  @Test
+  void aDiskThatFillsUpIsOneClearErrorAndLeavesNothing() throws Exception {
+    Path disk = Files.createDirectory(folder.resolve("disk"));
+    int mounted = run("mount", "-t", "tmpfs", "-o", "size=1m", "tidepool-test", disk.toString());
+    assumeThat(mounted).as("only root can mount a small disk").isZero();
+    try {
+      NpyWriter writer = NpyWriter.create(disk.resolve("y.npy"), floats(200_000), false);
+      Files.write(disk.resolve("other"), new byte[600_000]);
+      try (writer) {
+        assertThatThrownBy(() -> writer.write(0, MemorySegment.ofArray(new float[200_000])))
+            .isInstanceOf(TransferException.class)
+            .hasMessageContaining("y.npy: its disk is full")
+            .hasMessageContaining("the file takes 781.3 KiB");
+        assertThatThrownBy(writer::commit)
+            .isInstanceOf(IllegalStateException.class)
+            .hasMessageContaining("a write failed");
+      }
+      NpyFiles.assertFolderHolds(disk, "other");
+    } finally {
+      assertThat(run("umount", disk.toString())).isZero();
+    }
+  }
+
+  private static int run(String... command) throws IOException, InterruptedException {
+    try {
+      return new ProcessBuilder(command)
+          .redirectErrorStream(true)
+          .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+          .start()
+          .waitFor();
+    } catch (IOException _) {
+      return -1;
+    }
+  }
+
+  @Test
+  void threadsWriteSideBySideAndInterruptsHarmNobody() throws Exception {
+    int block = 1000;
+    int blocks = 2000;
+    Path target = folder.resolve("y.npy");
+    NpyHeader header = NpyHeader.of(NpyType.INT32, false, List.of((long) block * blocks));
+    try (NpyWriter writer = NpyWriter.create(target, header, false);
+        ExecutorService threads = Executors.newFixedThreadPool(4)) {
+      List<Future<?>> results = new ArrayList<>();
+      for (int t = 0; t < 4; t++) {
+        int thread = t;
+        results.add(threads.submit(() -> writeEveryFourth(writer, thread, block, blocks)));
+      }
+      for (Future<?> result : results) {
+        result.get();
+      }
+      writer.commit();
+    }
+    try (NpyReader reader = NpyReader.open(target)) {
+      int[] values = new int[block * blocks];
+      reader.read(0, MemorySegment.ofArray(values));
+      for (int i = 0; i < values.length; i++) {
+        assertThat(values[i]).isEqualTo(i);
+      }
+    }
+  }
+
+  private static void writeEveryFourth(NpyWriter writer, int thread, int block, int blocks) {
+    try (Arena arena = Arena.ofConfined()) {
+      for (int b = thread; b < blocks; b += 4) {
+        int first = b * block;
+        int[] values = new int[block];
+        Arrays.setAll(values, i -> first + i);
+        MemorySegment source = MemorySegment.ofArray(values);
+        if (thread % 2 == 0) {
+          source = arena.allocate(source.byteSize()).copyFrom(source);
+        }
+        if (thread == 3 && b % 5 == 0) {
+          Thread.currentThread().interrupt();
+        }
+        writer.write(first, source);
+        if (thread == 3 && b % 5 == 0) {
+          assertThat(Thread.interrupted()).isTrue();
+        }
+      }
+    }
+  }
+
+  @Test
+  void anEndingVirtualMachineLeavesNoPartialFile() throws Exception {
+    Process process =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-cp",
+                classPath(),
+                UnfinishedWriter.class.getName(),
+                folder.resolve("y.npy").toString())
+            .redirectErrorStream(true)
+            .start();
+    String first = process.inputReader().readLine();
+    assertThat(first).isEqualTo("writing");
+    NpyFiles.assertFolderHolds(folder, UnfinishedWriter.partialFile(folder));
+
+    process.destroy();
+    assertThat(process.waitFor()).isEqualTo(128 + 15);
+    NpyFiles.assertFolderHolds(folder);
+  }
+
+  private static String classPath() throws Exception {
+    List<String> places = new ArrayList<>();
+    for (Class<?> type : List.of(NpyWriter.class, UnfinishedWriter.class)) {
+      places.add(
+          Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI()).toString());
+    }
+    return String.join(File.pathSeparator, places);
+  }
+}
