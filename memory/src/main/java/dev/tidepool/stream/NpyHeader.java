@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a {@code .npy} file says of its array. Immutable.
@@ -244,7 +245,7 @@ public record NpyHeader(
     }
   }
 
-  private static List<Long> parseShape(Object value) {
+  private static List<Long> parseShape(@Nullable Object value) {
     if (!(value instanceof PythonLiteral.Tuple(List<Object> dimensions))) {
       throw new NpyFormatException("its header's 'shape' is no tuple of integers");
     }
@@ -265,7 +266,7 @@ public record NpyHeader(
     return dimension.longValue();
   }
 
-  private static String parseDescriptor(Object value) {
+  private static String parseDescriptor(@Nullable Object value) {
     if (value instanceof String descriptor) {
       return descriptor;
     }

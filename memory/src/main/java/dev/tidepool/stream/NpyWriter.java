@@ -19,6 +19,7 @@ import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.Objects;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A {@code .npy} file that appears whole or not at all: written beside its target under a hidden
@@ -93,7 +94,8 @@ public final class NpyWriter implements AutoCloseable {
     }
   }
 
-  private static TransferException existing(Path target, FileAlreadyExistsException cause) {
+  private static TransferException existing(
+      Path target, @Nullable FileAlreadyExistsException cause) {
     return new TransferException(
         target + " exists; name another file, or allow overwriting (--force)", cause);
   }
