@@ -45,6 +45,8 @@ public enum NpyType {
           'T', "strings");
 
   private final char kind;
+
+  @SuppressWarnings("ImmutableEnumChecker") // It is immutable, as its Javadoc says.
   private final ElementType<?> elementType;
 
   NpyType(char kind, ElementType<?> elementType) {

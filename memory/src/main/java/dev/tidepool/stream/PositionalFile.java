@@ -138,7 +138,7 @@ final class PositionalFile implements AutoCloseable {
           done += transfer.some(current, buffer, position + done);
         } catch (ClosedChannelException e) {
           interrupted |= Thread.interrupted();
-          reopen(current, e);
+          reopen(e);
         }
       }
     } finally {
@@ -148,13 +148,12 @@ final class PositionalFile implements AutoCloseable {
     }
   }
 
-  private synchronized void reopen(FileChannel broken, ClosedChannelException cause)
-      throws IOException {
+  private synchronized void reopen(ClosedChannelException cause) throws IOException {
     if (closed) {
       throw cause;
     }
-    if (channel != broken) {
-      return;
+    if (channel.isOpen()) {
+      return; // Another thread was here first.
     }
     FileChannel fresh = FileChannel.open(path, access);
     Object freshKey = Files.readAttributes(path, BasicFileAttributes.class).fileKey();

@@ -165,25 +165,25 @@ final class PythonLiteral {
       at++;
     }
     String word = text.substring(start, at);
-    switch (word) {
-      case "True":
-        return true;
-      case "False":
-        return false;
-      case "None":
-        return NONE;
-      default:
-        if (!word.matches("[-+]?[0-9]{1,40}L?")) {
-          at = start;
-          throw error("a value");
-        }
-        // Python 2 marked its long integers so.
-        return new BigInteger(word.endsWith("L") ? word.substring(0, word.length() - 1) : word);
+    return switch (word) {
+      case "True" -> true;
+      case "False" -> false;
+      case "None" -> NONE;
+      default -> integer(word, start);
+    };
+  }
+
+  private BigInteger integer(String word, int start) {
+    if (!word.matches("[-+]?[0-9]{1,40}L?")) {
+      at = start;
+      throw error("a value");
     }
+    // Python 2 marked its long integers so.
+    return new BigInteger(word.endsWith("L") ? word.substring(0, word.length() - 1) : word);
   }
 
   private static boolean isWordPart(char c) {
-    return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_';
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
   }
 
   private void expect(char wanted) {
