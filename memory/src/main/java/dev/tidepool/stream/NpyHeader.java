@@ -77,7 +77,8 @@ public record NpyHeader(
         bytes[MAGIC.length], type, draft.byteOrder, onlyFortran, draft.shape, bytes.length);
   }
 
-  private static boolean isBothOrders(List<Long> shape) {
+  /** Whether C and Fortran order are the same for a shape. */
+  static boolean isBothOrders(List<Long> shape) {
     return shape.contains(0L) || shape.stream().filter(dimension -> dimension > 1).count() <= 1;
   }
 

@@ -1,5 +1,6 @@
 package dev.tidepool.stream;
 
+import dev.tidepool.ElementType;
 import dev.tidepool.TransferException;
 import java.io.EOFException;
 import java.io.IOException;
@@ -19,7 +20,7 @@ import java.util.Objects;
  * stop them nor get lost. The file must not be changed while it is open: a file that shrinks is a
  * {@link TransferException}, other changes are not noticed.
  */
-public final class NpyReader implements AutoCloseable {
+public final class NpyReader implements ElementSource, AutoCloseable {
   private final Path path;
   private final NpyHeader header;
   private final PositionalFile file;
@@ -93,6 +94,16 @@ public final class NpyReader implements AutoCloseable {
     return header;
   }
 
+  @Override
+  public ElementType<?> elementType() {
+    return header.type().elementType();
+  }
+
+  @Override
+  public long length() {
+    return header.elementCount();
+  }
+
   /**
    * Fills a segment with the elements from {@code elementOffset} on, in the order of the file,
    * swapped to the platform's byte order. Segments may lie on the heap, but native ones save a
@@ -104,6 +115,7 @@ public final class NpyReader implements AutoCloseable {
    *     then
    * @throws IllegalStateException if this reader is closed
    */
+  @Override
   public void read(long elementOffset, MemorySegment destination) {
     int width = header.type().byteSize();
     if (destination.isReadOnly() || destination.byteSize() % width != 0) {

@@ -1,6 +1,7 @@
 package dev.tidepool.stream;
 
 import dev.tidepool.ByteSize;
+import dev.tidepool.ElementType;
 import dev.tidepool.TransferException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -32,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Locking: the state changes under this object's monitor; writes hold no lock.
  */
-public final class NpyWriter implements AutoCloseable {
+public final class NpyWriter implements ElementSink, AutoCloseable {
   private enum State {
     OPEN,
     COMMITTED,
@@ -149,6 +150,16 @@ public final class NpyWriter implements AutoCloseable {
     return header;
   }
 
+  @Override
+  public ElementType<?> elementType() {
+    return header.type().elementType();
+  }
+
+  @Override
+  public long length() {
+    return header.elementCount();
+  }
+
   /**
    * Writes the elements of a segment from {@code elementOffset} on, in the order of the file.
    * Segments may lie on the heap, but native ones save a copy.
@@ -158,6 +169,7 @@ public final class NpyWriter implements AutoCloseable {
    * @throws TransferException if the disk is full or fails; the file can not be committed then
    * @throws IllegalStateException if this writer is committed or closed
    */
+  @Override
   public void write(long elementOffset, MemorySegment source) {
     int width = header.type().byteSize();
     if (source.byteSize() % width != 0) {

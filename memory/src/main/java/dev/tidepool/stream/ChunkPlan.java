@@ -1,0 +1,87 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.ByteSize;
+
+/**
+ * How work is cut into chunks.
+ *
+ * @param lanes chunks in flight
+ * @param chunk elements of one chunk
+ */
+record ChunkPlan(int lanes, long chunk) {
+  /**
+   * Fewer elements are not worth a kernel's launch; memory that runs out is not answered below it.
+   */
+  static final long SMALLEST_CHUNK = 1024;
+
+  private static final long SHARED_CHUNK_BYTES = 1L << 20;
+  private static final long DEVICE_CHUNK_BYTES = 8L << 20;
+  private static final int DEVICE_LANES = 3;
+  // One lane waits for its file or its device while another one computes.
+  private static final int FEWEST_LANES = 2;
+
+  /**
+   * What is to be cut.
+   *
+   * @param length elements of every array
+   * @param widest bytes of an element of the widest array
+   * @param perElement bytes of an element of all arrays together
+   * @param shared whether the accelerator shares the host's memory, so that there is one copy
+   * @param processors how many the machine has
+   */
+  record Work(long length, long widest, long perElement, boolean shared, int processors) {
+    long footprint() {
+      return shared ? perElement : 2 * perElement;
+    }
+  }
+
+  /**
+   * The plan that keeps the memory limit.
+   *
+   * @throws IllegalArgumentException if the limit is too small to run; the message says what works
+   */
+  static ChunkPlan of(Work work, StreamOptions options) {
+    long length = Math.max(1, work.length());
+    int defaultLanes = work.shared() ? Math.max(FEWEST_LANES, work.processors()) : DEVICE_LANES;
+    long lanes = options.lanes() == 0 ? defaultLanes : Math.max(FEWEST_LANES, options.lanes());
+    long bytes = options.chunkBytes();
+    if (bytes == 0) {
+      bytes = work.shared() ? SHARED_CHUNK_BYTES : DEVICE_CHUNK_BYTES;
+    }
+    long wanted = Math.max(SMALLEST_CHUNK, bytes / work.widest());
+    // Little work is divided evenly, in whole smallest chunks, rather than left to one lane.
+    wanted = Math.min(wanted, roundUp(ceilDivide(length, lanes)));
+
+    long affordable = options.memoryLimit() / work.footprint();
+    if (length <= Math.min(wanted, affordable)) {
+      return new ChunkPlan(1, length);
+    }
+    if (affordable < FEWEST_LANES * SMALLEST_CHUNK) {
+      throw tooSmall(work, length, options.memoryLimit());
+    }
+    lanes = Math.min(lanes, affordable / SMALLEST_CHUNK);
+    long chunk = Math.min(wanted, affordable / lanes);
+    chunk -= chunk % SMALLEST_CHUNK;
+    return new ChunkPlan((int) Math.min(lanes, ceilDivide(length, chunk)), chunk);
+  }
+
+  private static IllegalArgumentException tooSmall(Work work, long length, long limit) {
+    long least = Math.min(length, FEWEST_LANES * SMALLEST_CHUNK) * work.footprint();
+    return new IllegalArgumentException(
+        "a memory limit of "
+            + ByteSize.format(limit)
+            + " is too small: the arrays take "
+            + work.footprint()
+            + " bytes an element, so the least that works is "
+            + least
+            + " bytes");
+  }
+
+  private static long ceilDivide(long amount, long by) {
+    return (amount - 1) / by + 1;
+  }
+
+  private static long roundUp(long elements) {
+    return ceilDivide(elements, SMALLEST_CHUNK) * SMALLEST_CHUNK;
+  }
+}

@@ -1,0 +1,20 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.ElementType;
+import java.lang.foreign.MemorySegment;
+
+/** Takes the elements that a pipeline computes, from any thread, in any order of ranges. */
+public interface ElementSink {
+  /** What one element is. */
+  ElementType<?> elementType();
+
+  /** Number of elements. */
+  long length();
+
+  /**
+   * Takes the elements from {@code elementOffset} on; the segment is read-only and valid for the
+   * time of the call. Called by several threads at once, and with the same range again when memory
+   * ran out in between.
+   */
+  void write(long elementOffset, MemorySegment source);
+}

@@ -1,0 +1,63 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.ByteSize;
+import java.util.Objects;
+
+/**
+ * How a pipeline streams. Immutable; each {@code with} is a copy.
+ *
+ * @param chunkBytes bytes of the widest array in one chunk, or 0 for what suits the accelerator: 1
+ *     MiB where it shares the host's memory, so that a chunk stays in the processor's cache, and 8
+ *     MiB elsewhere
+ * @param memoryLimit bytes that the buffers of all chunks in flight may take together, their copies
+ *     on the device included; 1 GiB. Where it and {@code chunkBytes} disagree, chunks get smaller
+ * @param lanes chunks in flight, or 0 for one a processor where the accelerator shares the host's
+ *     memory and 3 elsewhere; never fewer than 2, unless one chunk is all
+ * @param progress hears how far it is
+ */
+public record StreamOptions(long chunkBytes, long memoryLimit, int lanes, StreamProgress progress) {
+  private static final long DEFAULT_MEMORY_LIMIT = 1L << 30;
+  private static final int MOST_LANES = 256;
+
+  /** Checks the ranges. */
+  public StreamOptions {
+    Objects.requireNonNull(progress, "progress");
+    if (chunkBytes < 0) {
+      throw new IllegalArgumentException(
+          "a chunk of " + chunkBytes + " bytes; give 1 byte or more, or 0 for the default");
+    }
+    if (memoryLimit <= 0) {
+      throw new IllegalArgumentException(
+          "a memory limit of " + ByteSize.format(memoryLimit) + "; give more than that");
+    }
+    if (lanes < 0 || lanes > MOST_LANES) {
+      throw new IllegalArgumentException(
+          lanes + " lanes; give 1 to " + MOST_LANES + ", or 0 for the default");
+    }
+  }
+
+  /** The defaults. */
+  public static StreamOptions defaults() {
+    return new StreamOptions(0, DEFAULT_MEMORY_LIMIT, 0, StreamProgress.NONE);
+  }
+
+  /** With chunks of that many bytes an array. */
+  public StreamOptions withChunkBytes(long bytes) {
+    return new StreamOptions(bytes, memoryLimit, lanes, progress);
+  }
+
+  /** With that many bytes for all buffers. */
+  public StreamOptions withMemoryLimit(long bytes) {
+    return new StreamOptions(chunkBytes, bytes, lanes, progress);
+  }
+
+  /** With that many chunks in flight. */
+  public StreamOptions withLanes(int count) {
+    return new StreamOptions(chunkBytes, memoryLimit, count, progress);
+  }
+
+  /** With somebody who hears how far it is. */
+  public StreamOptions withProgress(StreamProgress listener) {
+    return new StreamOptions(chunkBytes, memoryLimit, lanes, listener);
+  }
+}

@@ -1,0 +1,22 @@
+package dev.tidepool.stream;
+
+/**
+ * Hears how far a pipeline is: rarely, at most ten times a second and once at the end, from the
+ * thread that runs it.
+ */
+@FunctionalInterface
+public interface StreamProgress {
+  /** Hears nothing. */
+  StreamProgress NONE =
+      (_, _) -> {
+        // Nobody asked.
+      };
+
+  /**
+   * Bytes that were read and written so far.
+   *
+   * @param done never falls
+   * @param total what {@code done} is at the end
+   */
+  void moved(long done, long total);
+}
