@@ -61,6 +61,11 @@ final class Chunks {
     return from < length ? new Range(from, Math.min(count, length - from)) : null;
   }
 
+  /** Whether everything is to stop. */
+  boolean isStopped() {
+    return stopped;
+  }
+
   /** Some elements were read, computed and written. */
   void completed(long elements) {
     done.addAndGet(elements);
@@ -116,7 +121,7 @@ final class Chunks {
 
   /** Whether somebody cancelled before all was done. */
   synchronized boolean isCancelled() {
-    return cancelled;
+    return cancelled && done.get() < length;
   }
 
   synchronized @Nullable Throwable failure() {

@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * One of the threads that carry chunks through an accelerator: read, compute, write, and the next
  * one. A lane does one thing at a time; that it overlaps with the others makes the pipeline.
  *
- * <p>Ownership: a lane's buffers are its own, made by its thread, which closes them. Only {@link
- * Chunks} is shared.
+ * <p>Ownership: a lane's buffers are its own, made by its thread, which closes them before it
+ * leaves. Only {@link Chunks} is shared.
  */
 final class Lane implements Runnable {
   /**
@@ -58,12 +58,12 @@ final class Lane implements Runnable {
             return;
           }
         }
+        release();
       } while (!chunks.leave());
     } catch (Throwable e) {
       chunks.fail(e);
-      chunks.leave();
-    } finally {
       release();
+      chunks.leave();
     }
   }
 
@@ -71,7 +71,7 @@ final class Lane implements Runnable {
   private boolean carry(Range range) {
     ArrayDeque<Range> open = new ArrayDeque<>();
     open.add(range);
-    for (Range part = open.poll(); part != null; part = open.poll()) {
+    for (Range part = open.poll(); part != null && !chunks.isStopped(); part = open.poll()) {
       if (part.count() > chunks.size()) {
         open.addAll(Chunks.split(part, chunks.size()));
         continue;

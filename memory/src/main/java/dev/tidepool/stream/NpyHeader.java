@@ -7,11 +7,11 @@ import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -79,7 +79,14 @@ public record NpyHeader(
 
   /** Whether C and Fortran order are the same for a shape. */
   static boolean isBothOrders(List<Long> shape) {
-    return shape.contains(0L) || shape.stream().filter(dimension -> dimension > 1).count() <= 1;
+    int extended = 0;
+    for (long dimension : shape) {
+      if (dimension == 0) {
+        return true;
+      }
+      extended += dimension > 1 ? 1 : 0;
+    }
+    return extended <= 1;
   }
 
   /** Number of elements. */
@@ -102,17 +109,22 @@ public record NpyHeader(
     if (shape.contains(0L)) {
       return 0;
     }
-    try {
-      return shape.stream().reduce(unit, Math::multiplyExact);
-    } catch (ArithmeticException e) {
-      return -1;
+    long count = unit;
+    for (long dimension : shape) {
+      if (Math.multiplyHigh(count, dimension) != 0 || count * dimension < 0) {
+        return -1;
+      }
+      count *= dimension;
     }
+    return count;
   }
 
   private static String text(List<Long> shape) {
-    return shape.size() == 1
-        ? "(" + shape.get(0) + ",)"
-        : shape.stream().map(String::valueOf).collect(Collectors.joining(", ", "(", ")"));
+    StringBuilder text = new StringBuilder("(");
+    for (int d = 0; d < shape.size(); d++) {
+      text.append(d == 0 ? "" : ", ").append(shape.get(d));
+    }
+    return text.append(shape.size() == 1 ? ",)" : ")").toString();
   }
 
   /** The bytes before the first element, as NumPy writes them. */
@@ -250,7 +262,11 @@ public record NpyHeader(
     if (!(value instanceof PythonLiteral.Tuple(List<Object> dimensions))) {
       throw new NpyFormatException("its header's 'shape' is no tuple of integers");
     }
-    return dimensions.stream().map(NpyHeader::parseDimension).toList();
+    List<Long> shape = new ArrayList<>();
+    for (Object dimension : dimensions) {
+      shape.add(parseDimension(dimension));
+    }
+    return shape;
   }
 
   private static Long parseDimension(Object value) {

@@ -10,16 +10,14 @@ import java.nio.ByteOrder;
 import java.nio.channels.ClosedChannelException;
 import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFileAttributeView;
-import java.security.SecureRandom;
-import java.util.HexFormat;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -102,9 +100,8 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
   }
 
   private static void checkRoom(Path target, Path folder, long bytes) throws IOException {
-    FileStore store = Files.getFileStore(folder);
-    long free = store.getUsableSpace();
-    if (free < bytes && !COMPRESSING.contains(store.type())) {
+    long free = folder.toFile().getUsableSpace();
+    if (free < bytes && !COMPRESSING.contains(Files.getFileStore(folder).type())) {
       throw new TransferException(
           "cannot write "
               + target
@@ -119,9 +116,9 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
 
   private static NpyWriter begin(Path target, Path folder, NpyHeader header, boolean overwrite)
       throws IOException {
-    byte[] random = new byte[6];
-    new SecureRandom().nextBytes(random);
-    Path partial = folder.resolve(".tidepool-" + HexFormat.of().formatHex(random) + ".partial");
+    // Only to be unlike others: a name that exists is an error, never overwritten.
+    long random = ThreadLocalRandom.current().nextLong();
+    Path partial = folder.resolve(".tidepool-" + Long.toHexString(random) + ".partial");
     PartialFiles.add(partial);
     PositionalFile file;
     try {
@@ -193,12 +190,7 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
   }
 
   private String explain(IOException e, long bytes) {
-    long free;
-    try {
-      free = Files.getFileStore(partial).getUsableSpace();
-    } catch (IOException _) {
-      return FileErrors.reason(e);
-    }
+    long free = partial.toFile().getUsableSpace();
     return free >= bytes
         ? FileErrors.reason(e)
         : "its disk is full ("

@@ -23,6 +23,7 @@ final class PythonLiteral {
 
   private static final int DEEPEST = 32;
   private static final int LONGEST_QUOTE = 60;
+  private static final int LONGEST_INTEGER = 40;
 
   private final String text;
   private int at;
@@ -174,12 +175,18 @@ final class PythonLiteral {
   }
 
   private BigInteger integer(String word, int start) {
-    if (!word.matches("[-+]?[0-9]{1,40}L?")) {
+    // Python 2 marked its long integers so.
+    String digits = word.endsWith("L") ? word.substring(0, word.length() - 1) : word;
+    int first = digits.startsWith("-") || digits.startsWith("+") ? 1 : 0;
+    boolean legal = digits.length() > first && digits.length() <= LONGEST_INTEGER;
+    for (int i = first; i < digits.length(); i++) {
+      legal &= digits.charAt(i) >= '0' && digits.charAt(i) <= '9';
+    }
+    if (!legal) {
       at = start;
       throw error("a value");
     }
-    // Python 2 marked its long integers so.
-    return new BigInteger(word.endsWith("L") ? word.substring(0, word.length() - 1) : word);
+    return new BigInteger(digits);
   }
 
   private static boolean isWordPart(char c) {

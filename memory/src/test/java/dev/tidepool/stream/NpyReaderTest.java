@@ -197,10 +197,11 @@ class NpyReaderTest {
       byte[] swapped = bytes.clone();
       ByteSwap.swap(MemorySegment.ofArray(swapped), width);
 
+      byte[] expected = new byte[bytes.length];
       for (int i = 0; i < bytes.length; i++) {
-        int mirrored = i / width * width + (width - 1 - i % width);
-        assertThat(swapped[i]).isEqualTo(bytes[mirrored]);
+        expected[i] = bytes[i / width * width + (width - 1 - i % width)];
       }
+      assertThat(Arrays.mismatch(swapped, expected)).isEqualTo(-1);
     }
   }
 

@@ -241,9 +241,9 @@ class NpyWriterTest {
     try (NpyReader reader = NpyReader.open(target)) {
       int[] values = new int[block * blocks];
       reader.read(0, MemorySegment.ofArray(values));
-      for (int i = 0; i < values.length; i++) {
-        assertThat(values[i]).isEqualTo(i);
-      }
+      int[] expected = new int[values.length];
+      Arrays.setAll(expected, i -> i);
+      assertThat(Arrays.mismatch(values, expected)).isEqualTo(-1);
     }
   }
 

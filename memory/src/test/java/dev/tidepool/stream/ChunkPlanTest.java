@@ -1,0 +1,92 @@
+package dev.tidepool.stream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class ChunkPlanTest {
+  private static final StreamOptions DEFAULTS = StreamOptions.defaults();
+
+  private static ChunkPlan.Work floats(long length, boolean shared) {
+    return new ChunkPlan.Work(length, 4, 8, shared, 4);
+  }
+
+  @Test
+  void sharedMemoryGetsOneLaneAProcessorAndChunksThatStayInTheCache() {
+    assertThat(ChunkPlan.of(floats(1L << 30, true), DEFAULTS))
+        .isEqualTo(new ChunkPlan(4, (1 << 20) / 4));
+  }
+
+  @Test
+  void aDeviceGetsThreeLanesAndLargerChunks() {
+    assertThat(ChunkPlan.of(floats(1L << 30, false), DEFAULTS))
+        .isEqualTo(new ChunkPlan(3, (8 << 20) / 4));
+  }
+
+  @Test
+  void oneProcessorStillHasTwoChunksInFlight() {
+    assertThat(ChunkPlan.of(new ChunkPlan.Work(1L << 30, 4, 8, true, 1), DEFAULTS).lanes())
+        .isEqualTo(2);
+    assertThat(ChunkPlan.of(floats(1L << 30, true), DEFAULTS.withLanes(1)).lanes()).isEqualTo(2);
+  }
+
+  @Test
+  void aChunkIsCountedByItsWidestArray() {
+    ChunkPlan plan =
+        ChunkPlan.of(
+            new ChunkPlan.Work(1L << 30, 8, 13, true, 2), DEFAULTS.withChunkBytes(64 << 10));
+
+    assertThat(plan.chunk()).isEqualTo(8 << 10);
+  }
+
+  @Test
+  void littleWorkIsDividedEvenlyOrDoneInOnePiece() {
+    assertThat(ChunkPlan.of(floats(100_000, true), DEFAULTS)).isEqualTo(new ChunkPlan(4, 25_600));
+    assertThat(ChunkPlan.of(floats(1024, true), DEFAULTS)).isEqualTo(new ChunkPlan(1, 1024));
+    assertThat(ChunkPlan.of(floats(1, true), DEFAULTS)).isEqualTo(new ChunkPlan(1, 1));
+  }
+
+  @Test
+  void aMemoryLimitTooSmallSaysTheLeastThatWorks() {
+    assertThatThrownBy(() -> ChunkPlan.of(floats(1L << 30, true), DEFAULTS.withMemoryLimit(10_000)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("9.8 KiB is too small")
+        .hasMessageContaining("8 bytes an element")
+        .hasMessageContaining("the least that works is 16384 bytes");
+    assertThat(ChunkPlan.of(floats(1L << 30, true), DEFAULTS.withMemoryLimit(16_384)))
+        .isEqualTo(new ChunkPlan(2, 1024));
+    assertThatThrownBy(() -> ChunkPlan.of(floats(100, false), DEFAULTS.withMemoryLimit(1599)))
+        .hasMessageContaining("the least that works is 1600 bytes");
+    assertThat(ChunkPlan.of(floats(100, false), DEFAULTS.withMemoryLimit(1600)))
+        .isEqualTo(new ChunkPlan(1, 100));
+  }
+
+  @Test
+  void noPlanExceedsItsLimitAndEveryPlanHasTwoChunksInFlightOrOneInAll() {
+    Random random = new Random(3);
+    for (int i = 0; i < 20_000; i++) {
+      long widest = 1L << random.nextInt(4);
+      ChunkPlan.Work work =
+          new ChunkPlan.Work(
+              random.nextLong(1, 1L << (1 + random.nextInt(40))),
+              widest,
+              widest + random.nextInt(30),
+              random.nextBoolean(),
+              1 + random.nextInt(64));
+      StreamOptions options =
+          new StreamOptions(
+              random.nextLong(1L << 26),
+              random.nextLong(200_000, 1L << 31),
+              random.nextInt(20),
+              StreamProgress.NONE);
+      ChunkPlan plan = ChunkPlan.of(work, options);
+
+      assertThat(plan.chunk()).isPositive();
+      assertThat(plan.lanes() * plan.chunk() * work.footprint())
+          .isLessThanOrEqualTo(options.memoryLimit());
+      assertThat(plan.lanes() >= 2 || plan.chunk() >= work.length()).isTrue();
+    }
+  }
+}

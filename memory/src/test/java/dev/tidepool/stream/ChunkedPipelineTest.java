@@ -1,0 +1,408 @@
+package dev.tidepool.stream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tidepool.Capability;
+import dev.tidepool.ElementType;
+import dev.tidepool.KernelSource;
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.TransferException;
+import dev.tidepool.UnifiedMemoryManager;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class ChunkedPipelineTest {
+  private static final int LENGTH = 1_000_003;
+  private static final StreamOptions SMALL = StreamOptions.defaults().withChunkBytes(64 << 10);
+
+  private PlainMemory memory = new PlainMemory(Long.MAX_VALUE, Capability.SHARED_MEMORY);
+
+  @AfterEach
+  void everyBufferIsClosedWhenRunReturns() {
+    assertThat(memory.open).hasValue(0);
+    assertThat(memory.computing).hasValue(0);
+  }
+
+  /** An int array as a source or a sink. */
+  private record Ints(int[] values) implements ElementSource, ElementSink {
+    @Override
+    public ElementType<?> elementType() {
+      return ElementType.INT;
+    }
+
+    @Override
+    public long length() {
+      return values.length;
+    }
+
+    @Override
+    public void read(long elementOffset, MemorySegment destination) {
+      ElementType.INT.write(
+          values, (int) elementOffset, destination, 0, (int) destination.byteSize() / 4);
+    }
+
+    @Override
+    public void write(long elementOffset, MemorySegment source) {
+      assertThat(source.isReadOnly()).isTrue();
+      ElementType.INT.read(source, 0, values, (int) elementOffset, (int) source.byteSize() / 4);
+    }
+  }
+
+  private static Ints counting() {
+    int[] values = new int[LENGTH];
+    for (int i = 0; i < LENGTH; i++) {
+      values[i] = i;
+    }
+    return new Ints(values);
+  }
+
+  private ChunkedPipeline.Builder doubling(ElementSource x, ElementSink y) {
+    UnifiedMemoryManager manager = memory.manager();
+    return ChunkedPipeline.of(manager, manager.compile(KernelSource.elementwise("y = 2 * x + a")))
+        .source("x", x)
+        .scalar("a", 7)
+        .sink("y", y);
+  }
+
+  private static void assertDoubled(Ints y) {
+    int[] expected = new int[LENGTH];
+    Arrays.setAll(expected, i -> 2 * i + 7);
+    assertThat(Arrays.mismatch(y.values(), expected)).isEqualTo(-1);
+  }
+
+  @Test
+  void everyElementIsComputedOnce() {
+    AtomicInteger written = new AtomicInteger();
+    Ints y = new Ints(new int[LENGTH]);
+    ElementSink counted =
+        new ElementSink() {
+          @Override
+          public ElementType<?> elementType() {
+            return ElementType.INT;
+          }
+
+          @Override
+          public long length() {
+            return LENGTH;
+          }
+
+          @Override
+          public void write(long elementOffset, MemorySegment source) {
+            written.addAndGet((int) source.byteSize() / 4);
+            y.write(elementOffset, source);
+          }
+        };
+    doubling(counting(), counted).build(SMALL).run();
+
+    assertDoubled(y);
+    assertThat(written).hasValue(LENGTH);
+  }
+
+  @Test
+  void anUpdatedArrayIsReadAndOverwritten() {
+    Ints x = counting();
+    UnifiedMemoryManager manager = memory.manager();
+    ChunkedPipeline.of(manager, manager.compile(KernelSource.elementwise("x = 2 * x + 7")))
+        .source("x", x)
+        .sink("x", x)
+        .build(SMALL)
+        .run();
+
+    assertDoubled(x);
+  }
+
+  @Test
+  void nothingIsComputedOverNothing() {
+    List<Long> progress = new ArrayList<>();
+    doubling(new Ints(new int[0]), new Ints(new int[0]))
+        .build(SMALL.withProgress((done, total) -> progress.add(done + total)))
+        .run();
+
+    assertThat(progress).containsExactly(0L);
+    assertThat(memory.lengths).isEmpty();
+  }
+
+  @Test
+  void atLeastTwoChunksAreInFlight() {
+    CyclicBarrier both = new CyclicBarrier(2);
+    Ints x = counting();
+    ElementSource meeting =
+        new ElementSource() {
+          @Override
+          public ElementType<?> elementType() {
+            return ElementType.INT;
+          }
+
+          @Override
+          public long length() {
+            return 2048;
+          }
+
+          @Override
+          public void read(long elementOffset, MemorySegment destination) {
+            try {
+              both.await(30, TimeUnit.SECONDS);
+            } catch (Exception e) {
+              throw new AssertionError("no second chunk is read meanwhile", e);
+            }
+            x.read(elementOffset, destination);
+          }
+        };
+    ChunkedPipeline pipeline =
+        doubling(meeting, new Ints(new int[2048])).build(StreamOptions.defaults().withLanes(2));
+
+    assertThat(pipeline.lanes()).isEqualTo(2);
+    pipeline.run();
+  }
+
+  @Test
+  void buffersKeepTheMemoryLimit() {
+    StreamOptions options = StreamOptions.defaults().withMemoryLimit(100_000).withLanes(5);
+    Ints y = new Ints(new int[LENGTH]);
+    doubling(counting(), y).build(options).run();
+
+    assertDoubled(y);
+    assertThat(memory.peak.get()).isBetween(16_384L, 100_000L);
+  }
+
+  @Test
+  void whereMemoryIsNotSharedTheCopiesOnTheDeviceCountToo() {
+    memory = new PlainMemory(Long.MAX_VALUE);
+    StreamOptions options = StreamOptions.defaults().withMemoryLimit(100_000).withLanes(2);
+    Ints y = new Ints(new int[LENGTH]);
+    doubling(counting(), y).build(options).run();
+
+    assertDoubled(y);
+    assertThat(memory.peak.get()).isBetween(16_384L, 50_000L);
+  }
+
+  @Test
+  void whenMemoryRunsOutChunksAreHalvedAndTheWorkGoesOn() {
+    memory = new PlainMemory(70_000, Capability.SHARED_MEMORY);
+    ChunkedPipeline pipeline =
+        doubling(counting(), new Ints(new int[LENGTH])).build(SMALL.withLanes(3));
+    assertThat(pipeline.chunkLength()).isEqualTo(16_384);
+    Ints y = new Ints(new int[LENGTH]);
+    pipeline = doubling(counting(), y).build(SMALL.withLanes(3));
+    pipeline.run();
+
+    assertDoubled(y);
+    assertThat(pipeline.chunkLength()).isLessThan(16_384);
+    assertThat(memory.peak.get()).isLessThanOrEqualTo(70_000);
+  }
+
+  @Test
+  void lanesThatFindNoMemoryAtAllLeaveTheirWorkToOthers() {
+    memory = new PlainMemory(9000, Capability.SHARED_MEMORY);
+    for (int i = 0; i < 20; i++) {
+      Ints y = new Ints(new int[LENGTH]);
+      doubling(counting(), y).build(SMALL.withLanes(8)).run();
+
+      assertDoubled(y);
+    }
+  }
+
+  @Test
+  void withoutRoomForTheSmallestChunkItFails() {
+    memory = new PlainMemory(8000, Capability.SHARED_MEMORY);
+    ChunkedPipeline pipeline =
+        doubling(counting(), new Ints(new int[LENGTH])).build(SMALL.withLanes(4));
+
+    assertThatThrownBy(pipeline::run).isInstanceOf(OutOfDeviceMemoryException.class);
+  }
+
+  /** Fails at an element, in reads. */
+  private record Failing(Ints values, long at, RuntimeException failure) implements ElementSource {
+    @Override
+    public ElementType<?> elementType() {
+      return values.elementType();
+    }
+
+    @Override
+    public long length() {
+      return values.length();
+    }
+
+    @Override
+    public void read(long elementOffset, MemorySegment destination) {
+      long end = elementOffset + destination.byteSize() / 4;
+      if (elementOffset <= at && at < end) {
+        throw failure;
+      }
+      values.read(elementOffset, destination);
+    }
+  }
+
+  @Test
+  void theFirstFailureStopsAllLanesAndIsThrown() {
+    RuntimeException broken = new TransferException("the disk is on fire", null);
+    Ints y = new Ints(new int[LENGTH]);
+    ChunkedPipeline pipeline = doubling(new Failing(counting(), 100_000, broken), y).build(SMALL);
+
+    assertThatThrownBy(pipeline::run).isSameAs(broken);
+    assertThat(y.values()[LENGTH - 1]).isZero();
+  }
+
+  @Test
+  void failuresOfOtherLanesAreAttached() {
+    CyclicBarrier both = new CyclicBarrier(2);
+    ElementSource failing =
+        new ElementSource() {
+          @Override
+          public ElementType<?> elementType() {
+            return ElementType.INT;
+          }
+
+          @Override
+          public long length() {
+            return 2048;
+          }
+
+          @Override
+          public void read(long elementOffset, MemorySegment destination) {
+            try {
+              both.await(30, TimeUnit.SECONDS);
+            } catch (Exception e) {
+              throw new AssertionError(e);
+            }
+            throw new TransferException("at " + elementOffset, null);
+          }
+        };
+    ChunkedPipeline pipeline =
+        doubling(failing, new Ints(new int[2048])).build(StreamOptions.defaults().withLanes(2));
+
+    assertThatThrownBy(pipeline::run)
+        .isInstanceOf(TransferException.class)
+        .satisfies(first -> assertThat(first.getSuppressed()).hasSize(1));
+  }
+
+  @Test
+  void cancellingStopsBeforeTheNextChunk() {
+    AtomicReference<ChunkedPipeline> pipeline = new AtomicReference<>();
+    Ints x = counting();
+    ElementSource cancelling =
+        new ElementSource() {
+          @Override
+          public ElementType<?> elementType() {
+            return ElementType.INT;
+          }
+
+          @Override
+          public long length() {
+            return LENGTH;
+          }
+
+          @Override
+          public void read(long elementOffset, MemorySegment destination) {
+            pipeline.get().cancel();
+            x.read(elementOffset, destination);
+          }
+        };
+    pipeline.set(doubling(cancelling, new Ints(new int[LENGTH])).build(SMALL));
+
+    assertThatThrownBy(() -> pipeline.get().run())
+        .isInstanceOf(CancellationException.class)
+        .hasMessageContaining("of 1000003 elements");
+    assertThatThrownBy(() -> pipeline.get().run()).isInstanceOf(IllegalStateException.class);
+  }
+
+  @Test
+  void anInterruptCancelsAndStaysSet() {
+    ChunkedPipeline pipeline = doubling(counting(), new Ints(new int[LENGTH])).build(SMALL);
+    Thread.currentThread().interrupt();
+
+    assertThatThrownBy(pipeline::run).isInstanceOf(CancellationException.class);
+    assertThat(Thread.interrupted()).isTrue();
+  }
+
+  @Test
+  void progressNeverFallsAndEndsWithTheTotal() {
+    List<Long> done = new ArrayList<>();
+    Ints x = counting();
+    ElementSource slow =
+        new ElementSource() {
+          @Override
+          public ElementType<?> elementType() {
+            return ElementType.INT;
+          }
+
+          @Override
+          public long length() {
+            return LENGTH;
+          }
+
+          @Override
+          public void read(long elementOffset, MemorySegment destination) {
+            try {
+              Thread.sleep(10);
+            } catch (InterruptedException e) {
+              throw new AssertionError(e);
+            }
+            x.read(elementOffset, destination);
+          }
+        };
+    ChunkedPipeline pipeline =
+        doubling(slow, new Ints(new int[LENGTH]))
+            .build(
+                SMALL.withProgress(
+                    (now, total) -> {
+                      assertThat(total).isEqualTo(8L * LENGTH);
+                      done.add(now);
+                    }));
+    pipeline.run();
+
+    assertThat(done).isSorted().endsWith(8L * LENGTH).hasSizeGreaterThan(1);
+    assertThat(pipeline.totalBytes()).isEqualTo(8L * LENGTH);
+  }
+
+  @Test
+  void arraysOfDifferentLengthsTypesOrNamesTwiceAreRefused() {
+    Ints ints = new Ints(new int[10]);
+    ChunkedPipeline.Builder builder = doubling(ints, ints);
+
+    assertThatThrownBy(() -> builder.source("z", new Ints(new int[9])))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("'z' has 9 elements")
+        .hasMessageContaining("10");
+    assertThatThrownBy(() -> builder.source("x", ints)).hasMessageContaining("'x' is given twice");
+    assertThatThrownBy(() -> builder.sink("y", ints)).hasMessageContaining("'y' is given twice");
+    assertThatThrownBy(() -> builder.scalar("a", 1)).hasMessageContaining("'a' is given twice");
+    ElementSink floats =
+        new ElementSink() {
+          @Override
+          public ElementType<?> elementType() {
+            return ElementType.FLOAT;
+          }
+
+          @Override
+          public long length() {
+            return 10;
+          }
+
+          @Override
+          public void write(long elementOffset, MemorySegment source) {
+            throw new AssertionError(source.get(ValueLayout.JAVA_BYTE, 0));
+          }
+        };
+    assertThatThrownBy(() -> builder.sink("x", floats))
+        .hasMessageContaining("'x' is read as INT but written as FLOAT");
+    UnifiedMemoryManager manager = memory.manager();
+    assertThatThrownBy(
+            () ->
+                ChunkedPipeline.of(manager, manager.compile(KernelSource.elementwise("y = x")))
+                    .source("x", ints)
+                    .build(SMALL))
+        .hasMessageContaining("without a sink");
+  }
+}

@@ -1,0 +1,165 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.Arguments;
+import dev.tidepool.Capability;
+import dev.tidepool.ElementType;
+import dev.tidepool.HostMapping;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelSource;
+import dev.tidepool.MapMode;
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.expression.CpuLoop;
+import dev.tidepool.expression.Expression;
+import dev.tidepool.expression.Operand;
+import dev.tidepool.expression.ScalarType;
+import dev.tidepool.expression.TypedProgram;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * A memory manager of a few lines, so that a pipeline can be watched and its memory made to run
+ * out. It counts what is open and computes expressions in the calling thread; all that a pipeline
+ * does not call is unsupported.
+ */
+final class PlainMemory {
+  final AtomicInteger open = new AtomicInteger();
+  final AtomicLong live = new AtomicLong();
+  final AtomicLong peak = new AtomicLong();
+  final AtomicInteger computing = new AtomicInteger();
+  final Set<Long> lengths = ConcurrentHashMap.newKeySet();
+  private final long capacity;
+  private final Set<Capability> capabilities;
+
+  /** A manager with so many bytes of memory. */
+  PlainMemory(long capacity, Capability... capabilities) {
+    this.capacity = capacity;
+    this.capabilities = Set.of(capabilities);
+  }
+
+  UnifiedMemoryManager manager() {
+    Accelerator accelerator =
+        fake(
+            Accelerator.class,
+            (_, method, _) ->
+                switch (method.getName()) {
+                  case "capabilities" -> capabilities;
+                  default -> throw new UnsupportedOperationException(method.getName());
+                });
+    return fake(
+        UnifiedMemoryManager.class,
+        (_, method, arguments) ->
+            switch (method.getName()) {
+              case "accelerator" -> accelerator;
+              case "allocate" -> allocate((ElementType<?>) arguments[0], (long) arguments[1]);
+              case "compile" -> kernel((KernelSource.Elementwise) arguments[0]);
+              default -> throw new UnsupportedOperationException(method.getName());
+            });
+  }
+
+  private UnifiedBuffer<?> allocate(ElementType<?> type, long length) {
+    long bytes = type.bytes(length);
+    if (live.addAndGet(bytes) > capacity) {
+      live.addAndGet(-bytes);
+      throw new OutOfDeviceMemoryException(
+          "no room for " + bytes + " bytes", bytes, capacity - live.get(), capacity, 0);
+    }
+    peak.accumulateAndGet(live.get(), Math::max);
+    open.incrementAndGet();
+    AtomicInteger closes = new AtomicInteger();
+    return buffer(
+        type,
+        Arena.ofAuto().allocate(bytes, 64),
+        () -> {
+          if (closes.getAndIncrement() == 0) {
+            live.addAndGet(-bytes);
+            open.decrementAndGet();
+          }
+        });
+  }
+
+  private static UnifiedBuffer<?> buffer(ElementType<?> type, MemorySegment memory, Runnable end) {
+    long width = type.byteSize();
+    return fake(
+        UnifiedBuffer.class,
+        (_, method, arguments) ->
+            switch (method.getName()) {
+              case "elementType" -> type;
+              case "length" -> memory.byteSize() / width;
+              case "asSegment" -> memory;
+              case "slice" ->
+                  buffer(
+                      type,
+                      memory.asSlice((long) arguments[0] * width, (long) arguments[1] * width),
+                      () -> {});
+              case "map" -> mapping(arguments[0] == MapMode.READ ? memory.asReadOnly() : memory);
+              case "close" -> {
+                end.run();
+                yield null;
+              }
+              default -> throw new UnsupportedOperationException(method.getName());
+            });
+  }
+
+  private static HostMapping mapping(MemorySegment segment) {
+    return fake(
+        HostMapping.class, (_, method, _) -> method.getName().equals("segment") ? segment : null);
+  }
+
+  private record Compiled(TypedProgram program, CpuLoop loop) {}
+
+  private Kernel kernel(KernelSource.Elementwise source) {
+    Expression expression = Expression.parse(source.expression());
+    Map<Map<String, Operand>, Compiled> compiled = new ConcurrentHashMap<>();
+    return fake(
+        Kernel.class,
+        (_, _, arguments) -> {
+          computing.incrementAndGet();
+          Map<String, Object> values = ((Arguments) arguments[0]).values();
+          Map<String, Operand> operands = new LinkedHashMap<>();
+          values.forEach((name, value) -> operands.put(name, operand(value)));
+          execute(compiled.computeIfAbsent(operands, _ -> compile(expression, operands)), values);
+          computing.decrementAndGet();
+          return null;
+        });
+  }
+
+  private static Compiled compile(Expression expression, Map<String, Operand> operands) {
+    TypedProgram program = expression.resolve(operands);
+    return new Compiled(program, CpuLoop.compile(program));
+  }
+
+  private void execute(Compiled compiled, Map<String, Object> arguments) {
+    TypedProgram program = compiled.program();
+    MemorySegment[] arrays = new MemorySegment[program.arrays().size()];
+    long length = 0;
+    for (int i = 0; i < arrays.length; i++) {
+      UnifiedBuffer<?> buffer = (UnifiedBuffer<?>) arguments.get(program.arrays().get(i).name());
+      arrays[i] = buffer.asSegment();
+      length = buffer.length();
+    }
+    lengths.add(length);
+    compiled.loop().run(arrays, program.uniformValues(arguments), 0, length);
+  }
+
+  private static Operand operand(Object value) {
+    return value instanceof UnifiedBuffer<?> buffer
+        ? Operand.array(ScalarType.valueOf(NpyType.of(buffer.elementType()).name()))
+        : Operand.scalar(value);
+  }
+
+  @SuppressWarnings("unchecked")
+  private static <T> T fake(Class<?> type, InvocationHandler handler) {
+    return (T) Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler);
+  }
+}
