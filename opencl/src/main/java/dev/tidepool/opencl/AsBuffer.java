@@ -1,0 +1,44 @@
+package dev.tidepool.opencl;
+
+import java.lang.foreign.MemorySegment;
+
+/**
+ * A buffer object for the commands of one operation. Closing releases it if it was made for that;
+ * OpenCL keeps it until the commands that were enqueued with it have ended.
+ *
+ * @param buffer the {@code cl_mem}
+ * @param owned whether closing releases it
+ */
+record AsBuffer(long buffer, boolean owned) implements AutoCloseable {
+
+  /** The block's own buffer object, or one over its bytes. */
+  static AsBuffer of(OpenClBlock block) {
+    return switch (block) {
+      case BufferBlock own -> new AsBuffer(own.buffer(), false);
+      case SharedPointerBlock pointer -> new AsBuffer(pointer.asBuffer(), true);
+      case PinnedBlock pinned ->
+          throw new IllegalArgumentException(
+              "pinned memory of " + pinned.byteSize() + " bytes is no memory of the device");
+    };
+  }
+
+  /** New memory of the device. */
+  static AsBuffer fresh(Context context, long bytes) {
+    return new AsBuffer(
+        OpenCL.clCreateBuffer(
+            context.handle(), OpenCL.CL_MEM_READ_WRITE, bytes, MemorySegment.NULL),
+        true);
+  }
+
+  /** A part of a buffer that starts where the device's alignment allows it. */
+  static AsBuffer part(long buffer, long offset, long bytes) {
+    return new AsBuffer(OpenCL.clCreateSubBuffer(buffer, offset, bytes), true);
+  }
+
+  @Override
+  public void close() {
+    if (owned) {
+      OpenCL.clReleaseMemObject(buffer);
+    }
+  }
+}

@@ -1,0 +1,71 @@
+package dev.tidepool.opencl;
+
+import dev.tidepool.spi.HostAccess;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A buffer object ({@code cl_mem}): the device's own memory, which the host does not reach, or, on
+ * a device that shares the host's memory but knows no shared pointers, a buffer over host memory
+ * that is mapped for the host's turns.
+ */
+final class BufferBlock extends OpenClBlock {
+  private final long buffer;
+  private final @Nullable Arena hostMemory;
+  // What acquire mapped; the owner orders acquire and release.
+  private volatile @Nullable MemorySegment mapped;
+
+  /** Memory of the device alone. */
+  BufferBlock(DeviceMemory owner, long byteSize, long buffer) {
+    super(owner, byteSize, null);
+    this.buffer = buffer;
+    this.hostMemory = null;
+  }
+
+  /** A buffer over host memory, whose arena ends with the block. */
+  BufferBlock(DeviceMemory owner, MemorySegment memory, Arena hostMemory, long buffer) {
+    super(owner, memory.byteSize(), memory);
+    this.buffer = buffer;
+    this.hostMemory = hostMemory;
+  }
+
+  @Override
+  public HostAccess hostAccess() {
+    return hostMemory == null ? HostAccess.NONE : HostAccess.MAPPED;
+  }
+
+  long buffer() {
+    return buffer;
+  }
+
+  /** Enqueues the mapping; its event. */
+  long map(long queue) {
+    OpenCL.Mapping mapping =
+        OpenCL.clEnqueueMapBuffer(
+            queue, buffer, OpenCL.CL_MAP_READ | OpenCL.CL_MAP_WRITE, byteSize());
+    mapped = mapping.memory();
+    return mapping.event();
+  }
+
+  /** Enqueues the end of the mapping; its event. */
+  long unmap(long queue) {
+    MemorySegment pointer = mapped;
+    if (pointer == null) {
+      throw new IllegalStateException("a block is released that was not acquired");
+    }
+    mapped = null;
+    return OpenCL.clEnqueueUnmapMemObject(queue, buffer, pointer);
+  }
+
+  @Override
+  void release() {
+    try {
+      OpenCL.clReleaseMemObject(buffer);
+    } finally {
+      if (hostMemory != null) {
+        hostMemory.close();
+      }
+    }
+  }
+}

@@ -1,0 +1,129 @@
+package dev.tidepool.opencl;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.KernelCompilationException;
+import java.util.concurrent.ConcurrentLinkedDeque;
+
+/**
+ * One entry of a program that the driver compiled for one device.
+ *
+ * <p>A kernel object carries its arguments from their setting to the launch, so two threads cannot
+ * use one at the same time: launches borrow one each, and idle ones are kept.
+ */
+final class CompiledKernel implements AutoCloseable {
+  private final OpenClDevice device;
+  private final String entry;
+  private final long program;
+  private final int argumentCount;
+  private final long maxGroup;
+  private final ConcurrentLinkedDeque<Long> idle = new ConcurrentLinkedDeque<>();
+
+  private CompiledKernel(OpenClDevice device, long program, String entry) {
+    this.device = device;
+    this.entry = entry;
+    this.program = program;
+    long kernel = createKernel();
+    idle.push(kernel);
+    this.argumentCount = OpenCL.clGetKernelNumArgs(kernel);
+    this.maxGroup = OpenCL.clGetKernelWorkGroupSize(kernel, device.properties().handle());
+  }
+
+  /**
+   * Compiles; may take seconds.
+   *
+   * @throws KernelCompilationException with the compiler's log if it refuses the source, or if the
+   *     source has no such entry
+   */
+  static CompiledKernel compile(OpenClDevice device, String source, String entry, String options) {
+    long program = OpenCL.clCreateProgramWithSource(device.context().handle(), source);
+    CompiledKernel kernel = null;
+    try {
+      build(device, program, entry, options);
+      kernel = new CompiledKernel(device, program, entry);
+      return kernel;
+    } finally {
+      if (kernel == null) {
+        OpenCL.clReleaseProgram(program);
+      }
+    }
+  }
+
+  private static void build(OpenClDevice device, long program, String entry, String options) {
+    long handle = device.properties().handle();
+    int code = device.context().build(program, handle, options);
+    if (code == ErrorCodes.CL_SUCCESS) {
+      return;
+    }
+    if (ErrorCodes.isOutOfMemory(code)) {
+      throw NativeCall.failure("clBuildProgram", code);
+    }
+    String log = OpenCL.clGetProgramBuildLog(program, handle);
+    throw new KernelCompilationException(
+        device.name()
+            + " refused the source of kernel '"
+            + entry
+            + "' with "
+            + ErrorCodes.nameOf(code)
+            + firstError(log),
+        log);
+  }
+
+  private static String firstError(String log) {
+    return log.lines()
+        .filter(line -> line.contains("error"))
+        .findFirst()
+        .map(line -> ": " + line.strip() + " (log() has the rest)")
+        .orElse("; log() has what the compiler printed");
+  }
+
+  private long createKernel() {
+    try {
+      return OpenCL.clCreateKernel(program, entry);
+    } catch (AcceleratorException refused) {
+      if (refused.code() != ErrorCodes.CL_INVALID_KERNEL_NAME) {
+        throw refused;
+      }
+      throw new KernelCompilationException(
+          "the source has no kernel function '"
+              + entry
+              + "'; give the name of one that is declared __kernel void",
+          "");
+    }
+  }
+
+  OpenClDevice device() {
+    return device;
+  }
+
+  String entry() {
+    return entry;
+  }
+
+  int argumentCount() {
+    return argumentCount;
+  }
+
+  /** The most work items that one group of this kernel may have on the device. */
+  long maxGroup() {
+    return maxGroup;
+  }
+
+  /** A kernel object for one thread and one launch. */
+  long borrow() {
+    Long kernel = idle.poll();
+    return kernel != null ? kernel : createKernel();
+  }
+
+  void giveBack(long kernel) {
+    idle.push(kernel);
+  }
+
+  @Override
+  public void close() {
+    for (Long kernel = idle.poll(); kernel != null; kernel = idle.poll()) {
+      long handle = kernel;
+      Closing.surviving("clReleaseKernel", () -> OpenCL.clReleaseKernel(handle));
+    }
+    Closing.surviving("clReleaseProgram", () -> OpenCL.clReleaseProgram(program));
+  }
+}

@@ -1,0 +1,284 @@
+package dev.tidepool.opencl;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.MemoryInfo;
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.BlockKind;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * A device's memory: which of OpenCL's ways to allocate serves which kind of block, and how much is
+ * taken. OpenCL does not tell how much is free, so the bytes allocated here are counted; what other
+ * processes and the driver itself use is unknown.
+ *
+ * <p>Thread-safe; holds no lock.
+ */
+final class DeviceMemory {
+  private static final long PAGE = 4096;
+
+  /** How memory that the host reaches too is made on this device. */
+  enum Sharing {
+    /** Fine-grained shared virtual memory. */
+    FINE_POINTER,
+    /** Coarse-grained shared virtual memory. */
+    COARSE_POINTER,
+    /** Buffers over host memory, which a device with the host's memory uses in place. */
+    HOST_BUFFER,
+    /** Not at all. */
+    NONE
+  }
+
+  private final String id;
+  private final DeviceProperties device;
+  private final Context context;
+  private final boolean sharesHostMemory;
+  private final Sharing sharing;
+  private final AtomicLong allocated = new AtomicLong();
+
+  DeviceMemory(String id, DeviceProperties device, Context context, Settings settings) {
+    this.id = id;
+    this.device = device;
+    this.context = context;
+    this.sharesHostMemory = settings.sharedMemory() && (device.hostUnified() || device.isCpu());
+    this.sharing = sharing(device, settings, sharesHostMemory);
+  }
+
+  private static Sharing sharing(DeviceProperties device, Settings settings, boolean shared) {
+    boolean functions = SvmFunctions.find().isPresent();
+    boolean fine = functions && device.hasFineSvm();
+    boolean coarse = functions && device.hasCoarseSvm();
+    Settings.Svm wanted = settings.svm();
+    if (fine && (wanted == Settings.Svm.AUTO || wanted == Settings.Svm.FINE)) {
+      return Sharing.FINE_POINTER;
+    }
+    if (coarse && (wanted == Settings.Svm.AUTO || wanted == Settings.Svm.COARSE)) {
+      return Sharing.COARSE_POINTER;
+    }
+    return shared ? Sharing.HOST_BUFFER : Sharing.NONE;
+  }
+
+  Context context() {
+    return context;
+  }
+
+  boolean sharesHostMemory() {
+    return sharesHostMemory;
+  }
+
+  Sharing sharing() {
+    return sharing;
+  }
+
+  MemoryInfo info() {
+    long total = device.globalMemory();
+    return new MemoryInfo(total, Math.max(0, total - allocated.get()), true);
+  }
+
+  /**
+   * Allocates.
+   *
+   * @param service a queue for the commands that make the driver allocate now and not at first use
+   */
+  Block allocate(long bytes, long alignment, BlockKind kind, long service) {
+    if (bytes < 1 || Long.bitCount(alignment) != 1) {
+      throw new IllegalArgumentException(
+          "a block of " + bytes + " bytes aligned to " + alignment + " cannot be");
+    }
+    if (kind == BlockKind.PINNED) {
+      return pinned(bytes, alignment, service);
+    }
+    requireFits(bytes);
+    if (kind == BlockKind.DEVICE && !sharesHostMemory) {
+      return ofDevice(bytes, alignment, service);
+    }
+    return switch (sharing) {
+      case FINE_POINTER -> sharedPointer(bytes, alignment, true);
+      case COARSE_POINTER -> sharedPointer(bytes, alignment, false);
+      case HOST_BUFFER -> overHostMemory(bytes, alignment);
+      case NONE ->
+          throw new UnsupportedOperationException(
+              id
+                  + " ("
+                  + device.name()
+                  + ") has neither shared virtual memory nor the host's memory; allocate DEVICE"
+                  + " instead of UNIFIED");
+    };
+  }
+
+  void forget(OpenClBlock block) {
+    allocated.addAndGet(-block.byteSize());
+  }
+
+  private <B extends OpenClBlock> B counted(B block) {
+    allocated.addAndGet(block.byteSize());
+    return block;
+  }
+
+  private void requireFits(long bytes) {
+    if (bytes > device.maxAllocation()) {
+      throw outOfMemory(
+          bytes,
+          "the device allows at most "
+              + device.maxAllocation()
+              + " bytes in one block; use several buffers, or stream in chunks");
+    }
+  }
+
+  private OutOfDeviceMemoryException outOfMemory(long bytes, String why) {
+    MemoryInfo now = info();
+    return new OutOfDeviceMemoryException(
+        id
+            + " ("
+            + device.name()
+            + ") cannot allocate "
+            + bytes
+            + " bytes: "
+            + why
+            + " (about "
+            + now.freeBytes()
+            + " of "
+            + now.totalBytes()
+            + " bytes are free)",
+        bytes,
+        now.freeBytes(),
+        now.totalBytes(),
+        -1);
+  }
+
+  private long createBuffer(long flags, long bytes, MemorySegment hostPointer) {
+    try {
+      return OpenCL.clCreateBuffer(context.handle(), flags, bytes, hostPointer);
+    } catch (AcceleratorException refused) {
+      throw translated(bytes, refused);
+    }
+  }
+
+  private RuntimeException translated(long bytes, AcceleratorException refused) {
+    return ErrorCodes.isOutOfMemory(refused.code())
+        ? outOfMemory(bytes, refused.call() + " answered " + refused.codeName())
+        : refused;
+  }
+
+  private BufferBlock ofDevice(long bytes, long alignment, long service) {
+    if (alignment > device.baseAlignment()) {
+      throw new UnsupportedOperationException(
+          id
+              + " ("
+              + device.name()
+              + ") aligns its memory to "
+              + device.baseAlignment()
+              + " bytes and no more; "
+              + alignment
+              + " were asked for");
+    }
+    long buffer = createBuffer(OpenCL.CL_MEM_READ_WRITE, bytes, MemorySegment.NULL);
+    try {
+      // Most drivers allocate at first use; an error is due here, where it can still be answered.
+      waitFor(OpenCL.clEnqueueMigrateMemObject(service, buffer));
+    } catch (AcceleratorException refused) {
+      OpenCL.clReleaseMemObject(buffer);
+      throw translated(bytes, refused);
+    }
+    return counted(new BufferBlock(this, bytes, buffer));
+  }
+
+  private SharedPointerBlock sharedPointer(long bytes, long alignment, boolean fine) {
+    SvmFunctions svm = SvmFunctions.find().orElseThrow();
+    long flags = OpenCL.CL_MEM_READ_WRITE | (fine ? SvmFunctions.CL_MEM_SVM_FINE_GRAIN_BUFFER : 0);
+    // Drivers align to their largest vector type at most; beyond that a larger block has room.
+    long spare = alignment > device.baseAlignment() ? alignment : 0;
+    requireFits(bytes + spare);
+    Optional<MemorySegment> allocation = svm.clSVMAlloc(context.handle(), flags, bytes + spare, 0);
+    if (allocation.isEmpty()) {
+      throw outOfMemory(bytes, "clSVMAlloc answered NULL");
+    }
+    MemorySegment memory = aligned(allocation.get(), bytes, alignment);
+    return counted(new SharedPointerBlock(this, svm, allocation.get(), memory, fine));
+  }
+
+  private BufferBlock overHostMemory(long bytes, long alignment) {
+    Arena arena = Arena.ofShared();
+    try {
+      MemorySegment memory = hostMemory(arena, bytes, alignment);
+      long buffer =
+          createBuffer(OpenCL.CL_MEM_READ_WRITE | OpenCL.CL_MEM_USE_HOST_PTR, bytes, memory);
+      return counted(new BufferBlock(this, memory, arena, buffer));
+    } catch (RuntimeException | Error failed) {
+      arena.close();
+      throw failed;
+    }
+  }
+
+  /** Page-aligned memory in whole pages, as drivers want it for use in place. */
+  private MemorySegment hostMemory(Arena arena, long bytes, long alignment) {
+    long whole = (bytes + PAGE - 1) / PAGE * PAGE;
+    try {
+      MemorySegment pages = arena.allocate(whole, Math.max(alignment, PAGE));
+      return MemorySegment.ofAddress(pages.address()).reinterpret(bytes);
+    } catch (OutOfMemoryError none) {
+      throw outOfMemory(bytes, "the host's memory is exhausted");
+    }
+  }
+
+  /**
+   * A buffer that the driver allocates in host memory, mapped for good: the portable way to memory
+   * that it can copy from at full speed. Plain memory beyond what one buffer may have.
+   */
+  private PinnedBlock pinned(long bytes, long alignment, long service) {
+    long spare = alignment > device.baseAlignment() ? alignment : 0;
+    if (bytes + spare > device.maxAllocation()) {
+      Arena arena = Arena.ofShared();
+      try {
+        return counted(new PinnedBlock(this, hostMemory(arena, bytes, alignment), arena::close));
+      } catch (RuntimeException failed) {
+        arena.close();
+        throw failed;
+      }
+    }
+    long buffer =
+        createBuffer(
+            OpenCL.CL_MEM_READ_WRITE | OpenCL.CL_MEM_ALLOC_HOST_PTR,
+            bytes + spare,
+            MemorySegment.NULL);
+    try {
+      OpenCL.Mapping mapping =
+          OpenCL.clEnqueueMapBuffer(
+              service, buffer, OpenCL.CL_MAP_READ | OpenCL.CL_MAP_WRITE, bytes + spare);
+      waitFor(mapping.event());
+      return counted(
+          new PinnedBlock(
+              this,
+              aligned(mapping.memory(), bytes, alignment),
+              () -> unmapAndRelease(service, buffer, mapping.memory())));
+    } catch (AcceleratorException refused) {
+      OpenCL.clReleaseMemObject(buffer);
+      throw translated(bytes, refused);
+    }
+  }
+
+  private void unmapAndRelease(long service, long buffer, MemorySegment mapped) {
+    if (Shutdown.hasBegun()) {
+      return;
+    }
+    try {
+      waitFor(OpenCL.clEnqueueUnmapMemObject(service, buffer, mapped));
+    } finally {
+      OpenCL.clReleaseMemObject(buffer);
+    }
+  }
+
+  private static MemorySegment aligned(MemorySegment memory, long bytes, long alignment) {
+    long start = (memory.address() + alignment - 1) / alignment * alignment;
+    return memory.asSlice(start - memory.address(), bytes);
+  }
+
+  private void waitFor(long event) {
+    try (OpenClEvent done = new OpenClEvent(context, event)) {
+      done.await();
+    }
+  }
+}

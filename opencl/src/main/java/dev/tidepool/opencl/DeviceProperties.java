@@ -1,0 +1,164 @@
+package dev.tidepool.opencl;
+
+import static dev.tidepool.opencl.NativeCall.number;
+import static dev.tidepool.opencl.NativeCall.text;
+
+import dev.tidepool.AcceleratorException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.LongBuffer;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * What a device says of itself, read once. Sizes are in bytes.
+ *
+ * @param handle the {@code cl_device_id}; root devices are never released
+ * @param version major * 10 + minor of the OpenCL version
+ * @param type the bits of {@code CL_DEVICE_TYPE}
+ * @param globalMemory all of the device's memory; OpenCL does not say how much of it is free
+ * @param maxAllocation the most that one buffer may have
+ * @param baseAlignment what the offset of a sub-buffer must be a multiple of
+ * @param hostUnified whether host and device use the same physical memory
+ * @param svmCapabilities the bits of {@code CL_DEVICE_SVM_CAPABILITIES}, 0 before OpenCL 2.0
+ * @param fp64 whether it computes in 64-bit floating point
+ * @param localMemory what one group may share
+ * @param maxGroup the most work items in a group
+ * @param maxGroupSizes the most work items in each dimension of a group
+ */
+record DeviceProperties(
+    long handle,
+    String name,
+    String driver,
+    int version,
+    long type,
+    long globalMemory,
+    long maxAllocation,
+    long baseAlignment,
+    boolean hostUnified,
+    long svmCapabilities,
+    boolean fp64,
+    long localMemory,
+    long maxGroup,
+    List<Long> maxGroupSizes) {
+
+  private static final int CL_DEVICE_TYPE = 0x1000;
+  private static final int CL_DEVICE_MAX_WORK_GROUP_SIZE = 0x1004;
+  private static final int CL_DEVICE_MAX_WORK_ITEM_SIZES = 0x1005;
+  private static final int CL_DEVICE_ADDRESS_BITS = 0x100D;
+  private static final int CL_DEVICE_MAX_MEM_ALLOC_SIZE = 0x1010;
+  private static final int CL_DEVICE_MEM_BASE_ADDR_ALIGN = 0x1019;
+  private static final int CL_DEVICE_GLOBAL_MEM_SIZE = 0x101F;
+  private static final int CL_DEVICE_LOCAL_MEM_SIZE = 0x1023;
+  private static final int CL_DEVICE_ENDIAN_LITTLE = 0x1026;
+  private static final int CL_DEVICE_AVAILABLE = 0x1027;
+  private static final int CL_DEVICE_COMPILER_AVAILABLE = 0x1028;
+  private static final int CL_DEVICE_NAME = 0x102B;
+  private static final int CL_DRIVER_VERSION = 0x102D;
+  private static final int CL_DEVICE_VERSION = 0x102F;
+  private static final int CL_DEVICE_DOUBLE_FP_CONFIG = 0x1032;
+  private static final int CL_DEVICE_HOST_UNIFIED_MEMORY = 0x1035;
+  private static final int CL_DEVICE_SVM_CAPABILITIES = 0x1053;
+
+  private static final long CL_DEVICE_SVM_COARSE_GRAIN_BUFFER = 1;
+  private static final long CL_DEVICE_SVM_FINE_GRAIN_BUFFER = 1 << 1;
+
+  private static final Pattern VERSION = Pattern.compile("OpenCL (\\d+)\\.(\\d+)");
+
+  static DeviceProperties of(long device) {
+    int version = version(string(device, CL_DEVICE_VERSION));
+    return new DeviceProperties(
+        device,
+        string(device, CL_DEVICE_NAME),
+        string(device, CL_DRIVER_VERSION),
+        version,
+        value(device, CL_DEVICE_TYPE),
+        value(device, CL_DEVICE_GLOBAL_MEM_SIZE),
+        value(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE),
+        Math.max(1, value(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / Byte.SIZE),
+        valueOr(device, CL_DEVICE_HOST_UNIFIED_MEMORY, 0) != 0,
+        version >= 20 ? valueOr(device, CL_DEVICE_SVM_CAPABILITIES, 0) : 0,
+        valueOr(device, CL_DEVICE_DOUBLE_FP_CONFIG, 0) != 0,
+        value(device, CL_DEVICE_LOCAL_MEM_SIZE),
+        value(device, CL_DEVICE_MAX_WORK_GROUP_SIZE),
+        sizes(OpenCL.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES)));
+  }
+
+  /** Why a device cannot be used at all, if it cannot. */
+  static Optional<String> unusable(long device) {
+    if (value(device, CL_DEVICE_AVAILABLE) == 0) {
+      return Optional.of("its driver says that it is not available");
+    }
+    if (value(device, CL_DEVICE_COMPILER_AVAILABLE) == 0) {
+      return Optional.of("its driver has no compiler for OpenCL C");
+    }
+    if (value(device, CL_DEVICE_ENDIAN_LITTLE) == 0) {
+      return Optional.of("it is big-endian");
+    }
+    if (value(device, CL_DEVICE_ADDRESS_BITS) != 64) {
+      return Optional.of("its addresses have " + value(device, CL_DEVICE_ADDRESS_BITS) + " bits");
+    }
+    String version = string(device, CL_DEVICE_VERSION);
+    return version(version) < 12
+        ? Optional.of("it offers \"" + version + "\", and 1.2 is the least that works")
+        : Optional.empty();
+  }
+
+  static String nameOf(long device) {
+    return string(device, CL_DEVICE_NAME);
+  }
+
+  boolean isGpu() {
+    return (type & OpenCL.CL_DEVICE_TYPE_GPU) != 0;
+  }
+
+  boolean isCpu() {
+    return (type & OpenCL.CL_DEVICE_TYPE_CPU) != 0;
+  }
+
+  boolean hasFineSvm() {
+    return (svmCapabilities & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0;
+  }
+
+  boolean hasCoarseSvm() {
+    return (svmCapabilities & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0;
+  }
+
+  String versionName() {
+    return version / 10 + "." + version % 10;
+  }
+
+  private static int version(String text) {
+    Matcher matcher = VERSION.matcher(text);
+    return matcher.find()
+        ? Integer.parseInt(matcher.group(1)) * 10 + Integer.parseInt(matcher.group(2))
+        : 0;
+  }
+
+  private static String string(long device, int parameter) {
+    return text(OpenCL.clGetDeviceInfo(device, parameter));
+  }
+
+  private static long value(long device, int parameter) {
+    return number(OpenCL.clGetDeviceInfo(device, parameter));
+  }
+
+  /** For what a driver may not know or has dropped as deprecated. */
+  private static long valueOr(long device, int parameter, long fallback) {
+    try {
+      return value(device, parameter);
+    } catch (AcceleratorException unknownParameter) {
+      return fallback;
+    }
+  }
+
+  private static List<Long> sizes(byte[] value) {
+    LongBuffer sizes = ByteBuffer.wrap(value).order(ByteOrder.nativeOrder()).asLongBuffer();
+    long[] array = new long[sizes.remaining()];
+    sizes.get(array);
+    return Arrays.stream(array).boxed().toList();
+  }
+}

@@ -1,0 +1,163 @@
+package dev.tidepool.opencl;
+
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import dev.tidepool.KernelParameter.Access;
+import dev.tidepool.spi.KernelArgument;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The arguments of one launch, bound to one kernel object by one thread.
+ *
+ * <p>Bytes that a kernel cannot be pointed at (a buffer object's at an offset that the device's
+ * alignment forbids, memory that only copies reach) are staged: copied to a buffer of their own
+ * before the kernel, and back after it if the kernel writes them, in the queue's order. Arguments
+ * that are the same bytes share one stage. Closing releases what the binding made; OpenCL keeps it
+ * for the commands under way.
+ */
+final class KernelArguments implements AutoCloseable {
+  private final Submission submission;
+  private final DeviceProperties device;
+  private final long kernel;
+  private final Arena arena = Arena.ofConfined();
+  private final List<AsBuffer> made = new ArrayList<>();
+  private final Map<KernelArgument.Array, Stage> stages = new LinkedHashMap<>();
+
+  /** A copy that stands in for an argument's bytes. */
+  private static final class Stage {
+    final AsBuffer buffer;
+    boolean filled;
+    boolean written;
+
+    Stage(AsBuffer buffer) {
+      this.buffer = buffer;
+    }
+  }
+
+  KernelArguments(Submission submission, DeviceProperties device, long kernel) {
+    this.submission = submission;
+    this.device = device;
+    this.kernel = kernel;
+  }
+
+  /** Sets an argument to the bytes themselves, wherever they start, if the device allows it. */
+  void bindBytes(int index, KernelArgument.Array array, Access access, boolean alone) {
+    OpenClBlock block = block(array);
+    switch (block) {
+      case SharedPointerBlock pointer ->
+          pointer
+              .svm()
+              .clSetKernelArgSVMPointer(
+                  kernel, index, pointer.bytes(array.offset(), array.bytes()));
+      case BufferBlock buffer -> {
+        boolean whole = array.offset() == 0 && (alone || array.bytes() == buffer.byteSize());
+        if (whole || array.bytes() == 0) {
+          bindBuffer(index, buffer.buffer());
+        } else if (array.offset() % device.baseAlignment() == 0) {
+          bindBuffer(index, part(buffer, array));
+        } else {
+          bindStage(index, array, access);
+        }
+      }
+      case PinnedBlock pinned -> bindStage(index, array, access);
+    }
+  }
+
+  /** Sets an argument to the start of the block that the bytes are in. */
+  void bindBase(int index, KernelArgument.Array array) {
+    switch (block(array)) {
+      case SharedPointerBlock pointer ->
+          pointer
+              .svm()
+              .clSetKernelArgSVMPointer(kernel, index, pointer.bytes(0, pointer.byteSize()));
+      case BufferBlock buffer -> bindBuffer(index, buffer.buffer());
+      case PinnedBlock pinned ->
+          throw new IllegalArgumentException("pinned memory has no base on the device");
+    }
+  }
+
+  /** Sets an argument to a staged copy of the bytes, which starts at the copy's start. */
+  void bindStage(int index, KernelArgument.Array array, Access access) {
+    if (array.bytes() == 0) {
+      bindBuffer(index, keep(AsBuffer.fresh(submission.context(), 1)).buffer());
+      return;
+    }
+    Stage stage =
+        stages.computeIfAbsent(
+            array, bytes -> new Stage(keep(AsBuffer.fresh(submission.context(), bytes.bytes()))));
+    if (access.reads() && !stage.filled) {
+      Copies.toBuffer(
+          submission, block(array), array.offset(), stage.buffer.buffer(), array.bytes());
+      stage.filled = true;
+    }
+    stage.written |= access.writes();
+    bindBuffer(index, stage.buffer.buffer());
+  }
+
+  /** Sets an argument to a value of the given bytes. */
+  void bindValue(int index, MemorySegment value) {
+    OpenCL.clSetKernelArg(kernel, index, value);
+  }
+
+  void bindLong(int index, long value) {
+    bindValue(index, arena.allocateFrom(JAVA_LONG, value));
+  }
+
+  /** Sets an argument to local memory of each group. */
+  void bindLocal(int index, long bytes) {
+    OpenCL.clSetKernelArgLocal(kernel, index, bytes);
+  }
+
+  /** Memory for values until the launch. */
+  Arena scratch() {
+    return arena;
+  }
+
+  void run(long[] global, long[] group) {
+    submission.add(OpenCL.clEnqueueNDRangeKernel(submission.queue(), kernel, global, group));
+  }
+
+  /** Enqueues, behind the kernel, the way back of what it wrote to stages. */
+  void copyBack() {
+    stages.forEach(
+        (array, stage) -> {
+          if (stage.written) {
+            Copies.fromBuffer(
+                submission, stage.buffer.buffer(), block(array), array.offset(), array.bytes());
+          }
+        });
+  }
+
+  private long part(BufferBlock buffer, KernelArgument.Array array) {
+    return keep(AsBuffer.part(buffer.buffer(), array.offset(), array.bytes())).buffer();
+  }
+
+  private AsBuffer keep(AsBuffer buffer) {
+    made.add(buffer);
+    return buffer;
+  }
+
+  private void bindBuffer(int index, long buffer) {
+    OpenCL.clSetKernelArg(kernel, index, arena.allocateFrom(JAVA_LONG, buffer));
+  }
+
+  private OpenClBlock block(KernelArgument.Array array) {
+    if (array.block() instanceof OpenClBlock block && block.context() == submission.context()) {
+      block.requireLive();
+      return block;
+    }
+    throw new IllegalArgumentException(
+        "an argument's block of " + array.bytes() + " bytes is of another backend or context");
+  }
+
+  @Override
+  public void close() {
+    arena.close();
+    made.forEach(buffer -> Closing.surviving("clReleaseMemObject", buffer::close));
+  }
+}

@@ -1,0 +1,176 @@
+package dev.tidepool.opencl;
+
+import static java.lang.foreign.MemorySegment.NULL;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.opencl.LiveObjects.Kind;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * The few shapes that OpenCL's functions come in, and the one place where a return code becomes an
+ * exception, where live objects are counted, and where calls end once the virtual machine shuts
+ * down (drivers are torn down then, and calling them crashes).
+ */
+final class NativeCall {
+
+  /** A function that only returns a code. */
+  @FunctionalInterface
+  interface Code {
+    int invoke() throws Throwable;
+  }
+
+  /** A function that returns an object and stores a code. */
+  @FunctionalInterface
+  interface Creation {
+    long invoke(MemorySegment error) throws Throwable;
+  }
+
+  /** A function that enqueues a command and stores its event. */
+  @FunctionalInterface
+  interface Command {
+    int invoke(MemorySegment event) throws Throwable;
+  }
+
+  /** A function that stores a value, or its size when there is no room for it. */
+  @FunctionalInterface
+  interface Query {
+    int invoke(long size, MemorySegment value, MemorySegment actualSize) throws Throwable;
+  }
+
+  /** A function that stores as many handles as fit, and how many there are. */
+  @FunctionalInterface
+  interface Listing {
+    int invoke(int capacity, MemorySegment handles, MemorySegment count) throws Throwable;
+  }
+
+  private NativeCall() {}
+
+  static void call(String function, Code code) {
+    requireRunning(function);
+    check(function, invoke(function, code));
+  }
+
+  static long create(String function, Kind kind, Creation creation) {
+    requireRunning(function);
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment error = arena.allocate(JAVA_INT);
+      long handle;
+      try {
+        handle = creation.invoke(error);
+      } catch (Throwable unexpected) {
+        throw unexpected(function, unexpected);
+      }
+      check(function, error.get(JAVA_INT, 0));
+      LiveObjects.created(kind);
+      return handle;
+    }
+  }
+
+  /** Returns the command's event, which the caller releases. */
+  static long command(String function, Command command) {
+    requireRunning(function);
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment event = arena.allocate(JAVA_LONG);
+      check(function, invoke(function, () -> command.invoke(event)));
+      LiveObjects.created(Kind.EVENT);
+      return event.get(JAVA_LONG, 0);
+    }
+  }
+
+  static byte[] query(String function, Query query) {
+    requireRunning(function);
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment size = arena.allocate(JAVA_LONG);
+      check(function, invoke(function, () -> query.invoke(0L, NULL, size)));
+      long byteSize = size.get(JAVA_LONG, 0);
+      MemorySegment value = arena.allocate(Math.max(byteSize, 1), JAVA_LONG.byteAlignment());
+      check(function, invoke(function, () -> query.invoke(byteSize, value, NULL)));
+      return value.asSlice(0, byteSize).toArray(JAVA_BYTE);
+    }
+  }
+
+  static long[] list(String function, Listing listing) {
+    requireRunning(function);
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment count = arena.allocate(JAVA_INT);
+      check(function, invoke(function, () -> listing.invoke(0, NULL, count)));
+      int capacity = count.get(JAVA_INT, 0);
+      if (capacity == 0) {
+        return new long[0];
+      }
+      MemorySegment handles = arena.allocate(JAVA_LONG, capacity);
+      check(function, invoke(function, () -> listing.invoke(capacity, handles, NULL)));
+      return handles.toArray(JAVA_LONG);
+    }
+  }
+
+  /** A release that fails is an error all the same; one during shutdown does nothing. */
+  static void release(String function, Kind kind, Code code) {
+    if (Shutdown.hasBegun()) {
+      return;
+    }
+    check(function, invoke(function, code));
+    LiveObjects.released(kind);
+  }
+
+  static void check(String function, int code) {
+    if (code != ErrorCodes.CL_SUCCESS) {
+      throw failure(function, code);
+    }
+  }
+
+  static AcceleratorException failure(String function, int code) {
+    return new AcceleratorException(
+        function, code, ErrorCodes.nameOf(code), ErrorCodes.adviceFor(code));
+  }
+
+  static int invoke(String function, Code code) {
+    try {
+      return code.invoke();
+    } catch (Throwable unexpected) {
+      throw unexpected(function, unexpected);
+    }
+  }
+
+  static void requireRunning(String function) {
+    if (Shutdown.hasBegun()) {
+      throw new IllegalStateException(
+          function + ": the virtual machine is shutting down, the OpenCL driver is left alone");
+    }
+  }
+
+  /** What a method handle throws of itself: a closed segment, a missing function, a wrong type. */
+  static RuntimeException unexpected(String function, Throwable thrown) {
+    return switch (thrown) {
+      case RuntimeException exception -> exception;
+      case Error error -> throw error;
+      default -> new IllegalStateException("the call of " + function + " failed", thrown);
+    };
+  }
+
+  /** A C string in a query's answer; drivers differ on whether the terminator is counted. */
+  static String text(byte[] value) {
+    int length = value.length;
+    while (length > 0 && value[length - 1] == 0) {
+      length--;
+    }
+    return new String(value, 0, length, StandardCharsets.UTF_8).strip();
+  }
+
+  /** A {@code cl_bool}, {@code cl_uint}, {@code cl_ulong} or {@code size_t} in a query's answer. */
+  static long number(byte[] value) {
+    ByteBuffer bytes = ByteBuffer.wrap(value).order(ByteOrder.nativeOrder());
+    return switch (value.length) {
+      case 4 -> Integer.toUnsignedLong(bytes.getInt());
+      case 8 -> bytes.getLong();
+      default -> throw new IllegalStateException(value.length + " bytes are no OpenCL number");
+    };
+  }
+}

@@ -1,0 +1,161 @@
+package dev.tidepool.opencl;
+
+import dev.tidepool.AcceleratorKind;
+import dev.tidepool.Capability;
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.MemoryInfo;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.DeviceInfo;
+import dev.tidepool.spi.Program;
+import dev.tidepool.spi.Queue;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * An opened OpenCL device. It holds the context of its platform and one queue of its own, for the
+ * commands that allocation needs; both end with it.
+ */
+final class OpenClDevice implements Device {
+  private final DeviceInfo info;
+  private final DeviceProperties properties;
+  private final Platform platform;
+  private final Context context;
+  private final DeviceMemory memory;
+  private final long service;
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  private OpenClDevice(
+      String id,
+      Platform platform,
+      DeviceProperties properties,
+      Context context,
+      Settings settings) {
+    this.platform = platform;
+    this.properties = properties;
+    this.context = context;
+    this.memory = new DeviceMemory(id, properties, context, settings);
+    this.info =
+        new DeviceInfo(
+            id,
+            properties.name(),
+            "OpenCL " + properties.versionName() + ", driver " + properties.driver(),
+            kind(properties),
+            capabilities(properties, memory),
+            properties.maxAllocation());
+    this.service = OpenCL.clCreateCommandQueue(context.handle(), properties.handle());
+  }
+
+  /** Opens a device that discovery found. */
+  static OpenClDevice open(String id, Installed.Found found, Settings settings) {
+    Context context = found.platform().hold(found.properties());
+    try {
+      return new OpenClDevice(id, found.platform(), found.properties(), context, settings);
+    } catch (RuntimeException failed) {
+      found.platform().letGo(context);
+      throw failed;
+    }
+  }
+
+  private static AcceleratorKind kind(DeviceProperties properties) {
+    if (properties.isGpu()) {
+      return AcceleratorKind.GPU;
+    }
+    return properties.isCpu() ? AcceleratorKind.CPU : AcceleratorKind.OTHER;
+  }
+
+  private static Set<Capability> capabilities(DeviceProperties properties, DeviceMemory memory) {
+    Set<Capability> capabilities = EnumSet.of(Capability.OPENCL_KERNELS);
+    if (memory.sharesHostMemory()) {
+      capabilities.add(Capability.SHARED_MEMORY);
+    } else {
+      // Where memory is shared nothing is transferred, and locked pages would gain nothing.
+      capabilities.add(Capability.PINNED_MEMORY);
+    }
+    if (memory.sharing() != DeviceMemory.Sharing.NONE) {
+      capabilities.add(Capability.UNIFIED_MEMORY);
+    }
+    if (properties.fp64()) {
+      capabilities.add(Capability.FLOAT64);
+    }
+    return capabilities;
+  }
+
+  @Override
+  public DeviceInfo info() {
+    return info;
+  }
+
+  @Override
+  public MemoryInfo memory() {
+    return memory.info();
+  }
+
+  @Override
+  public Block allocate(long bytes, long alignment, BlockKind kind) {
+    requireOpen();
+    return memory.allocate(bytes, alignment, kind, service);
+  }
+
+  @Override
+  public Queue createQueue() {
+    requireOpen();
+    return new OpenClQueue(
+        this, context, OpenCL.clCreateCommandQueue(context.handle(), properties.handle()));
+  }
+
+  @Override
+  public Program compile(KernelSource source, List<KernelParameter> parameters) {
+    requireOpen();
+    return switch (source) {
+      case KernelSource.OpenCl written -> HandWrittenProgram.compile(this, written);
+      case KernelSource.Elementwise elementwise ->
+          throw wrongLanguage("elementwise", elementwise.expression());
+      case KernelSource.Cuda cuda -> throw wrongLanguage("CUDA", cuda.entry());
+      case KernelSource.Java java ->
+          throw wrongLanguage("Java", "of " + java.parameters().size() + " parameters");
+    };
+  }
+
+  private UnsupportedOperationException wrongLanguage(String language, String entry) {
+    return new UnsupportedOperationException(
+        info.id() + " runs OpenCL C kernels, not the " + language + " kernel " + entry);
+  }
+
+  @Override
+  public boolean copiesFrom(Device other) {
+    return other instanceof OpenClDevice opencl && opencl.context == context;
+  }
+
+  /** The id and the vendor's name, for messages. */
+  String name() {
+    return info.id() + " (" + info.name() + ")";
+  }
+
+  Context context() {
+    return context;
+  }
+
+  DeviceProperties properties() {
+    return properties;
+  }
+
+  @Override
+  public void close() {
+    if (!closed.compareAndSet(false, true) || Shutdown.hasBegun()) {
+      return;
+    }
+    Closing.surviving("clReleaseCommandQueue", () -> OpenCL.clReleaseCommandQueue(service));
+    Closing.surviving("clReleaseContext", () -> platform.letGo(context));
+  }
+
+  private void requireOpen() {
+    if (closed.get()) {
+      throw new IllegalStateException(info.id() + " (" + info.name() + ") is used after its close");
+    }
+  }
+}

@@ -1,0 +1,128 @@
+package dev.tidepool.opencl;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.spi.Event;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * The end of one or several commands of one in-order queue: a launch whose arguments were staged is
+ * done when its last copy is, and failed when any of them did.
+ *
+ * <p>Counts its users, so that closing it while another thread waits releases the driver's events
+ * after that wait and not under it.
+ */
+final class OpenClEvent implements Event {
+  private final Context context;
+  private final long[] events;
+  private final AtomicInteger users = new AtomicInteger(1);
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  /**
+   * Takes over events.
+   *
+   * @param context where they mean anything
+   * @param events in the order enqueued, at least one
+   */
+  OpenClEvent(Context context, long... events) {
+    this.context = context;
+    this.events = events;
+  }
+
+  @Override
+  public boolean isDone() {
+    enter();
+    try {
+      return OpenCL.clGetEventInfoStatus(last()) <= OpenCL.CL_COMPLETE;
+    } catch (AcceleratorException lost) {
+      // A lost device's commands have ended; await says how.
+      return true;
+    } finally {
+      leave();
+    }
+  }
+
+  @Override
+  public void await() {
+    enter();
+    try {
+      waitForEnd();
+      for (long event : events) {
+        int status = OpenCL.clGetEventInfoStatus(event);
+        if (status < OpenCL.CL_COMPLETE) {
+          throw NativeCall.failure(OpenCL.clGetEventInfoFunction(event), status);
+        }
+      }
+    } finally {
+      leave();
+    }
+  }
+
+  private void waitForEnd() {
+    try {
+      OpenCL.clWaitForEvents(last());
+    } catch (AcceleratorException failed) {
+      // This only says that a command failed; its own status says why.
+      if (failed.code() != ErrorCodes.CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
+        throw failed;
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    if (closed.compareAndSet(false, true)) {
+      leave();
+    }
+  }
+
+  Context context() {
+    return context;
+  }
+
+  /** The last command's event with one more reference, which the caller releases. */
+  long retained() {
+    enter();
+    try {
+      OpenCL.clRetainEvent(last());
+      return last();
+    } finally {
+      leave();
+    }
+  }
+
+  /** The same commands' end as an event of its own, closed on its own. */
+  OpenClEvent shared() {
+    enter();
+    try {
+      for (long event : events) {
+        OpenCL.clRetainEvent(event);
+      }
+      return new OpenClEvent(context, events);
+    } finally {
+      leave();
+    }
+  }
+
+  private long last() {
+    return events[events.length - 1];
+  }
+
+  private void enter() {
+    int now;
+    do {
+      now = users.get();
+      if (now == 0) {
+        throw new IllegalStateException("an event is used after it was closed");
+      }
+    } while (!users.compareAndSet(now, now + 1));
+  }
+
+  private void leave() {
+    if (users.decrementAndGet() == 0) {
+      for (long event : events) {
+        OpenCL.clReleaseEvent(event);
+      }
+    }
+  }
+}

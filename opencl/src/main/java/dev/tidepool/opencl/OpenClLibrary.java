@@ -1,0 +1,110 @@
+package dev.tidepool.opencl;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+
+/**
+ * Finds the system's OpenCL loader and links functions of it. An absent library is a value: {@link
+ * #lookup} is empty and {@link #absence} says why, and a function that the library lacks links to a
+ * handle that throws, so that classes with {@code static final} handles load on every machine.
+ *
+ * @param lookup the library's symbols, when it could be opened
+ * @param absence why it could not, empty when it could
+ */
+record OpenClLibrary(Optional<SymbolLookup> lookup, String absence) {
+
+  /**
+   * {@code cl_mem} and its kin, and {@code size_t}: 64 bits on every platform that is supported.
+   */
+  static final ValueLayout.OfLong HANDLE = JAVA_LONG;
+
+  static final ValueLayout.OfLong SIZE = JAVA_LONG;
+  static final ValueLayout.OfLong BITFIELD = JAVA_LONG;
+  static final ValueLayout.OfInt INT = JAVA_INT;
+  static final MemoryLayout POINTER = ADDRESS;
+
+  /** Opens the library that {@code tidepool.opencl.library} names, or the platform's usual one. */
+  static OpenClLibrary open(Optional<String> override) {
+    List<String> names = override.map(List::of).orElseGet(OpenClLibrary::usualNames);
+    for (String name : names) {
+      try {
+        // Never unloaded: drivers start threads that would then run unmapped code.
+        return new OpenClLibrary(Optional.of(SymbolLookup.libraryLookup(name, Arena.global())), "");
+      } catch (IllegalArgumentException notFound) {
+        // The next name may do; when none does the note below lists them all.
+      } catch (IllegalCallerException denied) {
+        return new OpenClLibrary(
+            Optional.empty(),
+            "native access is denied to this module; run Java with"
+                + " --enable-native-access=dev.tidepool.opencl (on the class path: ALL-UNNAMED)");
+      }
+    }
+    String advice =
+        override.isPresent()
+            ? "check the property tidepool.opencl.library"
+            : "install an OpenCL driver (Debian: apt install ocl-icd-libopencl1 and your GPU's"
+                + " driver, or pocl-opencl-icd for OpenCL on the processor)";
+    return new OpenClLibrary(
+        Optional.empty(), "no OpenCL library (tried " + String.join(", ", names) + "); " + advice);
+  }
+
+  private static List<String> usualNames() {
+    String system = System.getProperty("os.name", "").toLowerCase(Locale.ROOT);
+    if (system.contains("mac")) {
+      return List.of("/System/Library/Frameworks/OpenCL.framework/OpenCL", "libOpenCL.dylib");
+    }
+    return system.contains("windows")
+        ? List.of("OpenCL.dll")
+        : List.of("libOpenCL.so.1", "libOpenCL.so");
+  }
+
+  boolean has(String function) {
+    return lookup.flatMap(symbols -> symbols.find(function)).isPresent();
+  }
+
+  /** A function that returns a {@code cl_int} code. */
+  MethodHandle code(String function, MemoryLayout... parameters) {
+    return link(function, FunctionDescriptor.of(INT, parameters));
+  }
+
+  /** A function that returns a handle, with the code in its last parameter. */
+  MethodHandle handle(String function, MemoryLayout... parameters) {
+    return link(function, FunctionDescriptor.of(HANDLE, parameters));
+  }
+
+  /** A function that returns the address of memory. */
+  MethodHandle memory(String function, MemoryLayout... parameters) {
+    return link(function, FunctionDescriptor.of(ADDRESS, parameters));
+  }
+
+  MethodHandle nothing(String function, MemoryLayout... parameters) {
+    return link(function, FunctionDescriptor.ofVoid(parameters));
+  }
+
+  private MethodHandle link(String function, FunctionDescriptor descriptor) {
+    Optional<MemorySegment> address = lookup.flatMap(symbols -> symbols.find(function));
+    if (address.isPresent()) {
+      return Linker.nativeLinker().downcallHandle(address.get(), descriptor);
+    }
+    var type = descriptor.toMethodType();
+    String why = absence.isEmpty() ? "this OpenCL library has no " + function : absence;
+    MethodHandle thrower =
+        MethodHandles.throwException(type.returnType(), UnsupportedOperationException.class)
+            .bindTo(new UnsupportedOperationException(why));
+    return MethodHandles.dropArguments(thrower, 0, type.parameterList());
+  }
+}

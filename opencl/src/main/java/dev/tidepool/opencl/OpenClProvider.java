@@ -1,0 +1,53 @@
+package dev.tidepool.opencl;
+
+import dev.tidepool.spi.AcceleratorProvider;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Discovery;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Finds the OpenCL devices of all platforms: {@code opencl:0} and so on, graphics processors first.
+ *
+ * <p>Settings, as system properties or environment variables ({@code TIDEPOOL_OPENCL_SVM}): {@code
+ * tidepool.opencl.library} names the library's file; {@code tidepool.opencl.svm} is {@code auto},
+ * {@code fine}, {@code coarse} or {@code none}; {@code tidepool.opencl.sharedMemory=false} treats
+ * devices that share the host's memory like graphics cards that do not.
+ */
+public final class OpenClProvider implements AcceleratorProvider {
+  /** The service loader's constructor; looks for nothing yet. */
+  public OpenClProvider() {}
+
+  @Override
+  public String name() {
+    return "opencl";
+  }
+
+  @Override
+  public Discovery discover() {
+    Installed installed = Installed.look();
+    List<String> notes = new ArrayList<>(installed.notes());
+    Settings settings = Settings.read(notes);
+    List<Device> devices =
+        SignalHandlers.preserving(() -> opened(installed.devices(), settings, notes));
+    return new Discovery(devices, notes);
+  }
+
+  private List<Device> opened(List<Installed.Found> found, Settings settings, List<String> notes) {
+    List<Device> devices = new ArrayList<>();
+    for (int index = 0; index < found.size(); index++) {
+      String id = name() + ":" + index;
+      try {
+        devices.add(OpenClDevice.open(id, found.get(index), settings));
+      } catch (RuntimeException broken) {
+        notes.add(
+            id
+                + " ("
+                + found.get(index).properties().name()
+                + ") cannot be opened and is left out: "
+                + broken.getMessage());
+      }
+    }
+    return devices;
+  }
+}

@@ -1,0 +1,224 @@
+package dev.tidepool.opencl;
+
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.Event;
+import dev.tidepool.spi.HostAccess;
+import dev.tidepool.spi.Launch;
+import dev.tidepool.spi.Queue;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+
+/**
+ * An in-order command queue of one device. Every operation is flushed when it is enqueued, so that
+ * it starts without anybody waiting for it, and other queues can wait for it without a deadlock.
+ *
+ * <p>OpenCL's enqueuing functions are thread-safe and so is this class; it holds no lock. Closing
+ * waits for what was enqueued before; enqueuing afterwards is a mistake that is reported.
+ */
+final class OpenClQueue implements Queue {
+  // Ids are unique over all backends; these bits keep this one's apart ("OCL" in ASCII).
+  private static final AtomicLong IDS = new AtomicLong(0x4F434CL << 32);
+
+  private final long id = IDS.incrementAndGet();
+  private final OpenClDevice device;
+  private final Context context;
+  private final long queue;
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  OpenClQueue(OpenClDevice device, Context context, long queue) {
+    this.device = device;
+    this.context = context;
+    this.queue = queue;
+  }
+
+  @Override
+  public long id() {
+    return id;
+  }
+
+  @Override
+  public Event write(MemorySegment source, Block destination, long offset) {
+    OpenClBlock target = own(destination);
+    return source.byteSize() == 0
+        ? marker()
+        : submit(to -> Copies.write(to, source, target, offset));
+  }
+
+  @Override
+  public Event read(Block source, long offset, MemorySegment destination) {
+    OpenClBlock from = own(source);
+    return destination.byteSize() == 0
+        ? marker()
+        : submit(to -> Copies.read(to, from, offset, destination));
+  }
+
+  @Override
+  public Event copy(Block source, long sourceOffset, Block destination, long offset, long bytes) {
+    OpenClBlock from = own(source);
+    OpenClBlock target = own(destination);
+    return bytes == 0
+        ? marker()
+        : submit(to -> Copies.copy(to, from, sourceOffset, target, offset, bytes));
+  }
+
+  @Override
+  public Event fill(Block block, long offset, long bytes, byte value) {
+    OpenClBlock target = own(block);
+    return bytes == 0 ? marker() : submit(to -> Copies.fill(to, target, offset, bytes, value));
+  }
+
+  @Override
+  public Event launch(Launch launch) {
+    if (!(launch.program() instanceof OpenClProgram program) || !program.runsOn(device)) {
+      throw new IllegalArgumentException(
+          "a program that was not compiled for " + device.info().id() + " cannot run there");
+    }
+    return launch.range().items() == 0
+        ? marker()
+        : submit(to -> program.enqueue(to, launch.arguments(), launch.range()));
+  }
+
+  @Override
+  public Event acquire(Block block) {
+    OpenClBlock mapped = own(block);
+    return mapped.hostAccess() == HostAccess.DIRECT ? marker() : submit(to -> to.add(map(mapped)));
+  }
+
+  @Override
+  public Event release(Block block) {
+    OpenClBlock mapped = own(block);
+    return mapped.hostAccess() == HostAccess.DIRECT
+        ? marker()
+        : submit(to -> to.add(unmap(mapped)));
+  }
+
+  private long map(OpenClBlock block) {
+    return switch (block) {
+      case BufferBlock buffer when buffer.hostAccess() == HostAccess.MAPPED -> buffer.map(queue);
+      case SharedPointerBlock pointer ->
+          pointer
+              .svm()
+              .clEnqueueSVMMap(
+                  queue,
+                  OpenCL.CL_MAP_READ | OpenCL.CL_MAP_WRITE,
+                  pointer.bytes(0, pointer.byteSize()));
+      default -> throw unmappable(block);
+    };
+  }
+
+  private long unmap(OpenClBlock block) {
+    return switch (block) {
+      case BufferBlock buffer when buffer.hostAccess() == HostAccess.MAPPED -> buffer.unmap(queue);
+      case SharedPointerBlock pointer ->
+          pointer.svm().clEnqueueSVMUnmap(queue, pointer.bytes(0, pointer.byteSize()));
+      default -> throw unmappable(block);
+    };
+  }
+
+  private static IllegalArgumentException unmappable(OpenClBlock block) {
+    return new IllegalArgumentException(
+        "the host reaches a block of " + block.byteSize() + " bytes by copies only");
+  }
+
+  @Override
+  public void await(Event event) {
+    requireOpen();
+    if (!(event instanceof OpenClEvent awaited)) {
+      throw new IllegalArgumentException(
+          "an event of another backend cannot be awaited by a queue of " + device.info().id());
+    }
+    // An event that is done holds nothing up; one that failed would fail what comes after it.
+    if (awaited.isDone()) {
+      return;
+    }
+    if (awaited.context() == context) {
+      long retained = awaited.retained();
+      try {
+        barrier(retained);
+      } finally {
+        OpenCL.clReleaseEvent(retained);
+      }
+    } else {
+      awaitOtherContext(awaited);
+    }
+  }
+
+  /** Events mean nothing outside their context: a thread waits and tells this context. */
+  private void awaitOtherContext(OpenClEvent awaited) {
+    OpenClEvent shared = awaited.shared();
+    long signal = OpenCL.clCreateUserEvent(context.handle());
+    try {
+      barrier(signal);
+    } catch (RuntimeException refused) {
+      shared.close();
+      OpenCL.clReleaseEvent(signal);
+      throw refused;
+    }
+    Thread.ofPlatform()
+        .daemon()
+        .name("tidepool-opencl-await")
+        .start(() -> signalAfter(shared, signal));
+  }
+
+  private static void signalAfter(OpenClEvent awaited, long signal) {
+    try (awaited) {
+      awaited.await();
+    } catch (RuntimeException failed) {
+      // Who enqueued that command hears of it; here only its end counts.
+      System.getLogger(OpenClQueue.class.getName())
+          .log(System.Logger.Level.DEBUG, "an awaited command failed", failed);
+    } finally {
+      OpenCL.clSetUserEventStatus(signal, OpenCL.CL_COMPLETE);
+      OpenCL.clReleaseEvent(signal);
+    }
+  }
+
+  private void barrier(long event) {
+    OpenCL.clReleaseEvent(OpenCL.clEnqueueBarrierWithWaitList(queue, event));
+    OpenCL.clFlush(queue);
+  }
+
+  private Event marker() {
+    return submit(to -> to.add(OpenCL.clEnqueueMarkerWithWaitList(queue)));
+  }
+
+  private Event submit(Consumer<Submission> commands) {
+    requireOpen();
+    try (Submission submission = new Submission(context, queue)) {
+      commands.accept(submission);
+      return submission.end();
+    }
+  }
+
+  private OpenClBlock own(Block block) {
+    if (block instanceof OpenClBlock opencl && opencl.context() == context) {
+      opencl.requireLive();
+      return opencl;
+    }
+    throw new IllegalArgumentException(
+        "a block of another backend or context is not reached by " + device.info().id());
+  }
+
+  @Override
+  public void finish() {
+    requireOpen();
+    OpenCL.clFinish(queue);
+  }
+
+  @Override
+  public void close() {
+    if (!closed.compareAndSet(false, true) || Shutdown.hasBegun()) {
+      return;
+    }
+    Closing.surviving("clFinish", () -> OpenCL.clFinish(queue));
+    Closing.surviving("clReleaseCommandQueue", () -> OpenCL.clReleaseCommandQueue(queue));
+  }
+
+  private void requireOpen() {
+    if (closed.get()) {
+      throw new IllegalStateException("a queue of " + device.info().id() + " is used after close");
+    }
+  }
+}

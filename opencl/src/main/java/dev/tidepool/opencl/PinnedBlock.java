@@ -1,0 +1,39 @@
+package dev.tidepool.opencl;
+
+import dev.tidepool.spi.HostAccess;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * Host memory that the device's copies reach at full speed. Commands see it as the host's end of a
+ * transfer, never as the device's.
+ */
+final class PinnedBlock extends OpenClBlock {
+  private final MemorySegment memory;
+  private final Runnable giveBack;
+
+  /**
+   * A block over memory of the host.
+   *
+   * @param giveBack releases the memory
+   */
+  PinnedBlock(DeviceMemory owner, MemorySegment memory, Runnable giveBack) {
+    super(owner, memory.byteSize(), memory);
+    this.memory = memory;
+    this.giveBack = giveBack;
+  }
+
+  @Override
+  public HostAccess hostAccess() {
+    return HostAccess.DIRECT;
+  }
+
+  /** Bytes of it for the driver, without a scope. */
+  MemorySegment bytes(long offset, long count) {
+    return memory.asSlice(offset, count);
+  }
+
+  @Override
+  void release() {
+    giveBack.run();
+  }
+}

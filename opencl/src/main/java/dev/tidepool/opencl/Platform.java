@@ -1,0 +1,65 @@
+package dev.tidepool.opencl;
+
+import dev.tidepool.AcceleratorException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One driver and the context that its devices share, so that bytes of one device can be copied to
+ * another without a detour. A driver that cannot put all its devices into one context gets one for
+ * each.
+ *
+ * <p>The shared context exists while at least one device is open. The monitor guards which context
+ * that is.
+ */
+final class Platform {
+  private final long handle;
+  private final List<DeviceProperties> devices;
+  private boolean refusesToShare;
+  private @Nullable Context shared;
+
+  Platform(long handle, List<DeviceProperties> devices) {
+    this.handle = handle;
+    this.devices = devices;
+  }
+
+  /** The {@code cl_platform_id}. */
+  long handle() {
+    return handle;
+  }
+
+  /** The context for a device that is being opened, to be given back with {@link #letGo}. */
+  synchronized Context hold(DeviceProperties device) {
+    if (shared != null) {
+      return shared.held();
+    }
+    if (devices.size() > 1 && !refusesToShare) {
+      long[] all = devices.stream().mapToLong(DeviceProperties::handle).toArray();
+      try {
+        shared = new Context(OpenCL.clCreateContext(handle, all));
+        return shared;
+      } catch (AcceleratorException refused) {
+        refusesToShare = true;
+      }
+    }
+    Context own = new Context(OpenCL.clCreateContext(handle, new long[] {device.handle()}));
+    if (devices.size() == 1) {
+      shared = own;
+    }
+    return own;
+  }
+
+  synchronized void letGo(Context context) {
+    boolean wasLast = false;
+    try {
+      wasLast = context.letGo();
+    } catch (AcceleratorException lost) {
+      wasLast = true;
+      throw lost;
+    } finally {
+      if (wasLast && shared == context) {
+        shared = null;
+      }
+    }
+  }
+}

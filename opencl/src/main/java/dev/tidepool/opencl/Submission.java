@@ -1,0 +1,51 @@
+package dev.tidepool.opencl;
+
+import java.util.Arrays;
+
+/**
+ * The commands of one operation on their way into a queue: an operation that needs several is done
+ * when the last is and failed when any is. Used by one thread. Closed before its {@link #end}, it
+ * drops the events of what was enqueued already, because a later command was refused.
+ */
+final class Submission implements AutoCloseable {
+  private final Context context;
+  private final long queue;
+  private long[] events = new long[1];
+  private int count;
+
+  Submission(Context context, long queue) {
+    this.context = context;
+    this.queue = queue;
+  }
+
+  Context context() {
+    return context;
+  }
+
+  long queue() {
+    return queue;
+  }
+
+  /** Takes over the event of a command that was enqueued. */
+  void add(long event) {
+    if (count == events.length) {
+      events = Arrays.copyOf(events, count * 2);
+    }
+    events[count++] = event;
+  }
+
+  /** Hands the commands to the device; at least one was added. */
+  OpenClEvent end() {
+    OpenCL.clFlush(queue);
+    OpenClEvent event = new OpenClEvent(context, Arrays.copyOf(events, count));
+    count = 0;
+    return event;
+  }
+
+  @Override
+  public void close() {
+    while (count > 0) {
+      OpenCL.clReleaseEvent(events[--count]);
+    }
+  }
+}

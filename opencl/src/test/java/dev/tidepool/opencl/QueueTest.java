@@ -1,0 +1,224 @@
+package dev.tidepool.opencl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Event;
+import dev.tidepool.spi.Queue;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The order of commands, within a queue and between queues, and how their ends are told. */
+@ExtendWith(NothingLeaks.class)
+class QueueTest {
+  private static final int SIZE = 1 << 16;
+
+  @Test
+  void idsAreNeverReused() {
+    try (Device device = Pocl.device(Map.of())) {
+      Set<Long> ids = new HashSet<>();
+      for (int i = 0; i < 100; i++) {
+        try (Queue queue = device.createQueue()) {
+          assertThat(ids.add(queue.id())).isTrue();
+        }
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void commandsOfOneQueueHappenInOrder(MemoryMode mode) {
+    try (Device device = mode.open();
+        Queue queue = device.createQueue()) {
+      Block block = device.allocate(SIZE, 64, BlockKind.DEVICE);
+      Block other = device.allocate(SIZE, 64, BlockKind.DEVICE);
+      for (int round = 0; round < 50; round++) {
+        queue.fill(block, 0, SIZE, (byte) round).close();
+        queue.copy(block, 0, other, 0, SIZE).close();
+      }
+      queue.finish();
+      assertThat(Bytes.read(queue, other, 0, SIZE)).containsOnly(49);
+      block.free();
+      other.free();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aQueueWaitsForTheEventOfAnother(MemoryMode mode) {
+    try (Device device = mode.open();
+        Queue first = device.createQueue();
+        Queue second = device.createQueue()) {
+      Block block = device.allocate(SIZE, 64, BlockKind.DEVICE);
+      Block copy = device.allocate(SIZE, 64, BlockKind.DEVICE);
+      for (int round = 0; round < 50; round++) {
+        first.fill(block, 0, SIZE, (byte) 0).close();
+        Event written = first.fill(block, 0, SIZE, (byte) (round + 1));
+        second.await(written);
+        written.close();
+        Event copied = second.copy(block, 0, copy, 0, SIZE);
+        first.await(copied);
+        Bytes.await(copied);
+        assertThat(Bytes.read(second, copy, 0, SIZE)).containsOnly(round + 1);
+      }
+      block.free();
+      copy.free();
+    }
+  }
+
+  @Test
+  void anEventIsDoneWithoutAnybodyWaitingForIt() {
+    try (Device device = Pocl.device(Map.of());
+        Queue queue = device.createQueue()) {
+      Block block = device.allocate(SIZE, 64, BlockKind.DEVICE);
+      try (Event event = queue.fill(block, 0, SIZE, (byte) 1)) {
+        await().until(event::isDone);
+      }
+      block.free();
+    }
+  }
+
+  // PoCL 3.1 aborts the process when a command that others wait for fails, so none does here.
+  @Test
+  void aFailedCommandIsAnErrorWithTheNameOfItsCode() {
+    try (Device device = Pocl.device(Map.of())) {
+      Context context = ((OpenClDevice) device).context();
+      long signal = OpenCL.clCreateUserEvent(context.handle());
+      try (OpenClEvent failing = new OpenClEvent(context, signal)) {
+        assertThat(failing.isDone()).isFalse();
+        OpenCL.clSetUserEventStatus(signal, ErrorCodes.CL_OUT_OF_RESOURCES);
+        assertThat(failing.isDone()).isTrue();
+        assertThatThrownBy(failing::await)
+            .isInstanceOfSatisfying(
+                AcceleratorException.class,
+                failure -> {
+                  assertThat(failure.code()).isEqualTo(ErrorCodes.CL_OUT_OF_RESOURCES);
+                  assertThat(failure.codeName()).isEqualTo("CL_OUT_OF_RESOURCES");
+                });
+      }
+    }
+  }
+
+  @Test
+  void anOperationOfSeveralCommandsFailsWhenAnyOfThemDid() {
+    try (Device device = Pocl.device(Map.of())) {
+      Context context = ((OpenClDevice) device).context();
+      long first = OpenCL.clCreateUserEvent(context.handle());
+      long last = OpenCL.clCreateUserEvent(context.handle());
+      try (OpenClEvent both = new OpenClEvent(context, first, last)) {
+        OpenCL.clSetUserEventStatus(first, ErrorCodes.CL_OUT_OF_HOST_MEMORY);
+        assertThat(both.isDone()).isFalse();
+        OpenCL.clSetUserEventStatus(last, OpenCL.CL_COMPLETE);
+        assertThatThrownBy(both::await).hasMessageContaining("CL_OUT_OF_HOST_MEMORY");
+      }
+    }
+  }
+
+  @Test
+  void awaitingAnEventThatAlreadyFailedHoldsNothingUp() {
+    try (Device device = Pocl.device(Map.of());
+        Queue queue = device.createQueue()) {
+      Context context = ((OpenClDevice) device).context();
+      long signal = OpenCL.clCreateUserEvent(context.handle());
+      OpenCL.clSetUserEventStatus(signal, ErrorCodes.CL_OUT_OF_RESOURCES);
+      Block block = device.allocate(SIZE, 64, BlockKind.DEVICE);
+      try (OpenClEvent failed = new OpenClEvent(context, signal)) {
+        queue.await(failed);
+      }
+      Bytes.await(queue.fill(block, 0, SIZE, (byte) 3));
+      assertThat(Bytes.read(queue, block, 0, SIZE)).containsOnly(3);
+      block.free();
+    }
+  }
+
+  @Test
+  void anEventMayBeClosedWhileAnotherThreadWaitsForIt() throws InterruptedException {
+    try (Device device = Pocl.device(Map.of())) {
+      Context context = ((OpenClDevice) device).context();
+      long signal = OpenCL.clCreateUserEvent(context.handle());
+      OpenCL.clRetainEvent(signal);
+      OpenClEvent event = new OpenClEvent(context, signal);
+      Thread waiting = Thread.ofPlatform().start(event::await);
+      await().until(() -> isWaiting(waiting));
+      event.close();
+      OpenCL.clSetUserEventStatus(signal, OpenCL.CL_COMPLETE);
+      OpenCL.clReleaseEvent(signal);
+      waiting.join();
+      assertThatThrownBy(event::await).isInstanceOf(IllegalStateException.class);
+    }
+  }
+
+  private static boolean isWaiting(Thread thread) {
+    return Arrays.stream(thread.getStackTrace())
+        .anyMatch(frame -> frame.getMethodName().equals("clWaitForEvents"));
+  }
+
+  @Test
+  void contextsWithNothingInCommonWaitForEachOtherAllTheSame() {
+    try (Device device = Pocl.device(Map.of());
+        Queue queue = device.createQueue()) {
+      OpenClDevice opencl = (OpenClDevice) device;
+      Context foreign =
+          new Context(
+              OpenCL.clCreateContext(
+                  Installed.look().devices().getFirst().platform().handle(),
+                  new long[] {opencl.properties().handle()}));
+      long signal = OpenCL.clCreateUserEvent(foreign.handle());
+      OpenCL.clRetainEvent(signal);
+      Block block = device.allocate(SIZE, 64, BlockKind.DEVICE);
+      Bytes.await(queue.fill(block, 0, SIZE, (byte) 1));
+      try (OpenClEvent event = new OpenClEvent(foreign, signal)) {
+        queue.await(event);
+      }
+      try (Event behind = queue.fill(block, 0, SIZE, (byte) 2)) {
+        assertThat(behind.isDone()).isFalse();
+        OpenCL.clSetUserEventStatus(signal, OpenCL.CL_COMPLETE);
+        behind.await();
+      }
+      assertThat(Bytes.read(queue, block, 0, SIZE)).containsOnly(2);
+      OpenCL.clReleaseEvent(signal);
+      await().until(() -> LiveObjects.count(LiveObjects.Kind.EVENT) == 0);
+      block.free();
+      foreign.letGo();
+    }
+  }
+
+  @Test
+  void aClosedQueueSaysSo() {
+    try (Device device = Pocl.device(Map.of())) {
+      Queue queue = device.createQueue();
+      Block block = device.allocate(16, 1, BlockKind.DEVICE);
+      queue.close();
+      queue.close();
+      assertThatThrownBy(() -> queue.fill(block, 0, 16, (byte) 0))
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("opencl:0");
+      block.free();
+    }
+  }
+
+  @Test
+  void closingWaitsForWhatWasEnqueued() {
+    try (Device device = Pocl.device(Map.of())) {
+      Block block = device.allocate(SIZE, 64, BlockKind.DEVICE);
+      try (Queue queue = device.createQueue()) {
+        queue.fill(block, 0, SIZE, (byte) 9).close();
+      }
+      try (Queue queue = device.createQueue()) {
+        assertThat(Bytes.read(queue, block, 0, SIZE)).containsOnly(9);
+      }
+      block.free();
+    }
+  }
+}
