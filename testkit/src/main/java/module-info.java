@@ -1,8 +1,11 @@
-/** The conformance suite for accelerators, and instruments to test programs that use Tidepool. */
+/** What every accelerator promises, as a suite; devices and faults to test with. */
 module dev.tidepool.testkit {
-  requires static org.jspecify;
   requires transitive dev.tidepool.memory;
-  requires transitive org.assertj.core;
   requires transitive org.junit.jupiter.api;
-  requires transitive org.junit.jupiter.params;
+  requires org.assertj.core;
+  requires static org.jspecify;
+
+  exports dev.tidepool.testkit;
+  exports dev.tidepool.testkit.fault;
+  exports dev.tidepool.testkit.simulated;
 }

@@ -1,9 +1,9 @@
 /**
- * What every accelerator promises, as tests that any backend can run, and the instruments for it:
- * fault injection, simulated drivers, a JUnit extension that fails a test which leaves buffers
- * open.
+ * What every accelerator promises, as suites, and the means to test programs with.
  *
- * <p>It uses the public packages and the SPI of {@code dev.tidepool.memory}, JUnit and AssertJ.
+ * <p>This package owns the entries: the conformance suite, the random workload, the check for leaks.
+ * It uses the public API of {@code dev.tidepool}, and of the runtime nothing; the packages below it
+ * know the seam to the backends.
  */
 @NullMarked
 package dev.tidepool.testkit;

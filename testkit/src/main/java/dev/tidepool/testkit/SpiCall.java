@@ -1,0 +1,65 @@
+package dev.tidepool.testkit;
+
+/**
+ * A call of the seam between the runtime and a backend, as counters and faults name it.
+ *
+ * <p>Polls ({@code Event.isDone}, {@code Device.memory}) are left out: how often they are made is up
+ * to chance, and the n-th call of a scenario is to be the same call in each run.
+ */
+public enum SpiCall {
+  /** {@code Device.allocate}. */
+  ALLOCATE(true),
+  /** {@code Block.free}. */
+  FREE(true),
+  /** {@code Device.createQueue}. */
+  CREATE_QUEUE(true),
+  /** {@code Device.compile}. */
+  COMPILE(true),
+  /** {@code Queue.write}. */
+  WRITE(true),
+  /** {@code Queue.read}. */
+  READ(true),
+  /** {@code Queue.copy}. */
+  COPY(true),
+  /** {@code Queue.fill}. */
+  FILL(true),
+  /** {@code Queue.launch}. */
+  LAUNCH(true),
+  /** {@code Queue.acquire}. */
+  ACQUIRE(true),
+  /** {@code Queue.release}. */
+  RELEASE(true),
+  /** {@code Queue.await}. */
+  QUEUE_AWAIT(true),
+  /** {@code Queue.finish}. */
+  FINISH(false),
+  /** {@code Queue.close}. */
+  CLOSE_QUEUE(false),
+  /** {@code Event.await}. */
+  EVENT_AWAIT(true),
+  /** {@code Event.close}. */
+  CLOSE_EVENT(false),
+  /** {@code Program.close}. */
+  CLOSE_PROGRAM(false),
+  /** {@code Device.close}. */
+  CLOSE_DEVICE(false);
+
+  private final boolean mayFail;
+
+  SpiCall(boolean mayFail) {
+    this.mayFail = mayFail;
+  }
+
+  /** Whether the seam's contract lets the call fail; what ends things never does. */
+  public boolean mayFail() {
+    return mayFail;
+  }
+
+  /** Whether the call hands a command to a queue and answers with its event. */
+  public boolean isCommand() {
+    return switch (this) {
+      case WRITE, READ, COPY, FILL, LAUNCH, ACQUIRE, RELEASE -> true;
+      default -> false;
+    };
+  }
+}

@@ -1,0 +1,125 @@
+package dev.tidepool.testkit.fault;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.spi.AcceleratorProvider;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.testkit.SpiCall;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Counts every call of the seam and makes the chosen one fail.
+ *
+ * <pre>{@code
+ * FaultInjector faults = new FaultInjector(new SimulatedProvider(SimulatedHardware.discrete()));
+ * try (Tidepool tidepool = Discovery.using(List.of(faults), Tidepool::open)) {
+ *   faults.fail(SpiCall.WRITE, 3, Failure.BROKEN);
+ *   ...
+ * }
+ * }</pre>
+ *
+ * <p>One fault is armed at a time and fires once; a lost device stays lost. Safe for use by any
+ * thread; the monitor guards counters and the armed fault and is held for nothing else.
+ */
+public final class FaultInjector implements AcceleratorProvider {
+  private static final int LOST = -9999;
+  private static final int INJECTED = -9998;
+
+  private final AcceleratorProvider provider;
+  private final Map<SpiCall, Long> counts = new EnumMap<>(SpiCall.class);
+  private long failable;
+
+  private @Nullable SpiCall armedCall;
+  private long remaining;
+  private Failure failure = Failure.REFUSED;
+  private @Nullable SpiCall fired;
+
+  /** Faults in the devices of a provider. */
+  public FaultInjector(AcceleratorProvider provider) {
+    this.provider = provider;
+  }
+
+  @Override
+  public String name() {
+    return provider.name();
+  }
+
+  @Override
+  public Discovery discover() {
+    Discovery found = provider.discover();
+    List<Device> devices =
+        found.devices().stream().<Device>map(device -> new FaultyDevice(this, device)).toList();
+    return new Discovery(devices, found.notes());
+  }
+
+  /** Arms a fault: the {@code nth} call from now of those that may fail, counted from 1. */
+  public synchronized void fail(long nth, Failure how) {
+    arm(null, nth, how);
+  }
+
+  /** Arms a fault: the {@code nth} call of a kind from now, counted from 1. */
+  public synchronized void fail(SpiCall call, long nth, Failure how) {
+    if (!call.mayFail()) {
+      throw new IllegalArgumentException(call + " never fails, by the seam's contract");
+    }
+    arm(call, nth, how);
+  }
+
+  private void arm(@Nullable SpiCall call, long nth, Failure how) {
+    if (nth < 1) {
+      throw new IllegalArgumentException("the first call is number 1, not " + nth);
+    }
+    armedCall = call;
+    remaining = nth;
+    failure = how;
+    fired = null;
+  }
+
+  /** Takes back a fault that has not fired. */
+  public synchronized void disarm() {
+    remaining = 0;
+  }
+
+  /** The call that failed since the last fault was armed; empty while none did. */
+  public synchronized Optional<SpiCall> fired() {
+    return Optional.ofNullable(fired);
+  }
+
+  /** Calls so far of those that may fail. */
+  public synchronized long calls() {
+    return failable;
+  }
+
+  /** Calls so far by kind, those that may not fail included. */
+  public synchronized Map<SpiCall, Long> callsByKind() {
+    return new EnumMap<>(counts);
+  }
+
+  /** Counts a call and says how it fails; null if it does not. */
+  synchronized @Nullable Failure next(SpiCall call) {
+    counts.merge(call, 1L, Long::sum);
+    if (!call.mayFail()) {
+      return null;
+    }
+    failable++;
+    if (remaining > 0 && (armedCall == null || armedCall == call) && --remaining == 0) {
+      fired = call;
+      return failure;
+    }
+    return null;
+  }
+
+  static AcceleratorException refused(SpiCall call) {
+    return new AcceleratorException(
+        call.name(), INJECTED, "INJECTED_FAULT", "this call was chosen to fail");
+  }
+
+  static AcceleratorException lost(SpiCall call) {
+    return new AcceleratorException(
+        call.name(), LOST, "INJECTED_DEVICE_LOST", "the device was chosen to be lost");
+  }
+}

@@ -1,0 +1,146 @@
+package dev.tidepool.testkit.fault;
+
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.MemoryInfo;
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.DeviceInfo;
+import dev.tidepool.spi.HostAccess;
+import dev.tidepool.spi.Program;
+import dev.tidepool.spi.Queue;
+import dev.tidepool.testkit.SpiCall;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** A device whose calls may be chosen to fail. */
+final class FaultyDevice implements Device {
+  private final FaultInjector faults;
+  private final Device device;
+  private volatile boolean lost;
+
+  FaultyDevice(FaultInjector faults, Device device) {
+    this.faults = faults;
+    this.device = device;
+  }
+
+  /** Memory of a device whose calls may fail. */
+  record FaultyBlock(FaultyDevice owner, Block block) implements Block {
+    @Override
+    public long byteSize() {
+      return block.byteSize();
+    }
+
+    @Override
+    public HostAccess hostAccess() {
+      return block.hostAccess();
+    }
+
+    @Override
+    public @Nullable MemorySegment segment() {
+      return block.segment();
+    }
+
+    /** Gives the memory back first: a block whose free fails counts as gone. */
+    @Override
+    public void free() {
+      Failure failure = owner.next(SpiCall.FREE);
+      block.free();
+      owner.throwIf(failure, SpiCall.FREE);
+    }
+  }
+
+  /** Code of a device whose calls may fail. */
+  record FaultyProgram(FaultyDevice owner, Program program) implements Program {
+    @Override
+    public void close() {
+      owner.next(SpiCall.CLOSE_PROGRAM);
+      program.close();
+    }
+  }
+
+  /** Counts a call and says how it fails; a lost device fails always. */
+  @Nullable Failure next(SpiCall call) {
+    Failure failure = faults.next(call);
+    if (failure == Failure.DEVICE_LOST) {
+      lost = true;
+    }
+    return lost && call.mayFail() ? Failure.DEVICE_LOST : failure;
+  }
+
+  void throwIf(@Nullable Failure failure, SpiCall call) {
+    if (failure == null) {
+      return;
+    }
+    if (failure == Failure.DEVICE_LOST) {
+      throw FaultInjector.lost(call);
+    }
+    throw FaultInjector.refused(call);
+  }
+
+  void check(SpiCall call) {
+    throwIf(next(call), call);
+  }
+
+  boolean isLost() {
+    return lost;
+  }
+
+  @Override
+  public DeviceInfo info() {
+    return device.info();
+  }
+
+  @Override
+  public MemoryInfo memory() {
+    return device.memory();
+  }
+
+  @Override
+  public Block allocate(long bytes, long alignment, BlockKind kind) {
+    Failure failure = next(SpiCall.ALLOCATE);
+    if (failure != null && failure != Failure.DEVICE_LOST) {
+      MemoryInfo memory = device.memory();
+      throw new OutOfDeviceMemoryException(
+          "allocation of " + bytes + " bytes was chosen to fail",
+          bytes,
+          memory.freeBytes(),
+          memory.totalBytes(),
+          -1);
+    }
+    throwIf(failure, SpiCall.ALLOCATE);
+    return new FaultyBlock(this, device.allocate(bytes, alignment, kind));
+  }
+
+  @Override
+  public @Nullable Block adopt(MemorySegment memory) {
+    Block block = device.adopt(memory);
+    return block == null ? null : new FaultyBlock(this, block);
+  }
+
+  @Override
+  public Queue createQueue() {
+    check(SpiCall.CREATE_QUEUE);
+    return new FaultyQueue(this, device.createQueue());
+  }
+
+  @Override
+  public Program compile(KernelSource source, List<KernelParameter> parameters) {
+    check(SpiCall.COMPILE);
+    return new FaultyProgram(this, device.compile(source, parameters));
+  }
+
+  @Override
+  public boolean copiesFrom(Device other) {
+    return device.copiesFrom(other instanceof FaultyDevice faulty ? faulty.device : other);
+  }
+
+  @Override
+  public void close() {
+    next(SpiCall.CLOSE_DEVICE);
+    device.close();
+  }
+}

@@ -1,0 +1,123 @@
+package dev.tidepool.testkit.fault;
+
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.Event;
+import dev.tidepool.spi.KernelArgument;
+import dev.tidepool.spi.Launch;
+import dev.tidepool.spi.Program;
+import dev.tidepool.spi.Queue;
+import dev.tidepool.testkit.SpiCall;
+import dev.tidepool.testkit.fault.FaultyDevice.FaultyBlock;
+import dev.tidepool.testkit.fault.FaultyDevice.FaultyProgram;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A queue whose commands may be chosen to fail, at once or in their events. */
+final class FaultyQueue implements Queue {
+  private final FaultyDevice device;
+  private final Queue queue;
+
+  FaultyQueue(FaultyDevice device, Queue queue) {
+    this.device = device;
+    this.queue = queue;
+  }
+
+  /** How a command is handed on: with all of its bytes, or half. */
+  private interface Submission {
+    Event submit(long bytes);
+  }
+
+  private Event command(SpiCall call, long bytes, Submission submission) {
+    Failure failure = device.next(call);
+    if (failure != Failure.BROKEN) {
+      device.throwIf(failure, call);
+      return new FaultyEvent(device, submission.submit(bytes), null);
+    }
+    return new FaultyEvent(device, submission.submit(bytes / 2), FaultInjector.refused(call));
+  }
+
+  @Override
+  public long id() {
+    return queue.id();
+  }
+
+  @Override
+  public Event write(MemorySegment source, Block destination, long offset) {
+    return command(
+        SpiCall.WRITE,
+        source.byteSize(),
+        bytes -> queue.write(source.asSlice(0, bytes), own(destination), offset));
+  }
+
+  @Override
+  public Event read(Block source, long offset, MemorySegment destination) {
+    return command(
+        SpiCall.READ,
+        destination.byteSize(),
+        bytes -> queue.read(own(source), offset, destination.asSlice(0, bytes)));
+  }
+
+  @Override
+  public Event copy(Block source, long sourceOffset, Block destination, long offset, long bytes) {
+    return command(
+        SpiCall.COPY,
+        bytes,
+        count -> queue.copy(own(source), sourceOffset, own(destination), offset, count));
+  }
+
+  @Override
+  public Event fill(Block block, long offset, long bytes, byte value) {
+    return command(
+        SpiCall.FILL, bytes, count -> queue.fill(own(block), offset, count, value));
+  }
+
+  @Override
+  public Event launch(Launch launch) {
+    Program program =
+        launch.program() instanceof FaultyProgram faulty ? faulty.program() : launch.program();
+    List<KernelArgument> arguments = new ArrayList<>();
+    for (KernelArgument argument : launch.arguments()) {
+      arguments.add(
+          argument instanceof KernelArgument.Array(Block block, long offset, long bytes)
+              ? new KernelArgument.Array(own(block), offset, bytes)
+              : argument);
+    }
+    return command(
+        SpiCall.LAUNCH, 0, _ -> queue.launch(new Launch(program, arguments, launch.range())));
+  }
+
+  @Override
+  public Event acquire(Block block) {
+    device.check(SpiCall.ACQUIRE);
+    return new FaultyEvent(device, queue.acquire(own(block)), null);
+  }
+
+  @Override
+  public Event release(Block block) {
+    device.check(SpiCall.RELEASE);
+    return new FaultyEvent(device, queue.release(own(block)), null);
+  }
+
+  @Override
+  public void await(Event event) {
+    device.check(SpiCall.QUEUE_AWAIT);
+    queue.await(event instanceof FaultyEvent faulty ? faulty.event() : event);
+  }
+
+  @Override
+  public void finish() {
+    device.next(SpiCall.FINISH);
+    queue.finish();
+  }
+
+  @Override
+  public void close() {
+    device.next(SpiCall.CLOSE_QUEUE);
+    queue.close();
+  }
+
+  private static Block own(Block block) {
+    return block instanceof FaultyBlock faulty ? faulty.block() : block;
+  }
+}

@@ -1,0 +1,111 @@
+package dev.tidepool.testkit.simulated;
+
+import dev.tidepool.testkit.SpiCall;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.Collectors;
+
+/**
+ * What was asked of one simulated device: calls, bytes, and misdeeds. Safe for use by any thread;
+ * commands are counted when they are submitted, bytes when they were moved.
+ */
+public final class DriverLedger {
+  private static final int FRAMES = 12;
+  private static final int MOST_VIOLATIONS = 200;
+
+  private final String deviceId;
+  private final Map<SpiCall, LongAdder> calls = new EnumMap<>(SpiCall.class);
+  private final List<String> violations = new CopyOnWriteArrayList<>();
+  private final LongAdder hostToDevice = new LongAdder();
+  private final LongAdder deviceToHost = new LongAdder();
+  private final LongAdder deviceToDevice = new LongAdder();
+
+  DriverLedger(String deviceId) {
+    this.deviceId = deviceId;
+    for (SpiCall call : SpiCall.values()) {
+      calls.put(call, new LongAdder());
+    }
+  }
+
+  /** How often a call was made. */
+  public long calls(SpiCall call) {
+    return adder(call).sum();
+  }
+
+  /** How often each call was made; calls that were not are left out. */
+  public Map<SpiCall, Long> calls() {
+    Map<SpiCall, Long> made = new EnumMap<>(SpiCall.class);
+    calls.forEach(
+        (call, count) -> {
+          if (count.sum() > 0) {
+            made.put(call, count.sum());
+          }
+        });
+    return made;
+  }
+
+  /** Bytes that writes moved from the host to the device. */
+  public long hostToDeviceBytes() {
+    return hostToDevice.sum();
+  }
+
+  /** Bytes that reads moved from the device to the host. */
+  public long deviceToHostBytes() {
+    return deviceToHost.sum();
+  }
+
+  /** Bytes that copies moved between blocks, from this device's memory or a peer's. */
+  public long deviceToDeviceBytes() {
+    return deviceToDevice.sum();
+  }
+
+  /** What a real driver would have punished, the first 200 of it. */
+  public List<String> violations() {
+    return List.copyOf(violations);
+  }
+
+  void count(SpiCall call) {
+    adder(call).increment();
+  }
+
+  void wroteToDevice(long bytes) {
+    hostToDevice.add(bytes);
+  }
+
+  void readFromDevice(long bytes) {
+    deviceToHost.add(bytes);
+  }
+
+  void copiedOnDevice(long bytes) {
+    deviceToDevice.add(bytes);
+  }
+
+  /** Notes a misdeed with the place that did it. */
+  void violation(String what) {
+    String place =
+        StackWalker.getInstance()
+            .walk(
+                frames ->
+                    frames
+                        .filter(frame -> !isOwn(frame))
+                        .limit(FRAMES)
+                        .map(frame -> "\n    at " + frame)
+                        .collect(Collectors.joining()));
+    if (violations.size() < MOST_VIOLATIONS) {
+      violations.add(deviceId + ": " + what + place);
+    }
+  }
+
+  private static boolean isOwn(StackWalker.StackFrame frame) {
+    return frame.getClassName().startsWith(DriverLedger.class.getPackageName() + ".Simulated")
+        || frame.getClassName().equals(DriverLedger.class.getName());
+  }
+
+  @SuppressWarnings("NullAway") // every call has its counter from the constructor on
+  private LongAdder adder(SpiCall call) {
+    return calls.get(call);
+  }
+}

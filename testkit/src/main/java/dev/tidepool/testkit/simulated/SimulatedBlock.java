@@ -1,0 +1,221 @@
+package dev.tidepool.testkit.simulated;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.HostAccess;
+import dev.tidepool.testkit.SpiCall;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Memory of a simulated device.
+ *
+ * <p>A MAPPED block is two memories, the device's and the host's. Acquiring copies one to the other,
+ * releasing copies back and poisons the host's: what the host writes at other times is lost and
+ * noticed, what it reads at other times is poison.
+ *
+ * <p>Locking: the block's monitor guards its state (pending commands, freed, acquired). The bytes
+ * belong to the command that runs. Bytes go when the block is freed and no command uses it any more.
+ */
+final class SimulatedBlock implements Block {
+  /** What fresh memory of a device is full of, so that nothing passes by lucky zeros. */
+  static final byte FRESH = (byte) 0xA5;
+
+  private static final byte UNACQUIRED = (byte) 0xDB;
+  private static final MemorySegment POISON =
+      MemorySegment.ofArray(new byte[1 << 16]).fill(UNACQUIRED).asReadOnly();
+
+  private final SimulatedDevice device;
+  private final long number;
+  private final BlockKind kind;
+  private final HostAccess access;
+  private final @Nullable Arena arena;
+  private final MemorySegment store;
+  private final @Nullable MemorySegment host;
+  private int pending;
+  private boolean freed;
+  private boolean acquired;
+
+  SimulatedBlock(
+      SimulatedDevice device,
+      long number,
+      long bytes,
+      long alignment,
+      BlockKind kind,
+      HostAccess access) {
+    this.device = device;
+    this.number = number;
+    this.kind = kind;
+    this.access = access;
+    arena = Arena.ofShared();
+    store = arena.allocate(bytes, alignment).fill(FRESH);
+    host =
+        switch (access) {
+          case NONE -> null;
+          case DIRECT -> store;
+          case MAPPED -> arena.allocate(bytes, alignment).fill(UNACQUIRED);
+        };
+  }
+
+  /** A block over memory that somebody else owns. */
+  SimulatedBlock(SimulatedDevice device, long number, MemorySegment memory) {
+    this.device = device;
+    this.number = number;
+    kind = BlockKind.UNIFIED;
+    access = HostAccess.DIRECT;
+    arena = null;
+    store = memory;
+    host = memory;
+  }
+
+  @Override
+  public long byteSize() {
+    return store.byteSize();
+  }
+
+  @Override
+  public HostAccess hostAccess() {
+    return access;
+  }
+
+  @Override
+  public @Nullable MemorySegment segment() {
+    return host;
+  }
+
+  SimulatedDevice device() {
+    return device;
+  }
+
+  BlockKind kind() {
+    return kind;
+  }
+
+  boolean isAdopted() {
+    return arena == null;
+  }
+
+  /** The device's bytes; for the command that runs. */
+  MemorySegment store() {
+    return store;
+  }
+
+  /** A command was submitted that uses the block. */
+  synchronized void begin() {
+    if (freed) {
+      throw device.punished(this + " is used by a command after it was freed");
+    }
+    pending++;
+  }
+
+  /** The command ended. */
+  void end() {
+    boolean last;
+    synchronized (this) {
+      pending--;
+      last = freed && pending == 0;
+    }
+    if (last) {
+      giveBack();
+    }
+  }
+
+  /** A command that is no acquire and no release is about to touch the block. */
+  void touch(String command) {
+    boolean held;
+    synchronized (this) {
+      held = acquired;
+    }
+    if (held) {
+      throw device.punished(command + " uses " + this + " while the host has it acquired");
+    }
+  }
+
+  /** Runs an acquire. */
+  void acquire() {
+    synchronized (this) {
+      if (access != HostAccess.MAPPED || acquired) {
+        throw device.punished(
+            this + (acquired ? " is acquired twice" : " is acquired but is not MAPPED"));
+      }
+      acquired = true;
+    }
+    checkUntouched("before it was acquired");
+    hostBytes().copyFrom(store);
+  }
+
+  /** Runs a release. */
+  void release() {
+    synchronized (this) {
+      if (access != HostAccess.MAPPED || !acquired) {
+        throw device.punished(this + " is released but was not acquired");
+      }
+      acquired = false;
+    }
+    store.copyFrom(hostBytes());
+    hostBytes().fill(UNACQUIRED);
+  }
+
+  @Override
+  public void free() {
+    device.ledger().count(SpiCall.FREE);
+    boolean now;
+    synchronized (this) {
+      if (freed) {
+        throw device.punished(this + " is freed twice");
+      }
+      freed = true;
+      now = pending == 0;
+      if (!now) {
+        device.ledger().violation(this + " is freed while " + pending + " commands use it");
+      }
+    }
+    if (now) {
+      giveBack();
+    }
+  }
+
+  private void giveBack() {
+    if (access == HostAccess.MAPPED && !acquired) {
+      checkUntouched("after it was released");
+    }
+    device.gone(this);
+    if (arena == null) {
+      return;
+    }
+    try {
+      arena.close();
+    } catch (IllegalStateException e) {
+      device.ledger().violation(this + " is freed while the host copies from or to it: " + e);
+    }
+  }
+
+  private void checkUntouched(String when) {
+    MemorySegment bytes = hostBytes();
+    for (long at = 0; at < bytes.byteSize(); at += POISON.byteSize()) {
+      long end = Math.min(bytes.byteSize(), at + POISON.byteSize());
+      long different = MemorySegment.mismatch(bytes, at, end, POISON, 0, end - at);
+      if (different >= 0) {
+        device
+            .ledger()
+            .violation("the host wrote to byte " + (at + different) + " of " + this + " " + when);
+        return;
+      }
+    }
+  }
+
+  private MemorySegment hostBytes() {
+    if (host == null) {
+      throw new AcceleratorException(
+          "segment", -1, "SIMULATED_NO_HOST_ACCESS", this + " cannot be reached by the host");
+    }
+    return host;
+  }
+
+  @Override
+  public String toString() {
+    return kind + " block " + number + " of " + byteSize() + " bytes";
+  }
+}

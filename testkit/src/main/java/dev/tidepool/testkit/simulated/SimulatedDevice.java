@@ -1,0 +1,333 @@
+package dev.tidepool.testkit.simulated;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.AcceleratorKind;
+import dev.tidepool.Capability;
+import dev.tidepool.KernelCompilationException;
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.MemoryInfo;
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.DeviceInfo;
+import dev.tidepool.spi.HostAccess;
+import dev.tidepool.spi.Program;
+import dev.tidepool.spi.Queue;
+import dev.tidepool.testkit.SpiCall;
+import java.lang.foreign.MemorySegment;
+import java.util.Collection;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An accelerator made of host memory; see the package for what it is good for.
+ *
+ * <p>Locking: {@code room} guards the accounts of memory, {@code gate} the pause; neither is held
+ * while anything else is called. Everything else is concurrent sets and counters.
+ */
+public final class SimulatedDevice implements Device {
+  private static final AtomicLong NUMBERS = new AtomicLong();
+
+  private final SimulatedProvider provider;
+  private final SimulatedHardware hardware;
+  private final DeviceInfo info;
+  private final DriverLedger ledger;
+
+  private final Set<SimulatedBlock> blocks = ConcurrentHashMap.newKeySet();
+  private final Set<SimulatedQueue> queues = ConcurrentHashMap.newKeySet();
+  private final Set<Program> programs = ConcurrentHashMap.newKeySet();
+  private final Set<SimulatedEvent> events = ConcurrentHashMap.newKeySet();
+
+  private final Object room = new Object();
+  private long usedBytes;
+  private long pinnedBytes;
+  private boolean closed;
+
+  private final Object gate = new Object();
+  private boolean paused;
+
+  SimulatedDevice(SimulatedProvider provider, String id, SimulatedHardware hardware) {
+    this.provider = provider;
+    this.hardware = hardware;
+    ledger = new DriverLedger(id);
+    info =
+        new DeviceInfo(
+            id,
+            "Simulated " + (hardware.hostAccess() == HostAccess.NONE ? "discrete" : "integrated"),
+            "tidepool-testkit",
+            AcceleratorKind.OTHER,
+            capabilities(hardware),
+            hardware.maximumAllocation());
+  }
+
+  private static Set<Capability> capabilities(SimulatedHardware hardware) {
+    Set<Capability> capabilities =
+        EnumSet.of(Capability.PINNED_MEMORY, Capability.FLOAT64, Capability.JAVA_KERNELS);
+    if (hardware.unified()) {
+      capabilities.add(Capability.UNIFIED_MEMORY);
+    }
+    if (hardware.hostAccess() != HostAccess.NONE) {
+      capabilities.add(Capability.SHARED_MEMORY);
+    }
+    return capabilities;
+  }
+
+  /** Counts what is asked of this device. */
+  public DriverLedger ledger() {
+    return ledger;
+  }
+
+  /** Blocks that live now. */
+  public int liveBlocks() {
+    return blocks.size();
+  }
+
+  /** Events that nobody has closed yet. */
+  public int openEvents() {
+    return events.size();
+  }
+
+  /** From now on no command begins, on any queue, until {@link #resume()}. */
+  public void pause() {
+    synchronized (gate) {
+      paused = true;
+    }
+  }
+
+  /** Lets commands begin again. */
+  public void resume() {
+    synchronized (gate) {
+      paused = false;
+      gate.notifyAll();
+    }
+  }
+
+  void passGate() {
+    boolean interrupted = false;
+    synchronized (gate) {
+      while (paused) {
+        try {
+          gate.wait();
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Override
+  public DeviceInfo info() {
+    return info;
+  }
+
+  @Override
+  public MemoryInfo memory() {
+    synchronized (room) {
+      return new MemoryInfo(hardware.memoryBytes(), hardware.memoryBytes() - usedBytes, false);
+    }
+  }
+
+  @Override
+  public Block allocate(long bytes, long alignment, BlockKind kind) {
+    ledger.count(SpiCall.ALLOCATE);
+    if (bytes < 1 || (kind != BlockKind.PINNED && bytes > hardware.maximumAllocation())) {
+      throw punished(
+          "allocate(%d, %d, %s): blocks have 1 to %d bytes"
+              .formatted(bytes, alignment, kind, hardware.maximumAllocation()));
+    }
+    if (alignment < 1 || Long.bitCount(alignment) != 1) {
+      throw punished("allocate with an alignment of " + alignment + ", which is no power of two");
+    }
+    if (kind == BlockKind.UNIFIED && !hardware.unified()) {
+      throw new UnsupportedOperationException(info.id() + " has no unified memory");
+    }
+    reserve(bytes, kind);
+    try {
+      SimulatedBlock block =
+          new SimulatedBlock(
+              this, NUMBERS.incrementAndGet(), bytes, alignment, kind, accessOf(kind));
+      blocks.add(block);
+      return block;
+    } catch (Throwable e) {
+      unreserve(bytes, kind);
+      throw e;
+    }
+  }
+
+  @Override
+  public @Nullable Block adopt(MemorySegment memory) {
+    if (hardware.hostAccess() != HostAccess.DIRECT || !memory.isNative()) {
+      return null;
+    }
+    SimulatedBlock block = new SimulatedBlock(this, NUMBERS.incrementAndGet(), memory);
+    blocks.add(block);
+    return block;
+  }
+
+  private HostAccess accessOf(BlockKind kind) {
+    return switch (kind) {
+      case DEVICE -> hardware.hostAccess();
+      case PINNED -> HostAccess.DIRECT;
+      case UNIFIED ->
+          hardware.hostAccess() == HostAccess.MAPPED ? HostAccess.MAPPED : HostAccess.DIRECT;
+    };
+  }
+
+  private void reserve(long bytes, BlockKind kind) {
+    synchronized (room) {
+      if (closed) {
+        throw punished("allocate on a closed device");
+      }
+      boolean pinned = kind == BlockKind.PINNED;
+      long total = pinned ? hardware.pinnedBytes() : hardware.memoryBytes();
+      long free = total - (pinned ? pinnedBytes : usedBytes);
+      if (bytes > free) {
+        throw new OutOfDeviceMemoryException(
+            "%s has %d of %d bytes of %s memory free, %d were asked for"
+                .formatted(info.id(), free, total, kind, bytes),
+            bytes,
+            free,
+            total,
+            -1);
+      }
+      if (pinned) {
+        pinnedBytes += bytes;
+      } else {
+        usedBytes += bytes;
+      }
+    }
+  }
+
+  private void unreserve(long bytes, BlockKind kind) {
+    synchronized (room) {
+      if (kind == BlockKind.PINNED) {
+        pinnedBytes -= bytes;
+      } else {
+        usedBytes -= bytes;
+      }
+    }
+  }
+
+  void gone(SimulatedBlock block) {
+    blocks.remove(block);
+    if (!block.isAdopted()) {
+      unreserve(block.byteSize(), block.kind());
+    }
+  }
+
+  void opened(SimulatedEvent event) {
+    events.add(event);
+  }
+
+  void closed(SimulatedEvent event) {
+    events.remove(event);
+  }
+
+  void closed(SimulatedQueue queue) {
+    queues.remove(queue);
+  }
+
+  void closed(Program program) {
+    if (!programs.remove(program)) {
+      ledger.violation("a program is closed twice");
+    }
+  }
+
+  @Override
+  public Queue createQueue() {
+    ledger.count(SpiCall.CREATE_QUEUE);
+    SimulatedQueue queue = new SimulatedQueue(this, NUMBERS.incrementAndGet());
+    queues.add(queue);
+    return queue;
+  }
+
+  @Override
+  public Program compile(KernelSource source, List<KernelParameter> parameters) {
+    ledger.count(SpiCall.COMPILE);
+    SimulatedProgram program =
+        switch (source) {
+          case KernelSource.Elementwise elementwise ->
+              new SimulatedProgram(this, ElementwiseCode.of(elementwise, parameters), parameters);
+          case KernelSource.Java java ->
+              new SimulatedProgram(this, new JavaCode(java), parameters);
+          case KernelSource.HandWritten other ->
+              throw new UnsupportedOperationException(
+                  info.id() + " runs elementwise and Java sources, not " + other.getClass());
+        };
+    if (source instanceof KernelSource.HandWritten own && !own.parameters().equals(parameters)) {
+      throw new KernelCompilationException(
+          "compiled with the parameters " + parameters + ", but it has " + own.parameters(), "");
+    }
+    programs.add(program);
+    return program;
+  }
+
+  @Override
+  public boolean copiesFrom(Device other) {
+    return other == this
+        || (hardware.peers()
+            && other instanceof SimulatedDevice that
+            && that.provider == provider);
+  }
+
+  SimulatedHardware hardware() {
+    return hardware;
+  }
+
+  boolean isPeer(SimulatedDevice other) {
+    return other.provider == provider;
+  }
+
+  boolean owns(Program program) {
+    return programs.contains(program);
+  }
+
+  /** Notes a violation; the exception is for whoever did it. */
+  AcceleratorException punished(String what) {
+    ledger.violation(what);
+    return new AcceleratorException(info.id(), -2, "SIMULATED_VIOLATION", what);
+  }
+
+  void checkMayBlock(String call) {
+    if (Thread.currentThread().isVirtual()) {
+      ledger.violation(call + " blocks a virtual thread's carrier; call it on platform threads");
+    }
+  }
+
+  @Override
+  public void close() {
+    ledger.count(SpiCall.CLOSE_DEVICE);
+    synchronized (room) {
+      if (closed) {
+        return;
+      }
+      closed = true;
+    }
+    reportAlive("queues", queues);
+    reportAlive("programs", programs);
+    reportAlive("events", events);
+    reportAlive("blocks", blocks);
+  }
+
+  private void reportAlive(String what, Collection<?> alive) {
+    if (!alive.isEmpty()) {
+      ledger.violation(
+          "closed with %d %s alive: %s"
+              .formatted(alive.size(), what, alive.stream().limit(5).toList()));
+    }
+  }
+
+  @Override
+  public String toString() {
+    return info.id();
+  }
+}

@@ -1,0 +1,98 @@
+package dev.tidepool.testkit.simulated;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.spi.Event;
+import dev.tidepool.testkit.SpiCall;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/** The end of a simulated command. */
+final class SimulatedEvent implements Event {
+  private final SimulatedDevice device;
+  private final Completion completion;
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  SimulatedEvent(SimulatedDevice device, Completion completion) {
+    this.device = device;
+    this.completion = completion;
+    device.opened(this);
+  }
+
+  /** What outlives the event: others may still wait when its owner has closed it. */
+  static final class Completion {
+    private final CountDownLatch ended = new CountDownLatch(1);
+    private volatile @Nullable AcceleratorException failure;
+
+    void end(@Nullable AcceleratorException failure) {
+      this.failure = failure;
+      ended.countDown();
+    }
+
+    boolean isDone() {
+      return ended.getCount() == 0;
+    }
+
+    /** Waits, whatever the outcome; an interrupt stays set. */
+    void join() {
+      boolean interrupted = false;
+      while (true) {
+        try {
+          ended.await();
+          break;
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  Completion completion() {
+    return completion;
+  }
+
+  SimulatedDevice device() {
+    return device;
+  }
+
+  void checkOpen() {
+    if (closed.get()) {
+      throw device.punished("an event is used after it was closed");
+    }
+  }
+
+  @Override
+  public boolean isDone() {
+    checkOpen();
+    return completion.isDone();
+  }
+
+  @Override
+  public void await() {
+    device.ledger().count(SpiCall.EVENT_AWAIT);
+    checkOpen();
+    device.checkMayBlock("Event.await");
+    completion.join();
+    AcceleratorException failure = completion.failure;
+    if (failure != null) {
+      AcceleratorException thrown =
+          new AcceleratorException(
+              failure.call(), failure.code(), failure.codeName(), "the command failed");
+      thrown.initCause(failure);
+      throw thrown;
+    }
+  }
+
+  @Override
+  public void close() {
+    device.ledger().count(SpiCall.CLOSE_EVENT);
+    if (closed.getAndSet(true)) {
+      device.ledger().violation("an event is closed twice");
+      return;
+    }
+    device.closed(this);
+  }
+}

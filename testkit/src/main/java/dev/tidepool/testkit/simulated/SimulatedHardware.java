@@ -1,0 +1,137 @@
+package dev.tidepool.testkit.simulated;
+
+import dev.tidepool.spi.HostAccess;
+import java.time.Duration;
+
+/**
+ * What a simulated device is like. Immutable; each {@code with} method answers with a copy.
+ *
+ * @param memoryBytes its own memory, shared by DEVICE and UNIFIED blocks
+ * @param maximumAllocation bytes of its largest block
+ * @param pinnedBytes host memory that it can lock
+ * @param hostAccess how the host reaches DEVICE blocks: NONE makes a discrete device, the others one
+ *     with {@code SHARED_MEMORY}
+ * @param unified whether it has UNIFIED memory
+ * @param peers whether its queues copy from other devices of its provider
+ * @param latency how long each command takes at least; zero for as fast as the host
+ * @param bytesPerSecond how fast commands move bytes; 0 for as fast as the host
+ */
+public record SimulatedHardware(
+    long memoryBytes,
+    long maximumAllocation,
+    long pinnedBytes,
+    HostAccess hostAccess,
+    boolean unified,
+    boolean peers,
+    Duration latency,
+    long bytesPerSecond) {
+
+  /** Checks the numbers. */
+  public SimulatedHardware {
+    if (memoryBytes < 1 || maximumAllocation < 1 || pinnedBytes < 0 || bytesPerSecond < 0) {
+      throw new IllegalArgumentException(
+          "a device of %d bytes, blocks of at most %d, %d pinned, %d bytes a second: memory and blocks"
+                  .formatted(memoryBytes, maximumAllocation, pinnedBytes, bytesPerSecond)
+              + " need at least 1 byte, the others at least 0");
+    }
+    if (latency.isNegative()) {
+      throw new IllegalArgumentException("latency is " + latency + "; it must be zero or more");
+    }
+  }
+
+  /** A discrete device: 256 MiB, blocks of up to 128 MiB, unified memory, peers, no delays. */
+  public static SimulatedHardware discrete() {
+    return new SimulatedHardware(
+        256L << 20, 128L << 20, 64L << 20, HostAccess.NONE, true, true, Duration.ZERO, 0);
+  }
+
+  /** With memory of that size, and blocks of up to half of it. */
+  public SimulatedHardware withMemory(long bytes) {
+    return new SimulatedHardware(
+        bytes,
+        Math.max(1, bytes / 2),
+        pinnedBytes,
+        hostAccess,
+        unified,
+        peers,
+        latency,
+        bytesPerSecond);
+  }
+
+  /** With blocks of at most that size. */
+  public SimulatedHardware withMaximumAllocation(long bytes) {
+    return new SimulatedHardware(
+        memoryBytes, bytes, pinnedBytes, hostAccess, unified, peers, latency, bytesPerSecond);
+  }
+
+  /** With at most that much host memory locked. */
+  public SimulatedHardware withPinned(long bytes) {
+    return new SimulatedHardware(
+        memoryBytes, maximumAllocation, bytes, hostAccess, unified, peers, latency, bytesPerSecond);
+  }
+
+  /** With DEVICE blocks that the host reaches so. */
+  public SimulatedHardware withHostAccess(HostAccess access) {
+    return new SimulatedHardware(
+        memoryBytes,
+        maximumAllocation,
+        pinnedBytes,
+        access,
+        unified,
+        peers,
+        latency,
+        bytesPerSecond);
+  }
+
+  /** Without UNIFIED memory. */
+  public SimulatedHardware withoutUnified() {
+    return new SimulatedHardware(
+        memoryBytes,
+        maximumAllocation,
+        pinnedBytes,
+        hostAccess,
+        false,
+        peers,
+        latency,
+        bytesPerSecond);
+  }
+
+  /** Without copies between devices. */
+  public SimulatedHardware withoutPeers() {
+    return new SimulatedHardware(
+        memoryBytes,
+        maximumAllocation,
+        pinnedBytes,
+        hostAccess,
+        unified,
+        false,
+        latency,
+        bytesPerSecond);
+  }
+
+  /** With commands that take at least that long. */
+  public SimulatedHardware withLatency(Duration perCommand) {
+    return new SimulatedHardware(
+        memoryBytes,
+        maximumAllocation,
+        pinnedBytes,
+        hostAccess,
+        unified,
+        peers,
+        perCommand,
+        bytesPerSecond);
+  }
+
+  /** With commands that move at most so many bytes in a second. */
+  public SimulatedHardware withBandwidth(long perSecond) {
+    return new SimulatedHardware(
+        memoryBytes,
+        maximumAllocation,
+        pinnedBytes,
+        hostAccess,
+        unified,
+        peers,
+        latency,
+        perSecond);
+  }
+}

@@ -1,0 +1,293 @@
+package dev.tidepool.testkit.simulated;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.Event;
+import dev.tidepool.spi.Launch;
+import dev.tidepool.spi.Queue;
+import dev.tidepool.testkit.SpiCall;
+import dev.tidepool.testkit.simulated.SimulatedEvent.Completion;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Commands that a daemon thread of its own runs one after another.
+ *
+ * <p>The monitor orders submissions against {@link #close}; it is not held while a command runs.
+ */
+final class SimulatedQueue implements Queue {
+  private final SimulatedDevice device;
+  private final DriverLedger ledger;
+  private final long id;
+  private final LinkedBlockingQueue<Command> commands = new LinkedBlockingQueue<>();
+  private final Thread thread;
+  private boolean closed;
+
+  /** What one command does, on the queue's thread. */
+  private interface Work {
+    void run();
+  }
+
+  private record Command(
+      String name, long bytes, List<SimulatedBlock> blocks, Work work, Completion completion) {}
+
+  SimulatedQueue(SimulatedDevice device, long id) {
+    this.device = device;
+    this.id = id;
+    ledger = device.ledger();
+    thread = Thread.ofPlatform().daemon().name(device + " queue " + id).unstarted(this::run);
+    thread.start();
+  }
+
+  private void run() {
+    while (true) {
+      Command command;
+      try {
+        command = commands.take();
+      } catch (InterruptedException e) {
+        continue; // only the library's close ends a queue
+      }
+      if (command.name().isEmpty()) {
+        command.completion().end(null);
+        return;
+      }
+      device.passGate();
+      AcceleratorException failure = perform(command);
+      command.blocks().forEach(SimulatedBlock::end);
+      command.completion().end(failure);
+    }
+  }
+
+  private @Nullable AcceleratorException perform(Command command) {
+    try {
+      delay(command.bytes());
+      command.work().run();
+      return null;
+    } catch (AcceleratorException e) {
+      return e;
+    } catch (Throwable e) {
+      AcceleratorException failure =
+          new AcceleratorException(command.name(), -3, "SIMULATED_COMMAND_FAILED", e.toString());
+      failure.initCause(e);
+      return failure;
+    }
+  }
+
+  private void delay(long bytes) {
+    long nanos = device.hardware().latency().toNanos();
+    if (device.hardware().bytesPerSecond() > 0) {
+      nanos += (long) (bytes * 1e9 / device.hardware().bytesPerSecond());
+    }
+    long end = System.nanoTime() + nanos;
+    while (nanos > 0) {
+      LockSupport.parkNanos(nanos);
+      nanos = end - System.nanoTime();
+    }
+  }
+
+  private Event submit(
+      SpiCall call, long bytes, List<SimulatedBlock> blocks, Work work) {
+    ledger.count(call);
+    Completion completion = new Completion();
+    enqueue(new Command(call.name(), bytes, blocks, work, completion));
+    return new SimulatedEvent(device, completion);
+  }
+
+  private synchronized void enqueue(Command command) {
+    if (closed) {
+      throw device.punished(command.name() + " on a closed queue");
+    }
+    int begun = 0;
+    try {
+      for (SimulatedBlock block : command.blocks()) {
+        block.begin();
+        begun++;
+      }
+    } catch (AcceleratorException e) {
+      command.blocks().subList(0, begun).forEach(SimulatedBlock::end);
+      throw e;
+    }
+    commands.add(command);
+  }
+
+  @Override
+  public long id() {
+    return id;
+  }
+
+  @Override
+  public Event write(MemorySegment source, Block destination, long offset) {
+    SimulatedBlock target = own(destination, "write");
+    long bytes = source.byteSize();
+    checkHost(source, "write");
+    checkRange("write", target, offset, bytes);
+    return submit(
+        SpiCall.WRITE,
+        bytes,
+        List.of(target),
+        () -> {
+          target.touch("write");
+          hostCopy("write", source, 0, target.store(), offset, bytes);
+          ledger.wroteToDevice(bytes);
+        });
+  }
+
+  @Override
+  public Event read(Block source, long offset, MemorySegment destination) {
+    SimulatedBlock from = own(source, "read");
+    long bytes = destination.byteSize();
+    checkHost(destination, "read");
+    checkRange("read", from, offset, bytes);
+    if (destination.isReadOnly()) {
+      throw device.punished("read into a read-only segment");
+    }
+    return submit(
+        SpiCall.READ,
+        bytes,
+        List.of(from),
+        () -> {
+          from.touch("read");
+          hostCopy("read", from.store(), offset, destination, 0, bytes);
+          ledger.readFromDevice(bytes);
+        });
+  }
+
+  @Override
+  public Event copy(Block source, long sourceOffset, Block destination, long offset, long bytes) {
+    SimulatedBlock target = own(destination, "copy");
+    if (!(source instanceof SimulatedBlock from) || !device.copiesFrom(from.device())) {
+      throw device.punished("copy from " + source + ", which this device cannot reach");
+    }
+    checkRange("copy", from, sourceOffset, bytes);
+    checkRange("copy", target, offset, bytes);
+    if (from == target
+        && Math.max(sourceOffset, offset) < Math.min(sourceOffset, offset) + bytes) {
+      throw device.punished(
+          "copy of %d bytes from %d to %d overlaps".formatted(bytes, sourceOffset, offset));
+    }
+    return submit(
+        SpiCall.COPY,
+        bytes,
+        List.of(from, target),
+        () -> {
+          from.touch("copy");
+          target.touch("copy");
+          MemorySegment.copy(from.store(), sourceOffset, target.store(), offset, bytes);
+          ledger.copiedOnDevice(bytes);
+        });
+  }
+
+  @Override
+  public Event fill(Block block, long offset, long bytes, byte value) {
+    SimulatedBlock target = own(block, "fill");
+    checkRange("fill", target, offset, bytes);
+    return submit(
+        SpiCall.FILL,
+        bytes,
+        List.of(target),
+        () -> {
+          target.touch("fill");
+          target.store().asSlice(offset, bytes).fill(value);
+        });
+  }
+
+  @Override
+  public Event launch(Launch launch) {
+    if (!(launch.program() instanceof SimulatedProgram program) || !device.owns(program)) {
+      throw device.punished("launch of a program that this device has not, or that is closed");
+    }
+    SimulatedProgram.Bound bound = program.bind(launch);
+    return submit(SpiCall.LAUNCH, bound.bytes(), bound.blocks(), bound::run);
+  }
+
+  @Override
+  public Event acquire(Block block) {
+    SimulatedBlock target = own(block, "acquire");
+    return submit(SpiCall.ACQUIRE, 0, List.of(target), target::acquire);
+  }
+
+  @Override
+  public Event release(Block block) {
+    SimulatedBlock target = own(block, "release");
+    return submit(SpiCall.RELEASE, 0, List.of(target), target::release);
+  }
+
+  @Override
+  public void await(Event event) {
+    ledger.count(SpiCall.QUEUE_AWAIT);
+    if (!(event instanceof SimulatedEvent other) || !device.isPeer(other.device())) {
+      throw device.punished("await of an event of another provider: " + event);
+    }
+    other.checkOpen();
+    Completion completion = other.completion();
+    enqueue(new Command("AWAIT", 0, List.of(), completion::join, new Completion()));
+  }
+
+  @Override
+  public void finish() {
+    ledger.count(SpiCall.FINISH);
+    device.checkMayBlock("Queue.finish");
+    Completion completion = new Completion();
+    enqueue(new Command("FINISH", 0, List.of(), () -> {}, completion));
+    completion.join();
+  }
+
+  @Override
+  public void close() {
+    ledger.count(SpiCall.CLOSE_QUEUE);
+    Completion last = new Completion();
+    synchronized (this) {
+      if (closed) {
+        return;
+      }
+      closed = true;
+      commands.add(new Command("", 0, List.of(), () -> {}, last));
+    }
+    if (Thread.currentThread() != thread) {
+      last.join();
+    }
+    device.closed(this);
+  }
+
+  private SimulatedBlock own(Block block, String command) {
+    if (block instanceof SimulatedBlock own && own.device() == device) {
+      return own;
+    }
+    throw device.punished(command + " of " + block + ", which is not of this device");
+  }
+
+  private void checkHost(MemorySegment segment, String command) {
+    if (!segment.isNative()) {
+      throw device.punished(command + " of a segment on the heap");
+    }
+    if (!segment.isAccessibleBy(thread)) {
+      throw device.punished(command + " of a segment that belongs to one thread");
+    }
+  }
+
+  private void checkRange(String command, SimulatedBlock block, long offset, long bytes) {
+    try {
+      Objects.checkFromIndexSize(offset, bytes, block.byteSize());
+    } catch (IndexOutOfBoundsException e) {
+      throw device.punished(command + " out of " + block + ": " + e.getMessage());
+    }
+  }
+
+  private void hostCopy(
+      String command, MemorySegment from, long fromOffset, MemorySegment to, long at, long bytes) {
+    try {
+      MemorySegment.copy(from, fromOffset, to, at, bytes);
+    } catch (IllegalStateException e) {
+      throw device.punished(command + " of a segment that was closed before it ended: " + e);
+    }
+  }
+
+  @Override
+  public String toString() {
+    return thread.getName();
+  }
+}
