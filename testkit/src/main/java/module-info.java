@@ -6,6 +6,7 @@ module dev.tidepool.testkit {
   requires static org.jspecify;
 
   exports dev.tidepool.testkit;
+  exports dev.tidepool.testkit.conformance;
   exports dev.tidepool.testkit.fault;
   exports dev.tidepool.testkit.simulated;
 }

@@ -1,18 +1,13 @@
 package dev.tidepool.testkit.simulated;
 
-import dev.tidepool.ElementType;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.expression.CpuLoop;
 import dev.tidepool.expression.Expression;
-import dev.tidepool.expression.Operand;
-import dev.tidepool.expression.ScalarKind;
-import dev.tidepool.expression.ScalarType;
 import dev.tidepool.expression.TypedProgram;
 import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -29,40 +24,8 @@ final class ElementwiseCode implements SimulatedProgram.Code {
   }
 
   static ElementwiseCode of(KernelSource.Elementwise source, List<KernelParameter> parameters) {
-    Map<String, Operand> operands = new LinkedHashMap<>();
-    for (KernelParameter parameter : parameters) {
-      operands.put(parameter.name(), operand(parameter));
-    }
     return new ElementwiseCode(
-        parameters, Expression.parse(source.expression()).resolve(operands));
-  }
-
-  private static Operand operand(KernelParameter parameter) {
-    ElementType<?> type = parameter.type();
-    if (parameter.access().isArray()) {
-      return Operand.array(scalarType(type));
-    }
-    if (type.equals(ElementType.BOOLEAN)) {
-      return Operand.scalar(ScalarKind.BOOL);
-    }
-    return Operand.scalar(type.equals(ElementType.LONG) ? ScalarKind.INT : ScalarKind.FLOAT);
-  }
-
-  private static ScalarType scalarType(ElementType<?> type) {
-    return switch (type.name()) {
-      case "BYTE" -> ScalarType.INT8;
-      case "SHORT" -> ScalarType.INT16;
-      case "INT" -> ScalarType.INT32;
-      case "LONG" -> ScalarType.INT64;
-      case "FLOAT" -> ScalarType.FLOAT32;
-      case "DOUBLE" -> ScalarType.FLOAT64;
-      case "BOOLEAN" -> ScalarType.BOOL;
-      case "UNSIGNED_BYTE" -> ScalarType.UINT8;
-      case "UNSIGNED_SHORT" -> ScalarType.UINT16;
-      case "UNSIGNED_INT" -> ScalarType.UINT32;
-      case "UNSIGNED_LONG" -> ScalarType.UINT64;
-      default -> throw new IllegalArgumentException("no kernel computes with " + type);
-    };
+        parameters, Expression.parse(source.expression()).resolve(parameters));
   }
 
   @Override

@@ -1,0 +1,234 @@
+package dev.tidepool.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tidepool.MemoryStatistics;
+import dev.tidepool.Tidepool;
+import dev.tidepool.testkit.conformance.AccountingConformance;
+import dev.tidepool.testkit.conformance.AllocationConformance;
+import dev.tidepool.testkit.conformance.ArrayCopyConformance;
+import dev.tidepool.testkit.conformance.Bench;
+import dev.tidepool.testkit.conformance.BoundsConformance;
+import dev.tidepool.testkit.conformance.BufferCopyConformance;
+import dev.tidepool.testkit.conformance.ClosedConformance;
+import dev.tidepool.testkit.conformance.CoherenceConformance;
+import dev.tidepool.testkit.conformance.DirtyRangeConformance;
+import dev.tidepool.testkit.conformance.HandWrittenKernelConformance;
+import dev.tidepool.testkit.conformance.KernelConformance;
+import dev.tidepool.testkit.conformance.LifetimeConformance;
+import dev.tidepool.testkit.conformance.MappingConformance;
+import dev.tidepool.testkit.conformance.OrderConformance;
+import dev.tidepool.testkit.conformance.SegmentCopyConformance;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * What an accelerator promises, as one suite. A backend passes it, and a subclass says which:
+ *
+ * <pre>{@code
+ * class OpenClConformanceTest extends AcceleratorConformance {
+ *   @Override
+ *   protected String accelerator() {
+ *     return "opencl:0";
+ *   }
+ * }
+ * }</pre>
+ *
+ * <p>The suite shares one {@link Tidepool}; each test has a manager of its own, whose books must be
+ * balanced when it ends. A simulated or decorated backend overrides {@link #open()} with {@link
+ * dev.tidepool.spi.Discovery#using}.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+public abstract class AcceleratorConformance {
+  private @Nullable Tidepool tidepool;
+  private @Nullable Bench bench;
+
+  /** The id of the accelerator that the suite is about. */
+  protected abstract String accelerator();
+
+  /** Opens the Tidepool that has the accelerator. */
+  protected Tidepool open() {
+    return Tidepool.open();
+  }
+
+  /** Called after each test, when its manager is closed; fails the test by throwing. */
+  protected void verifyAfterEach() {}
+
+  /** Called after the last test, when the Tidepool is closed; fails the suite by throwing. */
+  protected void verifyAfterAll() {}
+
+  /** What the running test works with. */
+  protected final Bench bench() {
+    if (bench == null) {
+      throw new IllegalStateException("no test runs");
+    }
+    return bench;
+  }
+
+  @BeforeAll
+  final void openTidepool() {
+    tidepool = open();
+  }
+
+  @AfterAll
+  final void closeTidepool() {
+    if (tidepool != null) {
+      tidepool.close();
+    }
+    verifyAfterAll();
+  }
+
+  @BeforeEach
+  final void setUpBench() {
+    Tidepool opened = tidepool;
+    if (opened == null) {
+      throw new IllegalStateException("no Tidepool is open");
+    }
+    bench = new Bench(this::open, opened, opened.accelerator(accelerator()));
+  }
+
+  @AfterEach
+  final void closeBench() {
+    Bench ended = bench();
+    ended.close();
+    MemoryStatistics books = ended.memory().statistics();
+    assertThat(books.activeBuffers()).as("buffers after the manager closed").isZero();
+    assertThat(books.totalAllocated()).as("bytes after the manager closed").isZero();
+    assertThat(books.totalPooled()).as("idle bytes after the manager closed").isZero();
+    assertThat(books.totalFreed()).as("buffers freed").isEqualTo(books.totalAllocations());
+    verifyAfterEach();
+  }
+
+  /** Memory is had in every location and length. */
+  @Nested
+  public class Allocation extends AllocationConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** Arrays travel to the accelerator and back. */
+  @Nested
+  public class ArrayCopy extends ArrayCopyConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** Segments travel to the accelerator and back. */
+  @Nested
+  public class SegmentCopy extends SegmentCopyConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** Buffers are copied to buffers. */
+  @Nested
+  public class BufferCopy extends BufferCopyConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** Each cell of the table of states. */
+  @Nested
+  public class Coherence extends CoherenceConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** Only what changed travels. */
+  @Nested
+  public class DirtyRange extends DirtyRangeConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** Mappings keep the device off. */
+  @Nested
+  public class Mapping extends MappingConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** Work happens in the order asked for. */
+  @Nested
+  public class Order extends OrderConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** Elementwise kernels. */
+  @Nested
+  public class Kernel extends KernelConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** Hand-written kernels. */
+  @Nested
+  public class HandWrittenKernel extends HandWrittenKernelConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** What is closed says so. */
+  @Nested
+  public class Closed extends ClosedConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** Bytes live as long as work needs them. */
+  @Nested
+  public class Lifetime extends LifetimeConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** What lies outside is refused. */
+  @Nested
+  public class Bounds extends BoundsConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** The figures add up. */
+  @Nested
+  public class Accounting extends AccountingConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+}

@@ -1,0 +1,150 @@
+package dev.tidepool.testkit.conformance;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.Allocation;
+import dev.tidepool.Capability;
+import dev.tidepool.ElementType;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelSource;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.Tidepool;
+import dev.tidepool.TransferStatistics;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Supplier;
+
+/**
+ * What one test works with: a manager of its own on the accelerator, and the buffers that it asked
+ * for, which end with it. Used by the test's thread.
+ */
+public final class Bench implements AutoCloseable {
+  private final Supplier<Tidepool> opener;
+  private final Tidepool tidepool;
+  private final Accelerator accelerator;
+  private final UnifiedMemoryManager memory;
+  private final List<Runnable> opened = new ArrayList<>();
+
+  /**
+   * A bench with a fresh manager.
+   *
+   * @param opener opens a Tidepool like the given one, for tests that close it
+   */
+  public Bench(Supplier<Tidepool> opener, Tidepool tidepool, Accelerator accelerator) {
+    this.opener = opener;
+    this.tidepool = tidepool;
+    this.accelerator = accelerator;
+    memory = UnifiedMemoryManager.create(accelerator, MemoryOptions.defaults());
+  }
+
+  /** The accelerator that the suite is about. */
+  public Accelerator accelerator() {
+    return accelerator;
+  }
+
+  /** The Tidepool that all tests of the suite share. */
+  public Tidepool tidepool() {
+    return tidepool;
+  }
+
+  /** The test's manager. */
+  public UnifiedMemoryManager memory() {
+    return memory;
+  }
+
+  /** A Tidepool of the test's own. */
+  public Tidepool openTidepool() {
+    Tidepool another = opener.get();
+    opened.add(another::close);
+    return another;
+  }
+
+  /** A further manager on an accelerator, with options. */
+  public UnifiedMemoryManager manager(Accelerator where, MemoryOptions options) {
+    UnifiedMemoryManager manager = UnifiedMemoryManager.create(where, options);
+    opened.add(manager::close);
+    return manager;
+  }
+
+  /** Managers that others own the memory of: of this accelerator again, and of each other one. */
+  public List<UnifiedMemoryManager> otherManagers() {
+    return tidepool.accelerators().stream()
+        .map(other -> manager(other, MemoryOptions.defaults()))
+        .toList();
+  }
+
+  /** Ends a buffer with the test. */
+  public <A> UnifiedBuffer<A> owned(UnifiedBuffer<A> buffer) {
+    opened.add(buffer::close);
+    return buffer;
+  }
+
+  /** A buffer that ends with the test. */
+  public <A> UnifiedBuffer<A> buffer(ElementType<A> type, long length, MemoryLocation location) {
+    return owned(memory.allocate(type, length, location));
+  }
+
+  /** A buffer that ends with the test. */
+  public <A> UnifiedBuffer<A> buffer(ElementType<A> type, long length, Allocation allocation) {
+    return owned(memory.allocate(type, length, allocation));
+  }
+
+  /** A buffer with a pattern in it. */
+  public <A> UnifiedBuffer<A> patterned(
+      ElementType<A> type, int length, MemoryLocation location, long seed) {
+    UnifiedBuffer<A> buffer = buffer(type, length, location);
+    buffer.copyFrom(Patterns.array(type, length, seed));
+    return buffer;
+  }
+
+  /** An elementwise kernel of the test's manager. */
+  public Kernel kernel(String expression) {
+    return memory.compile(KernelSource.elementwise(expression));
+  }
+
+  /** What this manager moved so far. */
+  public TransferStatistics moved() {
+    return memory.transfers().statistics();
+  }
+
+  /** Whether the accelerator can do that. */
+  public boolean can(Capability capability) {
+    return accelerator.capabilities().contains(capability);
+  }
+
+  /** Whether there is one copy of everything. */
+  public boolean sharesMemory() {
+    return can(Capability.SHARED_MEMORY);
+  }
+
+  /** Whether UNIFIED buffers can be had. */
+  public boolean hasUnified() {
+    return can(Capability.UNIFIED_MEMORY) || sharesMemory();
+  }
+
+  /** The locations that the accelerator serves. */
+  public Set<MemoryLocation> locations() {
+    Set<MemoryLocation> locations = EnumSet.allOf(MemoryLocation.class);
+    if (!hasUnified()) {
+      locations.remove(MemoryLocation.UNIFIED);
+    }
+    return locations;
+  }
+
+  /** Whether a buffer born there has one copy only, so that nothing ever travels for it. */
+  public boolean hasOneCopy(MemoryLocation location) {
+    return sharesMemory() || location == MemoryLocation.UNIFIED;
+  }
+
+  /** Ends what the test opened, last first, and the manager. */
+  @Override
+  public void close() {
+    opened.reversed().forEach(Runnable::run);
+    opened.clear();
+    memory.close();
+  }
+}

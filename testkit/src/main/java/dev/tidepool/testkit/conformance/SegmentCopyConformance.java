@@ -1,0 +1,116 @@
+package dev.tidepool.testkit.conformance;
+
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.UnifiedBuffer;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
+
+/** Segments, on the heap and off it, aligned or not, travel like arrays. */
+public abstract class SegmentCopyConformance extends Topic {
+  private static final int LENGTH = 50_021;
+
+  @TestFactory
+  Stream<DynamicTest> nativeSegmentsTravelThereAndBack() {
+    return inEveryLocation(
+        location -> {
+          try (Arena arena = Arena.ofConfined()) {
+            roundTrip(
+                buffer(ElementType.FLOAT, LENGTH, location),
+                arena.allocate(4L * LENGTH, 8),
+                arena.allocate(4L * LENGTH, 8));
+          }
+        });
+  }
+
+  @TestFactory
+  Stream<DynamicTest> unalignedSegmentsTravelThereAndBack() {
+    return inEveryLocation(
+        location -> {
+          try (Arena arena = Arena.ofConfined()) {
+            roundTrip(
+                buffer(ElementType.FLOAT, LENGTH, location),
+                arena.allocate(4L * LENGTH + 3, 8).asSlice(3),
+                arena.allocate(4L * LENGTH + 1, 8).asSlice(1));
+          }
+        });
+  }
+
+  @TestFactory
+  Stream<DynamicTest> heapSegmentsOfAnyArrayTravelThereAndBack() {
+    return inEveryLocation(
+        location -> {
+          UnifiedBuffer<float[]> buffer = buffer(ElementType.FLOAT, LENGTH, location);
+          roundTrip(
+              buffer,
+              MemorySegment.ofArray(new float[LENGTH]),
+              MemorySegment.ofArray(new byte[4 * LENGTH]));
+          roundTrip(
+              buffer,
+              MemorySegment.ofArray(new byte[4 * LENGTH + 5]).asSlice(5),
+              MemorySegment.ofArray(new int[LENGTH]));
+        });
+  }
+
+  private void roundTrip(
+      UnifiedBuffer<float[]> buffer, MemorySegment source, MemorySegment target) {
+    float[] pattern = pattern(LENGTH, source.byteSize());
+    ElementType.FLOAT.write(pattern, 0, source, 0, LENGTH);
+    buffer.copyFrom(source, 0);
+    Patterns.assertEqual(contents(buffer), pattern, "from a segment");
+    buffer.copyTo(0, target);
+    Patterns.assertEqual(contents(ElementType.FLOAT, target), pattern, "to a segment");
+
+    float[] part = pattern(100, 77);
+    buffer.copyFrom(MemorySegment.ofArray(part), 333);
+    float[] model = Patterns.overlaid(ElementType.FLOAT, pattern, 333, part);
+    MemorySegment some = target.asSlice(0, 4 * 1001L);
+    buffer.copyTo(11, some);
+    Patterns.assertEqual(
+        contents(ElementType.FLOAT, some),
+        Patterns.range(ElementType.FLOAT, model, 11, 1012),
+        "at an offset");
+    Patterns.assertEqual(contents(buffer), model, "the whole buffer");
+  }
+
+  @TestFactory
+  Stream<DynamicTest> aSegmentOfPartialElementsIsAWrongArgument() {
+    return inEveryLocation(
+        location -> {
+          UnifiedBuffer<float[]> buffer = buffer(ElementType.FLOAT, 10, location);
+          MemorySegment segment = MemorySegment.ofArray(new byte[7]);
+          assertThatThrownBy(() -> buffer.copyFrom(segment, 0))
+              .isInstanceOf(IllegalArgumentException.class);
+          assertThatThrownBy(() -> buffer.copyTo(0, segment))
+              .isInstanceOf(IllegalArgumentException.class);
+        });
+  }
+
+  @TestFactory
+  Stream<DynamicTest> aViewIsTheBytesThemselves() {
+    return inEveryLocation(
+        location -> {
+          UnifiedBuffer<float[]> buffer = patterned(LENGTH, location, 1);
+          Patterns.assertEqual(
+              contents(ElementType.FLOAT, buffer.asReadOnlySegment()),
+              pattern(LENGTH, 1),
+              "the read-only view");
+          float[] second = pattern(LENGTH, 2);
+          ElementType.FLOAT.write(second, 0, buffer.asSegment(), 0, LENGTH);
+          Patterns.assertEqual(contents(buffer), second, "written through the view");
+          assertThatThrownBy(() -> buffer.asReadOnlySegment().fill((byte) 1))
+              .isInstanceOfAny(
+                  IllegalArgumentException.class, UnsupportedOperationException.class);
+          try (UnifiedBuffer<float[]> slice = buffer.slice(101, 7)) {
+            Patterns.assertEqual(
+                contents(ElementType.FLOAT, slice.asReadOnlySegment()),
+                Patterns.range(ElementType.FLOAT, second, 101, 108),
+                "the view of a slice");
+          }
+        });
+  }
+}

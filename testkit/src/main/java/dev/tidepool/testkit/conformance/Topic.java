@@ -1,0 +1,73 @@
+package dev.tidepool.testkit.conformance;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+
+/** One topic of the suite. */
+public abstract class Topic {
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+  /** What the running test works with. */
+  protected abstract Bench bench();
+
+  final UnifiedMemoryManager memory() {
+    return bench().memory();
+  }
+
+  final <A> UnifiedBuffer<A> buffer(ElementType<A> type, long length, MemoryLocation location) {
+    return bench().buffer(type, length, location);
+  }
+
+  /** A float buffer with the pattern of a seed. */
+  final UnifiedBuffer<float[]> patterned(int length, MemoryLocation location, long seed) {
+    return bench().patterned(ElementType.FLOAT, length, location, seed);
+  }
+
+  static float[] pattern(int length, long seed) {
+    return Patterns.array(ElementType.FLOAT, length, seed);
+  }
+
+  /** All elements of a buffer. */
+  static <A> A contents(UnifiedBuffer<A> buffer) {
+    A array = buffer.elementType().newArray(Math.toIntExact(buffer.length()));
+    buffer.copyTo(array);
+    return array;
+  }
+
+  /** All elements of a segment. */
+  static <A> A contents(ElementType<A> type, MemorySegment segment) {
+    int length = Math.toIntExact(segment.byteSize() / type.byteSize());
+    A array = type.newArray(length);
+    type.read(segment, 0, array, 0, length);
+    return array;
+  }
+
+  /** One test for each location that the accelerator serves. */
+  final Stream<DynamicTest> inEveryLocation(LocationTest test) {
+    return bench().locations().stream()
+        .map(location -> DynamicTest.dynamicTest(location.name(), () -> test.run(location)));
+  }
+
+  /** A test of one location. */
+  interface LocationTest {
+    void run(MemoryLocation location) throws Throwable;
+  }
+
+  /** Waits for what other threads bring about; fails if it does not come to be. */
+  static void eventually(String what, BooleanSupplier condition) {
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    while (!condition.getAsBoolean()) {
+      if (System.nanoTime() - end > 0) {
+        throw new AssertionError("it did not come to be within " + PATIENCE + " that " + what);
+      }
+      java.util.concurrent.locks.LockSupport.parkNanos(200_000);
+    }
+  }
+}
