@@ -4,6 +4,7 @@ import dev.tidepool.testkit.SpiCall;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Collectors;
@@ -15,6 +16,14 @@ import java.util.stream.Collectors;
 public final class DriverLedger {
   private static final int FRAMES = 12;
   private static final int MOST_VIOLATIONS = 200;
+  private static final Set<String> OWN =
+      Set.of(
+          DriverLedger.class.getName(),
+          SimulatedBlock.class.getName(),
+          SimulatedDevice.class.getName(),
+          SimulatedEvent.class.getName(),
+          SimulatedProgram.class.getName(),
+          SimulatedQueue.class.getName());
 
   private final String deviceId;
   private final Map<SpiCall, LongAdder> calls = new EnumMap<>(SpiCall.class);
@@ -100,8 +109,9 @@ public final class DriverLedger {
   }
 
   private static boolean isOwn(StackWalker.StackFrame frame) {
-    return frame.getClassName().startsWith(DriverLedger.class.getPackageName() + ".Simulated")
-        || frame.getClassName().equals(DriverLedger.class.getName());
+    String name = frame.getClassName();
+    int nested = name.indexOf('$');
+    return OWN.contains(nested < 0 ? name : name.substring(0, nested));
   }
 
   @SuppressWarnings("NullAway") // every call has its counter from the constructor on

@@ -1,0 +1,235 @@
+package dev.tidepool.testkit;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.MemoryStatistics;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.testkit.fault.FaultInjector;
+import dev.tidepool.testkit.workload.Operation;
+import dev.tidepool.testkit.workload.Workload;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Random operations on buffers of an accelerator, from several threads, checked against plain
+ * arrays: copies of every form, slices and views, mappings, kernels, prefetches and closes, at once
+ * and in the background.
+ *
+ * <pre>{@code
+ * new RandomWorkload(tidepool, "opencl:0").threads(4).operations(100_000).run();
+ * }</pre>
+ *
+ * <p>The seed is printed; the system property {@code tidepool.testkit.seed} sets it. A failing list
+ * of operations that fails on one thread as well is shrunk by bisection, and the error lists what is
+ * left of it. With faults, driver calls fail now and then: what a failed write hit is unknown until
+ * it is written whole, everything else stays exact, and nothing leaks.
+ *
+ * <p>Immutable; each setting answers with a copy.
+ */
+public final class RandomWorkload {
+  private static final System.Logger LOGGER = System.getLogger(RandomWorkload.class.getName());
+  private static final int MOST_ATTEMPTS = 300;
+  private static final long SHRINKING_NANOS = 60_000_000_000L;
+  private static final int FAULTS_PER_THOUSAND = 20;
+  private static final long SMALL_CHUNK = 4096;
+
+  private final Tidepool tidepool;
+  private final String accelerator;
+  private final long seed;
+  private final int operations;
+  private final int threads;
+  private final @Nullable FaultInjector faults;
+
+  /** 100,000 operations on one thread, without faults. */
+  public RandomWorkload(Tidepool tidepool, String accelerator) {
+    this(tidepool, accelerator, Long.getLong("tidepool.testkit.seed", System.nanoTime()));
+  }
+
+  private RandomWorkload(Tidepool tidepool, String accelerator, long seed) {
+    this(tidepool, accelerator, seed, 100_000, 1, null);
+  }
+
+  private RandomWorkload(
+      Tidepool tidepool,
+      String accelerator,
+      long seed,
+      int operations,
+      int threads,
+      @Nullable FaultInjector faults) {
+    this.tidepool = tidepool;
+    this.accelerator = accelerator;
+    this.seed = seed;
+    this.operations = operations;
+    this.threads = threads;
+    this.faults = faults;
+  }
+
+  /** What happens follows from this. */
+  public RandomWorkload seed(long seed) {
+    return new RandomWorkload(tidepool, accelerator, seed, operations, threads, faults);
+  }
+
+  /** How many operations. */
+  public RandomWorkload operations(int count) {
+    return new RandomWorkload(tidepool, accelerator, seed, count, threads, faults);
+  }
+
+  /** How many threads share them. */
+  public RandomWorkload threads(int count) {
+    return new RandomWorkload(tidepool, accelerator, seed, operations, count, faults);
+  }
+
+  /** Lets calls of this injector's devices fail, one in fifty operations. */
+  public RandomWorkload faults(FaultInjector injector) {
+    return new RandomWorkload(tidepool, accelerator, seed, operations, threads, injector);
+  }
+
+  /**
+   * Runs it.
+   *
+   * @return how many reads were compared with the model
+   * @throws AssertionError if one differs, something fails that should not, or something leaks; with
+   *     the seed and, where it could be found, a short list of operations that shows it
+   */
+  public long run() {
+    LOGGER.log(
+        System.Logger.Level.INFO,
+        "{0} random operations on {1}, {2} threads{3}: -Dtidepool.testkit.seed={4}",
+        operations,
+        accelerator,
+        threads,
+        faults == null ? "" : ", with faults",
+        Long.toString(seed));
+    List<Operation> all =
+        Operation.list(
+            seed, operations, Workload.slots(), faults == null ? 0 : FAULTS_PER_THOUSAND);
+    try {
+      return perform(all, threads);
+    } catch (Throwable e) {
+      throw new AssertionError(
+          "with seed %d on %s: %s%n%s"
+              .formatted(seed, accelerator, e.getMessage(), described(shrunk(all))),
+          e);
+    }
+  }
+
+  private long perform(List<Operation> list, int threads) {
+    List<UnifiedMemoryManager> managers = new ArrayList<>();
+    try {
+      // Small staging blocks: transfers of a few elements take the path of large ones.
+      MemoryOptions options = MemoryOptions.builder().stagingChunk(SMALL_CHUNK).build();
+      Accelerator first = tidepool.accelerator(accelerator);
+      managers.add(UnifiedMemoryManager.create(first, options));
+      for (Accelerator other : tidepool.accelerators()) {
+        managers.add(UnifiedMemoryManager.create(other, options));
+      }
+      Workload workload = new Workload(managers, faults);
+      inThreads(threads, thread -> {
+        for (int i = thread; i < list.size(); i += threads) {
+          workload.perform(list.get(i));
+        }
+      });
+      long verified = workload.finish();
+      managers.forEach(UnifiedMemoryManager::synchronize);
+      return verified;
+    } finally {
+      if (faults != null) {
+        faults.disarm();
+      }
+      managers.forEach(UnifiedMemoryManager::close);
+      managers.forEach(RandomWorkload::checkEmpty);
+    }
+  }
+
+  private static void checkEmpty(UnifiedMemoryManager manager) {
+    MemoryStatistics books = manager.statistics();
+    if (books.activeBuffers() != 0 || books.totalAllocated() != 0 || books.totalPooled() != 0) {
+      throw new AssertionError(manager.accelerator().id() + " leaks: " + books);
+    }
+  }
+
+  /** What one thread does. */
+  private interface Body {
+    void run(int thread);
+  }
+
+  private static void inThreads(int count, Body body) {
+    AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+    List<Thread> running = new ArrayList<>();
+    for (int t = 0; t < count; t++) {
+      int thread = t;
+      running.add(
+          Thread.ofPlatform()
+              .name("workload " + t)
+              .start(
+                  () -> {
+                    try {
+                      body.run(thread);
+                    } catch (Throwable e) {
+                      failure.compareAndSet(null, e);
+                    }
+                  }));
+    }
+    for (Thread thread : running) {
+      try {
+        thread.join();
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new IllegalStateException("interrupted while the workload ran", e);
+      }
+    }
+    Throwable first = failure.get();
+    if (first instanceof Error error) {
+      throw error;
+    }
+    if (first != null) {
+      throw new AssertionError(first.toString(), first);
+    }
+  }
+
+  private boolean fails(List<Operation> list) {
+    try {
+      perform(list, 1);
+      return false;
+    } catch (Throwable e) {
+      return true;
+    }
+  }
+
+  /** As few operations as a bounded search finds that fail on one thread; empty if none do. */
+  private List<Operation> shrunk(List<Operation> failing) {
+    if (!fails(failing)) {
+      return List.of();
+    }
+    long end = System.nanoTime() + SHRINKING_NANOS;
+    int attempts = 0;
+    List<Operation> list = failing;
+    for (int piece = Math.max(1, list.size() / 2); piece > 0; piece /= 2) {
+      for (int at = 0; at < list.size() && attempts < MOST_ATTEMPTS; attempts++) {
+        List<Operation> without = new ArrayList<>(list.subList(0, at));
+        without.addAll(list.subList(Math.min(list.size(), at + piece), list.size()));
+        if (System.nanoTime() - end > 0) {
+          return list;
+        }
+        if (!without.isEmpty() && fails(without)) {
+          list = without;
+        } else {
+          at += piece;
+        }
+      }
+    }
+    return list;
+  }
+
+  private static String described(List<Operation> list) {
+    if (list.isEmpty()) {
+      return "on one thread the same operations do not fail";
+    }
+    StringBuilder text = new StringBuilder("these operations fail on one thread:");
+    list.stream().limit(60).forEach(operation -> text.append("\n  ").append(operation));
+    return list.size() > 60 ? text + "\n  and " + (list.size() - 60) + " more" : text.toString();
+  }
+}

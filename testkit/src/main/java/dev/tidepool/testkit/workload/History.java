@@ -1,0 +1,134 @@
+package dev.tidepool.testkit.workload;
+
+import dev.tidepool.TidepoolException;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What was asked of one buffer and has not been checked yet, in the order asked. Used under its
+ * slot's lock.
+ *
+ * <p>A write that failed makes the contents unknown, until all of them are written; everything else
+ * that succeeded must have seen exactly what was written before.
+ */
+final class History {
+  private static final int LONGEST = 12;
+
+  private final boolean failuresExpected;
+  private final Deque<Step> steps = new ArrayDeque<>();
+  private boolean unknown;
+  private long verified;
+
+  History(boolean failuresExpected) {
+    this.failuresExpected = failuresExpected;
+  }
+
+  /** What an operation does to the contents. */
+  enum Effect {
+    /** Reads them, or moves them about. */
+    NONE,
+    /** Writes some of them. */
+    PART,
+    /** Writes all of them. */
+    ALL,
+    /** Leaves unknown contents, because they come from such. */
+    SPOIL
+  }
+
+  /** An operation; {@code seen} and {@code expected} are empty unless it reads. */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  private record Step(
+      Operation operation,
+      CompletableFuture<?> done,
+      Effect effect,
+      int[] seen,
+      int[] expected) {}
+
+  /** Takes note of an operation that changes contents, or moves them about. */
+  void wrote(Operation operation, CompletableFuture<?> done, Effect effect) {
+    add(new Step(operation, done, effect, new int[0], new int[0]));
+  }
+
+  /** Takes note of an operation that reads, to be checked when it is done. */
+  void read(Operation operation, CompletableFuture<?> done, int[] seen, int[] expected) {
+    add(new Step(operation, done, Effect.NONE, seen, expected));
+  }
+
+  private void add(Step step) {
+    steps.add(step);
+    if (steps.size() > LONGEST) {
+      check(steps.remove());
+    }
+  }
+
+  /** Waits for everything and checks it. */
+  void settle() {
+    while (!steps.isEmpty()) {
+      check(steps.remove());
+    }
+  }
+
+  /** Whether the contents are unknown; meaningful when settled. */
+  boolean isUnknown() {
+    return unknown;
+  }
+
+  /** Elements that were compared. */
+  long verified() {
+    return verified;
+  }
+
+  private void check(Step step) {
+    boolean succeeded = succeeded(step);
+    if (step.effect() != Effect.NONE) {
+      unknown =
+          !succeeded
+              || step.effect() == Effect.SPOIL
+              || (unknown && step.effect() != Effect.ALL);
+    } else if (succeeded && !unknown) {
+      compare(step);
+    }
+  }
+
+  private boolean succeeded(Step step) {
+    try {
+      step.done().join();
+      return true;
+    } catch (CompletionException e) {
+      Throwable cause = e.getCause() == null ? e : e.getCause();
+      if (failuresExpected && cause instanceof TidepoolException) {
+        return false;
+      }
+      throw new WorkloadFailure(step.operation(), "failed: " + cause, cause);
+    }
+  }
+
+  private void compare(Step step) {
+    int mismatch = Arrays.mismatch(step.seen(), step.expected());
+    if (mismatch >= 0) {
+      throw new WorkloadFailure(
+          step.operation(),
+          "element %d of %d is %d, but %d was written last"
+              .formatted(
+                  mismatch,
+                  step.expected().length,
+                  step.seen()[mismatch],
+                  step.expected()[mismatch]),
+          null);
+    }
+    verified += step.expected().length;
+  }
+
+  /** A failure of one operation is told with the operation. */
+  static final class WorkloadFailure extends AssertionError {
+    private static final long serialVersionUID = 1L;
+
+    WorkloadFailure(Operation operation, String what, @Nullable Throwable cause) {
+      super(operation + ": " + what, cause);
+    }
+  }
+}

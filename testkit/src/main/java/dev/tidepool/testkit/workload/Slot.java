@@ -1,0 +1,24 @@
+package dev.tidepool.testkit.workload;
+
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A buffer and the array that it must equal. The lock orders what threads ask of it; work that was
+ * asked for goes on after the lock is left.
+ */
+final class Slot {
+  final ReentrantLock lock = new ReentrantLock();
+  final int index;
+  @Nullable UnifiedBuffer<int[]> buffer;
+  @Nullable UnifiedMemoryManager manager;
+  int[] model = new int[0];
+  History history;
+
+  Slot(int index, boolean failuresExpected) {
+    this.index = index;
+    history = new History(failuresExpected);
+  }
+}

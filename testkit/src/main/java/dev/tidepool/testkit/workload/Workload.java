@@ -1,0 +1,385 @@
+package dev.tidepool.testkit.workload;
+
+import dev.tidepool.Allocation;
+import dev.tidepool.Capability;
+import dev.tidepool.ElementType;
+import dev.tidepool.HostMapping;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelSource;
+import dev.tidepool.MapMode;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.TidepoolException;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.testkit.fault.Failure;
+import dev.tidepool.testkit.fault.FaultInjector;
+import dev.tidepool.testkit.workload.History.Effect;
+import dev.tidepool.testkit.workload.History.WorkloadFailure;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Performs operations on buffers and on the arrays that they must equal.
+ *
+ * <p>Safe for use by several threads: each operation holds the locks of its one or two slots, the
+ * lower index first, while it asks for work, and leaves them before work in the background is done.
+ */
+public final class Workload {
+  private static final int SLOTS = 10;
+  private static final int MOST_LEFT = 100;
+
+  private final List<UnifiedMemoryManager> managers;
+  private final @Nullable FaultInjector faults;
+  private final List<Slot> slots = new ArrayList<>();
+  private final ConcurrentLinkedQueue<History> left = new ConcurrentLinkedQueue<>();
+  private final Map<UnifiedMemoryManager, Map<String, Kernel>> kernels = new ConcurrentHashMap<>();
+
+  /**
+   * A workload over buffers of some managers, most of them of the first.
+   *
+   * @param faults what the operations' faults are armed at; null to ignore them
+   */
+  public Workload(List<UnifiedMemoryManager> managers, @Nullable FaultInjector faults) {
+    this.managers = List.copyOf(managers);
+    this.faults = faults;
+    for (int i = 0; i < SLOTS; i++) {
+      slots.add(new Slot(i, faults != null));
+    }
+  }
+
+  /** How many buffers there are at most. */
+  public static int slots() {
+    return SLOTS;
+  }
+
+  /** Performs one operation; what it does in the background may go on. */
+  public void perform(Operation operation) {
+    Slot one = slots.get(operation.slot());
+    Slot two = slots.get(operation.other());
+    Slot first = one.index <= two.index ? one : two;
+    Slot second = first == one ? two : one;
+    first.lock.lock();
+    second.lock.lock();
+    try {
+      if (faults != null && operation.faultAfter() > 0) {
+        faults.fail(operation.faultAfter(), operation.failure());
+      }
+      run(operation, one, two, new SplittableRandom(operation.seed()));
+    } catch (TidepoolException e) {
+      if (faults == null) {
+        throw new WorkloadFailure(operation, "failed: " + e, e);
+      }
+    } catch (RuntimeException e) {
+      throw new WorkloadFailure(operation, "failed: " + e, e);
+    } finally {
+      second.lock.unlock();
+      first.lock.unlock();
+    }
+  }
+
+  /**
+   * Reads every buffer a last time, closes it, and checks what has not been checked; answers how many
+   * elements were compared in all.
+   */
+  public long finish() {
+    if (faults != null) {
+      faults.disarm();
+    }
+    for (Slot slot : slots) {
+      UnifiedBuffer<int[]> buffer = slot.buffer;
+      if (buffer != null) {
+        Operation last =
+            new Operation(
+                -1, Operation.Kind.READ_ALL, slot.index, 0, 0, 0, Failure.REFUSED);
+        new Steps(last, slot).read(new Range(0, slot.model.length), buffer::copyTo);
+        buffer.close();
+      }
+      left.add(slot.history);
+    }
+    long verified = 0;
+    for (History history : left) {
+      history.settle();
+      verified += history.verified();
+    }
+    return verified;
+  }
+
+  private void run(Operation operation, Slot slot, Slot other, SplittableRandom random) {
+    if (operation.kind() == Operation.Kind.TRIM) {
+      managers.forEach(UnifiedMemoryManager::trimExcess);
+      return;
+    }
+    UnifiedBuffer<int[]> buffer = slot.buffer;
+    if (operation.kind() == Operation.Kind.REPLACE || buffer == null) {
+      replace(operation, slot, random);
+      return;
+    }
+    Range range = Range.in(slot.model.length, random);
+    Range all = new Range(0, slot.model.length);
+    Steps steps = new Steps(operation, slot);
+    int from = range.from();
+    switch (operation.kind()) {
+      case WRITE_ALL -> steps.write(all, random, fresh -> buffer.copyFrom(fresh));
+      case WRITE_PART -> writePart(steps, buffer, range, random);
+      case WRITE_LATER ->
+          steps.writeLater(
+              range, random, fresh -> buffer.copyFromAsync(fresh, 0, from, fresh.length));
+      case READ_ALL -> steps.read(all, seen -> buffer.copyTo(seen));
+      case READ_PART -> steps.read(range, seen -> buffer.copyTo(from, seen, 0, seen.length));
+      case READ_LATER ->
+          steps.readLater(range, seen -> buffer.copyToAsync(from, seen, 0, seen.length));
+      case WRITE_SEGMENT ->
+          steps.write(
+              range, random, fresh -> withSegment(fresh, random, s -> buffer.copyFrom(s, from)));
+      case READ_SEGMENT ->
+          steps.read(range, seen -> withSegment(seen, random, s -> buffer.copyTo(from, s)));
+      case WRITE_BYTES -> writeBytes(steps, buffer, range, random);
+      case VIEW_READ ->
+          steps.read(
+              range,
+              seen ->
+                  withSlice(
+                      buffer,
+                      range,
+                      slice ->
+                          ElementType.INT.read(
+                              slice.asReadOnlySegment(), 0, seen, 0, seen.length)));
+      case VIEW_WRITE ->
+          steps.write(
+              range,
+              random,
+              fresh ->
+                  withSlice(
+                      buffer,
+                      range,
+                      slice ->
+                          ElementType.INT.write(fresh, 0, slice.asSegment(), 0, fresh.length)));
+      case MAP -> map(steps, buffer, range, random);
+      case COPY, COPY_LATER -> copy(operation, slot, buffer, other, random);
+      case KERNEL_OUT, KERNEL_IN_PLACE, KERNEL_OF_ARRAY, KERNEL_OF_TWO, KERNEL_LATER ->
+          kernel(operation, slot, buffer, other, random);
+      case FILL -> {
+        byte value = (byte) random.nextInt();
+        steps.set(
+            range,
+            (value & 0xFF) * 0x01010101,
+            () -> withSlice(buffer, range, slice -> slice.fill(value)));
+      }
+      case SYNCHRONIZE -> steps.move(buffer::synchronize);
+      case PREFETCH_TO_DEVICE -> steps.move(buffer::prefetchToDevice);
+      case PREFETCH_TO_HOST -> steps.move(buffer::prefetchToHost);
+      case REPLACE, TRIM -> throw new IllegalStateException("handled above");
+    }
+  }
+
+  private void replace(Operation operation, Slot slot, SplittableRandom random) {
+    UnifiedBuffer<int[]> old = slot.buffer;
+    if (old != null) {
+      slot.buffer = null;
+      left.add(slot.history);
+      old.close();
+    }
+    slot.history = new History(faults != null);
+    UnifiedMemoryManager manager =
+        managers.get(random.nextInt(4) > 0 ? 0 : random.nextInt(managers.size()));
+    int length = random.nextInt(20) == 0 ? random.nextInt(30_000) : random.nextInt(1500);
+    Allocation allocation = Allocation.at(location(manager, random)).tag("slot " + slot.index);
+    if (random.nextInt(5) == 0) {
+      allocation = allocation.unpooled();
+    }
+    boolean zeroed = random.nextBoolean();
+    UnifiedBuffer<int[]> buffer =
+        manager.allocate(ElementType.INT, length, zeroed ? allocation.zeroed() : allocation);
+    slot.buffer = buffer;
+    slot.manager = manager;
+    slot.model = new int[length];
+    if (!zeroed) {
+      new Steps(operation, slot)
+          .write(new Range(0, length), random, fresh -> buffer.copyFrom(fresh));
+    }
+    if (left.size() > MOST_LEFT) {
+      History ended = left.poll();
+      if (ended != null) {
+        ended.settle();
+      }
+    }
+  }
+
+  private static MemoryLocation location(UnifiedMemoryManager manager, SplittableRandom random) {
+    Set<Capability> capabilities = manager.accelerator().capabilities();
+    boolean unified =
+        capabilities.contains(Capability.UNIFIED_MEMORY)
+            || capabilities.contains(Capability.SHARED_MEMORY);
+    return switch (random.nextInt(unified ? 7 : 6)) {
+      case 0, 1, 2 -> MemoryLocation.DEVICE;
+      case 3, 4 -> MemoryLocation.HOST;
+      case 5 -> MemoryLocation.PINNED;
+      default -> MemoryLocation.UNIFIED;
+    };
+  }
+
+  private static void withSlice(
+      UnifiedBuffer<int[]> buffer, Range range, Consumer<UnifiedBuffer<int[]>> use) {
+    try (UnifiedBuffer<int[]> slice = buffer.slice(range.from(), range.count())) {
+      use.accept(slice);
+    }
+  }
+
+  /** Lets a segment with an array's elements be used, and takes its elements back. */
+  private static void withSegment(
+      int[] array, SplittableRandom random, Consumer<MemorySegment> use) {
+    if (random.nextBoolean()) {
+      use.accept(MemorySegment.ofArray(array));
+      return;
+    }
+    try (Arena arena = Arena.ofConfined()) {
+      int shift = random.nextInt(3);
+      MemorySegment segment =
+          arena.allocate(4L * array.length + shift, 4).asSlice(shift, 4L * array.length);
+      ElementType.INT.write(array, 0, segment, 0, array.length);
+      use.accept(segment);
+      ElementType.INT.read(segment, 0, array, 0, array.length);
+    }
+  }
+
+  private static void writePart(
+      Steps steps, UnifiedBuffer<int[]> buffer, Range range, SplittableRandom random) {
+    int pad = random.nextInt(4);
+    steps.write(
+        range,
+        random,
+        fresh -> {
+          int[] padded = new int[fresh.length + pad + 1];
+          System.arraycopy(fresh, 0, padded, pad, fresh.length);
+          buffer.copyFrom(padded, pad, range.from(), fresh.length);
+        });
+  }
+
+  private static void writeBytes(
+      Steps steps, UnifiedBuffer<int[]> buffer, Range range, SplittableRandom random) {
+    steps.write(
+        range,
+        random,
+        fresh -> {
+          byte[] bytes = new byte[4 * fresh.length];
+          ElementType.INT.write(fresh, 0, MemorySegment.ofArray(bytes), 0, fresh.length);
+          try (UnifiedBuffer<byte[]> view = buffer.as(ElementType.BYTE)) {
+            int third = bytes.length / 3; // most likely in the middle of an element
+            view.copyFrom(bytes, 0, 4L * range.from(), third);
+            view.copyFrom(bytes, third, 4L * range.from() + third, bytes.length - third);
+          }
+        });
+  }
+
+  private static void map(
+      Steps steps, UnifiedBuffer<int[]> buffer, Range range, SplittableRandom random) {
+    MapMode mode = MapMode.values()[random.nextInt(3)];
+    if (mode == MapMode.READ) {
+      steps.read(
+          range,
+          seen ->
+              withMapping(
+                  buffer, range, mode, s -> ElementType.INT.read(s, 0, seen, 0, seen.length)));
+    } else {
+      steps.write(
+          range,
+          random,
+          fresh ->
+              withMapping(
+                  buffer, range, mode, s -> ElementType.INT.write(fresh, 0, s, 0, fresh.length)));
+    }
+  }
+
+  private static void withMapping(
+      UnifiedBuffer<int[]> buffer, Range range, MapMode mode, Consumer<MemorySegment> use) {
+    withSlice(
+        buffer,
+        range,
+        slice -> {
+          try (HostMapping mapping = slice.map(mode)) {
+            use.accept(mapping.segment());
+          }
+        });
+  }
+
+  private void copy(
+      Operation operation,
+      Slot slot,
+      UnifiedBuffer<int[]> target,
+      Slot other,
+      SplittableRandom random) {
+    UnifiedBuffer<int[]> source = other.buffer;
+    if (source == null) {
+      return;
+    }
+    boolean spoilt = isSpoilt(slot, other);
+    int count = random.nextInt(1 + Math.min(slot.model.length, other.model.length));
+    int from = random.nextInt(1 + other.model.length - count);
+    int to = random.nextInt(1 + slot.model.length - count);
+    boolean all = count == slot.model.length && other != slot;
+    Effect effect = spoilt ? Effect.SPOIL : all ? Effect.ALL : Effect.PART;
+    System.arraycopy(other.model, from, slot.model, to, count);
+    Steps steps = new Steps(operation, slot);
+    try (UnifiedBuffer<int[]> fromSlice = source.slice(from, count);
+        UnifiedBuffer<int[]> toSlice = target.slice(to, count)) {
+      if (operation.kind() == Operation.Kind.COPY) {
+        steps.perform(effect, () -> toSlice.copyFrom(fromSlice));
+      } else {
+        steps.performLater(effect, () -> toSlice.copyFromAsync(fromSlice));
+      }
+    }
+  }
+
+  /**
+   * Whether the other slot's contents are unknown. Settles both slots where failures are expected:
+   * only then can it be told.
+   */
+  private boolean isSpoilt(Slot slot, Slot other) {
+    if (faults == null || other == slot) {
+      return false;
+    }
+    slot.history.settle();
+    other.history.settle();
+    return other.history.isUnknown();
+  }
+
+  private void kernel(
+      Operation operation,
+      Slot slot,
+      UnifiedBuffer<int[]> target,
+      Slot other,
+      SplittableRandom random) {
+    UnifiedMemoryManager manager = slot.manager;
+    KernelCall.Form form = KernelCall.formOf(operation.kind(), random);
+    boolean ofTwo = form == KernelCall.Form.OF_TWO;
+    if (manager == null || (ofTwo && (other.buffer == null || other == slot))) {
+      return;
+    }
+    boolean spoilt = ofTwo && isSpoilt(slot, other);
+    KernelCall call =
+        KernelCall.draw(form, slot, target, other, other.buffer, spoilt, random);
+    Steps steps = new Steps(operation, slot);
+    if (operation.kind() == Operation.Kind.KERNEL_LATER) {
+      steps.performLater(
+          call.effect(), () -> compiled(manager, form).executeAsync(call.arguments()));
+    } else {
+      steps.perform(call.effect(), () -> compiled(manager, form).execute(call.arguments()));
+    }
+    call.closeSlices();
+  }
+
+  private Kernel compiled(UnifiedMemoryManager manager, KernelCall.Form form) {
+    Map<String, Kernel> own = kernels.computeIfAbsent(manager, _ -> new ConcurrentHashMap<>());
+    return own.computeIfAbsent(
+        form.expression, text -> manager.compile(KernelSource.elementwise(text)));
+  }
+}
