@@ -1,0 +1,211 @@
+package dev.tidepool.pool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.SplittableRandom;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class BlockPoolThreadsTest {
+  private static final int THREADS = 8;
+  private static final int STEPS = 40_000;
+  private static final long MIB = 1 << 20;
+
+  private final CountedBlock.Memory memory = new CountedBlock.Memory();
+
+  /** The caps from tight to never reached: evictions, credits and hits mix differently. */
+  @ParameterizedTest
+  @ValueSource(longs = {64 << 10, 1 << 20, 1 << 30})
+  void aBlockNeverHasTwoLeasesAndNoneIsLost(long cap) throws Exception {
+    BlockPool pool =
+        new BlockPool("test", memory, 64, new BlockPool.Limits(true, cap, cap / 2, 0, false));
+    Queue<Lease> handedOver = new ConcurrentLinkedQueue<>();
+    AtomicLong acquired = new AtomicLong();
+    AtomicLong repeated = new AtomicLong();
+    run(
+        (thread, random) -> {
+          ArrayDeque<Lease> held = new ArrayDeque<>();
+          for (int step = 0; step < STEPS; step++) {
+            int choice = random.nextInt(100);
+            if (choice < 50) {
+              Lease lease = pool.acquire(random.nextLong(1, 20_000), 1);
+              ((CountedBlock) lease.block()).hold();
+              acquired.incrementAndGet();
+              held.add(lease);
+            } else if (choice < 85) {
+              Lease lease = held.poll();
+              if (lease != null) {
+                ((CountedBlock) lease.block()).letGo();
+                lease.release();
+                if (choice < 55) {
+                  lease.release();
+                  repeated.incrementAndGet();
+                }
+              }
+            } else if (choice < 93) {
+              Lease lease = held.poll();
+              if (lease != null) {
+                handedOver.add(lease);
+              }
+            } else if (choice < 98) {
+              Lease lease = handedOver.poll();
+              if (lease != null) {
+                held.add(lease);
+              }
+            } else if (step % 64 == 0) {
+              pool.trim();
+            } else if (step % 64 == 1) {
+              pool.trimIdleSince(System.nanoTime());
+            } else {
+              Lease lease = held.poll();
+              if (lease != null) {
+                ((CountedBlock) lease.block()).letGo();
+                lease.discard();
+              }
+            }
+          }
+          handedOver.addAll(held);
+        });
+    long heldBytes = handedOver.stream().mapToLong(lease -> lease.block().byteSize()).sum();
+    PoolStatistics busy = pool.statistics();
+    assertThat(busy.leasedBlocks()).isEqualTo(handedOver.size());
+    assertThat(busy.leasedBytes()).isEqualTo(heldBytes);
+    assertThat(busy.idleBytes()).isEqualTo(memory.liveBytes.get() - heldBytes);
+    assertThat(busy.idleBytes()).isLessThanOrEqualTo(cap);
+    assertThat(busy.hits() + busy.misses()).isEqualTo(acquired.get());
+    assertThat(busy.misses()).isEqualTo(memory.allocations.get());
+    assertThat(busy.repeatedReleases()).isEqualTo(repeated.get());
+    for (Lease lease : handedOver) {
+      ((CountedBlock) lease.block()).letGo();
+      lease.release();
+    }
+    pool.close();
+    assertThat(memory.live).hasValue(0);
+    assertThat(memory.liveBytes).hasValue(0);
+    assertThat(pool.statistics())
+        .returns(0L, PoolStatistics::leasedBytes)
+        .returns(0L, PoolStatistics::idleBytes)
+        .returns(memory.allocations.get(), PoolStatistics::driverFrees);
+  }
+
+  @Test
+  void theCapHoldsAtEveryMoment() throws Exception {
+    long cap = 256 << 10;
+    BlockPool pool =
+        new BlockPool("test", memory, 64, new BlockPool.Limits(true, cap, cap, 0, false));
+    AtomicLong leased = new AtomicLong();
+    AtomicLong mostIdle = new AtomicLong();
+    run(
+        (thread, random) -> {
+          for (int step = 0; step < STEPS / 4; step++) {
+            leased.addAndGet(32 << 10);
+            Lease a = pool.acquire(8 << 10, 1);
+            Lease b = pool.acquire(16 << 10, 1);
+            a.release();
+            b.release();
+            leased.addAndGet(-(32 << 10));
+            // What is allocated is idle, leased, or on its way: at most 32 KiB for each thread.
+            mostIdle.accumulateAndGet(memory.liveBytes.get(), Math::max);
+          }
+        });
+    assertThat(mostIdle.get()).isLessThanOrEqualTo(cap + THREADS * (32 << 10));
+    assertThat(leased).hasValue(0);
+    assertThat(pool.idleBytes()).isEqualTo(memory.liveBytes.get()).isLessThanOrEqualTo(cap);
+  }
+
+  @Test
+  void aDoubleReleaseByTwoThreadsIsOneRelease() throws Exception {
+    BlockPool pool =
+        new BlockPool("test", memory, 64, new BlockPool.Limits(true, MIB, MIB, 0, false));
+    for (int round = 0; round < 2_000; round++) {
+      Lease lease = pool.acquire(1024, 1);
+      CountDownLatch start = new CountDownLatch(1);
+      List<Thread> threads = new ArrayList<>();
+      for (int i = 0; i < 2; i++) {
+        threads.add(
+            Thread.ofVirtual()
+                .start(
+                    () -> {
+                      try {
+                        start.await();
+                      } catch (InterruptedException e) {
+                        throw new AssertionError(e);
+                      }
+                      lease.release();
+                    }));
+      }
+      start.countDown();
+      for (Thread thread : threads) {
+        thread.join();
+      }
+    }
+    assertThat(pool.statistics())
+        .returns(1L, PoolStatistics::idleBlocks)
+        .returns(2_000L, PoolStatistics::repeatedReleases)
+        .returns(1_999L, PoolStatistics::hits);
+  }
+
+  @Test
+  void nothingIsLostWhenThePoolClosesUnderItsUsers() throws Exception {
+    for (int round = 0; round < 50; round++) {
+      BlockPool pool =
+          new BlockPool("test", memory, 64, new BlockPool.Limits(true, MIB, MIB, 0, false));
+      AtomicBoolean closed = new AtomicBoolean();
+      run(
+          (thread, random) -> {
+            if (thread == 0) {
+              Thread.yield();
+              pool.close();
+              closed.set(true);
+              return;
+            }
+            try {
+              while (!closed.get()) {
+                pool.acquire(random.nextLong(1, 5000), 1).release();
+              }
+            } catch (IllegalStateException e) {
+              assertThat(e).hasMessageContaining("closed");
+            }
+          });
+      assertThat(memory.live).hasValue(0);
+    }
+  }
+
+  private interface Body {
+    void run(int thread, SplittableRandom random);
+  }
+
+  private static void run(Body body) throws Exception {
+    AtomicReference<Throwable> failure = new AtomicReference<>();
+    List<Thread> threads = new ArrayList<>();
+    for (int t = 0; t < THREADS; t++) {
+      int thread = t;
+      Runnable guarded =
+          () -> {
+            try {
+              body.run(thread, new SplittableRandom(thread * 31L + 5));
+            } catch (Throwable e) {
+              failure.compareAndSet(null, e);
+            }
+          };
+      threads.add(
+          t % 2 == 0 ? Thread.ofPlatform().start(guarded) : Thread.ofVirtual().start(guarded));
+    }
+    for (Thread thread : threads) {
+      thread.join();
+    }
+    if (failure.get() != null) {
+      throw new AssertionError("a thread failed", failure.get());
+    }
+  }
+}

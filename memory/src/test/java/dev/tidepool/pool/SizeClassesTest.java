@@ -1,0 +1,58 @@
+package dev.tidepool.pool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+
+class SizeClassesTest {
+  private static final long KIB = 1 << 10;
+
+  @Test
+  void theTwentyOnePowersOfTwoFrom1KibTo1GibAreClasses() {
+    for (int bits = 10; bits <= 30; bits++) {
+      assertThat(SizeClasses.bytesOf(SizeClasses.indexOf(1L << bits))).isEqualTo(1L << bits);
+    }
+    assertThat(SizeClasses.bytesOf(0)).isEqualTo(SizeClasses.SMALLEST);
+    assertThat(SizeClasses.bytesOf(SizeClasses.COUNT - 1)).isEqualTo(SizeClasses.LARGEST);
+  }
+
+  @Test
+  void eachDoublingAbove4KibHasEightClasses() {
+    for (long from = 4 * KIB; from < SizeClasses.LARGEST; from *= 2) {
+      assertThat(SizeClasses.indexOf(2 * from) - SizeClasses.indexOf(from)).isEqualTo(8);
+    }
+  }
+
+  @Test
+  void classesAscendAndEachHoldsItsOwnSize() {
+    for (int i = 0; i < SizeClasses.COUNT; i++) {
+      long bytes = SizeClasses.bytesOf(i);
+      assertThat(SizeClasses.indexOf(bytes)).isEqualTo(i);
+      if (i + 1 < SizeClasses.COUNT) {
+        assertThat(SizeClasses.indexOf(bytes + 1)).isEqualTo(i + 1);
+      }
+    }
+  }
+
+  @Test
+  void noRequestAbove4KibWastesMoreThanAnEighth() {
+    for (long bytes = 1; bytes <= 8L << 20; bytes++) {
+      assertFits(bytes);
+    }
+    SplittableRandom random = new SplittableRandom(7);
+    for (int i = 0; i < 1_000_000; i++) {
+      assertFits(random.nextLong(8L << 20, SizeClasses.LARGEST + 1));
+    }
+    for (int i = 1; i < SizeClasses.COUNT; i++) {
+      assertFits(SizeClasses.bytesOf(i - 1) + 1);
+    }
+  }
+
+  private static void assertFits(long bytes) {
+    long given = SizeClasses.bytesOf(SizeClasses.indexOf(bytes));
+    if (given < bytes || (bytes > 4 * KIB && (given - bytes) * 8 > bytes)) {
+      throw new AssertionError(bytes + " bytes get a block of " + given);
+    }
+  }
+}
