@@ -3,6 +3,7 @@ module dev.tidepool.testkit {
   requires transitive dev.tidepool.memory;
   requires transitive org.junit.jupiter.api;
   requires org.assertj.core;
+  requires org.junit.platform.commons;
   requires static org.jspecify;
 
   exports dev.tidepool.testkit;
@@ -10,4 +11,10 @@ module dev.tidepool.testkit {
   exports dev.tidepool.testkit.fault;
   exports dev.tidepool.testkit.simulated;
   exports dev.tidepool.testkit.workload;
+
+  // JUnit calls test methods, which are not public.
+  opens dev.tidepool.testkit to
+      org.junit.platform.commons;
+  opens dev.tidepool.testkit.conformance to
+      org.junit.platform.commons;
 }
