@@ -168,10 +168,13 @@ public record MemoryOptions(
      * @throws IllegalArgumentException if an option is out of its range; the message names its key
      */
     public MemoryOptions build() {
-      maxPoolBytes(overridden("max-pool-bytes", maxPoolBytes, ByteSize::parse));
+      long most = overridden("max-pool-bytes", maxPoolBytes, ByteSize::parse);
+      if (most != maxPoolBytes) {
+        maxPoolBytes(most);
+      }
       return new MemoryOptions(
           overridden("pooling", pooling, Builder::parseBoolean),
-          maxPoolBytes,
+          most,
           overridden("max-pool-bytes-per-class", maxPoolBytesPerClass, ByteSize::parse),
           overridden("kept-pool-bytes", keptPoolBytes, ByteSize::parse),
           overridden("trim-interval", trimInterval, Duration::parse),

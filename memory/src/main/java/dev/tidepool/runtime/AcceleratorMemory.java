@@ -37,6 +37,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
@@ -65,6 +66,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private final Ladder ladder = new Ladder(this);
   private final TransferEngine transfers = new Transfers(this);
   private final AtomicReference<@Nullable DeviceLink> link = new AtomicReference<>();
+  // Handed out and not yet completed.
+  private final Set<CompletableFuture<?>> futures = ConcurrentHashMap.newKeySet();
   private final AtomicBoolean closed = new AtomicBoolean();
   // Only the maintenance thread touches it.
   private long lastTrim = System.nanoTime();
@@ -221,7 +224,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
       ElementType<A> type, long length, Allocation allocation) {
     checkOpen();
     type.bytes(length);
-    CompletableFuture<UnifiedBuffer<A>> future = new CompletableFuture<>();
+    CompletableFuture<UnifiedBuffer<A>> future = track(new CompletableFuture<>());
     transferThreads()
         .execute(
             () -> {
@@ -378,6 +381,12 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   @Override
   public long trimExcess() {
+    checkOpen();
+    return trim();
+  }
+
+  /** Gives idle blocks back; also while the manager closes. */
+  long trim() {
     return pools.trim();
   }
 
@@ -385,6 +394,22 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   public void synchronize() {
     checkOpen();
     live().forEach(storage -> storage.unfinished().forEach(Work::await));
+    for (CompletableFuture<?> future : futures) {
+      // Failures are its owner's business.
+      future.handle((_, _) -> true).join();
+    }
+  }
+
+  /** Asks for work in the background. */
+  CompletableFuture<Void> submit(Work work) {
+    return track(OperationFuture.submit(work, completions()));
+  }
+
+  /** Lets {@link #synchronize()} wait for a future. */
+  <T> CompletableFuture<T> track(CompletableFuture<T> future) {
+    futures.add(future);
+    var _ = future.whenComplete((_, _) -> futures.remove(future));
+    return future;
   }
 
   @Override

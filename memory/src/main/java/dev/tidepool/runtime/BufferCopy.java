@@ -24,7 +24,7 @@ final class BufferCopy {
     this.destination = destination;
     this.from = source.storage().residency();
     this.to = destination.storage().residency();
-    this.bytes = source.byteSize();
+    this.bytes = source.bytes();
   }
 
   /** The copy as work in the order of both storages. */

@@ -27,6 +27,9 @@ record ElementwiseSignature(KernelSource.Elementwise source, Expression expressi
       Object value = arguments.values().get(name.name());
       if (value != null) {
         parameters.add(parameter(name, value));
+      } else if (name.access() != dev.tidepool.expression.Access.OUT) {
+        throw new IllegalArgumentException(
+            "argument '" + name.name() + "' is missing; '" + expression.source() + "' reads it");
       }
     }
     if (!unknown.isEmpty()) {

@@ -212,9 +212,9 @@ final class Execution {
     try {
       List<CompletableFuture<Void>> parts = new ArrayList<>();
       inbound.forEach(copy -> parts.add(copy.submit().get()));
-      parts.add(OperationFuture.submit(work(), memory.completions()));
+      parts.add(memory.submit(work()));
       outbound.forEach(copy -> parts.add(copy.submit().get()));
-      return JointFuture.of(parts);
+      return memory.track(JointFuture.of(parts));
     } finally {
       closeTemporaries();
     }
@@ -261,7 +261,7 @@ final class Execution {
           case INOUT -> residency.deviceForWrite(buffer.from(), buffer.to(), false);
           default -> residency.deviceForRead(buffer.from(), buffer.to());
         };
-    return new KernelArgument.Array(block, buffer.from(), buffer.byteSize());
+    return new KernelArgument.Array(block, buffer.from(), buffer.bytes());
   }
 
   private void run(Launch launch) {

@@ -57,7 +57,7 @@ final class Ladder {
         return lease;
       }
     }
-    long trimmed = memory.trimExcess();
+    long trimmed = memory.trim();
     if (trimmed > 0) {
       tried.add("trimmed " + ByteSize.format(trimmed) + " from pools");
       Lease lease = attempt(request);
@@ -67,7 +67,7 @@ final class Ladder {
     }
     int reclaimed = reclaim();
     if (reclaimed > 0) {
-      memory.trimExcess();
+      memory.trim();
       tried.add("reclaimed " + reclaimed + " unreachable buffers");
       Lease lease = attempt(request);
       if (lease != null) {
@@ -84,7 +84,7 @@ final class Ladder {
     for (Storage storage : idle) {
       if (memory.evict(storage)) {
         evicted++;
-        memory.trimExcess();
+        memory.trim();
         Lease lease = attempt(request);
         if (lease != null) {
           return lease;

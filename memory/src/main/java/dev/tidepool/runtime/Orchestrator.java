@@ -149,7 +149,7 @@ final class Orchestrator implements ComputeOrchestrator {
     Map<AcceleratorMemory, Long> bytes = new LinkedHashMap<>();
     for (Object value : arguments.values().values()) {
       if (value instanceof TypedBuffer<?> buffer) {
-        bytes.merge(buffer.storage().memory(), buffer.byteSize(), Long::sum);
+        bytes.merge(buffer.storage().memory(), buffer.bytes(), Long::sum);
       }
     }
     return bytes.entrySet().stream()

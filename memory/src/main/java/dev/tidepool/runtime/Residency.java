@@ -70,7 +70,7 @@ final class Residency {
     moving.lock();
     try {
       boolean found = hostHasNewest(from, to);
-      storage.movements().accessed(found);
+      storage.movements().accessed(found || copies.isShared());
       hold();
       if (!found) {
         beginOnHost(BufferState.DEVICE_DIRTY);
@@ -93,7 +93,7 @@ final class Residency {
     moving.lock();
     try {
       boolean found = isHostNewest() || (overwritten && from == 0 && to == size);
-      storage.movements().accessed(found);
+      storage.movements().accessed(found || copies.isShared());
       hold();
       if (!isHostNewest()) {
         beginOnHost(BufferState.DEVICE_DIRTY);
@@ -111,7 +111,7 @@ final class Residency {
     moving.lock();
     try {
       boolean found = deviceHasNewest(from, to);
-      storage.movements().accessed(found);
+      storage.movements().accessed(found || copies.isShared());
       yieldToDevice();
       if (!found) {
         beginOnDevice();
@@ -132,7 +132,7 @@ final class Residency {
     moving.lock();
     try {
       boolean found = isDeviceNewest() || (overwritten && from == 0 && to == size);
-      storage.movements().accessed(found);
+      storage.movements().accessed(found || copies.isShared());
       yieldToDevice();
       if (!isDeviceNewest()) {
         beginOnDevice();

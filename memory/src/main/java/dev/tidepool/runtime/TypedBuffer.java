@@ -66,7 +66,7 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
 
   /** The byte of the storage that this ends before. */
   long to() {
-    return offset + byteSize();
+    return offset + bytes();
   }
 
   @Override
@@ -83,6 +83,12 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
 
   @Override
   public long byteSize() {
+    checkOpen();
+    return bytes();
+  }
+
+  /** {@link #byteSize()} of a handle that may be closed by now. */
+  long bytes() {
     return length * type.byteSize();
   }
 
@@ -225,7 +231,7 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
 
   /** The part of the storage's host copy that this handle covers. */
   MemorySegment part(MemorySegment host) {
-    return offset == 0 && host.byteSize() == byteSize() ? host : host.asSlice(offset, byteSize());
+    return offset == 0 && host.byteSize() == bytes() ? host : host.asSlice(offset, bytes());
   }
 
   @Override
@@ -238,28 +244,28 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
   @Override
   public <B> UnifiedBuffer<B> as(ElementType<B> type) {
     checkOpen();
-    if (byteSize() % type.byteSize() != 0) {
+    if (bytes() % type.byteSize() != 0) {
       throw new IllegalArgumentException(
-          byteSize()
+          bytes()
               + " bytes are no whole number of "
               + type
               + " elements of "
               + type.byteSize()
               + " bytes; take a slice first");
     }
-    return new TypedBuffer<>(storage, token, type, offset, byteSize() / type.byteSize(), false);
+    return new TypedBuffer<>(storage, token, type, offset, bytes() / type.byteSize(), false);
   }
 
   @Override
   public void fill(byte value) {
     checkOpen();
     perform(
-        access(true, residency -> residency.fill(from(), to(), value), "filling", byteSize() == 0));
+        access(true, residency -> residency.fill(from(), to(), value), "filling", bytes() == 0));
   }
 
   /** Clears all bytes of a buffer that was just made, which keeps the state it was born in. */
   void zero() {
-    perform(access(true, Residency::clear, "clearing", byteSize() == 0));
+    perform(access(true, Residency::clear, "clearing", bytes() == 0));
   }
 
   @Override
@@ -384,7 +390,7 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
   }
 
   private CompletableFuture<Void> submit(Work work) {
-    return OperationFuture.submit(work, storage.memory().completions());
+    return storage.memory().submit(work);
   }
 
   private void checkOpen() {

@@ -162,7 +162,8 @@ class BlockPoolTest {
   @Test
   void sizesAreNotRoundedBeyondTheLargestBlockOfTheSource() {
     BlockPool pool =
-        new BlockPool("test", memory, 64, 1000 * MIB, new BlockPool.Limits(true, GIB, GIB, 0, false));
+        new BlockPool(
+            "test", memory, 64, 1000 * MIB, new BlockPool.Limits(true, GIB, GIB, 0, false));
     Lease lease = pool.acquire(990 * MIB, 1);
     assertThat(lease.block().byteSize()).isEqualTo(990 * MIB);
     Block block = lease.block();
@@ -174,8 +175,7 @@ class BlockPoolTest {
   void overTheCapTheLeastRecentlyUsedBlocksAreFreed() {
     BlockPool pool = pool(4 * MIB, GIB, 0);
     List<Lease> leases = acquire(pool, 6, MIB);
-    List<CountedBlock> blocks =
-        leases.stream().map(lease -> (CountedBlock) lease.block()).toList();
+    List<CountedBlock> blocks = leases.stream().map(lease -> (CountedBlock) lease.block()).toList();
     leases.forEach(Lease::release);
     assertThat(blocks.stream().map(block -> block.freed.get()))
         .containsExactly(true, true, false, false, false, false);
@@ -255,8 +255,7 @@ class BlockPoolTest {
   void maintenanceLeavesTheKeptBytesTheMostRecentlyUsed() {
     BlockPool pool = pool(GIB, GIB, 4 * MIB);
     List<Lease> leases = acquire(pool, 10, MIB);
-    List<CountedBlock> blocks =
-        leases.stream().map(lease -> (CountedBlock) lease.block()).toList();
+    List<CountedBlock> blocks = leases.stream().map(lease -> (CountedBlock) lease.block()).toList();
     leases.forEach(Lease::release);
     pool.trimIdleSince(System.nanoTime());
     assertThat(pool.trimIdleSince(System.nanoTime())).isEqualTo(6 * MIB);

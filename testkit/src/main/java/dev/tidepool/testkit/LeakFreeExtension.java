@@ -12,6 +12,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.AfterTestExecutionCallback;
 import org.junit.jupiter.api.extension.BeforeTestExecutionCallback;
@@ -21,9 +22,10 @@ import org.junit.jupiter.api.extension.ParameterResolver;
 import org.junit.platform.commons.support.AnnotationSupport;
 import org.junit.platform.commons.support.HierarchyTraversalMode;
 import org.junit.platform.commons.support.ReflectionSupport;
-import org.jspecify.annotations.Nullable;
 
-/** What {@link LeakFree} does. Keeps everything in the test's own store, so tests may run at once. */
+/**
+ * What {@link LeakFree} does. Keeps everything in the test's own store, so tests may run at once.
+ */
 final class LeakFreeExtension
     implements BeforeTestExecutionCallback,
         AfterTestExecutionCallback,
@@ -60,8 +62,7 @@ final class LeakFreeExtension
   @Override
   public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
     Provided provided =
-        store(context)
-            .computeIfAbsent(Provided.class, _ -> provide(context), Provided.class);
+        store(context).computeIfAbsent(Provided.class, _ -> provide(context), Provided.class);
     return parameter.getParameter().getType() == Tidepool.class
         ? provided.tidepool()
         : provided.manager();
@@ -91,8 +92,7 @@ final class LeakFreeExtension
   public void afterTestExecution(ExtensionContext context) {
     Map<UnifiedMemoryManager, Watched> watched = watched(context);
     for (UnifiedMemoryManager manager : managers(context)) {
-      watched.computeIfAbsent(manager, _ -> new Watched(List.of())).after =
-          orNone(live(manager));
+      watched.computeIfAbsent(manager, _ -> new Watched(List.of())).after = orNone(live(manager));
     }
   }
 

@@ -23,9 +23,9 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>The seed is printed; the system property {@code tidepool.testkit.seed} sets it. A failing list
- * of operations that fails on one thread as well is shrunk by bisection, and the error lists what is
- * left of it. With faults, driver calls fail now and then: what a failed write hit is unknown until
- * it is written whole, everything else stays exact, and nothing leaks.
+ * of operations that fails on one thread as well is shrunk by bisection, and the error lists what
+ * is left of it. With faults, driver calls fail now and then: what a failed write hit is unknown
+ * until it is written whole, everything else stays exact, and nothing leaks.
  *
  * <p>Immutable; each setting answers with a copy.
  */
@@ -91,8 +91,8 @@ public final class RandomWorkload {
    * Runs it.
    *
    * @return how many reads were compared with the model
-   * @throws AssertionError if one differs, something fails that should not, or something leaks; with
-   *     the seed and, where it could be found, a short list of operations that shows it
+   * @throws AssertionError if one differs, something fails that should not, or something leaks;
+   *     with the seed and, where it could be found, a short list of operations that shows it
    */
   public long run() {
     LOGGER.log(
@@ -127,11 +127,13 @@ public final class RandomWorkload {
         managers.add(UnifiedMemoryManager.create(other, options));
       }
       Workload workload = new Workload(managers, faults);
-      inThreads(threads, thread -> {
-        for (int i = thread; i < list.size(); i += threads) {
-          workload.perform(list.get(i));
-        }
-      });
+      inThreads(
+          threads,
+          thread -> {
+            for (int i = thread; i < list.size(); i += threads) {
+              workload.perform(list.get(i));
+            }
+          });
       long verified = workload.finish();
       managers.forEach(UnifiedMemoryManager::synchronize);
       return verified;

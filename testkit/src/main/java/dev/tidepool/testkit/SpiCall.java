@@ -3,8 +3,8 @@ package dev.tidepool.testkit;
 /**
  * A call of the seam between the runtime and a backend, as counters and faults name it.
  *
- * <p>Polls ({@code Event.isDone}, {@code Device.memory}) are left out: how often they are made is up
- * to chance, and the n-th call of a scenario is to be the same call in each run.
+ * <p>Polls ({@code Event.isDone}, {@code Device.memory}) are left out: how often they are made is
+ * up to chance, and the n-th call of a scenario is to be the same call in each run.
  */
 public enum SpiCall {
   /** {@code Device.allocate}. */

@@ -63,9 +63,7 @@ public abstract class AccountingConformance extends Topic {
   @Test
   void withoutPoolingNothingLiesIdle() {
     UnifiedMemoryManager plain =
-        bench()
-            .manager(
-                bench().accelerator(), MemoryOptions.builder().pooling(false).build());
+        bench().manager(bench().accelerator(), MemoryOptions.builder().pooling(false).build());
     for (MemoryLocation location : bench().locations()) {
       plain.allocate(ElementType.BYTE, 10_000, location).close();
     }
@@ -98,14 +96,10 @@ public abstract class AccountingConformance extends Topic {
     TransferStatistics after = bench().moved();
     BufferMetrics metrics = buffer.metrics();
     long moved = bench().sharesMemory() ? 0 : 1;
-    assertThat(after.hostToDeviceBytes() - before.hostToDeviceBytes())
-        .isEqualTo(moved * 40_400);
-    assertThat(after.deviceToHostBytes() - before.deviceToHostBytes())
-        .isEqualTo(moved * 40_000);
-    assertThat(after.hostToDeviceTransfers() - before.hostToDeviceTransfers())
-        .isEqualTo(moved * 2);
-    assertThat(after.deviceToHostTransfers() - before.deviceToHostTransfers())
-        .isEqualTo(moved);
+    assertThat(after.hostToDeviceBytes() - before.hostToDeviceBytes()).isEqualTo(moved * 40_400);
+    assertThat(after.deviceToHostBytes() - before.deviceToHostBytes()).isEqualTo(moved * 40_000);
+    assertThat(after.hostToDeviceTransfers() - before.hostToDeviceTransfers()).isEqualTo(moved * 2);
+    assertThat(after.deviceToHostTransfers() - before.deviceToHostTransfers()).isEqualTo(moved);
     assertThat(metrics.hostToDeviceBytes()).isEqualTo(moved * 40_400);
     assertThat(metrics.deviceToHostBytes()).isEqualTo(moved * 40_000);
     assertThat(metrics.transfers()).isEqualTo(moved * 3);
@@ -142,16 +136,13 @@ public abstract class AccountingConformance extends Topic {
   void pinnedBytesAreCountedAndBoundedAndTheRestIsPlainMemory() {
     Tidepool tidepool = bench().tidepool();
     UnifiedMemoryManager manager =
-        bench()
-            .manager(
-                tidepool.accelerator(bench().accelerator().id()), MemoryOptions.defaults());
+        bench().manager(tidepool.accelerator(bench().accelerator().id()), MemoryOptions.defaults());
     long before = manager.statistics().pinnedFallbacks();
     long pinned = manager.statistics().pinnedBytes();
     UnifiedBuffer<float[]> buffer =
         bench()
             .owned(
-                manager.allocate(
-                    ElementType.FLOAT, 50_000, Allocation.at(MemoryLocation.PINNED)));
+                manager.allocate(ElementType.FLOAT, 50_000, Allocation.at(MemoryLocation.PINNED)));
     buffer.copyFrom(pattern(50_000, 1));
     Patterns.assertEqual(contents(buffer), pattern(50_000, 1), "pinned or not");
     boolean fellBack = manager.statistics().pinnedFallbacks() > before;

@@ -102,8 +102,7 @@ public abstract class AllocationConformance extends Topic {
           for (long alignment : new long[] {1, 64, 4096, 65_536}) {
             try (UnifiedBuffer<byte[]> buffer =
                 memory()
-                    .allocate(
-                        ElementType.BYTE, 1000, Allocation.at(location).aligned(alignment))) {
+                    .allocate(ElementType.BYTE, 1000, Allocation.at(location).aligned(alignment))) {
               if (location != MemoryLocation.DEVICE || bench().sharesMemory()) {
                 assertThat(buffer.asSegment().address() % alignment).isZero();
               }
@@ -139,8 +138,7 @@ public abstract class AllocationConformance extends Topic {
 
   @Test
   void aTagAndItsBytesStandInTheListOfLiveBuffers() {
-    bench()
-        .buffer(ElementType.SHORT, 321, Allocation.at(MemoryLocation.HOST).tag("spring tide"));
+    bench().buffer(ElementType.SHORT, 321, Allocation.at(MemoryLocation.HOST).tag("spring tide"));
     BufferInfo info =
         memory().buffers().stream()
             .filter(one -> one.tag().equals("spring tide"))

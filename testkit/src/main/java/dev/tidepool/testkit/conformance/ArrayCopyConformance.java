@@ -52,10 +52,7 @@ public abstract class ArrayCopyConformance extends Topic {
                 A target = Patterns.array(type, part[1] + 11, 99);
                 A expected =
                     Patterns.overlaid(
-                        type,
-                        target,
-                        7,
-                        Patterns.range(type, model, part[0], part[0] + part[1]));
+                        type, target, 7, Patterns.range(type, model, part[0], part[0] + part[1]));
                 buffer.copyTo(part[0], target, 7, part[1]);
                 Patterns.assertEqual(target, expected, "a part, and what is around it");
               }
@@ -97,8 +94,7 @@ public abstract class ArrayCopyConformance extends Topic {
         location -> {
           UnifiedBuffer<float[]> buffer = patterned(1000, location, 1);
           buffer.copyFrom(pattern(10, 2));
-          float[] model =
-              Patterns.overlaid(ElementType.FLOAT, pattern(1000, 1), 0, pattern(10, 2));
+          float[] model = Patterns.overlaid(ElementType.FLOAT, pattern(1000, 1), 0, pattern(10, 2));
           float[] target = new float[1500];
           buffer.copyTo(target);
           Patterns.assertEqual(
@@ -112,8 +108,7 @@ public abstract class ArrayCopyConformance extends Topic {
   Stream<DynamicTest> slicesAndViewsCopyTheirPartOfTheBytes() {
     return inEveryLocation(
         location -> {
-          UnifiedBuffer<int[]> root =
-              bench().patterned(ElementType.INT, 5000, location, 1);
+          UnifiedBuffer<int[]> root = bench().patterned(ElementType.INT, 5000, location, 1);
           int[] model = Patterns.array(ElementType.INT, 5000, 1);
           try (UnifiedBuffer<int[]> slice = root.slice(1001, 999);
               UnifiedBuffer<int[]> inner = slice.slice(3, 10);
@@ -127,8 +122,7 @@ public abstract class ArrayCopyConformance extends Topic {
             byte[] ends = new byte[40];
             bytes.copyTo(ends);
             int[] again = new int[10];
-            ElementType.INT.read(
-                java.lang.foreign.MemorySegment.ofArray(ends), 0, again, 0, 10);
+            ElementType.INT.read(java.lang.foreign.MemorySegment.ofArray(ends), 0, again, 0, 10);
             Patterns.assertEqual(
                 again, Patterns.range(ElementType.INT, model, 1004, 1014), "a view of a slice");
           }

@@ -82,8 +82,7 @@ public abstract class BoundsConformance extends Topic {
 
   @Test
   void aViewOfPartialElementsIsAWrongArgument() {
-    UnifiedBuffer<byte[]> bytes =
-        bench().patterned(ElementType.BYTE, 13, MemoryLocation.DEVICE, 1);
+    UnifiedBuffer<byte[]> bytes = bench().patterned(ElementType.BYTE, 13, MemoryLocation.DEVICE, 1);
     assertThatThrownBy(() -> bytes.as(ElementType.FLOAT))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("13");
@@ -101,7 +100,6 @@ public abstract class BoundsConformance extends Topic {
   void anArrayOfNoElementTypeIsAWrongArgument() {
     assertThatThrownBy(() -> memory().copyOf(new char[3]))
         .isInstanceOf(IllegalArgumentException.class);
-    assertThatThrownBy(() -> memory().copyOf("pool"))
-        .isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> memory().copyOf("pool")).isInstanceOf(IllegalArgumentException.class);
   }
 }

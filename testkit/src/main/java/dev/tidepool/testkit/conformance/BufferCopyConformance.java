@@ -128,8 +128,7 @@ public abstract class BufferCopyConformance extends Topic {
     return inEveryLocation(
         location -> {
           UnifiedBuffer<float[]> source = patterned(LENGTH, location, 5);
-          UnifiedBuffer<float[]> target =
-              buffer(ElementType.FLOAT, LENGTH, MemoryLocation.DEVICE);
+          UnifiedBuffer<float[]> target = buffer(ElementType.FLOAT, LENGTH, MemoryLocation.DEVICE);
           memory().transfers().copy(source, target);
           Patterns.assertEqual(contents(target), pattern(LENGTH, 5), "by the engine");
           target.fill((byte) 0);
@@ -171,8 +170,7 @@ public abstract class BufferCopyConformance extends Topic {
   Stream<DynamicTest> aFillSetsEveryByteOfItsBufferAndNoOther() {
     return inEveryLocation(
         location -> {
-          UnifiedBuffer<byte[]> buffer =
-              bench().patterned(ElementType.BYTE, 70_001, location, 9);
+          UnifiedBuffer<byte[]> buffer = bench().patterned(ElementType.BYTE, 70_001, location, 9);
           byte[] model = Patterns.array(ElementType.BYTE, 70_001, 9);
           try (UnifiedBuffer<byte[]> slice = buffer.slice(333, 5001);
               UnifiedBuffer<byte[]> nothing = buffer.slice(40_000, 0)) {

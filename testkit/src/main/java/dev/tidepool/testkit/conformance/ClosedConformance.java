@@ -102,10 +102,7 @@ public abstract class ClosedConformance extends Topic {
     assertNamed(() -> open.copyFrom(closed));
     assertNamed(() -> memory().transfers().copy(closed, open));
     assertNamed(
-        () ->
-            bench()
-                .kernel("y = x")
-                .execute(dev.tidepool.Arguments.of("x", closed, "y", open)));
+        () -> bench().kernel("y = x").execute(dev.tidepool.Arguments.of("x", closed, "y", open)));
     Patterns.assertEqual(contents(open), pattern(10, 1), "untouched");
   }
 
@@ -117,8 +114,7 @@ public abstract class ClosedConformance extends Topic {
           UnifiedBuffer<float[]> buffer = memory().allocate(ElementType.FLOAT, 100, location);
           buffer.close();
           buffer.close();
-          eventually(
-              "it is freed once", () -> memory().statistics().totalFreed() == freed + 1);
+          eventually("it is freed once", () -> memory().statistics().totalFreed() == freed + 1);
           UnifiedBuffer<float[]> first = patterned(100, location, 1);
           UnifiedBuffer<float[]> second = patterned(100, location, 2);
           buffer.close();
@@ -158,8 +154,7 @@ public abstract class ClosedConformance extends Topic {
 
   @Test
   void aClosedManagerTakesItsBuffersAlongAndSaysSo() {
-    UnifiedMemoryManager manager =
-        bench().manager(bench().accelerator(), MemoryOptions.defaults());
+    UnifiedMemoryManager manager = bench().manager(bench().accelerator(), MemoryOptions.defaults());
     UnifiedBuffer<float[]> open = manager.copyOf(pattern(1000, 1));
     UnifiedBuffer<float[]> host =
         manager.allocate(ElementType.FLOAT, 10, Allocation.at(MemoryLocation.HOST).tag(TAG));
@@ -176,8 +171,7 @@ public abstract class ClosedConformance extends Topic {
     uses.put("copyOf", () -> manager.copyOf(new float[1]));
     uses.put(
         "allocateAsync",
-        () ->
-            manager.allocateAsync(ElementType.FLOAT, 1, Allocation.at(MemoryLocation.DEVICE)));
+        () -> manager.allocateAsync(ElementType.FLOAT, 1, Allocation.at(MemoryLocation.DEVICE)));
     uses.put("map", () -> manager.map(Path.of("none"), ElementType.FLOAT, MapMode.READ));
     uses.put("compile", () -> manager.compile(KernelSource.elementwise("y = x")));
     uses.put("buffers", manager::buffers);
@@ -191,8 +185,7 @@ public abstract class ClosedConformance extends Topic {
 
   @Test
   void aKernelEndsWithItsManager() {
-    UnifiedMemoryManager manager =
-        bench().manager(bench().accelerator(), MemoryOptions.defaults());
+    UnifiedMemoryManager manager = bench().manager(bench().accelerator(), MemoryOptions.defaults());
     var kernel = manager.compile(KernelSource.elementwise("y = x + 1"));
     kernel.execute(dev.tidepool.Arguments.of("x", new float[3], "y", new float[3]));
     manager.close();
@@ -224,9 +217,7 @@ public abstract class ClosedConformance extends Topic {
   @Test
   void aBlockThatWentBackToTheSystemFailsItsSegments() {
     UnifiedBuffer<float[]> buffer =
-        memory()
-            .allocate(
-                ElementType.FLOAT, 1000, Allocation.at(MemoryLocation.HOST).unpooled());
+        memory().allocate(ElementType.FLOAT, 1000, Allocation.at(MemoryLocation.HOST).unpooled());
     MemorySegment segment = buffer.asSegment();
     segment.set(ValueLayout.JAVA_FLOAT, 0, 1);
     buffer.close();

@@ -25,8 +25,8 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
 /**
- * Every cell of the table of states, reached from every location that can reach it: the state after,
- * the bytes that travelled, and the contents.
+ * Every cell of the table of states, reached from every location that can reach it: the state
+ * after, the bytes that travelled, and the contents.
  */
 public abstract class CoherenceConformance extends Topic {
   private static final int LENGTH = 3000;
@@ -161,9 +161,7 @@ public abstract class CoherenceConformance extends Topic {
         scene -> {
           try (UnifiedBuffer<float[]> out =
               memory().allocate(ElementType.FLOAT, LENGTH, MemoryLocation.DEVICE)) {
-            bench()
-                .kernel("y = x")
-                .execute(Arguments.of("x", scene.buffer(), "y", out));
+            bench().kernel("y = x").execute(Arguments.of("x", scene.buffer(), "y", out));
             // read on the device again, so that checking moves nothing of the scene's own buffer
             assertThat(out.state()).isEqualTo(DEVICE_ONLY);
           }
@@ -219,7 +217,8 @@ public abstract class CoherenceConformance extends Topic {
           } else {
             assertThat(scene.buffer().state()).isEqualTo(state);
           }
-          boolean onHost = bench().hasOneCopy(location) || state == HOST_ONLY || state == HOST_DIRTY;
+          boolean onHost =
+              bench().hasOneCopy(location) || state == HOST_ONLY || state == HOST_DIRTY;
           long pushed = after.hostToDeviceBytes() - before.hostToDeviceBytes();
           if (state != SYNCHRONIZED || onHost) {
             assertThat(pushed).isEqualTo(onHost ? 0 : 4L * PART);

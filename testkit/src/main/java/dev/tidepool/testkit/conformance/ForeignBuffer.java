@@ -21,10 +21,7 @@ final class ForeignBuffer<A> implements UnifiedBuffer<A> {
   private final Accelerator accelerator;
 
   ForeignBuffer(ElementType<A> type, long length, Accelerator accelerator) {
-    this(
-        type,
-        MemorySegment.ofArray(new byte[Math.toIntExact(type.bytes(length))]),
-        accelerator);
+    this(type, MemorySegment.ofArray(new byte[Math.toIntExact(type.bytes(length))]), accelerator);
   }
 
   private ForeignBuffer(ElementType<A> type, MemorySegment bytes, Accelerator accelerator) {
@@ -106,8 +103,7 @@ final class ForeignBuffer<A> implements UnifiedBuffer<A> {
   }
 
   @Override
-  public CompletableFuture<Void> copyFromAsync(
-      A source, int sourceOffset, long offset, int count) {
+  public CompletableFuture<Void> copyFromAsync(A source, int sourceOffset, long offset, int count) {
     return CompletableFuture.runAsync(() -> copyFrom(source, sourceOffset, offset, count));
   }
 
@@ -165,9 +161,7 @@ final class ForeignBuffer<A> implements UnifiedBuffer<A> {
   @Override
   public UnifiedBuffer<A> slice(long offset, long length) {
     return new ForeignBuffer<>(
-        type,
-        bytes.asSlice(offset * type.byteSize(), length * type.byteSize()),
-        accelerator);
+        type, bytes.asSlice(offset * type.byteSize(), length * type.byteSize()), accelerator);
   }
 
   @Override

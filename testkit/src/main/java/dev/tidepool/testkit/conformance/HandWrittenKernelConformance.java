@@ -135,8 +135,7 @@ public abstract class HandWrittenKernelConformance extends Topic {
                     },
                     KernelParameter.out("out", ElementType.LONG)));
     UnifiedBuffer<long[]> out = buffer(ElementType.LONG, 120, MemoryLocation.DEVICE);
-    trace.execute(
-        Arguments.of("out", out), LaunchRange.of(sizes).inGroupsOf(2, 3, 5));
+    trace.execute(Arguments.of("out", out), LaunchRange.of(sizes).inGroupsOf(2, 3, 5));
     long[] expected = new long[120];
     for (int i = 0; i < 120; i++) {
       expected[i] = i + 1;
@@ -153,12 +152,9 @@ public abstract class HandWrittenKernelConformance extends Topic {
                 KernelSource.java(
                     item -> {
                       int before =
-                          item.localId(0) == 0
-                              ? 0
-                              : item.localMemory().get(JAVA_INT_UNALIGNED, 0);
+                          item.localId(0) == 0 ? 0 : item.localMemory().get(JAVA_INT_UNALIGNED, 0);
                       int sum =
-                          before
-                              + item.array(0).get(JAVA_INT_UNALIGNED, 4 * item.globalId(0));
+                          before + item.array(0).get(JAVA_INT_UNALIGNED, 4 * item.globalId(0));
                       item.localMemory().set(JAVA_INT_UNALIGNED, 0, sum);
                       if (item.localId(0) == item.groupSize(0) - 1) {
                         item.array(1).set(JAVA_INT_UNALIGNED, 4 * item.groupId(0), sum);
@@ -174,8 +170,7 @@ public abstract class HandWrittenKernelConformance extends Topic {
     }
     int[] result = new int[8];
     sums.execute(
-        Arguments.of("x", x, "sums", result),
-        LaunchRange.of(64).inGroupsOf(8).withLocalMemory(4));
+        Arguments.of("x", x, "sums", result), LaunchRange.of(64).inGroupsOf(8).withLocalMemory(4));
     Patterns.assertEqual(result, expected, "a sum for each group");
   }
 
@@ -210,8 +205,7 @@ public abstract class HandWrittenKernelConformance extends Topic {
     }
     int[] result = new int[8];
     sums.execute(
-        Arguments.of("x", x, "sums", result),
-        LaunchRange.of(64).inGroupsOf(8).withLocalMemory(32));
+        Arguments.of("x", x, "sums", result), LaunchRange.of(64).inGroupsOf(8).withLocalMemory(32));
     Patterns.assertEqual(result, expected, "a sum for each group");
   }
 
@@ -252,8 +246,7 @@ public abstract class HandWrittenKernelConformance extends Topic {
     assumeOpenCl();
     KernelSource wrong =
         KernelSource.opencl("__kernel void f(__global float *y) { y[0] = nonsense; }", "f", Y);
-    assertThatThrownBy(
-            () -> memory().compile(wrong).execute(Arguments.of("y", new float[1])))
+    assertThatThrownBy(() -> memory().compile(wrong).execute(Arguments.of("y", new float[1])))
         .isInstanceOf(KernelCompilationException.class)
         .satisfies(e -> assertThat(((KernelCompilationException) e).log()).contains("nonsense"));
   }
@@ -265,8 +258,7 @@ public abstract class HandWrittenKernelConformance extends Topic {
             () ->
                 memory()
                     .compile(
-                        KernelSource.cuda(
-                            "extern \"C\" __global__ void f(float *y) {}", "f", Y)))
+                        KernelSource.cuda("extern \"C\" __global__ void f(float *y) {}", "f", Y)))
         .isInstanceOf(UnsupportedOperationException.class);
   }
 

@@ -71,20 +71,13 @@ public abstract class KernelConformance extends Topic {
   void everyElementTypeComputes() {
     doubles("y = x * 2 + 1");
     integers(ElementType.BYTE, "y = x + x", new byte[] {-3, 0, 60}, new byte[] {-6, 0, 120});
-    integers(
-        ElementType.SHORT, "y = x - 1", new short[] {-3, 0, 60}, new short[] {-4, -1, 59});
+    integers(ElementType.SHORT, "y = x - 1", new short[] {-3, 0, 60}, new short[] {-4, -1, 59});
     integers(
         ElementType.INT, "y = x * x", new int[] {-3, 0, 60_000}, new int[] {9, 0, -694_967_296});
     integers(
-        ElementType.LONG,
-        "y = x * 3",
-        new long[] {-1L << 40, 0, 5},
-        new long[] {-3L << 40, 0, 15});
+        ElementType.LONG, "y = x * 3", new long[] {-1L << 40, 0, 5}, new long[] {-3L << 40, 0, 15});
     integers(
-        ElementType.UNSIGNED_BYTE,
-        "y = max(x, 1)",
-        new byte[] {-1, 0, 60},
-        new byte[] {-1, 1, 60});
+        ElementType.UNSIGNED_BYTE, "y = max(x, 1)", new byte[] {-1, 0, 60}, new byte[] {-1, 1, 60});
     integers(
         ElementType.UNSIGNED_INT,
         "y = x > 5 ? x : 5",
@@ -246,9 +239,7 @@ public abstract class KernelConformance extends Topic {
     bench().kernel(expression).execute(Arguments.of("x", x, "y", here));
     for (UnifiedMemoryManager other : bench().otherManagers()) {
       float[] there = new float[10_000];
-      other
-          .compile(KernelSource.elementwise(expression))
-          .execute(Arguments.of("x", x, "y", there));
+      other.compile(KernelSource.elementwise(expression)).execute(Arguments.of("x", x, "y", there));
       Patterns.assertEqual(here, there, "as on " + other.accelerator().id());
     }
   }

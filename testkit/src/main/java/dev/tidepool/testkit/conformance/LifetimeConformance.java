@@ -69,8 +69,7 @@ public abstract class LifetimeConformance extends Topic {
 
   @Test
   void aManagerThatClosesWaitsForWorkThatRuns() {
-    UnifiedMemoryManager manager =
-        bench().manager(bench().accelerator(), MemoryOptions.defaults());
+    UnifiedMemoryManager manager = bench().manager(bench().accelerator(), MemoryOptions.defaults());
     UnifiedBuffer<float[]> buffer = manager.allocate(ElementType.FLOAT, LENGTH);
     float[] out = new float[LENGTH];
     CompletableFuture<Void> write = buffer.copyFromAsync(pattern(LENGTH, 1));

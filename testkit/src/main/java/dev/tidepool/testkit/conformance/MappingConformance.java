@@ -49,8 +49,7 @@ public abstract class MappingConformance extends Topic {
               ElementType.FLOAT.write(fresh, 0, mapping.segment(), 0, LENGTH);
             }
             Patterns.assertEqual(contents(buffer), fresh, "written through a mapping");
-            UnifiedBuffer<float[]> out =
-                buffer(ElementType.FLOAT, LENGTH, MemoryLocation.DEVICE);
+            UnifiedBuffer<float[]> out = buffer(ElementType.FLOAT, LENGTH, MemoryLocation.DEVICE);
             bench().kernel("y = x").execute(Arguments.of("x", buffer, "y", out));
             Patterns.assertEqual(contents(out), fresh, "as a kernel sees it");
           }

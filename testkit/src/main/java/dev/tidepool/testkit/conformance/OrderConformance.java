@@ -160,8 +160,7 @@ public abstract class OrderConformance extends Topic {
         memory()
             .compile(
                 KernelSource.java(
-                    _ -> awaitUninterruptibly(go),
-                    KernelParameter.inout("y", ElementType.FLOAT)));
+                    _ -> awaitUninterruptibly(go), KernelParameter.inout("y", ElementType.FLOAT)));
     CompletableFuture<Void> first =
         waiting.executeAsync(Arguments.of("y", buffer), LaunchRange.of(1));
     CompletableFuture<Void> second = buffer.copyFromAsync(pattern(100, 2));
@@ -185,8 +184,7 @@ public abstract class OrderConformance extends Topic {
         memory()
             .compile(
                 KernelSource.java(
-                    _ -> awaitUninterruptibly(go),
-                    KernelParameter.inout("y", ElementType.FLOAT)));
+                    _ -> awaitUninterruptibly(go), KernelParameter.inout("y", ElementType.FLOAT)));
     CompletableFuture<Void> pending =
         waiting.executeAsync(Arguments.of("y", held), LaunchRange.of(1));
     float[] out = new float[100];

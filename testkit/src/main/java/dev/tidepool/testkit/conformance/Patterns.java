@@ -109,9 +109,7 @@ public final class Patterns {
   }
 
   private static String element(Object array, int index) {
-    return index < Array.getLength(array)
-        ? String.valueOf(Array.get(array, index))
-        : "absent";
+    return index < Array.getLength(array) ? String.valueOf(Array.get(array, index)) : "absent";
   }
 
   private static int mismatch(Object actual, Object expected) {

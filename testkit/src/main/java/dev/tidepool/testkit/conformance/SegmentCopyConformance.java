@@ -103,8 +103,7 @@ public abstract class SegmentCopyConformance extends Topic {
           ElementType.FLOAT.write(second, 0, buffer.asSegment(), 0, LENGTH);
           Patterns.assertEqual(contents(buffer), second, "written through the view");
           assertThatThrownBy(() -> buffer.asReadOnlySegment().fill((byte) 1))
-              .isInstanceOfAny(
-                  IllegalArgumentException.class, UnsupportedOperationException.class);
+              .isInstanceOfAny(IllegalArgumentException.class, UnsupportedOperationException.class);
           try (UnifiedBuffer<float[]> slice = buffer.slice(101, 7)) {
             Patterns.assertEqual(
                 contents(ElementType.FLOAT, slice.asReadOnlySegment()),

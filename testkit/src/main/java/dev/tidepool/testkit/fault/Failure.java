@@ -4,13 +4,13 @@ package dev.tidepool.testkit.fault;
 public enum Failure {
   /**
    * The call does nothing and throws: out of memory from an allocation, an {@link
-   * dev.tidepool.AcceleratorException} from anything else. A block is gone all the same, and an event
-   * that refuses to be awaited does so for good.
+   * dev.tidepool.AcceleratorException} from anything else. A block is gone all the same, and an
+   * event that refuses to be awaited does so for good.
    */
   REFUSED,
   /**
-   * A command is accepted, does half of its work, and its event fails. Calls that are no commands are
-   * {@link #REFUSED}, as are acquire and release.
+   * A command is accepted, does half of its work, and its event fails. Calls that are no commands
+   * are {@link #REFUSED}, as are acquire and release.
    */
   BROKEN,
   /** The device is lost: this call and all later ones that may fail do. */

@@ -6,8 +6,8 @@ import dev.tidepool.testkit.SpiCall;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The end of a command that may be chosen to fail. It always waits for the real command first: memory
- * that a failed command used must be free to go.
+ * The end of a command that may be chosen to fail. It always waits for the real command first:
+ * memory that a failed command used must be free to go.
  */
 final class FaultyEvent implements Event {
   private final FaultyDevice device;

@@ -68,8 +68,7 @@ final class FaultyQueue implements Queue {
 
   @Override
   public Event fill(Block block, long offset, long bytes, byte value) {
-    return command(
-        SpiCall.FILL, bytes, count -> queue.fill(own(block), offset, count, value));
+    return command(SpiCall.FILL, bytes, count -> queue.fill(own(block), offset, count, value));
   }
 
   @Override

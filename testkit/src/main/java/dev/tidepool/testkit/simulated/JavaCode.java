@@ -40,9 +40,7 @@ record JavaCode(KernelSource.Java source) implements SimulatedProgram.Code {
     for (long z = 0; z < size[2]; z++) {
       for (long y = 0; y < size[1]; y++) {
         for (long x = 0; x < size[0]; x++) {
-          source
-              .body()
-              .run(new Item(arguments, group, groups, size, new long[] {x, y, z}, local));
+          source.body().run(new Item(arguments, group, groups, size, new long[] {x, y, z}, local));
         }
       }
     }

@@ -12,12 +12,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * Memory of a simulated device.
  *
- * <p>A MAPPED block is two memories, the device's and the host's. Acquiring copies one to the other,
- * releasing copies back and poisons the host's: what the host writes at other times is lost and
- * noticed, what it reads at other times is poison.
+ * <p>A MAPPED block is two memories, the device's and the host's. Acquiring copies one to the
+ * other, releasing copies back and poisons the host's: what the host writes at other times is lost
+ * and noticed, what it reads at other times is poison.
  *
  * <p>Locking: the block's monitor guards its state (pending commands, freed, acquired). The bytes
- * belong to the command that runs. Bytes go when the block is freed and no command uses it any more.
+ * belong to the command that runs. Bytes go when the block is freed and no command uses it any
+ * more.
  */
 final class SimulatedBlock implements Block {
   /** What fresh memory of a device is full of, so that nothing passes by lucky zeros. */

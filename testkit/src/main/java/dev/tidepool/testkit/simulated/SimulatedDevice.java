@@ -257,8 +257,7 @@ public final class SimulatedDevice implements Device {
         switch (source) {
           case KernelSource.Elementwise elementwise ->
               new SimulatedProgram(this, ElementwiseCode.of(elementwise, parameters), parameters);
-          case KernelSource.Java java ->
-              new SimulatedProgram(this, new JavaCode(java), parameters);
+          case KernelSource.Java java -> new SimulatedProgram(this, new JavaCode(java), parameters);
           case KernelSource.HandWritten other ->
               throw new UnsupportedOperationException(
                   info.id() + " runs elementwise and Java sources, not " + other.getClass());
@@ -274,9 +273,7 @@ public final class SimulatedDevice implements Device {
   @Override
   public boolean copiesFrom(Device other) {
     return other == this
-        || (hardware.peers()
-            && other instanceof SimulatedDevice that
-            && that.provider == provider);
+        || (hardware.peers() && other instanceof SimulatedDevice that && that.provider == provider);
   }
 
   SimulatedHardware hardware() {

@@ -9,8 +9,8 @@ import java.time.Duration;
  * @param memoryBytes its own memory, shared by DEVICE and UNIFIED blocks
  * @param maximumAllocation bytes of its largest block
  * @param pinnedBytes host memory that it can lock
- * @param hostAccess how the host reaches DEVICE blocks: NONE makes a discrete device, the others one
- *     with {@code SHARED_MEMORY}
+ * @param hostAccess how the host reaches DEVICE blocks: NONE makes a discrete device, the others
+ *     one with {@code SHARED_MEMORY}
  * @param unified whether it has UNIFIED memory
  * @param peers whether its queues copy from other devices of its provider
  * @param latency how long each command takes at least; zero for as fast as the host

@@ -37,8 +37,7 @@ final class SimulatedProgram implements Program {
   }
 
   /** A checked launch. */
-  record Bound(
-      SimulatedProgram program, Launch launch, List<SimulatedBlock> blocks, long bytes) {
+  record Bound(SimulatedProgram program, Launch launch, List<SimulatedBlock> blocks, long bytes) {
     void run() {
       program.run(launch);
     }

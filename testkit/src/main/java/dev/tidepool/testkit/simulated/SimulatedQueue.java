@@ -89,8 +89,7 @@ final class SimulatedQueue implements Queue {
     }
   }
 
-  private Event submit(
-      SpiCall call, long bytes, List<SimulatedBlock> blocks, Work work) {
+  private Event submit(SpiCall call, long bytes, List<SimulatedBlock> blocks, Work work) {
     ledger.count(call);
     Completion completion = new Completion();
     enqueue(new Command(call.name(), bytes, blocks, work, completion));
@@ -164,8 +163,7 @@ final class SimulatedQueue implements Queue {
     }
     checkRange("copy", from, sourceOffset, bytes);
     checkRange("copy", target, offset, bytes);
-    if (from == target
-        && Math.max(sourceOffset, offset) < Math.min(sourceOffset, offset) + bytes) {
+    if (from == target && Math.max(sourceOffset, offset) < Math.min(sourceOffset, offset) + bytes) {
       throw device.punished(
           "copy of %d bytes from %d to %d overlaps".formatted(bytes, sourceOffset, offset));
     }

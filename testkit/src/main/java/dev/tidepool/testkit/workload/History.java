@@ -42,11 +42,7 @@ final class History {
   /** An operation; {@code seen} and {@code expected} are empty unless it reads. */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Step(
-      Operation operation,
-      CompletableFuture<?> done,
-      Effect effect,
-      int[] seen,
-      int[] expected) {}
+      Operation operation, CompletableFuture<?> done, Effect effect, int[] seen, int[] expected) {}
 
   /** Takes note of an operation that changes contents, or moves them about. */
   void wrote(Operation operation, CompletableFuture<?> done, Effect effect) {
@@ -86,9 +82,7 @@ final class History {
     boolean succeeded = succeeded(step);
     if (step.effect() != Effect.NONE) {
       unknown =
-          !succeeded
-              || step.effect() == Effect.SPOIL
-              || (unknown && step.effect() != Effect.ALL);
+          !succeeded || step.effect() == Effect.SPOIL || (unknown && step.effect() != Effect.ALL);
     } else if (succeeded && !unknown) {
       compare(step);
     }

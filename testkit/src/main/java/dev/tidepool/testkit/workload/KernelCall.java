@@ -12,7 +12,11 @@ import org.jspecify.annotations.Nullable;
  * model has computed the same.
  */
 record KernelCall(
-    Form form, Arguments arguments, Effect effect, UnifiedBuffer<int[]> y, @Nullable UnifiedBuffer<int[]> x) {
+    Form form,
+    Arguments arguments,
+    Effect effect,
+    UnifiedBuffer<int[]> y,
+    @Nullable UnifiedBuffer<int[]> x) {
 
   /** What a kernel computes. */
   enum Form {
@@ -80,8 +84,7 @@ record KernelCall(
     } else if (form == Form.OF_ARRAY) {
       arguments = arguments.with("x", array);
     }
-    boolean all =
-        count == slot.model.length && (form == Form.OUT || form == Form.OF_ARRAY);
+    boolean all = count == slot.model.length && (form == Form.OUT || form == Form.OF_ARRAY);
     Effect effect = spoilt ? Effect.SPOIL : all ? Effect.ALL : Effect.PART;
     return new KernelCall(form, arguments, effect, y, x);
   }

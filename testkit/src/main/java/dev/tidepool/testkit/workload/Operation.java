@@ -13,8 +13,8 @@ import java.util.SplittableRandom;
  * @param slot which buffer it works on
  * @param other which other buffer it reads
  * @param seed what its details follow from
- * @param faultAfter the call of a driver that fails, counted from 1 when the operation begins; 0 for
- *     none
+ * @param faultAfter the call of a driver that fails, counted from 1 when the operation begins; 0
+ *     for none
  * @param failure how that call fails
  */
 public record Operation(

@@ -87,8 +87,8 @@ public final class Workload {
   }
 
   /**
-   * Reads every buffer a last time, closes it, and checks what has not been checked; answers how many
-   * elements were compared in all.
+   * Reads every buffer a last time, closes it, and checks what has not been checked; answers how
+   * many elements were compared in all.
    */
   public long finish() {
     if (faults != null) {
@@ -98,8 +98,7 @@ public final class Workload {
       UnifiedBuffer<int[]> buffer = slot.buffer;
       if (buffer != null) {
         Operation last =
-            new Operation(
-                -1, Operation.Kind.READ_ALL, slot.index, 0, 0, 0, Failure.REFUSED);
+            new Operation(-1, Operation.Kind.READ_ALL, slot.index, 0, 0, 0, Failure.REFUSED);
         new Steps(last, slot).read(new Range(0, slot.model.length), buffer::copyTo);
         buffer.close();
       }
@@ -365,8 +364,7 @@ public final class Workload {
       return;
     }
     boolean spoilt = ofTwo && isSpoilt(slot, other);
-    KernelCall call =
-        KernelCall.draw(form, slot, target, other, other.buffer, spoilt, random);
+    KernelCall call = KernelCall.draw(form, slot, target, other, other.buffer, spoilt, random);
     Steps steps = new Steps(operation, slot);
     if (operation.kind() == Operation.Kind.KERNEL_LATER) {
       steps.performLater(

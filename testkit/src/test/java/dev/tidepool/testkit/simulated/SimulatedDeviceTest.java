@@ -144,7 +144,9 @@ class SimulatedDeviceTest {
       Block block = device.allocate(1000, 1, BlockKind.DEVICE);
       done(queue.fill(block, 0, 1000, (byte) 5));
       MemorySegment segment = block.segment();
-      assertThat(segment.get(JAVA_BYTE, 0)).as("unacquired bytes are poison").isNotEqualTo((byte) 5);
+      assertThat(segment.get(JAVA_BYTE, 0))
+          .as("unacquired bytes are poison")
+          .isNotEqualTo((byte) 5);
       done(queue.acquire(block));
       assertThat(segment.get(JAVA_BYTE, 999)).isEqualTo((byte) 5);
       segment.set(JAVA_BYTE, 0, (byte) 6);

@@ -1,0 +1,170 @@
+package dev.tidepool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Every option has an effect; properties and environment override what programs set. */
+final class MemoryOptionsTest {
+  private static final int MIB = 1 << 20;
+
+  private static UnifiedMemoryManager with(MemoryOptions.Builder options) {
+    return UnifiedMemoryManager.create(options.build());
+  }
+
+  private static void allocateAndClose(UnifiedMemoryManager memory, int count, long bytes) {
+    UnifiedBuffer<?>[] buffers = new UnifiedBuffer<?>[count];
+    for (int i = 0; i < count; i++) {
+      buffers[i] = memory.allocate(ElementType.BYTE, bytes);
+    }
+    for (UnifiedBuffer<?> buffer : buffers) {
+      buffer.close();
+    }
+  }
+
+  @Test
+  void poolingKeepsBlocksAndWithoutItNothingIsKept() {
+    try (UnifiedMemoryManager on = with(MemoryOptions.builder());
+        UnifiedMemoryManager off = with(MemoryOptions.builder().pooling(false))) {
+      for (int i = 0; i < 10; i++) {
+        allocateAndClose(on, 1, MIB);
+        allocateAndClose(off, 1, MIB);
+      }
+      assertThat(on.statistics().poolHits()).isEqualTo(9);
+      assertThat(on.statistics().totalPooled()).isEqualTo(MIB);
+      assertThat(off.statistics().poolHits()).isZero();
+      assertThat(off.statistics().totalPooled()).isZero();
+      assertThat(off.statistics().driverAllocations()).isEqualTo(10);
+    }
+  }
+
+  @Test
+  void thePoolNeverHoldsMoreThanItsCap() {
+    try (UnifiedMemoryManager memory = with(MemoryOptions.builder().maxPoolBytes(3 * MIB))) {
+      allocateAndClose(memory, 8, MIB);
+      assertThat(memory.statistics().totalPooled()).isBetween(1L, 3L * MIB);
+    }
+  }
+
+  @Test
+  void aSizeClassNeverHoldsMoreThanItsCap() {
+    try (UnifiedMemoryManager memory =
+        with(MemoryOptions.builder().maxPoolBytesPerClass(2 * MIB))) {
+      allocateAndClose(memory, 8, MIB);
+      assertThat(memory.statistics().totalPooled()).isBetween(1L, 2L * MIB);
+    }
+  }
+
+  @Test
+  void idleBlocksAreTrimmedByTimeDownToWhatIsKept() {
+    MemoryOptions.Builder options =
+        MemoryOptions.builder().trimInterval(Duration.ofMillis(300)).keptPoolBytes(2 * MIB);
+    try (UnifiedMemoryManager memory = with(options)) {
+      allocateAndClose(memory, 8, MIB);
+      await()
+          .atMost(Duration.ofSeconds(20))
+          .until(() -> memory.statistics().totalPooled() == 2 * MIB);
+    }
+  }
+
+  @Test
+  void pinnedMemoryStopsAtItsLimitAndBecomesPlainMemoryThatIsCounted() {
+    MemoryOptions.Builder options = MemoryOptions.builder().pinnedLimit(0);
+    try (UnifiedMemoryManager memory = with(options);
+        UnifiedBuffer<byte[]> buffer =
+            memory.allocate(ElementType.BYTE, MIB, MemoryLocation.PINNED)) {
+      assertThat(buffer.location()).isEqualTo(MemoryLocation.PINNED);
+      assertThat(memory.statistics().pinnedBytes()).isZero();
+      assertThat(memory.statistics().pinnedFallbacks()).isEqualTo(1);
+      buffer.fill((byte) 3);
+      byte[] seen = new byte[MIB];
+      buffer.copyTo(seen);
+      assertThat(seen).containsOnly(3);
+    }
+  }
+
+  @Test
+  void zeroOnReleaseHandsNobodyAnothersBytes() {
+    try (UnifiedMemoryManager memory = with(MemoryOptions.builder().zeroOnRelease(true))) {
+      for (int i = 0; i < 2; i++) {
+        try (UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, MIB)) {
+          MemorySegment bytes = buffer.asSegment();
+          assertThat(i == 0 || bytes.get(ValueLayout.JAVA_BYTE, MIB / 2) == 0).isTrue();
+          bytes.fill((byte) 42);
+        }
+      }
+      assertThat(memory.statistics().poolHits()).isEqualTo(1);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "tidepool.pooling, off, pooling",
+    "tidepool.staging-chunk, 64k, stagingChunk",
+    "tidepool.diagnostics, sites, diagnostics",
+  })
+  void aPropertyOverridesWhatTheProgramSet(String property, String text, String option) {
+    String before = System.setProperty(property, text) == null ? null : property;
+    try {
+      MemoryOptions options =
+          MemoryOptions.builder()
+              .pooling(true)
+              .stagingChunk(MIB)
+              .diagnostics(DiagnosticsLevel.COUNTERS)
+              .build();
+      Map<String, Object> seen =
+          Map.of(
+              "pooling", options.pooling(),
+              "stagingChunk", options.stagingChunk(),
+              "diagnostics", options.diagnostics());
+      Map<String, Object> expected =
+          Map.of(
+              "pooling", false, "stagingChunk", 64L << 10, "diagnostics", DiagnosticsLevel.SITES);
+      assertThat(seen.get(option)).isEqualTo(expected.get(option));
+      assertThat(before).as("the property was not set before").isNull();
+    } finally {
+      System.clearProperty(property);
+    }
+  }
+
+  @Test
+  void theEnvironmentOverridesWhereNoPropertyIsSet() {
+    Map<String, String> environment = Map.of("TIDEPOOL_CONCURRENT_TRANSFERS", "7");
+    assertThat(new MemoryOptions.Builder(environment::get).build().concurrentTransfers())
+        .isEqualTo(7);
+  }
+
+  @Test
+  void aWrongOptionNamesItsKeyAndItsRule() {
+    assertThatThrownBy(() -> MemoryOptions.builder().concurrentTransfers(0).build())
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("concurrent-transfers is 0");
+    assertThatThrownBy(() -> MemoryOptions.builder().maxPoolBytes(10).keptPoolBytes(20).build())
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("kept-pool-bytes is 20");
+    Map<String, String> environment = Map.of("TIDEPOOL_STAGING_CHUNK", "lots");
+    assertThatThrownBy(() -> new MemoryOptions.Builder(environment::get).build())
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("TIDEPOOL_STAGING_CHUNK=lots");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"4096, 4096", "64k, 65536", "1.5m, 1572864", "2GiB, 2147483648", "7 b, 7"})
+  void bytesAreReadAsPeopleWriteThem(String text, long bytes) {
+    assertThat(ByteSize.parse(text)).isEqualTo(bytes);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"4096, 4 KiB", "1023, 1023 bytes", "1572864, 1.5 MiB", "3221225472, 3 GiB"})
+  void bytesAreWrittenAsPeopleReadThem(long bytes, String text) {
+    assertThat(ByteSize.format(bytes)).isEqualTo(text);
+  }
+}
