@@ -34,12 +34,14 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -67,7 +69,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private final TransferEngine transfers = new Transfers(this);
   private final AtomicReference<@Nullable DeviceLink> link = new AtomicReference<>();
   // Handed out and not yet completed.
-  private final Set<CompletableFuture<?>> futures = ConcurrentHashMap.newKeySet();
+  private final Map<Long, CompletableFuture<?>> futures = new ConcurrentHashMap<>();
+  private final AtomicLong futureNumbers = new AtomicLong();
   private final AtomicBoolean closed = new AtomicBoolean();
   // Only the maintenance thread touches it.
   private long lastTrim = System.nanoTime();
@@ -394,7 +397,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   public void synchronize() {
     checkOpen();
     live().forEach(storage -> storage.unfinished().forEach(Work::await));
-    for (CompletableFuture<?> future : futures) {
+    for (CompletableFuture<?> future : futures.values()) {
       // Failures are its owner's business.
       future.handle((_, _) -> true).join();
     }
@@ -407,8 +410,9 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   /** Lets {@link #synchronize()} wait for a future. */
   <T> CompletableFuture<T> track(CompletableFuture<T> future) {
-    futures.add(future);
-    var _ = future.whenComplete((_, _) -> futures.remove(future));
+    long number = futureNumbers.getAndIncrement();
+    futures.put(number, future);
+    var _ = future.whenComplete((_, _) -> futures.remove(number));
     return future;
   }
 
