@@ -45,6 +45,14 @@ public final class CpuDevice implements Device {
             HostMemory.now().totalBytes());
   }
 
+  /**
+   * Runs work whose kernels on the CPU stay on the calling thread. For callers that keep every
+   * processor busy themselves: threads that would help a kernel could only wait for theirs.
+   */
+  public static void computeAlone(Runnable work) {
+    Crew.alone(work);
+  }
+
   @Override
   public DeviceInfo info() {
     return info;

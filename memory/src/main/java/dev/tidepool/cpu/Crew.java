@@ -23,6 +23,7 @@ final class Crew {
 
   private static final AtomicInteger NAMES = new AtomicInteger();
   private static final @Nullable ThreadPoolExecutor HANDS = hands();
+  private static final ScopedValue<Boolean> ALONE = ScopedValue.newInstance();
 
   private Crew() {}
 
@@ -61,7 +62,7 @@ final class Crew {
    */
   static void spread(long items, long grain, Piece piece) {
     long pieces = (items + grain - 1) / grain;
-    if (HANDS == null || pieces <= 1) {
+    if (HANDS == null || pieces <= 1 || ALONE.isBound()) {
       if (items > 0) {
         piece.run(0, items);
       }
@@ -73,6 +74,11 @@ final class Crew {
     }
     spread.run();
     spread.join();
+  }
+
+  /** Runs work whose launches stay on the calling thread. */
+  static void alone(Runnable work) {
+    ScopedValue.where(ALONE, true).run(work);
   }
 
   /** One launch under way. */

@@ -6,6 +6,7 @@ import dev.tidepool.ElementType;
 import dev.tidepool.Kernel;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.cpu.CpuDevice;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
@@ -126,7 +127,7 @@ public final class ChunkedPipeline {
     int lane = 0;
     try {
       for (; lane < plan.lanes(); lane++) {
-        Thread.ofPlatform().name("tidepool-lane-" + lane).daemon().start(new Lane(job, chunks));
+        Thread.ofPlatform().name("tidepool-lane-" + lane).daemon().start(lane());
       }
     } catch (OutOfMemoryError e) {
       // The system gives no further thread.
@@ -135,6 +136,12 @@ public final class ChunkedPipeline {
         chunks.leave();
       }
     }
+  }
+
+  private Runnable lane() {
+    Lane lane = new Lane(job, chunks);
+    boolean everyProcessor = plan.lanes() >= Runtime.getRuntime().availableProcessors();
+    return everyProcessor ? () -> CpuDevice.computeAlone(lane) : lane;
   }
 
   private void awaitLanes() {

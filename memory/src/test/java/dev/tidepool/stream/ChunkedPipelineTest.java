@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.Capability;
 import dev.tidepool.ElementType;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TransferException;
@@ -14,7 +16,9 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -131,6 +135,33 @@ class ChunkedPipelineTest {
 
     assertThat(progress).containsExactly(0L);
     assertThat(memory.lengths).isEmpty();
+  }
+
+  @Test
+  void lanesOnEveryProcessorKeepTheirKernelsToThemselves() {
+    Set<String> threads = ConcurrentHashMap.newKeySet();
+    Ints y = new Ints(new int[LENGTH]);
+    try (UnifiedMemoryManager cpu = UnifiedMemoryManager.create()) {
+      Kernel kernel =
+          cpu.compile(
+              KernelSource.java(
+                  item -> {
+                    threads.add(Thread.currentThread().getName());
+                    long at = item.globalId(0) * 4;
+                    int x = item.array(0).get(ValueLayout.JAVA_INT_UNALIGNED, at);
+                    item.array(1).set(ValueLayout.JAVA_INT_UNALIGNED, at, 2 * x + 7);
+                  },
+                  KernelParameter.in("x", ElementType.INT),
+                  KernelParameter.out("y", ElementType.INT)));
+      ChunkedPipeline.of(cpu, kernel)
+          .source("x", counting())
+          .sink("y", y)
+          .build(StreamOptions.defaults().withChunkBytes(1 << 20))
+          .run();
+    }
+
+    assertDoubled(y);
+    assertThat(threads).allMatch(name -> name.startsWith("tidepool-lane-"));
   }
 
   @Test

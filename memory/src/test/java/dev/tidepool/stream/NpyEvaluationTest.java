@@ -3,7 +3,6 @@ package dev.tidepool.stream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.tidepool.Capability;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.expression.Expression;
@@ -19,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CancellationException;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,9 +27,14 @@ import org.junit.jupiter.params.provider.CsvSource;
 class NpyEvaluationTest {
   @TempDir Path folder;
 
-  private final UnifiedMemoryManager memory =
-      new PlainMemory(Long.MAX_VALUE, Capability.SHARED_MEMORY).manager();
+  private final UnifiedMemoryManager memory = UnifiedMemoryManager.create();
   private final StreamOptions options = StreamOptions.defaults();
+
+  @AfterEach
+  void noBufferIsLeftOpen() {
+    assertThat(memory.buffers()).isEmpty();
+    memory.close();
+  }
 
   private Path path(String name) {
     return folder.resolve(name + ".npy");
