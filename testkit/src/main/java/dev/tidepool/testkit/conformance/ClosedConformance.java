@@ -180,7 +180,7 @@ public abstract class ClosedConformance extends Topic {
     uses.put("transfers", manager::transfers);
     uses.forEach(
         (name, use) ->
-            assertThatThrownBy(use::run).as(name).isInstanceOf(IllegalStateException.class));
+            assertThatThrownBy(use::run, name).isInstanceOf(IllegalStateException.class));
   }
 
   @Test

@@ -82,8 +82,10 @@ public abstract class MappingConformance extends Topic {
           Kernel write = bench().kernel("y = y + 1");
           for (MapMode mode : MapMode.values()) {
             try (HostMapping mapping = buffer.map(mode)) {
-              assertThatThrownBy(() -> write.execute(Arguments.of("y", buffer)))
-                  .as("under a mapping to %s", mapping.mode())
+              assertThatThrownBy(
+                      () -> write.execute(Arguments.of("y", buffer)),
+                      "under a mapping to %s",
+                      mapping.mode())
                   .isInstanceOf(IllegalStateException.class);
               if (mode.writes()) {
                 ElementType.FLOAT.write(pattern(LENGTH, 1), 0, mapping.segment(), 0, LENGTH);
@@ -114,8 +116,10 @@ public abstract class MappingConformance extends Topic {
           }
           for (MapMode mode : new MapMode[] {MapMode.WRITE, MapMode.READ_WRITE}) {
             try (HostMapping mapping = buffer.map(mode)) {
-              assertThatThrownBy(() -> read.execute(Arguments.of("x", buffer, "y", out)))
-                  .as("under a mapping to %s", mapping.mode())
+              assertThatThrownBy(
+                      () -> read.execute(Arguments.of("x", buffer, "y", out)),
+                      "under a mapping to %s",
+                      mapping.mode())
                   .isInstanceOf(IllegalStateException.class);
             }
           }

@@ -2,7 +2,9 @@ package dev.tidepool.testkit.conformance;
 
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
+import dev.tidepool.Kernel;
 import dev.tidepool.UnifiedBuffer;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -75,6 +77,32 @@ public abstract class SegmentCopyConformance extends Topic {
         Patterns.range(ElementType.FLOAT, model, 11, 1012),
         "at an offset");
     Patterns.assertEqual(contents(buffer), model, "the whole buffer");
+  }
+
+  @TestFactory
+  Stream<DynamicTest> aConfinedSegmentIsCopiedBehindPendingWork() {
+    return inEveryLocation(
+        location -> {
+          UnifiedBuffer<float[]> buffer = patterned(LENGTH, location, 1);
+          Kernel twice = bench().kernel("y = y * 2");
+          try (Arena arena = Arena.ofConfined()) {
+            MemorySegment source = arena.allocate(4L * LENGTH, 4);
+            MemorySegment target = arena.allocate(4L * LENGTH, 4);
+            ElementType.FLOAT.write(pattern(LENGTH, 2), 0, source, 0, LENGTH);
+            for (int i = 0; i < 20; i++) {
+              twice.executeAsync(Arguments.of("y", buffer));
+            }
+            buffer.copyFrom(source, 0);
+            twice.executeAsync(Arguments.of("y", buffer));
+            buffer.copyTo(0, target);
+            float[] model = pattern(LENGTH, 2);
+            for (int i = 0; i < LENGTH; i++) {
+              model[i] *= 2;
+            }
+            Patterns.assertEqual(
+                contents(ElementType.FLOAT, target), model, "behind pending kernels");
+          }
+        });
   }
 
   @TestFactory

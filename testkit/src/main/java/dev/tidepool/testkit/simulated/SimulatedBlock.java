@@ -123,14 +123,22 @@ final class SimulatedBlock implements Block {
     }
   }
 
-  /** A command that is no acquire and no release is about to touch the block. */
-  void touch(String command) {
+  /** A command is about to read the block, which is legal even while the host has it acquired. */
+  void readBy(String command) {
+    if (kind == BlockKind.PINNED && !device.sharesMemory()) {
+      throw device.punished(command + " uses " + this + ", which commands do not take");
+    }
+  }
+
+  /** A command is about to change the block. */
+  void writtenBy(String command) {
+    readBy(command);
     boolean held;
     synchronized (this) {
       held = acquired;
     }
     if (held) {
-      throw device.punished(command + " uses " + this + " while the host has it acquired");
+      throw device.punished(command + " writes " + this + " while the host has it acquired");
     }
   }
 

@@ -276,6 +276,10 @@ public final class SimulatedDevice implements Device {
         || (hardware.peers() && other instanceof SimulatedDevice that && that.provider == provider);
   }
 
+  boolean sharesMemory() {
+    return hardware.hostAccess() != HostAccess.NONE;
+  }
+
   SimulatedHardware hardware() {
     return hardware;
   }

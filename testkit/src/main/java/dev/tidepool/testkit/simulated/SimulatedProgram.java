@@ -98,9 +98,14 @@ final class SimulatedProgram implements Program {
         case KernelArgument.Scalar scalar -> values.add(scalar.value());
         case KernelArgument.Array array -> {
           SimulatedBlock block = (SimulatedBlock) array.block();
-          block.touch("launch");
+          boolean writes = parameters.get(i).access().writes();
+          if (writes) {
+            block.writtenBy("launch");
+          } else {
+            block.readBy("launch");
+          }
           MemorySegment bytes = block.store().asSlice(array.offset(), array.bytes());
-          values.add(parameters.get(i).access().writes() ? bytes : bytes.asReadOnly());
+          values.add(writes ? bytes : bytes.asReadOnly());
           boolean undefined = !parameters.get(i).access().reads();
           if (undefined && arguments.stream().filter(shares(array)).count() == 1) {
             bytes.fill(SimulatedBlock.FRESH);

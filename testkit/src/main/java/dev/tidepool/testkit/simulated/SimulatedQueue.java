@@ -129,7 +129,7 @@ final class SimulatedQueue implements Queue {
         bytes,
         List.of(target),
         () -> {
-          target.touch("write");
+          target.writtenBy("write");
           hostCopy("write", source, 0, target.store(), offset, bytes);
           ledger.wroteToDevice(bytes);
         });
@@ -149,7 +149,7 @@ final class SimulatedQueue implements Queue {
         bytes,
         List.of(from),
         () -> {
-          from.touch("read");
+          from.readBy("read");
           hostCopy("read", from.store(), offset, destination, 0, bytes);
           ledger.readFromDevice(bytes);
         });
@@ -172,8 +172,8 @@ final class SimulatedQueue implements Queue {
         bytes,
         List.of(from, target),
         () -> {
-          from.touch("copy");
-          target.touch("copy");
+          from.readBy("copy");
+          target.writtenBy("copy");
           MemorySegment.copy(from.store(), sourceOffset, target.store(), offset, bytes);
           ledger.copiedOnDevice(bytes);
         });
@@ -188,7 +188,7 @@ final class SimulatedQueue implements Queue {
         bytes,
         List.of(target),
         () -> {
-          target.touch("fill");
+          target.writtenBy("fill");
           target.store().asSlice(offset, bytes).fill(value);
         });
   }

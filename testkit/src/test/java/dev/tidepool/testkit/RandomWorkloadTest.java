@@ -1,0 +1,128 @@
+package dev.tidepool.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tidepool.Tidepool;
+import dev.tidepool.spi.AcceleratorProvider;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.spi.HostAccess;
+import dev.tidepool.testkit.fault.FaultInjector;
+import dev.tidepool.testkit.simulated.SimulatedHardware;
+import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class RandomWorkloadTest {
+  private static final SimulatedHardware DISCRETE = SimulatedHardware.discrete();
+
+  private static Tidepool open(AcceleratorProvider... providers) {
+    return Discovery.using(List.of(providers), Tidepool::open);
+  }
+
+  private static void onSimulated(SimulatedHardware... hardware) {
+    SimulatedProvider simulated = new SimulatedProvider(hardware);
+    try (Tidepool tidepool = open(simulated)) {
+      RandomWorkload workload = new RandomWorkload(tidepool, "simulated:0");
+      assertThat(workload.operations(20_000).run()).isPositive();
+      assertThat(workload.operations(40_000).threads(4).run()).isPositive();
+    }
+    assertThat(simulated.violations()).isEmpty();
+    assertThat(simulated.devices()).allMatch(device -> device.liveBlocks() == 0);
+  }
+
+  private static void underFaults(SimulatedHardware... hardware) {
+    SimulatedProvider simulated = new SimulatedProvider(hardware);
+    FaultInjector faults = new FaultInjector(simulated);
+    try (Tidepool tidepool = open(faults)) {
+      RandomWorkload workload = new RandomWorkload(tidepool, "simulated:0").faults(faults);
+      assertThat(workload.operations(20_000).run()).isPositive();
+      assertThat(workload.operations(20_000).threads(4).run()).isPositive();
+    }
+    assertThat(simulated.violations()).isEmpty();
+    assertThat(simulated.devices()).allMatch(device -> device.liveBlocks() == 0);
+  }
+
+  @Test
+  void theCpuEqualsTheModel() {
+    try (Tidepool tidepool = open()) {
+      RandomWorkload workload = new RandomWorkload(tidepool, "cpu:0");
+      assertThat(workload.operations(50_000).run()).isPositive();
+      assertThat(workload.operations(100_000).threads(4).run()).isPositive();
+    }
+  }
+
+  @Test
+  void aDiscreteDeviceEqualsTheModel() {
+    onSimulated(DISCRETE);
+  }
+
+  @Test
+  void twoDevicesEqualTheModel() {
+    onSimulated(DISCRETE, DISCRETE);
+  }
+
+  @Test
+  void twoDevicesThatDoNotReachEachOtherEqualTheModel() {
+    onSimulated(DISCRETE.withoutPeers().withoutUnified(), DISCRETE.withoutPeers());
+  }
+
+  @Test
+  void aDeviceThatSharesMemoryEqualsTheModel() {
+    onSimulated(DISCRETE.withHostAccess(HostAccess.DIRECT));
+  }
+
+  @Test
+  void aDeviceWhoseMemoryIsMappedEqualsTheModel() {
+    onSimulated(DISCRETE.withHostAccess(HostAccess.MAPPED));
+  }
+
+  @Test
+  void aFullDeviceEqualsTheModel() {
+    onSimulated(DISCRETE.withMemory(256 << 10).withPinned(64 << 10));
+  }
+
+  @Test
+  void failingCallsOfADiscreteDeviceSpoilNothingElse() {
+    underFaults(DISCRETE);
+  }
+
+  @Test
+  void failingCallsOfTwoDevicesSpoilNothingElse() {
+    underFaults(DISCRETE, DISCRETE.withoutPeers());
+  }
+
+  @Test
+  void failingCallsOfAMappedDeviceSpoilNothingElse() {
+    underFaults(DISCRETE.withHostAccess(HostAccess.MAPPED));
+  }
+
+  @Test
+  void failingCallsOfASharedDeviceSpoilNothingElse() {
+    underFaults(DISCRETE.withHostAccess(HostAccess.DIRECT));
+  }
+
+  @Test
+  void aWorkloadThatFailsNamesItsSeedAndIsShrunk() {
+    SimulatedProvider simulated = new SimulatedProvider(DISCRETE);
+    FaultInjector faults = new FaultInjector(simulated);
+    try (Tidepool tidepool = open(faults)) {
+      // The workload is not told of the faults: the first of them is a failure of the workload.
+      RandomWorkload workload = new RandomWorkload(tidepool, "simulated:0").seed(42);
+      Thread spoiler = Thread.ofPlatform().daemon().start(() -> spoil(faults));
+      assertThatThrownBy(() -> workload.operations(2000).run())
+          .isInstanceOf(AssertionError.class)
+          .hasMessageContaining("seed 42");
+      spoiler.interrupt();
+    }
+  }
+
+  private static void spoil(FaultInjector faults) {
+    while (!Thread.currentThread().isInterrupted()) {
+      faults.fail(3, dev.tidepool.testkit.fault.Failure.REFUSED);
+      java.util.concurrent.locks.LockSupport.parkNanos(100_000);
+    }
+  }
+}

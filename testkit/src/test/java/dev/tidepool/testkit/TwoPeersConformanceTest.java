@@ -1,0 +1,9 @@
+package dev.tidepool.testkit;
+
+import dev.tidepool.testkit.simulated.SimulatedHardware;
+
+class TwoPeersConformanceTest extends SimulatedConformance {
+  TwoPeersConformanceTest() {
+    super(SimulatedHardware.discrete(), SimulatedHardware.discrete());
+  }
+}
