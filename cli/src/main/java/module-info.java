@@ -3,9 +3,15 @@ module dev.tidepool.cli {
   requires static org.jspecify;
   requires com.google.gson;
   requires dev.tidepool.memory;
-  requires dev.tidepool.opencl;
   requires dev.tidepool.testkit;
   requires info.picocli;
-  requires org.junit.platform.launcher;
+  requires java.logging;
   requires me.tongfei.progressbar;
+  requires org.junit.platform.launcher;
+
+  uses dev.tidepool.spi.AcceleratorProvider;
+
+  opens dev.tidepool.cli to
+      com.google.gson,
+      info.picocli;
 }

@@ -1,0 +1,144 @@
+package dev.tidepool.cli;
+
+import dev.tidepool.expression.Access;
+import dev.tidepool.expression.Expression;
+import java.math.BigInteger;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a command line gives to the names of an expression, each in the order of the expression.
+ *
+ * @param inputs files of names that are only read
+ * @param outputs files of names that are assigned; assigned names without one are local values
+ * @param scalars values of names that are only read: Boolean, Long, BigInteger or Double
+ */
+record Bindings(Map<String, Path> inputs, Map<String, Path> outputs, Map<String, Object> scalars) {
+  private static final Pattern INTEGER = Pattern.compile("[-+]?\\d+");
+  private static final Pattern DECIMAL =
+      Pattern.compile("[-+]?(\\d+\\.\\d*|\\.?\\d+)([eE][-+]?\\d+)?");
+
+  /**
+   * Reads {@code name=value} texts. A value is a number, {@code true} or {@code false}, and
+   * otherwise a file; {@code ./1} is a file that looks like a number.
+   *
+   * @throws WrongArguments if a text has another form, names and expression do not agree, or
+   *     nothing is read or written
+   */
+  static Bindings of(Expression expression, List<String> texts) {
+    Map<String, String> values = values(texts);
+    Bindings bindings =
+        new Bindings(new LinkedHashMap<>(), new LinkedHashMap<>(), new LinkedHashMap<>());
+    for (Expression.Name name : expression.names()) {
+      String value = values.remove(name.name());
+      if (value != null) {
+        bindings.bind(name, value);
+      } else if (name.access() != Access.OUT) {
+        throw new WrongArguments(
+            "%s (column %d of the expression) has no value; add %s=FILE.npy or %s=NUMBER"
+                .formatted(name.name(), name.column(), name.name(), name.name()));
+      }
+    }
+    if (!values.isEmpty()) {
+      String unused = values.keySet().iterator().next();
+      throw new WrongArguments(
+          "%s is given but does not occur in the expression, whose names are %s"
+              .formatted(unused, names(expression, null)));
+    }
+    bindings.checkEnough(expression);
+    return bindings;
+  }
+
+  private static Map<String, String> values(List<String> texts) {
+    Map<String, String> values = new LinkedHashMap<>();
+    for (String text : texts) {
+      int equals = text.indexOf('=');
+      if (equals <= 0 || equals == text.length() - 1) {
+        throw new WrongArguments(
+            "'" + text + "' is no binding; write NAME=FILE.npy or NAME=NUMBER, without spaces");
+      }
+      String name = text.substring(0, equals);
+      if (values.put(name, text.substring(equals + 1)) != null) {
+        throw new WrongArguments(name + " is given twice");
+      }
+    }
+    return values;
+  }
+
+  private void bind(Expression.Name name, String value) {
+    Optional<Object> scalar = scalar(value);
+    if (name.access() == Access.IN) {
+      scalar.ifPresentOrElse(
+          number -> scalars.put(name.name(), number), () -> inputs.put(name.name(), path(value)));
+      return;
+    }
+    if (name.access() == Access.INOUT) {
+      throw new WrongArguments(
+          "%s is read before it is assigned, which would overwrite an input; assign to another name"
+              .formatted(name.name()));
+    }
+    if (scalar.isPresent()) {
+      throw new WrongArguments(
+          "%s is assigned, so %s=%s must name a file; write ./%s if it is one"
+              .formatted(name.name(), name.name(), value, value));
+    }
+    outputs.put(name.name(), path(value));
+  }
+
+  private void checkEnough(Expression expression) {
+    if (outputs.isEmpty()) {
+      throw new WrongArguments(
+          "the result has no file; add %s=FILE.npy".formatted(names(expression, Access.OUT)));
+    }
+    if (inputs.isEmpty()) {
+      throw new WrongArguments(
+          "no name is given an array, so the result has no shape; give one as NAME=FILE.npy");
+    }
+  }
+
+  /** The names, or those of one access, each once, in the order of the expression. */
+  private static String names(Expression expression, @Nullable Access only) {
+    LinkedHashSet<String> names = new LinkedHashSet<>();
+    for (Expression.Name name : expression.names()) {
+      if (only == null || name.access() == only) {
+        names.add(name.name());
+      }
+    }
+    return String.join(", ", names);
+  }
+
+  private static Path path(String text) {
+    try {
+      return Path.of(text);
+    } catch (InvalidPathException e) {
+      throw new WrongArguments("'" + text + "' is no path: " + e.getReason(), e);
+    }
+  }
+
+  /** The number or truth value that a text is; empty for the name of a file. */
+  static Optional<Object> scalar(String text) {
+    if (INTEGER.matcher(text).matches()) {
+      BigInteger integer = new BigInteger(text);
+      return Optional.of(integer.bitLength() < Long.SIZE ? (Object) integer.longValue() : integer);
+    }
+    if (DECIMAL.matcher(text).matches()) {
+      return Optional.of(Double.valueOf(text));
+    }
+    return switch (text.toLowerCase(Locale.ROOT)) {
+      case "true" -> Optional.of(true);
+      case "false" -> Optional.of(false);
+      case "inf", "+inf" -> Optional.of(Double.POSITIVE_INFINITY);
+      case "-inf" -> Optional.of(Double.NEGATIVE_INFINITY);
+      case "nan" -> Optional.of(Double.NaN);
+      default -> Optional.empty();
+    };
+  }
+}

@@ -1,0 +1,112 @@
+package dev.tidepool.cli;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/**
+ * The options of {@code tidepool eval}, for help and for command lines with mistakes. {@link
+ * EvalRequest#read} reads well-formed ones; the two agree.
+ */
+@Command(
+    name = "eval",
+    customSynopsis = "tidepool eval [OPTION...] EXPRESSION NAME=VALUE...",
+    description = {
+      "Compute arrays from arrays, element by element, on an accelerator.",
+      "",
+      "Files of any size are streamed in chunks. Results equal NumPy's. An output",
+      "appears whole or not at all."
+    },
+    descriptionHeading = "%n",
+    parameterListHeading = "%nArguments:%n",
+    optionListHeading = "%nOptions:%n",
+    sortOptions = false,
+    footer = {
+      "",
+      "An expression is one assignment or several, separated by ';'. It is made of",
+      "numbers, names, ( ), + - * / %%, < <= > >= == !=, condition ? a : b, and the",
+      "functions abs min max floor ceil rint sqrt cbrt exp exp2 expm1 log log2 log10",
+      "log1p sin cos tan asin acos atan atan2 sinh cosh tanh pow hypot fma. All mean",
+      "what they mean in NumPy: / is true division, %% takes the divisor's sign, and a",
+      "number takes the type of the array that it meets. A name that is assigned and is",
+      "given no file is a local value.",
+      "",
+      "Files are .npy: bool, int8 to int64, uint8 to uint64, float32 and float64, in",
+      "either byte order, in C or Fortran order, of any shape; all have the same shape.",
+      "",
+      "Examples:",
+      "  tidepool eval 'z = sqrt(x*x + y*y)' x=a.npy y=b.npy z=out.npy",
+      "  tidepool eval 'y = a*x + b' a=2.5 b=1 x=in.npy y=out.npy --device opencl:0",
+      "  tidepool eval 'd = x - y; s = d*d; far = s > t' t=0.1 x=a.npy y=b.npy \\",
+      "      s=square.npy far=mask.npy --memory-limit 256m --force"
+    })
+final class EvalCommand implements Callable<Integer> {
+  private final TidepoolCommand parent;
+
+  @Parameters(
+      index = "0",
+      paramLabel = "EXPRESSION",
+      description = "What to compute, such as 'z = sqrt(x*x + y*y)'.")
+  private String expression = "";
+
+  @Parameters(
+      index = "1..*",
+      arity = "0..*",
+      paramLabel = "NAME=VALUE",
+      description =
+          "A .npy file, or a number, true or false. Names that are assigned are written to"
+              + " their files, others are read.")
+  private List<String> bindings = new ArrayList<>();
+
+  @Option(
+      names = "--device",
+      paramLabel = "ID",
+      description =
+          "The accelerator, by its id in 'tidepool info'. Default: auto, the best that is more"
+              + " than this machine's CPU, or else cpu:0.")
+  private String device = EvalRequest.DEFAULT_DEVICE;
+
+  @Option(
+      names = "--chunk",
+      paramLabel = "BYTES",
+      description =
+          "The bytes of one array that are computed at once, such as 16m. Default: what suits the"
+              + " accelerator and the memory limit.")
+  private @Nullable String chunk;
+
+  @Option(
+      names = "--memory-limit",
+      paramLabel = "BYTES",
+      description = "What all chunks together may take. Default: 1GiB.")
+  private String memoryLimit = EvalRequest.DEFAULT_MEMORY_LIMIT;
+
+  @Option(
+      names = "--dtype",
+      paramLabel = "TYPE",
+      description =
+          "The type of the outputs, such as float32, of the result's kind or a wider one. Default:"
+              + " what NumPy gives.")
+  private @Nullable String dtype;
+
+  @Option(names = "--force", description = "Replace outputs that exist.")
+  private boolean force;
+
+  EvalCommand(TidepoolCommand parent) {
+    this.parent = parent;
+  }
+
+  @Override
+  public Integer call() {
+    return Evaluation.run(request(), parent.out(), parent.err());
+  }
+
+  /** The options as the work takes them. */
+  EvalRequest request() {
+    return new EvalRequest(
+        expression, bindings, device, chunk, memoryLimit, dtype, force, parent.debug());
+  }
+}

@@ -1,0 +1,90 @@
+package dev.tidepool.cli;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What {@code tidepool eval} was asked for, as texts that nobody has judged yet.
+ *
+ * @param expression the assignments
+ * @param bindings {@code name=value} each
+ * @param device an accelerator's id, or {@code auto}
+ * @param chunk bytes of one chunk, or null where the pipeline chooses
+ * @param memoryLimit bytes that chunks in flight may hold together
+ * @param dtype NumPy's name of the outputs' type, or null for the natural one
+ * @param force whether outputs that exist are replaced
+ * @param debug whether a failure shows where it came from
+ */
+record EvalRequest(
+    String expression,
+    List<String> bindings,
+    String device,
+    @Nullable String chunk,
+    String memoryLimit,
+    @Nullable String dtype,
+    boolean force,
+    boolean debug) {
+
+  static final String DEFAULT_DEVICE = "auto";
+  static final String DEFAULT_MEMORY_LIMIT = "1GiB";
+
+  private static final Set<String> WITH_VALUE =
+      Set.of("--device", "--chunk", "--memory-limit", "--dtype");
+  private static final Set<String> WITHOUT_VALUE = Set.of("--force", "--debug");
+
+  /** Copies the list. */
+  EvalRequest {
+    bindings = List.copyOf(bindings);
+  }
+
+  /**
+   * Reads a well-formed command line, without {@code eval} itself, in microseconds where the option
+   * parser takes 150 ms to load. Answers empty for anything else, such as help, unknown or repeated
+   * options: the option parser then says what is wrong.
+   */
+  static Optional<EvalRequest> read(List<String> arguments) {
+    List<String> positional = new ArrayList<>();
+    Map<String, String> options = new HashMap<>();
+    for (int i = 0; i < arguments.size(); i++) {
+      String argument = arguments.get(i);
+      if (!argument.startsWith("-")) {
+        positional.add(argument);
+        continue;
+      }
+      int equals = argument.indexOf('=');
+      String name = equals < 0 ? argument : argument.substring(0, equals);
+      String value;
+      if (WITHOUT_VALUE.contains(name) && equals < 0) {
+        value = "";
+      } else if (WITH_VALUE.contains(name) && equals >= 0) {
+        value = argument.substring(equals + 1);
+      } else if (WITH_VALUE.contains(name) && i + 1 < arguments.size()) {
+        value = arguments.get(++i);
+      } else {
+        return Optional.empty();
+      }
+      boolean odd = WITH_VALUE.contains(name) && (value.isEmpty() || value.startsWith("-"));
+      if (odd || options.put(name, value) != null) {
+        return Optional.empty();
+      }
+    }
+    if (positional.isEmpty()) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        new EvalRequest(
+            positional.getFirst(),
+            positional.subList(1, positional.size()),
+            options.getOrDefault("--device", DEFAULT_DEVICE),
+            options.get("--chunk"),
+            options.getOrDefault("--memory-limit", DEFAULT_MEMORY_LIMIT),
+            options.get("--dtype"),
+            options.containsKey("--force"),
+            options.containsKey("--debug")));
+  }
+}

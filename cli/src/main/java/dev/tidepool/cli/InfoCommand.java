@@ -1,0 +1,155 @@
+package dev.tidepool.cli;
+
+import com.google.gson.GsonBuilder;
+import dev.tidepool.MemoryInfo;
+import dev.tidepool.Tidepool;
+import java.io.PrintStream;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code tidepool info}. */
+@Command(
+    name = "info",
+    description = {
+      "Show the accelerators, their memory, and what the platform offers.",
+      "",
+      "What is absent is told with the reason. Free memory is marked as an estimate",
+      "where the driver does not tell it."
+    },
+    descriptionHeading = "%n",
+    optionListHeading = "%nOptions:%n",
+    footer = {
+      "",
+      "Examples:",
+      "  tidepool info",
+      "  tidepool info --json | jq -r '.accelerators[].id'"
+    })
+final class InfoCommand implements Callable<Integer> {
+  private static final int COLUMNS = 80;
+  private static final int INDENT = 14;
+
+  private final TidepoolCommand parent;
+
+  @Option(names = "--json", description = "Print JSON; sizes are bytes.")
+  private boolean json;
+
+  InfoCommand(TidepoolCommand parent) {
+    this.parent = parent;
+  }
+
+  @Override
+  public Integer call() {
+    InfoReport report;
+    try (Tidepool tidepool = Tidepool.open()) {
+      report = InfoReport.of(tidepool);
+    }
+    if (json) {
+      parent
+          .out()
+          .println(
+              new GsonBuilder()
+                  .setPrettyPrinting()
+                  .disableHtmlEscaping()
+                  .serializeNulls()
+                  .create()
+                  .toJson(report));
+    } else {
+      print(report, parent.out());
+    }
+    return ExitStatus.DONE;
+  }
+
+  private static void print(InfoReport report, PrintStream out) {
+    out.println("tidepool " + report.version());
+    out.println();
+    out.println("Accelerators");
+    for (InfoReport.Device device : report.accelerators()) {
+      MemoryInfo memory = device.memory();
+      row(out, device.id(), device.name());
+      row(out, "", device.kind() + ", " + device.driver());
+      row(
+          out,
+          "",
+          "%s free%s of %s, at most %s in one buffer"
+              .formatted(
+                  Figures.bytes(memory.freeBytes()),
+                  memory.freeIsEstimate() ? " (estimate)" : "",
+                  Figures.bytes(memory.totalBytes()),
+                  Figures.bytes(device.maximumAllocationBytes())));
+      row(out, "", String.join(", ", device.capabilities()));
+    }
+    out.println();
+    out.println("Platform");
+    print(report.platform(), out);
+    if (!report.notes().isEmpty()) {
+      out.println();
+      out.println("Notes");
+      report.notes().forEach(note -> wrapped(out, "  ", note));
+    }
+  }
+
+  private static void print(InfoReport.Platform platform, PrintStream out) {
+    row(out, "system", platform.system() + ", " + platform.architecture());
+    String model = platform.processor() == null ? "model not told" : platform.processor();
+    row(out, "processor", model + ", " + Figures.count(platform.processors(), "thread"));
+    row(out, "Java", platform.java());
+    row(out, "pages", Figures.bytes(platform.pageBytes()) + "; " + hugePages(platform));
+    row(
+        out,
+        "NUMA",
+        platform.numaNodes() == 0
+            ? "not told by the system"
+            : Figures.count(platform.numaNodes(), "node"));
+    row(out, "page locking", locking(platform));
+    if (!platform.nativeAllocation()) {
+      row(out, "allocation", "by Java: the system's allocator was not found");
+    }
+  }
+
+  private static String hugePages(InfoReport.Platform platform) {
+    String transparent =
+        platform.transparentHugePageBytes() == 0
+            ? "no transparent huge pages"
+            : "transparent huge pages of "
+                + Figures.bytes(platform.transparentHugePageBytes())
+                + (platform.transparentHugePages() == null
+                    ? ""
+                    : " (" + platform.transparentHugePages() + ")");
+    String reserved =
+        platform.reservedHugePages() == 0
+            ? "none reserved"
+            : Figures.count(platform.reservedHugePages()) + " reserved";
+    return transparent + "; " + reserved;
+  }
+
+  private static String locking(InfoReport.Platform platform) {
+    if (!platform.pageLocking()) {
+      return "refused by the system: pinned memory becomes plain memory";
+    }
+    return platform.lockLimitBytes() == null
+        ? "available, no limit"
+        : "available, up to " + Figures.bytes(platform.lockLimitBytes()) + " (ulimit -l)";
+  }
+
+  private static void row(PrintStream out, String key, String value) {
+    wrapped(out, "  " + key + " ".repeat(Math.max(1, INDENT - key.length())), value);
+  }
+
+  /** Prints a value behind a key; long values go on in the next line, below their beginning. */
+  private static void wrapped(PrintStream out, String key, String value) {
+    StringBuilder line = new StringBuilder(key);
+    boolean empty = true;
+    for (String word : value.split(" ")) {
+      if (!empty && line.length() + 1 + word.length() > COLUMNS) {
+        out.println(line);
+        line.setLength(0);
+        line.append(" ".repeat(key.length()));
+        empty = true;
+      }
+      line.append(empty ? "" : " ").append(word);
+      empty = false;
+    }
+    out.println(line);
+  }
+}

@@ -1,0 +1,121 @@
+package dev.tidepool.cli;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.Capability;
+import dev.tidepool.MemoryInfo;
+import dev.tidepool.Tidepool;
+import dev.tidepool.host.HostPlatform;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What {@code tidepool info} tells. The names of the components are the keys of its JSON.
+ *
+ * @param version of Tidepool
+ * @param accelerators best first
+ * @param platform what the operating system offers
+ * @param notes what is absent, and why
+ */
+record InfoReport(
+    String version, List<Device> accelerators, Platform platform, List<String> notes) {
+
+  /**
+   * One accelerator.
+   *
+   * @param id the name to ask for it by
+   * @param name the vendor's
+   * @param kind CPU, GPU or OTHER
+   * @param driver with its version
+   * @param memory now
+   * @param maximumAllocationBytes of a single buffer
+   * @param capabilities beyond the minimum, in words
+   */
+  record Device(
+      String id,
+      String name,
+      String kind,
+      String driver,
+      MemoryInfo memory,
+      long maximumAllocationBytes,
+      List<String> capabilities) {
+    static Device of(Accelerator accelerator) {
+      return new Device(
+          accelerator.id(),
+          accelerator.name(),
+          accelerator.kind().toString(),
+          accelerator.driver(),
+          accelerator.memory(),
+          accelerator.maximumAllocation(),
+          accelerator.capabilities().stream().sorted().map(Device::words).toList());
+    }
+
+    private static String words(Capability capability) {
+      return switch (capability) {
+        case OPENCL_KERNELS -> "OpenCL kernels";
+        case CUDA_KERNELS -> "CUDA kernels";
+        case JAVA_KERNELS -> "Java kernels";
+        default -> capability.name().toLowerCase(Locale.ROOT).replace('_', ' ');
+      };
+    }
+  }
+
+  /**
+   * The operating system. What it does not tell is null.
+   *
+   * @param system with its version
+   * @param architecture of the processor
+   * @param processor its model
+   * @param processors usable by this process
+   * @param java the virtual machine
+   * @param pageBytes of a page
+   * @param transparentHugePageBytes 0 where there are none
+   * @param transparentHugePages always, madvise or never
+   * @param reservedHugePages set aside by the administrator
+   * @param numaNodes 0 where the system does not tell
+   * @param pageLocking whether memory can be pinned
+   * @param lockLimitBytes how much of it; null also where there is no limit
+   * @param nativeAllocation whether host memory comes from the system, not from Java's arenas
+   */
+  record Platform(
+      String system,
+      String architecture,
+      @Nullable String processor,
+      int processors,
+      String java,
+      long pageBytes,
+      long transparentHugePageBytes,
+      @Nullable String transparentHugePages,
+      long reservedHugePages,
+      int numaNodes,
+      boolean pageLocking,
+      @Nullable Long lockLimitBytes,
+      boolean nativeAllocation) {
+    static Platform of(HostPlatform host) {
+      boolean limited =
+          host.lockLimitBytes().isPresent() && host.lockLimitBytes().getAsLong() != Long.MAX_VALUE;
+      return new Platform(
+          host.system(),
+          host.architecture(),
+          host.processor().orElse(null),
+          host.processors(),
+          Runtime.version() + " (" + System.getProperty("java.vendor") + ")",
+          host.pageBytes(),
+          host.hugePageBytes(),
+          host.transparentHugePages().orElse(null),
+          host.reservedHugePages(),
+          host.numaNodes(),
+          host.pageLocking(),
+          limited ? (Long) host.lockLimitBytes().getAsLong() : null,
+          host.nativeAllocation());
+    }
+  }
+
+  static InfoReport of(Tidepool tidepool) {
+    return new InfoReport(
+        Version.ofTidepool(),
+        tidepool.accelerators().stream().map(Device::of).toList(),
+        Platform.of(HostPlatform.probe()),
+        tidepool.notes());
+  }
+}

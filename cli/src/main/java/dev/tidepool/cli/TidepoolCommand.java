@@ -1,0 +1,120 @@
+package dev.tidepool.cli;
+
+import java.io.PrintStream;
+import java.io.PrintWriter;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ScopeType;
+import picocli.CommandLine.Spec;
+import picocli.CommandLine.UnmatchedArgumentException;
+
+/** The command without a subcommand, and how picocli runs all of them. */
+@Command(
+    name = "tidepool",
+    description = "Computes with arrays on the accelerators of this machine.",
+    synopsisSubcommandLabel = "COMMAND",
+    descriptionHeading = "%n",
+    commandListHeading = "%nCommands:%n",
+    optionListHeading = "%nOptions:%n",
+    footer = {
+      "",
+      "tidepool COMMAND --help tells a command's own options.",
+      "",
+      "Exit status: 0; 1 if the work failed; 2 if the arguments, or the files that they",
+      "name, cannot be worked with; 130 and 143 after an interrupt and a termination.",
+      "",
+      "Examples:",
+      "  tidepool info",
+      "  tidepool eval 'z = sqrt(x*x + y*y)' x=a.npy y=b.npy z=out.npy",
+      "  tidepool demo",
+      "  tidepool selftest --device opencl:0"
+    },
+    versionProvider = Version.class)
+final class TidepoolCommand implements Runnable {
+  private final PrintStream out;
+  private final PrintStream err;
+
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      scope = ScopeType.INHERIT,
+      description = "Show this help and exit.")
+  private boolean help;
+
+  @Option(
+      names = {"-V", "--version"},
+      versionHelp = true,
+      description = "Show the version and exit.")
+  private boolean version;
+
+  @Option(
+      names = "--debug",
+      scope = ScopeType.INHERIT,
+      description = "Show where a failure came from, as a stack trace.")
+  private boolean debug;
+
+  TidepoolCommand(PrintStream out, PrintStream err) {
+    this.out = out;
+    this.err = err;
+  }
+
+  /** Reads a command line, does what it asks, and answers the exit status. */
+  static int run(PrintStream out, PrintStream err, String... arguments) {
+    TidepoolCommand command = new TidepoolCommand(out, err);
+    return command.commandLine().execute(arguments);
+  }
+
+  /** The parser of all commands, which fills their options in. */
+  CommandLine commandLine() {
+    return new CommandLine(this)
+        .addSubcommand(new InfoCommand(this))
+        .addSubcommand(new EvalCommand(this))
+        .addSubcommand(new DemoCommand(this))
+        .addSubcommand(new SelftestCommand(this))
+        .setOut(new PrintWriter(out, true))
+        .setErr(new PrintWriter(err, true))
+        .setExpandAtFiles(false)
+        .setParameterExceptionHandler((e, _) -> wrongArguments(e))
+        .setExecutionExceptionHandler((e, _, _) -> Failures.report(e, debug, err));
+  }
+
+  private int wrongArguments(ParameterException e) {
+    CommandSpec command = e.getCommandLine().getCommandSpec();
+    String problem = String.valueOf(e.getMessage());
+    if (command.parent() == null
+        && e instanceof UnmatchedArgumentException unmatched
+        && !unmatched.isUnknownOption()) {
+      String commands = String.join(", ", command.subcommands().keySet());
+      problem = "no command '" + unmatched.getUnmatched().getFirst() + "'; there are " + commands;
+    }
+    String message = problem + "; see " + command.qualifiedName() + " --help";
+    return Failures.report(new WrongArguments(message, e), debug, err);
+  }
+
+  /** Without a subcommand there is nothing to do but to tell which there are. */
+  @Override
+  public void run() {
+    spec.commandLine().usage(err);
+    throw new WrongArguments("a command is missing");
+  }
+
+  /** Where results go. */
+  PrintStream out() {
+    return out;
+  }
+
+  /** Where errors and progress go. */
+  PrintStream err() {
+    return err;
+  }
+
+  /** Whether a failure shows where it came from. */
+  boolean debug() {
+    return debug;
+  }
+}
