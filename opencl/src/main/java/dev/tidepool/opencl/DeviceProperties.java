@@ -25,6 +25,8 @@ import java.util.regex.Pattern;
  * @param hostUnified whether host and device use the same physical memory
  * @param svmCapabilities the bits of {@code CL_DEVICE_SVM_CAPABILITIES}, 0 before OpenCL 2.0
  * @param fp64 whether it computes in 64-bit floating point
+ * @param correctlyRoundedDivideSqrt whether it can round the quotients and roots of floats
+ *     correctly
  * @param localMemory what one group may share
  * @param maxGroup the most work items in a group
  * @param maxGroupSizes the most work items in each dimension of a group
@@ -41,6 +43,7 @@ record DeviceProperties(
     boolean hostUnified,
     long svmCapabilities,
     boolean fp64,
+    boolean correctlyRoundedDivideSqrt,
     long localMemory,
     long maxGroup,
     List<Long> maxGroupSizes) {
@@ -51,6 +54,7 @@ record DeviceProperties(
   private static final int CL_DEVICE_ADDRESS_BITS = 0x100D;
   private static final int CL_DEVICE_MAX_MEM_ALLOC_SIZE = 0x1010;
   private static final int CL_DEVICE_MEM_BASE_ADDR_ALIGN = 0x1019;
+  private static final int CL_DEVICE_SINGLE_FP_CONFIG = 0x101B;
   private static final int CL_DEVICE_GLOBAL_MEM_SIZE = 0x101F;
   private static final int CL_DEVICE_LOCAL_MEM_SIZE = 0x1023;
   private static final int CL_DEVICE_ENDIAN_LITTLE = 0x1026;
@@ -63,6 +67,7 @@ record DeviceProperties(
   private static final int CL_DEVICE_HOST_UNIFIED_MEMORY = 0x1035;
   private static final int CL_DEVICE_SVM_CAPABILITIES = 0x1053;
 
+  private static final long CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT = 1 << 7;
   private static final long CL_DEVICE_SVM_COARSE_GRAIN_BUFFER = 1;
   private static final long CL_DEVICE_SVM_FINE_GRAIN_BUFFER = 1 << 1;
 
@@ -82,6 +87,7 @@ record DeviceProperties(
         valueOr(device, CL_DEVICE_HOST_UNIFIED_MEMORY, 0) != 0,
         version >= 20 ? valueOr(device, CL_DEVICE_SVM_CAPABILITIES, 0) : 0,
         valueOr(device, CL_DEVICE_DOUBLE_FP_CONFIG, 0) != 0,
+        (value(device, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0,
         value(device, CL_DEVICE_LOCAL_MEM_SIZE),
         value(device, CL_DEVICE_MAX_WORK_GROUP_SIZE),
         sizes(OpenCL.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES)));

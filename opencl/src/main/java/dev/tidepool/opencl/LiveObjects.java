@@ -1,6 +1,9 @@
 package dev.tidepool.opencl;
 
-import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Counts the OpenCL objects that exist, by kind: what is not zero after everything was closed is a
@@ -19,19 +22,30 @@ final class LiveObjects {
     KERNEL
   }
 
-  private static final AtomicLongArray COUNTS = new AtomicLongArray(Kind.values().length);
+  // Never changed after this, so that reading it needs no lock.
+  private static final Map<Kind, AtomicLong> COUNTS = new EnumMap<>(Kind.class);
+
+  static {
+    for (Kind kind : Kind.values()) {
+      COUNTS.put(kind, new AtomicLong());
+    }
+  }
 
   private LiveObjects() {}
 
   static void created(Kind kind) {
-    COUNTS.incrementAndGet(kind.ordinal());
+    live(kind).incrementAndGet();
   }
 
   static void released(Kind kind) {
-    COUNTS.decrementAndGet(kind.ordinal());
+    live(kind).decrementAndGet();
   }
 
   static long count(Kind kind) {
-    return COUNTS.get(kind.ordinal());
+    return live(kind).get();
+  }
+
+  private static AtomicLong live(Kind kind) {
+    return Objects.requireNonNull(COUNTS.get(kind));
   }
 }

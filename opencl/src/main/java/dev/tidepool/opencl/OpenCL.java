@@ -3,7 +3,6 @@ package dev.tidepool.opencl;
 import static dev.tidepool.opencl.NativeCall.call;
 import static dev.tidepool.opencl.NativeCall.check;
 import static dev.tidepool.opencl.NativeCall.command;
-import static dev.tidepool.opencl.NativeCall.create;
 import static dev.tidepool.opencl.NativeCall.list;
 import static dev.tidepool.opencl.NativeCall.number;
 import static dev.tidepool.opencl.NativeCall.query;
@@ -100,10 +99,6 @@ final class OpenCL {
   private static final MethodHandle RELEASE_KERNEL = LIBRARY.code("clReleaseKernel", HANDLE);
   private static final MethodHandle WAIT_FOR_EVENTS = LIBRARY.code("clWaitForEvents", INT, POINTER);
   private static final MethodHandle GET_EVENT_INFO = info("clGetEventInfo");
-  private static final MethodHandle CREATE_USER_EVENT =
-      LIBRARY.handle("clCreateUserEvent", HANDLE, POINTER);
-  private static final MethodHandle SET_USER_EVENT_STATUS =
-      LIBRARY.code("clSetUserEventStatus", HANDLE, INT);
   private static final MethodHandle RETAIN_EVENT = LIBRARY.code("clRetainEvent", HANDLE);
   private static final MethodHandle RELEASE_EVENT = LIBRARY.code("clReleaseEvent", HANDLE);
   private static final MethodHandle FLUSH = LIBRARY.code("clFlush", HANDLE);
@@ -190,7 +185,7 @@ final class OpenCL {
       MemorySegment properties =
           arena.allocateFrom(JAVA_LONG, CL_PLATFORM_CONTEXT_PROPERTY, platform, 0);
       MemorySegment list = arena.allocateFrom(JAVA_LONG, devices);
-      return create(
+      return NativeCall.create(
           "clCreateContext",
           Kind.CONTEXT,
           error ->
@@ -205,7 +200,7 @@ final class OpenCL {
 
   /** An in-order queue. */
   static long clCreateCommandQueue(long context, long device) {
-    return create(
+    return NativeCall.create(
         "clCreateCommandQueue",
         Kind.QUEUE,
         error -> (long) CREATE_COMMAND_QUEUE.invokeExact(context, device, 0L, error));
@@ -228,7 +223,7 @@ final class OpenCL {
   // Memory.
 
   static long clCreateBuffer(long context, long flags, long byteSize, MemorySegment hostPointer) {
-    return create(
+    return NativeCall.create(
         "clCreateBuffer",
         Kind.MEMORY,
         error -> (long) CREATE_BUFFER.invokeExact(context, flags, byteSize, hostPointer, error));
@@ -237,7 +232,7 @@ final class OpenCL {
   static long clCreateSubBuffer(long buffer, long offset, long byteSize) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment region = arena.allocateFrom(JAVA_LONG, offset, byteSize);
-      return create(
+      return NativeCall.create(
           "clCreateSubBuffer",
           Kind.MEMORY,
           error ->
@@ -373,18 +368,6 @@ final class OpenCL {
 
   // Events.
 
-  /** An event that {@link #clSetUserEventStatus} completes. */
-  static long clCreateUserEvent(long context) {
-    return create(
-        "clCreateUserEvent",
-        Kind.EVENT,
-        error -> (long) CREATE_USER_EVENT.invokeExact(context, error));
-  }
-
-  static void clSetUserEventStatus(long event, int status) {
-    call("clSetUserEventStatus", () -> (int) SET_USER_EVENT_STATUS.invokeExact(event, status));
-  }
-
   /** Blocks until the command ended; one that failed is an error here with an undetailed code. */
   static void clWaitForEvents(long event) {
     try (Arena arena = Arena.ofConfined()) {
@@ -448,7 +431,7 @@ final class OpenCL {
       byte[] text = source.getBytes(StandardCharsets.UTF_8);
       MemorySegment strings = arena.allocateFrom(ADDRESS, arena.allocateFrom(JAVA_BYTE, text));
       MemorySegment lengths = arena.allocateFrom(JAVA_LONG, text.length);
-      return create(
+      return NativeCall.create(
           "clCreateProgramWithSource",
           Kind.PROGRAM,
           error ->
@@ -490,7 +473,7 @@ final class OpenCL {
   static long clCreateKernel(long program, String entry) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment name = arena.allocateFrom(entry);
-      return create(
+      return NativeCall.create(
           "clCreateKernel",
           Kind.KERNEL,
           error -> (long) CREATE_KERNEL.invokeExact(program, name, error));

@@ -114,7 +114,7 @@ final class OpenClDevice implements Device {
     return switch (source) {
       case KernelSource.OpenCl written -> HandWrittenProgram.compile(this, written);
       case KernelSource.Elementwise elementwise ->
-          throw wrongLanguage("elementwise", elementwise.expression());
+          ElementwiseProgram.compile(this, elementwise, parameters);
       case KernelSource.Cuda cuda -> throw wrongLanguage("CUDA", cuda.entry());
       case KernelSource.Java java ->
           throw wrongLanguage("Java", "of " + java.parameters().size() + " parameters");
@@ -123,7 +123,11 @@ final class OpenClDevice implements Device {
 
   private UnsupportedOperationException wrongLanguage(String language, String entry) {
     return new UnsupportedOperationException(
-        info.id() + " runs OpenCL C kernels, not the " + language + " kernel " + entry);
+        info.id()
+            + " runs elementwise and OpenCL C kernels, not the "
+            + language
+            + " kernel "
+            + entry);
   }
 
   @Override

@@ -58,6 +58,16 @@ final class OpenClEvent implements Event {
     }
   }
 
+  /** Waits for the end, well or not. */
+  void awaitEnd() {
+    enter();
+    try {
+      waitForEnd();
+    } finally {
+      leave();
+    }
+  }
+
   private void waitForEnd() {
     try {
       OpenCL.clWaitForEvents(last());
@@ -86,19 +96,6 @@ final class OpenClEvent implements Event {
     try {
       OpenCL.clRetainEvent(last());
       return last();
-    } finally {
-      leave();
-    }
-  }
-
-  /** The same commands' end as an event of its own, closed on its own. */
-  OpenClEvent shared() {
-    enter();
-    try {
-      for (long event : events) {
-        OpenCL.clRetainEvent(event);
-      }
-      return new OpenClEvent(context, events);
     } finally {
       leave();
     }

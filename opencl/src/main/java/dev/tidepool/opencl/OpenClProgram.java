@@ -10,7 +10,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * Code of one device and the knowledge how arguments are handed to it. Safe for use by any thread;
  * closing it is the owner's, when no launch is under way.
  */
-abstract sealed class OpenClProgram implements Program permits HandWrittenProgram {
+abstract sealed class OpenClProgram implements Program
+    permits HandWrittenProgram, ElementwiseProgram {
   private final CompiledKernel code;
   private final AtomicBoolean closed = new AtomicBoolean();
 

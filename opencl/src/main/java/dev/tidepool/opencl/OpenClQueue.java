@@ -136,48 +136,16 @@ final class OpenClQueue implements Queue {
     if (awaited.context() == context) {
       long retained = awaited.retained();
       try {
-        barrier(retained);
+        OpenCL.clReleaseEvent(OpenCL.clEnqueueBarrierWithWaitList(queue, retained));
+        OpenCL.clFlush(queue);
       } finally {
         OpenCL.clReleaseEvent(retained);
       }
     } else {
-      awaitOtherContext(awaited);
+      // Events mean nothing outside their context. Two drivers at work on the same bytes are rare,
+      // and what is waited for here is under way already.
+      awaited.awaitEnd();
     }
-  }
-
-  /** Events mean nothing outside their context: a thread waits and tells this context. */
-  private void awaitOtherContext(OpenClEvent awaited) {
-    OpenClEvent shared = awaited.shared();
-    long signal = OpenCL.clCreateUserEvent(context.handle());
-    try {
-      barrier(signal);
-    } catch (RuntimeException refused) {
-      shared.close();
-      OpenCL.clReleaseEvent(signal);
-      throw refused;
-    }
-    Thread.ofPlatform()
-        .daemon()
-        .name("tidepool-opencl-await")
-        .start(() -> signalAfter(shared, signal));
-  }
-
-  private static void signalAfter(OpenClEvent awaited, long signal) {
-    try (awaited) {
-      awaited.await();
-    } catch (RuntimeException failed) {
-      // Who enqueued that command hears of it; here only its end counts.
-      System.getLogger(OpenClQueue.class.getName())
-          .log(System.Logger.Level.DEBUG, "an awaited command failed", failed);
-    } finally {
-      OpenCL.clSetUserEventStatus(signal, OpenCL.CL_COMPLETE);
-      OpenCL.clReleaseEvent(signal);
-    }
-  }
-
-  private void barrier(long event) {
-    OpenCL.clReleaseEvent(OpenCL.clEnqueueBarrierWithWaitList(queue, event));
-    OpenCL.clFlush(queue);
   }
 
   private Event marker() {

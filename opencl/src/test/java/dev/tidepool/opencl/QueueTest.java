@@ -12,6 +12,7 @@ import dev.tidepool.spi.Event;
 import dev.tidepool.spi.Queue;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -94,10 +95,10 @@ class QueueTest {
   void aFailedCommandIsAnErrorWithTheNameOfItsCode() {
     try (Device device = Pocl.device(Map.of())) {
       Context context = ((OpenClDevice) device).context();
-      long signal = OpenCL.clCreateUserEvent(context.handle());
+      long signal = UserEvent.create(context);
       try (OpenClEvent failing = new OpenClEvent(context, signal)) {
         assertThat(failing.isDone()).isFalse();
-        OpenCL.clSetUserEventStatus(signal, ErrorCodes.CL_OUT_OF_RESOURCES);
+        UserEvent.end(signal, ErrorCodes.CL_OUT_OF_RESOURCES);
         assertThat(failing.isDone()).isTrue();
         assertThatThrownBy(failing::await)
             .isInstanceOfSatisfying(
@@ -114,12 +115,12 @@ class QueueTest {
   void anOperationOfSeveralCommandsFailsWhenAnyOfThemDid() {
     try (Device device = Pocl.device(Map.of())) {
       Context context = ((OpenClDevice) device).context();
-      long first = OpenCL.clCreateUserEvent(context.handle());
-      long last = OpenCL.clCreateUserEvent(context.handle());
+      long first = UserEvent.create(context);
+      long last = UserEvent.create(context);
       try (OpenClEvent both = new OpenClEvent(context, first, last)) {
-        OpenCL.clSetUserEventStatus(first, ErrorCodes.CL_OUT_OF_HOST_MEMORY);
+        UserEvent.end(first, ErrorCodes.CL_OUT_OF_HOST_MEMORY);
         assertThat(both.isDone()).isFalse();
-        OpenCL.clSetUserEventStatus(last, OpenCL.CL_COMPLETE);
+        UserEvent.end(last, OpenCL.CL_COMPLETE);
         assertThatThrownBy(both::await).hasMessageContaining("CL_OUT_OF_HOST_MEMORY");
       }
     }
@@ -130,8 +131,8 @@ class QueueTest {
     try (Device device = Pocl.device(Map.of());
         Queue queue = device.createQueue()) {
       Context context = ((OpenClDevice) device).context();
-      long signal = OpenCL.clCreateUserEvent(context.handle());
-      OpenCL.clSetUserEventStatus(signal, ErrorCodes.CL_OUT_OF_RESOURCES);
+      long signal = UserEvent.create(context);
+      UserEvent.end(signal, ErrorCodes.CL_OUT_OF_RESOURCES);
       Block block = device.allocate(SIZE, 64, BlockKind.DEVICE);
       try (OpenClEvent failed = new OpenClEvent(context, signal)) {
         queue.await(failed);
@@ -146,13 +147,13 @@ class QueueTest {
   void anEventMayBeClosedWhileAnotherThreadWaitsForIt() throws InterruptedException {
     try (Device device = Pocl.device(Map.of())) {
       Context context = ((OpenClDevice) device).context();
-      long signal = OpenCL.clCreateUserEvent(context.handle());
+      long signal = UserEvent.create(context);
       OpenCL.clRetainEvent(signal);
       OpenClEvent event = new OpenClEvent(context, signal);
       Thread waiting = Thread.ofPlatform().start(event::await);
       await().until(() -> isWaiting(waiting));
       event.close();
-      OpenCL.clSetUserEventStatus(signal, OpenCL.CL_COMPLETE);
+      UserEvent.end(signal, OpenCL.CL_COMPLETE);
       OpenCL.clReleaseEvent(signal);
       waiting.join();
       assertThatThrownBy(event::await).isInstanceOf(IllegalStateException.class);
@@ -168,29 +169,28 @@ class QueueTest {
   void contextsWithNothingInCommonWaitForEachOtherAllTheSame() {
     try (Device device = Pocl.device(Map.of());
         Queue queue = device.createQueue()) {
-      OpenClDevice opencl = (OpenClDevice) device;
-      Context foreign =
-          new Context(
-              OpenCL.clCreateContext(
-                  Installed.look().devices().getFirst().platform().handle(),
-                  new long[] {opencl.properties().handle()}));
-      long signal = OpenCL.clCreateUserEvent(foreign.handle());
-      OpenCL.clRetainEvent(signal);
-      Block block = device.allocate(SIZE, 64, BlockKind.DEVICE);
-      Bytes.await(queue.fill(block, 0, SIZE, (byte) 1));
-      try (OpenClEvent event = new OpenClEvent(foreign, signal)) {
-        queue.await(event);
+      DeviceProperties properties = ((OpenClDevice) device).properties();
+      Platform platform =
+          new Platform(
+              Installed.look().devices().getFirst().platform().handle(), List.of(properties));
+      try (Device stranger =
+              OpenClDevice.open(
+                  "opencl:99",
+                  new Installed.Found(platform, properties),
+                  new Settings(Settings.Svm.AUTO, true));
+          Queue foreign = stranger.createQueue()) {
+        assertThat(device.copiesFrom(stranger)).isFalse();
+        Block block = stranger.allocate(SIZE, 64, BlockKind.DEVICE);
+        try (Event event = foreign.fill(block, 0, SIZE, (byte) 1)) {
+          queue.await(event);
+          queue.finish();
+          assertThat(event.isDone()).isTrue();
+        }
+        assertThatThrownBy(() -> queue.fill(block, 0, SIZE, (byte) 2))
+            .isInstanceOf(IllegalArgumentException.class)
+            .hasMessageContaining("opencl:0");
+        block.free();
       }
-      try (Event behind = queue.fill(block, 0, SIZE, (byte) 2)) {
-        assertThat(behind.isDone()).isFalse();
-        OpenCL.clSetUserEventStatus(signal, OpenCL.CL_COMPLETE);
-        behind.await();
-      }
-      assertThat(Bytes.read(queue, block, 0, SIZE)).containsOnly(2);
-      OpenCL.clReleaseEvent(signal);
-      await().until(() -> LiveObjects.count(LiveObjects.Kind.EVENT) == 0);
-      block.free();
-      foreign.letGo();
     }
   }
 
