@@ -9,7 +9,6 @@ import dev.tidepool.spi.KernelArgument;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 
 /**
@@ -90,7 +89,7 @@ final class HandWrittenProgram extends OpenClProgram {
    * Blocks that several arguments lie in: those need buffer objects that do not contain another's.
    */
   private static Set<Block> blocksOfSeveral(List<KernelArgument> arguments) {
-    Map<Block, Boolean> seen = new IdentityHashMap<>();
+    IdentityHashMap<Block, Boolean> seen = new IdentityHashMap<>();
     for (KernelArgument argument : arguments) {
       if (argument instanceof KernelArgument.Array array) {
         seen.merge(array.block(), false, (first, second) -> true);
