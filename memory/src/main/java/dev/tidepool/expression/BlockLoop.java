@@ -12,10 +12,10 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
  * that threads pick by their id, each a single slot that is emptied and filled atomically.
  */
 final class BlockLoop implements CpuLoop {
-  /** All slots together stay below half of the smallest first-level cache in use. */
-  private static final int SCRATCH_BYTES = 16 << 10;
+  /** Small blocks overlap best: the next reads are under way while the last writes drain. */
+  private static final int SCRATCH_BYTES = 4 << 10;
 
-  private static final int MIN_BLOCK = 128;
+  private static final int MIN_BLOCK = 256;
   private static final int MAX_BLOCK = 2048;
 
   private final LoopPlan plan;

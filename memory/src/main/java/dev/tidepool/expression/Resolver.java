@@ -36,10 +36,10 @@ final class Resolver {
   }
 
   private TypedProgram program() {
-    checkNames();
     for (Name name : expression.names()) {
       bind(name);
     }
+    checkNames();
     for (Assignment assignment : expression.assignments()) {
       assign(assignment);
     }

@@ -10,7 +10,8 @@ final class Spelling {
   /** {@code "; did you mean 'x'?"}, or nothing when no candidate is near. */
   static String suggestion(String name, Collection<String> candidates) {
     @Nullable String best = null;
-    int bestDistance = Math.max(1, name.length() / 2) + 1;
+    // Half the letters wrong is another word, and so is any other single letter.
+    int bestDistance = name.length() == 1 ? 0 : Math.max(1, (name.length() + 1) / 3) + 1;
     for (String candidate : candidates.stream().sorted().toList()) {
       int distance = distance(name, candidate);
       if (distance < bestDistance) {
@@ -21,21 +22,27 @@ final class Spelling {
     return best == null ? "" : "; did you mean '" + best + "'?";
   }
 
-  /** Levenshtein's distance. */
+  /** Letters left out, added, replaced, or swapped with their neighbour. */
   private static int distance(String a, String b) {
-    int[] row = new int[b.length() + 1];
-    for (int j = 0; j <= b.length(); j++) {
-      row[j] = j;
-    }
-    for (int i = 1; i <= a.length(); i++) {
-      int diagonal = row[0];
-      row[0] = i;
-      for (int j = 1; j <= b.length(); j++) {
-        int substituted = diagonal + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
-        diagonal = row[j];
-        row[j] = Math.min(substituted, 1 + Math.min(row[j], row[j - 1]));
+    int[][] best = new int[a.length() + 1][b.length() + 1];
+    for (int i = 0; i <= a.length(); i++) {
+      for (int j = 0; j <= b.length(); j++) {
+        if (i == 0 || j == 0) {
+          best[i][j] = i + j;
+          continue;
+        }
+        int replaced = best[i - 1][j - 1] + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
+        best[i][j] = Math.min(replaced, 1 + Math.min(best[i - 1][j], best[i][j - 1]));
+        boolean swapped =
+            i > 1
+                && j > 1
+                && a.charAt(i - 1) == b.charAt(j - 2)
+                && a.charAt(i - 2) == b.charAt(j - 1);
+        if (swapped) {
+          best[i][j] = Math.min(best[i][j], best[i - 2][j - 2] + 1);
+        }
       }
     }
-    return row[b.length()];
+    return best[a.length()][b.length()];
   }
 }
