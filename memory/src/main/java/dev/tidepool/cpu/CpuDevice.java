@@ -8,6 +8,7 @@ import dev.tidepool.MemoryInfo;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.expression.Expression;
 import dev.tidepool.host.HostMemory;
+import dev.tidepool.host.HostPlatform;
 import dev.tidepool.host.MemoryAllocator;
 import dev.tidepool.host.PinnedBudget;
 import dev.tidepool.spi.Block;
@@ -17,6 +18,7 @@ import dev.tidepool.spi.DeviceInfo;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
 import java.lang.foreign.MemorySegment;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -30,18 +32,23 @@ public final class CpuDevice implements Device {
 
   /** The device of this process. */
   public CpuDevice() {
+    HostPlatform platform = HostPlatform.probe();
+    Set<Capability> capabilities =
+        EnumSet.of(
+            Capability.SHARED_MEMORY,
+            Capability.UNIFIED_MEMORY,
+            Capability.FLOAT64,
+            Capability.JAVA_KERNELS);
+    if (platform.pageLocking()) {
+      capabilities.add(Capability.PINNED_MEMORY);
+    }
     info =
         new DeviceInfo(
             "cpu:0",
-            CpuName.read(),
+            platform.processor().orElse(platform.architecture()),
             "Java " + Runtime.version().feature() + ", " + Crew.THREADS + " threads",
             AcceleratorKind.CPU,
-            Set.of(
-                Capability.SHARED_MEMORY,
-                Capability.UNIFIED_MEMORY,
-                Capability.PINNED_MEMORY,
-                Capability.FLOAT64,
-                Capability.JAVA_KERNELS),
+            capabilities,
             HostMemory.now().totalBytes());
   }
 
@@ -68,16 +75,25 @@ public final class CpuDevice implements Device {
     if (kind != BlockKind.PINNED) {
       return allocator.allocate(bytes, alignment);
     }
+    if (!info.can(Capability.PINNED_MEMORY)) {
+      throw new UnsupportedOperationException(
+          "this system locks no pages; ask for plain memory of " + info.id());
+    }
     return allocator
         .allocateLocked(bytes, alignment, granted)
-        .orElseThrow(
-            () ->
-                new OutOfDeviceMemoryException(
-                    "the operating system did not lock " + bytes + " bytes; see ulimit -l",
-                    bytes,
-                    -1,
-                    -1,
-                    -1));
+        .orElseThrow(() -> notLocked(bytes));
+  }
+
+  private static OutOfDeviceMemoryException notLocked(long bytes) {
+    MemoryInfo memory = HostMemory.now();
+    return new OutOfDeviceMemoryException(
+        "the operating system did not lock "
+            + bytes
+            + " bytes; raise its limit (ulimit -l), or do without pinned memory",
+        bytes,
+        memory.freeBytes(),
+        memory.totalBytes(),
+        -1);
   }
 
   @Override

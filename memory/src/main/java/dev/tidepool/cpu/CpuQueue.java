@@ -1,6 +1,7 @@
 package dev.tidepool.cpu;
 
 import dev.tidepool.TidepoolException;
+import dev.tidepool.TransferException;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.Launch;
@@ -83,7 +84,17 @@ final class CpuQueue implements Queue {
     return Objects.requireNonNull(block.segment(), "the CPU needs blocks with a segment");
   }
 
-  private synchronized CpuEvent run(Runnable command) {
+  private CpuEvent run(Runnable command) {
+    if (Crew.isHand()) {
+      // Asked for by the body of a kernel, whose launch may hold this queue and waits for the body.
+      return attempt(command);
+    }
+    synchronized (this) {
+      return attempt(command);
+    }
+  }
+
+  private static CpuEvent attempt(Runnable command) {
     try {
       command.run();
       return new CpuEvent(null);
@@ -92,8 +103,11 @@ final class CpuQueue implements Queue {
     } catch (InternalError e) {
       // The virtual machine's answer when the bytes of a mapped file vanish under an access.
       return new CpuEvent(
-          new TidepoolException(
+          new TransferException(
               "a command failed: a mapped file became shorter, or its disk failed", e));
+    } catch (Error e) {
+      // From a kernel's body: it fails its launch and nothing else.
+      return new CpuEvent(new TidepoolException("a command failed: " + e, e));
     }
   }
 }

@@ -21,6 +21,7 @@ final class Crew {
   /** Threads of one launch at most, the caller's included. */
   static final int THREADS = Runtime.getRuntime().availableProcessors();
 
+  private static final System.Logger LOG = System.getLogger(Crew.class.getName());
   private static final AtomicInteger NAMES = new AtomicInteger();
   private static final @Nullable ThreadPoolExecutor HANDS = hands();
   private static final ScopedValue<Boolean> ALONE = ScopedValue.newInstance();
@@ -31,6 +32,19 @@ final class Crew {
   @FunctionalInterface
   interface Piece {
     void run(long from, long to);
+  }
+
+  /** A thread of the crew. */
+  private static final class Hand extends Thread {
+    Hand(Runnable task) {
+      super(task, "tidepool-cpu-" + NAMES.getAndIncrement());
+      setDaemon(true);
+    }
+  }
+
+  /** Whether this thread is at work for a launch that another thread waits for. */
+  static boolean isHand() {
+    return Thread.currentThread() instanceof Hand;
   }
 
   private static @Nullable ThreadPoolExecutor hands() {
@@ -44,11 +58,7 @@ final class Crew {
             30,
             TimeUnit.SECONDS,
             new LinkedBlockingQueue<>(),
-            task ->
-                Thread.ofPlatform()
-                    .daemon()
-                    .name("tidepool-cpu-" + NAMES.getAndIncrement())
-                    .unstarted(task));
+            Hand::new);
     hands.allowCoreThreadTimeOut(true);
     return hands;
   }
@@ -69,8 +79,13 @@ final class Crew {
       return;
     }
     Spread spread = new Spread(items, grain, pieces, piece);
-    for (int i = 0; i < Math.min(THREADS - 1, pieces - 1); i++) {
-      HANDS.execute(spread);
+    try {
+      for (int i = 0; i < Math.min(THREADS - 1, pieces - 1); i++) {
+        HANDS.execute(spread);
+      }
+    } catch (OutOfMemoryError e) {
+      // No thread could be made; the caller and the hands that there are do without it.
+      LOG.log(System.Logger.Level.DEBUG, "a kernel runs on fewer threads", e);
     }
     spread.run();
     spread.join();

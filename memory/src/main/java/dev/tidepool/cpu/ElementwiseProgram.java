@@ -9,7 +9,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /** An expression as a loop over the arguments' memory. */
 final class ElementwiseProgram implements CpuProgram {
@@ -19,31 +19,39 @@ final class ElementwiseProgram implements CpuProgram {
   private static final long GRAIN = 64 << 10;
 
   private final TypedProgram program;
-  private final List<KernelParameter> parameters;
   private final CpuLoop loop;
+
+  /** Of each array of the loop, the index of its argument. */
+  private final int[] arrays;
+
+  /** The names of scalar arguments; null where an argument is an array. */
+  private final @Nullable String[] scalars;
 
   ElementwiseProgram(TypedProgram program, List<KernelParameter> parameters) {
     this.program = program;
-    this.parameters = parameters;
     this.loop = CpuLoop.compile(program);
+    List<String> names = parameters.stream().map(KernelParameter::name).toList();
+    this.arrays = program.arrays().stream().mapToInt(array -> names.indexOf(array.name())).toArray();
+    this.scalars = new String[parameters.size()];
+    for (int i = 0; i < scalars.length; i++) {
+      scalars[i] = parameters.get(i).access().isArray() ? null : names.get(i);
+    }
   }
 
   @Override
   public void run(Launch launch) {
-    Map<String, Object> scalars = new HashMap<>();
-    Map<String, MemorySegment> arrays = new HashMap<>();
-    for (int i = 0; i < parameters.size(); i++) {
-      String name = parameters.get(i).name();
-      switch (launch.arguments().get(i)) {
-        case KernelArgument.Array array -> arrays.put(name, CpuProgram.segment(array));
-        case KernelArgument.Scalar(Object value) -> scalars.put(name, value);
+    MemorySegment[] segments = new MemorySegment[arrays.length];
+    for (int i = 0; i < arrays.length; i++) {
+      segments[i] = CpuProgram.segment((KernelArgument.Array) launch.arguments().get(arrays[i]));
+    }
+    Map<String, Object> values = new HashMap<>();
+    for (int i = 0; i < scalars.length; i++) {
+      String name = scalars[i];
+      if (name != null) {
+        values.put(name, ((KernelArgument.Scalar) launch.arguments().get(i)).value());
       }
     }
-    MemorySegment[] segments =
-        program.arrays().stream()
-            .map(array -> Objects.requireNonNull(arrays.get(array.name())))
-            .toArray(MemorySegment[]::new);
-    long[] uniforms = program.uniformValues(scalars);
+    long[] uniforms = program.uniformValues(values);
     Crew.spread(
         launch.range().items(), GRAIN, (from, to) -> loop.run(segments, uniforms, from, to));
   }

@@ -15,7 +15,10 @@ import java.util.List;
  * the first dimension fastest.
  */
 record JavaProgram(JavaKernel body, List<KernelParameter> parameters) implements CpuProgram {
+  /** At most so many items in a piece, and at least so many pieces for each thread. */
   private static final long ITEMS_PER_PIECE = 16 << 10;
+
+  private static final long PIECES_PER_THREAD = 4;
 
   @Override
   public void run(Launch launch) {
@@ -28,7 +31,9 @@ record JavaProgram(JavaKernel body, List<KernelParameter> parameters) implements
         case KernelArgument.Scalar(Object value) -> scalars[i] = value;
       }
     }
-    long grain = Math.max(1, ITEMS_PER_PIECE / Math.max(1, shape.groupItems()));
+    // A body may take nanoseconds or seconds: few items are shared out too.
+    long share = shape.groups() / (PIECES_PER_THREAD * Crew.THREADS);
+    long grain = Math.clamp(share, 1, Math.max(1, ITEMS_PER_PIECE / shape.groupItems()));
     Crew.spread(
         shape.groups(),
         grain,

@@ -426,6 +426,9 @@ public final class BlockPool implements AutoCloseable {
 
   private List<PooledBlock> idleBlocks() {
     List<PooledBlock> idle = new ArrayList<>();
+    if (!ledger.hasEnrolled()) {
+      return idle;
+    }
     for (int sizeClass = 0; sizeClass <= BEYOND_CLASSES; sizeClass++) {
       lists[sizeClass].forEach(idle::add);
       if (sizeClass != BEYOND_CLASSES) {

@@ -40,6 +40,11 @@ final class Ledger {
     frees.increment();
   }
 
+  /** Whether there are blocks, idle or leased, that the pool may keep. */
+  boolean hasEnrolled() {
+    return !enrolled.isEmpty();
+  }
+
   PoolStatistics statistics(long idleBlocks, long idleBytes) {
     long hits = hitsOfTheFreed.sum();
     for (PooledBlock block : enrolled) {
