@@ -5,8 +5,6 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicLong;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Blocks of one kind of memory, kept for reuse.
@@ -17,12 +15,8 @@ import org.jspecify.annotations.Nullable;
  * and are kept in one list. The way there and back that a steady state takes has no lock, allocates
  * the lease alone, and touches no memory that other threads write.
  *
- * <p>Ownership: a block is in exactly one place, a lease, a slot or a list, and whoever takes it
- * out owns it. Idle blocks are charged to the {@link IdleBudget} before they are put down, so the
- * caps hold at every moment. No lock is held while a block is freed or allocated.
- *
- * <p>Least recently used is told by a clock that ticks when a release leaves the fast path, so
- * blocks that came back between two ticks count as equally old.
+ * <p>Ownership: a block is in exactly one place, a lease, a slot or a list, and whoever takes it out
+ * owns it. No lock is held while a block is freed or allocated.
  *
  * <p>Safe for use by any thread, virtual ones too. Freeing an idle block may call the driver, on
  * the thread whose release reached a cap or which trims.
@@ -30,23 +24,14 @@ import org.jspecify.annotations.Nullable;
 public final class BlockPool implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(BlockPool.class.getName());
 
-  /** The list of blocks above the largest size class. */
-  private static final int BEYOND_CLASSES = SizeClasses.COUNT;
-
-  /** After so many rounds of making room for a returning block, it is let go instead. */
-  private static final int MOST_ROUNDS = 16;
-
   private final String name;
   private final Source source;
   private final long alignment;
   private final long largestBlock;
   private final Limits limits;
 
-  private final Stripes stripes = new Stripes(Runtime.getRuntime().availableProcessors());
-  private final IdleList[] lists = new IdleList[SizeClasses.COUNT + 1];
-  private final IdleBudget budget;
+  private final IdleBlocks idle;
   private final Ledger ledger = new Ledger();
-  private final AtomicLong clock = new AtomicLong();
   private final Object maintenance = new Object();
   private volatile boolean closed;
 
@@ -119,11 +104,7 @@ public final class BlockPool implements AutoCloseable {
     this.alignment = checkedAlignment(alignment);
     this.largestBlock = largestBlock;
     this.limits = limits;
-    this.budget =
-        new IdleBudget(limits.maxBytes(), limits.maxBytesPerClass(), SizeClasses.COUNT + 1);
-    for (int i = 0; i < lists.length; i++) {
-      lists[i] = new IdleList();
-    }
+    this.idle = new IdleBlocks(limits, this::evict);
   }
 
   /** What messages call it. */
@@ -156,7 +137,7 @@ public final class BlockPool implements AutoCloseable {
       return acquireBeyondClasses(bytes);
     }
     int sizeClass = SizeClasses.indexOf(bytes);
-    PooledBlock block = stripes.take(sizeClass);
+    PooledBlock block = idle.takeNear(sizeClass);
     return block != null ? leaseAgain(block) : acquireSlowly(bytes, sizeClass);
   }
 
@@ -165,24 +146,15 @@ public final class BlockPool implements AutoCloseable {
     if (classBytes > largestBlock) {
       return acquireBeyondClasses(bytes);
     }
-    PooledBlock block = lists[sizeClass].takeNewest();
-    if (block == null) {
-      block = stripes.steal(sizeClass);
-    }
-    if (block == null) {
-      return allocate(classBytes, alignment, sizeClass);
-    }
-    budget.discharge(sizeClass, block.bytes);
-    return leaseAgain(block);
+    PooledBlock block = idle.takeAny(sizeClass);
+    return block != null ? leaseAgain(block) : allocate(classBytes, alignment, sizeClass);
   }
 
   private Lease acquireBeyondClasses(long bytes) {
-    PooledBlock block = lists[BEYOND_CLASSES].takeNewestOf(bytes);
-    if (block == null) {
-      return allocate(bytes, alignment, BEYOND_CLASSES);
-    }
-    budget.discharge(BEYOND_CLASSES, block.bytes);
-    return leaseAgain(block);
+    PooledBlock block = idle.takeBeyondClasses(bytes);
+    return block != null
+        ? leaseAgain(block)
+        : allocate(bytes, alignment, IdleBlocks.BEYOND_CLASSES);
   }
 
   private Lease leaseAgain(PooledBlock block) {
@@ -192,7 +164,6 @@ public final class BlockPool implements AutoCloseable {
 
   private Lease allocate(long bytes, long blockAlignment, int sizeClass) {
     ledger.misses.increment();
-    clock.incrementAndGet();
     Block block = source.allocate(bytes, blockAlignment);
     PooledBlock pooled = new PooledBlock(block, bytes, sizeClass);
     ledger.allocated(pooled);
@@ -210,11 +181,21 @@ public final class BlockPool implements AutoCloseable {
       free(block);
       return;
     }
-    block.idleTick = clock.getOpaque();
-    if (block.sizeClass == BEYOND_CLASSES || !stripes.putOnCredit(block)) {
-      keepSlowly(block);
+    if (!idle.putNear(block)) {
+      keep(block);
     }
     sweepIfClosed();
+  }
+
+  private void keep(PooledBlock block) {
+    if (!idle.put(block)) {
+      evict(block);
+    }
+  }
+
+  private void evict(PooledBlock block) {
+    ledger.evictions.increment();
+    free(block);
   }
 
   /** For whoever just put a block down: the pool may have been closed, and swept before that. */
@@ -234,81 +215,6 @@ public final class BlockPool implements AutoCloseable {
       }
     }
     return true;
-  }
-
-  /** Keeps a block that must first be charged; makes room by what is older, or lets it go. */
-  private void keepSlowly(PooledBlock block) {
-    block.idleTick = clock.incrementAndGet();
-    if (budget.admits(block.bytes)) {
-      for (int round = 0; round < MOST_ROUNDS; round++) {
-        IdleBudget.Answer answer = budget.charge(block.sizeClass, block.bytes);
-        if (answer == IdleBudget.Answer.GRANTED) {
-          if (block.sizeClass == BEYOND_CLASSES || !stripes.put(block)) {
-            lists[block.sizeClass].add(block);
-          }
-          return;
-        }
-        boolean inClass = answer == IdleBudget.Answer.CLASS_IS_FULL;
-        int first = inClass ? block.sizeClass : 0;
-        int last = inClass ? block.sizeClass : BEYOND_CLASSES;
-        if (!reclaimCredits(first, last) && !evictOldest(first, last)) {
-          break;
-        }
-      }
-    }
-    ledger.evictions.increment();
-    free(block);
-  }
-
-  private boolean reclaimCredits(int first, int last) {
-    boolean reclaimed = false;
-    for (int sizeClass = first; sizeClass <= Math.min(last, SizeClasses.COUNT - 1); sizeClass++) {
-      int credits = stripes.reclaimCredits(sizeClass);
-      if (credits > 0) {
-        budget.discharge(sizeClass, credits * SizeClasses.bytesOf(sizeClass));
-        reclaimed = true;
-      }
-    }
-    return reclaimed;
-  }
-
-  /** Frees the least recently used idle block of some classes; false if there was none to take. */
-  private boolean evictOldest(int first, int last) {
-    @Nullable PooledBlock[] oldest = new PooledBlock[1];
-    for (int sizeClass = first; sizeClass <= last; sizeClass++) {
-      PooledBlock listed = lists[sizeClass].peekOldest();
-      if (listed != null) {
-        oldest[0] = older(oldest[0], listed);
-      }
-      if (sizeClass != BEYOND_CLASSES) {
-        stripes.forEach(sizeClass, block -> oldest[0] = older(oldest[0], block));
-      }
-    }
-    PooledBlock victim = oldest[0];
-    if (victim == null) {
-      return false;
-    }
-    if (take(victim)) {
-      ledger.evictions.increment();
-      free(victim);
-    }
-    // One that someone else took makes room as well.
-    return true;
-  }
-
-  private static PooledBlock older(@Nullable PooledBlock a, PooledBlock b) {
-    return a == null || b.idleTick - a.idleTick < 0 ? b : a;
-  }
-
-  /** Takes an idle block from wherever it lies, and its charge back; false if it is gone. */
-  private boolean take(PooledBlock block) {
-    boolean taken =
-        lists[block.sizeClass].take(block)
-            || (block.sizeClass != BEYOND_CLASSES && stripes.take(block));
-    if (taken) {
-      budget.discharge(block.sizeClass, block.bytes);
-    }
-    return taken;
   }
 
   /** Frees a leased block. */
@@ -334,23 +240,18 @@ public final class BlockPool implements AutoCloseable {
     }
   }
 
-  /** Frees all idle blocks; how many bytes that gave back. */
+  /** Frees the blocks that are idle now; how many bytes that gave back. */
   public long trim() {
     long freed = 0;
-    for (int sizeClass = 0; sizeClass <= BEYOND_CLASSES; sizeClass++) {
-      for (PooledBlock block = takeAny(sizeClass); block != null; block = takeAny(sizeClass)) {
-        budget.discharge(sizeClass, block.bytes);
+    // What comes back meanwhile stays, or a busy pool would never be done.
+    for (PooledBlock block : idleBlocks()) {
+      if (idle.take(block)) {
         freed += block.bytes;
         free(block);
       }
     }
-    reclaimCredits(0, BEYOND_CLASSES);
+    idle.reclaimCredits();
     return trimmed(freed);
-  }
-
-  private @Nullable PooledBlock takeAny(int sizeClass) {
-    PooledBlock block = lists[sizeClass].takeNewest();
-    return block != null || sizeClass == BEYOND_CLASSES ? block : stripes.steal(sizeClass);
   }
 
   /**
@@ -366,12 +267,10 @@ public final class BlockPool implements AutoCloseable {
    */
   public long trimIdleSince(long nanoTime) {
     synchronized (maintenance) {
-      clock.incrementAndGet();
-      List<PooledBlock> idle = idleBlocks();
       long now = System.nanoTime();
       long idleBytes = 0;
       List<PooledBlock> old = new ArrayList<>();
-      for (PooledBlock block : idle) {
+      for (PooledBlock block : idleBlocks()) {
         idleBytes += block.bytes;
         if (block.seenHits != block.hits) {
           block.seenHits = block.hits;
@@ -400,7 +299,7 @@ public final class BlockPool implements AutoCloseable {
       if (left <= limits.keptBytes) {
         break;
       }
-      if (!take(block)) {
+      if (!idle.take(block)) {
         continue;
       }
       if (block.hits == block.seenHits) {
@@ -409,7 +308,7 @@ public final class BlockPool implements AutoCloseable {
         free(block);
       } else {
         // Used since it was looked at: not old after all.
-        keepSlowly(block);
+        keep(block);
         sweepIfClosed();
       }
     }
@@ -425,17 +324,7 @@ public final class BlockPool implements AutoCloseable {
   }
 
   private List<PooledBlock> idleBlocks() {
-    List<PooledBlock> idle = new ArrayList<>();
-    if (!ledger.hasEnrolled()) {
-      return idle;
-    }
-    for (int sizeClass = 0; sizeClass <= BEYOND_CLASSES; sizeClass++) {
-      lists[sizeClass].forEach(idle::add);
-      if (sizeClass != BEYOND_CLASSES) {
-        stripes.forEach(sizeClass, idle::add);
-      }
-    }
-    return idle;
+    return ledger.hasEnrolled() ? idle.snapshot() : List.of();
   }
 
   /** Bytes that lie idle now. */
@@ -445,8 +334,8 @@ public final class BlockPool implements AutoCloseable {
 
   /** What it has and has done; takes some microseconds. */
   public PoolStatistics statistics() {
-    List<PooledBlock> idle = idleBlocks();
-    return ledger.statistics(idle.size(), idle.stream().mapToLong(block -> block.bytes).sum());
+    List<PooledBlock> blocks = idleBlocks();
+    return ledger.statistics(blocks.size(), blocks.stream().mapToLong(block -> block.bytes).sum());
   }
 
   /** Frees what is idle; blocks that come back later are freed at once. Idempotent. */

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class BlockPoolThreadsTest {
   private static final int THREADS = 8;
-  private static final int STEPS = 40_000;
+  private static final int STEPS = 20_000;
   private static final long MIB = 1 << 20;
 
   private final CountedBlock.Memory memory = new CountedBlock.Memory();
