@@ -8,6 +8,7 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.testkit.fault.FaultInjector;
 import dev.tidepool.testkit.workload.Operation;
 import dev.tidepool.testkit.workload.Workload;
+import dev.tidepool.testkit.workload.WorkloadFailure;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
@@ -192,23 +193,32 @@ public final class RandomWorkload {
     }
   }
 
-  private boolean fails(List<Operation> list) {
+  private @Nullable Throwable failure(List<Operation> list) {
     try {
       perform(list, 1);
-      return false;
+      return null;
     } catch (Throwable e) {
-      return true;
+      return e;
     }
+  }
+
+  private boolean fails(List<Operation> list) {
+    return failure(list) != null;
   }
 
   /** As few operations as a bounded search finds that fail on one thread; empty if none do. */
   private List<Operation> shrunk(List<Operation> failing) {
-    if (!fails(failing)) {
+    Throwable alone = failure(failing);
+    if (alone == null) {
       return List.of();
     }
     long end = System.nanoTime() + SHRINKING_NANOS;
     int attempts = 0;
     List<Operation> list = failing;
+    if (alone instanceof WorkloadFailure known && known.number() >= 0) {
+      List<Operation> until = failing.subList(0, known.number() + 1);
+      list = fails(until) ? until : failing;
+    }
     for (int piece = Math.max(1, list.size() / 2); piece > 0; piece /= 2) {
       for (int at = 0; at < list.size() && attempts < MOST_ATTEMPTS; attempts++) {
         List<Operation> without = new ArrayList<>(list.subList(0, at));

@@ -81,7 +81,12 @@ class RandomWorkloadTest {
 
   @Test
   void aFullDeviceEqualsTheModel() {
-    onSimulated(DISCRETE.withMemory(256 << 10).withPinned(64 << 10));
+    SimulatedProvider simulated =
+        new SimulatedProvider(DISCRETE.withMemory(384 << 10).withPinned(64 << 10));
+    try (Tidepool tidepool = open(simulated)) {
+      assertThat(new RandomWorkload(tidepool, "simulated:0").operations(20_000).run()).isPositive();
+    }
+    assertThat(simulated.violations()).isEmpty();
   }
 
   @Test

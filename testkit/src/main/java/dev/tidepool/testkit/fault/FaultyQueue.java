@@ -89,13 +89,15 @@ final class FaultyQueue implements Queue {
   @Override
   public Event acquire(Block block) {
     device.check(SpiCall.ACQUIRE);
-    return new FaultyEvent(device, queue.acquire(own(block)), null);
+    return new FaultyEvent(
+        device, queue.acquire(own(block)), null, () -> queue.release(own(block)));
   }
 
   @Override
   public Event release(Block block) {
     device.check(SpiCall.RELEASE);
-    return new FaultyEvent(device, queue.release(own(block)), null);
+    return new FaultyEvent(
+        device, queue.release(own(block)), null, () -> queue.acquire(own(block)));
   }
 
   @Override

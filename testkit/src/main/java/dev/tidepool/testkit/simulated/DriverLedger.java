@@ -25,6 +25,9 @@ public final class DriverLedger {
           SimulatedProgram.class.getName(),
           SimulatedQueue.class.getName());
 
+  /** While a command runs, the place that submitted it. */
+  static final ScopedValue<String> SUBMITTED = ScopedValue.newInstance();
+
   private final String deviceId;
   private final Map<SpiCall, LongAdder> calls = new EnumMap<>(SpiCall.class);
   private final List<String> violations = new CopyOnWriteArrayList<>();
@@ -92,20 +95,24 @@ public final class DriverLedger {
     deviceToDevice.add(bytes);
   }
 
-  /** Notes a misdeed with the place that did it. */
+  /** Notes a misdeed with the place that did it, or that asked for the command that did. */
   void violation(String what) {
-    String place =
-        StackWalker.getInstance()
-            .walk(
-                frames ->
-                    frames
-                        .filter(frame -> !isOwn(frame))
-                        .limit(FRAMES)
-                        .map(frame -> "\n    at " + frame)
-                        .collect(Collectors.joining()));
     if (violations.size() < MOST_VIOLATIONS) {
+      String place = SUBMITTED.isBound() ? SUBMITTED.get() : place();
       violations.add(deviceId + ": " + what + place);
     }
+  }
+
+  /** Who calls the device now. */
+  static String place() {
+    return StackWalker.getInstance()
+        .walk(
+            frames ->
+                frames
+                    .filter(frame -> !isOwn(frame))
+                    .limit(FRAMES)
+                    .map(frame -> "\n    at " + frame)
+                    .collect(Collectors.joining()));
   }
 
   private static boolean isOwn(StackWalker.StackFrame frame) {

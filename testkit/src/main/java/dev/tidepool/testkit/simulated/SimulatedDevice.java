@@ -280,10 +280,6 @@ public final class SimulatedDevice implements Device {
     return hardware.hostAccess() != HostAccess.NONE;
   }
 
-  boolean sharesMemory() {
-    return hardware.hostAccess() != HostAccess.NONE;
-  }
-
   SimulatedHardware hardware() {
     return hardware;
   }

@@ -33,7 +33,17 @@ final class SimulatedQueue implements Queue {
   }
 
   private record Command(
-      String name, long bytes, List<SimulatedBlock> blocks, Work work, Completion completion) {}
+      String name,
+      long bytes,
+      List<SimulatedBlock> blocks,
+      Work work,
+      Completion completion,
+      String place) {
+    Command(
+        String name, long bytes, List<SimulatedBlock> blocks, Work work, Completion completion) {
+      this(name, bytes, blocks, work, completion, DriverLedger.place());
+    }
+  }
 
   SimulatedQueue(SimulatedDevice device, long id) {
     this.device = device;
@@ -65,7 +75,7 @@ final class SimulatedQueue implements Queue {
   private @Nullable AcceleratorException perform(Command command) {
     try {
       delay(command.bytes());
-      command.work().run();
+      ScopedValue.where(DriverLedger.SUBMITTED, command.place()).run(command.work()::run);
       return null;
     } catch (AcceleratorException e) {
       return e;

@@ -6,7 +6,6 @@ import java.util.Arrays;
 import java.util.Deque;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What was asked of one buffer and has not been checked yet, in the order asked. Used under its
@@ -115,14 +114,5 @@ final class History {
           null);
     }
     verified += step.expected().length;
-  }
-
-  /** A failure of one operation is told with the operation. */
-  static final class WorkloadFailure extends AssertionError {
-    private static final long serialVersionUID = 1L;
-
-    WorkloadFailure(Operation operation, String what, @Nullable Throwable cause) {
-      super(operation + ": " + what, cause);
-    }
   }
 }

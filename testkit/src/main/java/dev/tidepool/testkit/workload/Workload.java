@@ -14,7 +14,6 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.testkit.fault.Failure;
 import dev.tidepool.testkit.fault.FaultInjector;
 import dev.tidepool.testkit.workload.History.Effect;
-import dev.tidepool.testkit.workload.History.WorkloadFailure;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -240,7 +239,7 @@ public final class Workload {
       use.accept(MemorySegment.ofArray(array));
       return;
     }
-    try (Arena arena = Arena.ofConfined()) {
+    try (Arena arena = Arena.ofShared()) {
       int shift = random.nextInt(3);
       MemorySegment segment =
           arena.allocate(4L * array.length + shift, 4).asSlice(shift, 4L * array.length);
