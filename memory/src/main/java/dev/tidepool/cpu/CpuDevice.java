@@ -79,9 +79,7 @@ public final class CpuDevice implements Device {
       throw new UnsupportedOperationException(
           "this system locks no pages; ask for plain memory of " + info.id());
     }
-    return allocator
-        .allocateLocked(bytes, alignment, granted)
-        .orElseThrow(() -> notLocked(bytes));
+    return allocator.allocateLocked(bytes, alignment, granted).orElseThrow(() -> notLocked(bytes));
   }
 
   private static OutOfDeviceMemoryException notLocked(long bytes) {

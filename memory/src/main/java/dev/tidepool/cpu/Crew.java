@@ -53,12 +53,7 @@ final class Crew {
     }
     ThreadPoolExecutor hands =
         new ThreadPoolExecutor(
-            THREADS - 1,
-            THREADS - 1,
-            30,
-            TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(),
-            Hand::new);
+            THREADS - 1, THREADS - 1, 30, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), Hand::new);
     hands.allowCoreThreadTimeOut(true);
     return hands;
   }

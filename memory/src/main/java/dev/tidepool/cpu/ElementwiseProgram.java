@@ -31,7 +31,8 @@ final class ElementwiseProgram implements CpuProgram {
     this.program = program;
     this.loop = CpuLoop.compile(program);
     List<String> names = parameters.stream().map(KernelParameter::name).toList();
-    this.arrays = program.arrays().stream().mapToInt(array -> names.indexOf(array.name())).toArray();
+    this.arrays =
+        program.arrays().stream().mapToInt(array -> names.indexOf(array.name())).toArray();
     this.scalars = new String[parameters.size()];
     for (int i = 0; i < scalars.length; i++) {
       scalars[i] = parameters.get(i).access().isArray() ? null : names.get(i);

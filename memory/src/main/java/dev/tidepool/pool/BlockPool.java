@@ -15,8 +15,8 @@ import java.util.Objects;
  * and are kept in one list. The way there and back that a steady state takes has no lock, allocates
  * the lease alone, and touches no memory that other threads write.
  *
- * <p>Ownership: a block is in exactly one place, a lease, a slot or a list, and whoever takes it out
- * owns it. No lock is held while a block is freed or allocated.
+ * <p>Ownership: a block is in exactly one place, a lease, a slot or a list, and whoever takes it
+ * out owns it. No lock is held while a block is freed or allocated.
  *
  * <p>Safe for use by any thread, virtual ones too. Freeing an idle block may call the driver, on
  * the thread whose release reached a cap or which trims.

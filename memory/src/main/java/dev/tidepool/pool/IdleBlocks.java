@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
  * them charged to one budget.
  *
  * <p>A block that is put down is charged first, and discharged after it was taken, so the caps hold
- * at every moment. Whoever takes a block owns it alone. Making room lets go of the least recently used
- * blocks, as told by a clock that ticks whenever a block is put down outside of the fast path: blocks
- * that came back between two ticks count as equally old.
+ * at every moment. Whoever takes a block owns it alone. Making room lets go of the least recently
+ * used blocks, as told by a clock that ticks whenever a block is put down outside of the fast path:
+ * blocks that came back between two ticks count as equally old.
  */
 final class IdleBlocks {
   /** The class of blocks above the largest size class; it has a list, and no slots. */

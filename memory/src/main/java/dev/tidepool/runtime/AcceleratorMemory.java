@@ -170,13 +170,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
           accelerator.id() + " has no memory that host and device both address; use DEVICE");
     }
     if (shared) {
-      boolean pinned =
-          location == MemoryLocation.PINNED && device.info().can(Capability.PINNED_MEMORY);
-      if (location == MemoryLocation.PINNED && !pinned) {
-        pools.countFallback();
-      }
-      return Copies.shared(
-          bytes, lease(pinned ? Pools.Kind.PINNED : Pools.Kind.DEVICE, bytes, allocation));
+      Pools.Kind kind = location == MemoryLocation.PINNED ? Pools.Kind.PINNED : Pools.Kind.DEVICE;
+      return Copies.shared(bytes, lease(kind, bytes, allocation));
     }
     return switch (location) {
       case DEVICE -> Copies.onDevice(bytes, lease(Pools.Kind.DEVICE, bytes, allocation));
@@ -190,7 +185,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     return ladder.climb(
         bytes,
         () -> {
-          if (kind != Pools.Kind.HOST && kind != Pools.Kind.PINNED && bytes > largest()) {
+          boolean onDevice = kind == Pools.Kind.DEVICE || kind == Pools.Kind.UNIFIED;
+          if (onDevice && bytes > largest()) {
             throw new OutOfDeviceMemoryException("too large", bytes, -1, -1, -1);
           }
           return pools.acquire(
@@ -205,12 +201,12 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   /** The host's copy of a storage that was born on the device: page-locked while there is room. */
   Lease hostLease(long bytes) {
-    return lease(Pools.Kind.PINNED, bytes, Allocation.at(MemoryLocation.PINNED));
+    return lease(Pools.Kind.STAGING, bytes, Allocation.at(MemoryLocation.PINNED));
   }
 
   /** A block for bytes on their way. */
   Lease stagingLease(long bytes) {
-    return pools.acquire(Pools.Kind.PINNED, bytes, MemoryAllocator.SMALL_ALIGNMENT, true);
+    return pools.acquire(Pools.Kind.STAGING, bytes, MemoryAllocator.SMALL_ALIGNMENT, true);
   }
 
   long stagingChunk() {
@@ -284,7 +280,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   }
 
   /** Some thread that is not the caller's; never started. */
-  private static final Thread OTHER_THREAD = Thread.ofPlatform().unstarted(() -> {});
+  static final Thread OTHER_THREAD = Thread.ofPlatform().unstarted(() -> {});
 
   private <A> UnifiedBuffer<A> foreign(
       ElementType<A> type,
@@ -368,6 +364,10 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     return pools.sum(PoolStatistics::idleBytes);
   }
 
+  long leaks() {
+    return counters.leaks();
+  }
+
   long liveBytes() {
     return counters.live();
   }
@@ -444,7 +444,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
       return open;
     }
     DeviceLink fresh =
-        new DeviceLink(device, pools.pool(Pools.Kind.PINNED), options.stagingChunk());
+        new DeviceLink(device, pools.pool(Pools.Kind.STAGING), options.stagingChunk());
     if (link.compareAndSet(null, fresh)) {
       return fresh;
     }
@@ -472,18 +472,34 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     return options.diagnostics() == DiagnosticsLevel.PARANOID;
   }
 
-  /** Gives the device's copy of an idle storage up; whether there was one to give. */
+  /**
+   * Gives the device's copy of an idle storage up, its newer bytes fetched first; whether there was
+   * one to give.
+   */
   boolean evict(Storage storage) {
-    Lease lease;
-    synchronized (storage) {
-      lease = storage.lane().isIdle() ? storage.residency().evictDevice() : null;
-    }
-    if (lease == null) {
+    Residency residency = storage.residency();
+    if (storage.isClosing() || !residency.isEvictable()) {
       return false;
     }
-    lease.release();
-    counters.evicted();
-    return true;
+    AtomicBoolean evicted = new AtomicBoolean();
+    Work work =
+        Work.of(
+            List.of(Use.eviction(storage)),
+            transferThreads(),
+            () -> {
+              Lease lease = residency.evictDevice();
+              if (lease != null) {
+                lease.release();
+                counters.evicted();
+                evicted.set(true);
+              }
+            });
+    try {
+      return work.performIfIdle(!Thread.currentThread().isVirtual()) && evicted.get();
+    } catch (RuntimeException e) {
+      LOG.log(Level.DEBUG, storage + " could not be evicted; it stays where it is", e);
+      return false;
+    }
   }
 
   /** Clears what pools cannot clear by themselves: memory of the device alone. */

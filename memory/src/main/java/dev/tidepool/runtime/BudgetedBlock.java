@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * A page-locked block that counts in the budget of all managers until it is freed. The runtime uses
  * its segment only, or hands {@link #block} to the device.
  */
-record BudgetedBlock(Block block, PinnedBudget budget) implements Block {
+record BudgetedBlock(Block block, PinnedBudget budget, long charged) implements Block {
   @Override
   public long byteSize() {
     return block.byteSize();
@@ -31,7 +31,7 @@ record BudgetedBlock(Block block, PinnedBudget budget) implements Block {
     try {
       block.free();
     } finally {
-      budget.giveBack(block.byteSize());
+      budget.giveBack(charged);
     }
   }
 }

@@ -126,6 +126,9 @@ final class Copies {
   void free(boolean reusable) {
     giveBack(hostLease, reusable);
     giveBack(deviceLease, reusable || !shared);
+    if (shared && !owned) {
+      device().free();
+    }
     if (foreign != null) {
       foreign.close();
     }

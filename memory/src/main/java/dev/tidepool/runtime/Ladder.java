@@ -65,14 +65,9 @@ final class Ladder {
         return lease;
       }
     }
-    int reclaimed = reclaim();
-    if (reclaimed > 0) {
-      memory.trim();
-      tried.add("reclaimed " + reclaimed + " unreachable buffers");
-      Lease lease = attempt(request);
-      if (lease != null) {
-        return lease;
-      }
+    Lease collected = afterCollection(request, tried);
+    if (collected != null) {
+      return collected;
     }
     return afterEvictions(request, tried);
   }
@@ -124,17 +119,37 @@ final class Ladder {
     return freed;
   }
 
-  private int reclaim() {
-    int reclaimed = memory.reclaimUnreachable();
-    if (reclaimed == 0 && !memory.live().isEmpty()) {
+  /**
+   * Has unreachable buffers noticed, by the maintenance thread or here, and tries again as long as
+   * that brings blocks back.
+   */
+  private @Nullable Lease afterCollection(Supplier<Lease> request, List<String> tried) {
+    long before = memory.leaks();
+    memory.reclaimUnreachable();
+    if (memory.leaks() == before && !memory.live().isEmpty()) {
       System.gc();
-      long deadline = System.nanoTime() + COLLECTOR_WAIT_NANOS;
-      while (reclaimed == 0 && System.nanoTime() < deadline) {
-        LockSupport.parkNanos(1_000_000);
-        reclaimed = memory.reclaimUnreachable();
-      }
     }
-    return reclaimed;
+    long deadline = System.nanoTime() + COLLECTOR_WAIT_NANOS;
+    long seen = before;
+    while (System.nanoTime() < deadline) {
+      memory.reclaimUnreachable();
+      if (memory.leaks() > seen || memory.pooledBytes() > 0) {
+        seen = memory.leaks();
+        memory.trim();
+        Lease lease = attempt(request);
+        if (lease != null) {
+          return lease;
+        }
+      }
+      if (memory.live().isEmpty()) {
+        break;
+      }
+      LockSupport.parkNanos(1_000_000);
+    }
+    if (seen > before) {
+      tried.add("reclaimed " + (seen - before) + " unreachable buffers");
+    }
+    return null;
   }
 
   private OutOfDeviceMemoryException tooLarge(long bytes, OutOfDeviceMemoryException refused) {

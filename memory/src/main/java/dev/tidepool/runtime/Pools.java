@@ -2,6 +2,7 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.Capability;
 import dev.tidepool.MemoryOptions;
+import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.host.HostMemory;
 import dev.tidepool.host.MemoryAllocator;
 import dev.tidepool.host.PinnedBudget;
@@ -17,6 +18,7 @@ import java.util.Objects;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** The pools of one manager: one for each kind of memory, and one beside it that keeps nothing. */
 final class Pools implements AutoCloseable {
@@ -27,7 +29,12 @@ final class Pools implements AutoCloseable {
     DEVICE,
     UNIFIED,
     HOST,
-    PINNED
+    /** What users ask for as PINNED. */
+    PINNED,
+    /**
+     * Bytes on their way: reachable by the host at all times, page-locked where that can be had.
+     */
+    STAGING
   }
 
   /** A pool, and its twin that keeps nothing. */
@@ -84,34 +91,45 @@ final class Pools implements AutoCloseable {
       case DEVICE -> device.allocate(bytes, alignment, BlockKind.DEVICE);
       case UNIFIED -> device.allocate(bytes, alignment, BlockKind.UNIFIED);
       case HOST -> allocator.allocate(bytes, alignment);
-      case PINNED -> allocatePinned(bytes, alignment);
+      case PINNED -> {
+        Block locked = allocateLocked(bytes, alignment);
+        yield locked == null ? inPlaceOfPinned(bytes, alignment) : locked;
+      }
+      case STAGING -> {
+        Block locked = allocateLocked(bytes, alignment);
+        yield locked == null ? allocator.allocate(bytes, alignment) : locked;
+      }
     };
   }
 
-  /** Page-locked memory while there is some, else plain memory. */
-  private Block allocatePinned(long bytes, long alignment) {
+  /** Page-locked memory while there is some, else null. */
+  private @Nullable Block allocateLocked(long bytes, long alignment) {
     if (!device.info().can(Capability.PINNED_MEMORY)) {
-      return plain(bytes, alignment);
+      return null;
     }
-    if (!pinned.reserve(bytes)) {
-      return plain(bytes, alignment);
+    if (pinned.reserve(bytes)) {
+      try {
+        return new BudgetedBlock(
+            device.allocate(bytes, alignment, BlockKind.PINNED), pinned, bytes);
+      } catch (OutOfDeviceMemoryException | UnsupportedOperationException e) {
+        pinned.giveBack(bytes);
+      } catch (RuntimeException | Error e) {
+        pinned.giveBack(bytes);
+        throw e;
+      }
     }
-    try {
-      return new BudgetedBlock(device.allocate(bytes, alignment, BlockKind.PINNED), pinned);
-    } catch (RuntimeException e) {
-      pinned.giveBack(bytes);
-      return plain(bytes, alignment);
-    }
-  }
-
-  /** Counts a PINNED block that is plain memory. */
-  void countFallback() {
     fallbacks.increment();
+    return null;
   }
 
-  private Block plain(long bytes, long alignment) {
-    countFallback();
-    return allocator.allocate(bytes, alignment);
+  /** Plain memory, which kernels of a device that shares the host's must be able to use. */
+  private Block inPlaceOfPinned(long bytes, long alignment) {
+    if (!device.info().can(Capability.PINNED_MEMORY)) {
+      fallbacks.increment();
+    }
+    return device.info().can(Capability.SHARED_MEMORY)
+        ? device.allocate(bytes, alignment, BlockKind.DEVICE)
+        : allocator.allocate(bytes, alignment);
   }
 
   Lease acquire(Kind kind, long bytes, long alignment, boolean pool) {

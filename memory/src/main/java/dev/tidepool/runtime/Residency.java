@@ -287,21 +287,30 @@ final class Residency {
     }
   }
 
-  /**
-   * Gives the device's copy up if the host's is valid; the storage's monitor is held and its lane
-   * is idle. Null if there is none to give.
-   */
+  /** Whether there is a device copy that could be made again from the host's. */
+  boolean isEvictable() {
+    return !copies.isShared() && copies.hasDevice();
+  }
+
+  /** Fetches what only the device has and gives its copy up; null if there is none to give. */
   @Nullable Lease evictDevice() {
-    boolean evictable =
-        !copies.isShared()
-            && copies.hasDevice()
-            && (state == BufferState.SYNCHRONIZED || state == BufferState.HOST_DIRTY);
-    if (!evictable) {
-      return null;
+    moving.lock();
+    try {
+      if (!isEvictable()) {
+        return null;
+      }
+      if (!isHostNewest()) {
+        beginOnHost(BufferState.DEVICE_DIRTY);
+        fetch(0, size);
+      }
+      synchronized (storage) {
+        state = BufferState.HOST_ONLY;
+        dirty.clear();
+      }
+      return copies.detachDevice();
+    } finally {
+      moving.unlock();
     }
-    state = BufferState.HOST_ONLY;
-    dirty.clear();
-    return copies.detachDevice();
   }
 
   private boolean isHostNewest() {

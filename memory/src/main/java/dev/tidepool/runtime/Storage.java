@@ -137,7 +137,7 @@ final class Storage {
   /** Lets work in, or says why not; the monitor is held. */
   void check(Use use) {
     checkOpen();
-    if (use.writes() && !writable && use.purpose() != Use.Purpose.MAP_TO_READ && !exclusive) {
+    if (use.writes() && !writable) {
       throw new UnsupportedOperationException(
           this + " is mapped from a file for reading; map the file with READ_WRITE to change it");
     }

@@ -8,6 +8,7 @@ import dev.tidepool.HostMapping;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.pool.Lease;
 import dev.tidepool.transfer.HostBytes;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -156,7 +157,16 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
     checkOpen();
     long count = elementsOf(source);
     Objects.checkFromIndexSize(offset, count, length);
-    perform(inbound(new HostBytes.Segment(source, false), at(offset)));
+    if (mayTouch(source)) {
+      perform(inbound(new HostBytes.Segment(source, false), at(offset)));
+    } else {
+      throughBlock(
+          source.byteSize(),
+          block -> {
+            block.copyFrom(source);
+            perform(inbound(new HostBytes.Segment(block, true), at(offset)));
+          });
+    }
   }
 
   @Override
@@ -167,7 +177,32 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
     if (destination.isReadOnly()) {
       throw new IllegalArgumentException("the destination is a read-only segment");
     }
-    perform(outbound(at(offset), new HostBytes.Segment(destination, false)));
+    if (mayTouch(destination)) {
+      perform(outbound(at(offset), new HostBytes.Segment(destination, false)));
+    } else {
+      throughBlock(
+          destination.byteSize(),
+          block -> {
+            perform(outbound(at(offset), new HostBytes.Segment(block, true)));
+            destination.copyFrom(block);
+          });
+    }
+  }
+
+  /** Whether the thread that will copy may touch a segment, which may be confined to the caller. */
+  private boolean mayTouch(MemorySegment segment) {
+    return storage.memory().runsHere(storage)
+        || segment.isAccessibleBy(AcceleratorMemory.OTHER_THREAD);
+  }
+
+  /** Copies by way of a block, because the caller must not block and others must not touch. */
+  private void throughBlock(long bytes, Consumer<MemorySegment> copy) {
+    Lease lease = storage.memory().hostLease(bytes);
+    try {
+      copy.accept(Objects.requireNonNull(lease.block().segment()).asSlice(0, bytes));
+    } finally {
+      lease.release();
+    }
   }
 
   @Override

@@ -6,10 +6,12 @@ import dev.tidepool.MapMode;
  * What a piece of work does with a storage.
  *
  * @param storage whose order it joins
- * @param writes whether it must be alone; reads run side by side
+ * @param writes whether it changes the bytes
+ * @param alone whether nothing else may run beside it: writes, and everything on a storage whose
+ *     block host and device take in turn
  * @param purpose what it is for, which decides what an open mapping forbids
  */
-record Use(Storage storage, boolean writes, Purpose purpose) {
+record Use(Storage storage, boolean writes, boolean alone, Purpose purpose) {
   /** What work is for. */
   enum Purpose {
     /** Copies and views, which go where the newest bytes are. */
@@ -22,27 +24,37 @@ record Use(Storage storage, boolean writes, Purpose purpose) {
     MAP_TO_WRITE
   }
 
+  private static Use of(Storage storage, boolean writes, Purpose purpose) {
+    return new Use(storage, writes, writes || storage.isExclusive(), purpose);
+  }
+
   static Use read(Storage storage) {
-    return new Use(storage, storage.isExclusive(), Purpose.ACCESS);
+    return of(storage, false, Purpose.ACCESS);
   }
 
   static Use write(Storage storage) {
-    return new Use(storage, true, Purpose.ACCESS);
+    return of(storage, true, Purpose.ACCESS);
   }
 
   static Use onDevice(Storage storage, boolean writes) {
-    return new Use(storage, writes || storage.isExclusive(), Purpose.DEVICE);
+    return of(storage, writes, Purpose.DEVICE);
+  }
+
+  /** Moving bytes changes none, but nothing may run beside it. */
+  static Use eviction(Storage storage) {
+    return new Use(storage, false, true, Purpose.ACCESS);
   }
 
   static Use mapping(Storage storage, MapMode mode) {
-    return mode.writes()
-        ? new Use(storage, true, Purpose.MAP_TO_WRITE)
-        : new Use(storage, storage.isExclusive(), Purpose.MAP_TO_READ);
+    return of(storage, mode.writes(), mode.writes() ? Purpose.MAP_TO_WRITE : Purpose.MAP_TO_READ);
   }
 
   /** One use that covers both, of the same storage. */
   Use and(Use other) {
     return new Use(
-        storage, writes || other.writes, purpose == Purpose.DEVICE ? purpose : other.purpose);
+        storage,
+        writes || other.writes,
+        alone || other.alone,
+        purpose == Purpose.DEVICE ? purpose : other.purpose);
   }
 }

@@ -46,7 +46,11 @@ final class Work {
   // One more than the number of unfinished predecessors until the work is entered everywhere.
   private final AtomicInteger ahead = new AtomicInteger(1);
 
+  // Whether the thread that asked waits to run it; set before the work enters its lanes.
+  private boolean awaited;
+
   // Guarded by this.
+  private boolean turn;
   private Stage stage = Stage.WAITING;
   private @Nullable List<Successor> successors;
   private @Nullable Throwable failure;
@@ -88,8 +92,8 @@ final class Work {
   }
 
   /**
-   * Asks for the work and waits for its end; runs it here if nothing is ahead and {@code here} says
-   * so. Not interruptible: an interrupt stays set.
+   * Asks for the work and waits for its end; runs it on the calling thread, once its turn comes, if
+   * {@code here} says so. Not interruptible: an interrupt stays set.
    *
    * @throws RuntimeException what the work failed with
    */
@@ -99,16 +103,69 @@ final class Work {
 
   /** {@link #perform(boolean)} that says when the work has been let in. */
   void perform(boolean here, Runnable admitted) {
+    awaited = here;
     enter(0);
     admitted.run();
-    if (entered()) {
-      if (here) {
-        run();
-      } else {
-        executor.execute(this::run);
+    finishHereOrJoin();
+  }
+
+  /**
+   * Performs the work only if nothing is ahead of it on its one storage.
+   *
+   * @return whether it was performed
+   * @throws RuntimeException what the work failed with
+   */
+  boolean performIfIdle(boolean here) {
+    awaited = here;
+    Storage storage = uses.getFirst().storage();
+    synchronized (storage) {
+      if (!storage.lane().isIdle()) {
+        return false;
       }
+      enter(0);
+    }
+    finishHereOrJoin();
+    return true;
+  }
+
+  private void finishHereOrJoin() {
+    if (entered()) {
+      ready();
+    }
+    if (awaited) {
+      awaitTurn();
+      run();
     }
     join();
+  }
+
+  /** Nothing is ahead any more: the waiting caller runs the work, or a thread of the executor. */
+  private void ready() {
+    if (!awaited) {
+      executor.execute(this::run);
+      return;
+    }
+    synchronized (this) {
+      turn = true;
+      notifyAll();
+    }
+  }
+
+  /** Waits for the turn of work that the calling thread runs. */
+  private void awaitTurn() {
+    boolean interrupted = false;
+    synchronized (this) {
+      while (!turn) {
+        try {
+          wait();
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   /** Asks for the work; {@code listener} hears of its end on the thread that ends it. */
@@ -211,7 +268,7 @@ final class Work {
       }
     }
     for (Use use : uses) {
-      use.storage().lane().enter(this, use.writes());
+      use.storage().lane().enter(this, use.alone());
     }
   }
 
@@ -283,7 +340,7 @@ final class Work {
       }
     }
     if (ahead.decrementAndGet() == 0) {
-      executor.execute(this::run);
+      ready();
     }
   }
 }

@@ -7,8 +7,8 @@ public enum HostAccess {
   /** Through its segment, whenever no command that uses the block is under way. */
   DIRECT,
   /**
-   * Through its segment, between {@link Queue#acquire} and {@link Queue#release} only; commands of
-   * the device, outside of that only. A new block is released.
+   * Through its segment, between {@link Queue#acquire} and {@link Queue#release} only; commands
+   * that write the block, outside of that only. A new block is released.
    */
   MAPPED
 }

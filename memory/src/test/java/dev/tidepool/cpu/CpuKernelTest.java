@@ -79,8 +79,7 @@ class CpuKernelTest {
       x.segment().setAtIndex(JAVA_FLOAT, i, i);
       y.segment().setAtIndex(JAVA_FLOAT, i, 3);
     }
-    Program program =
-        device.compile(KernelSource.elementwise("y = a * x + y"), List.of(A, X, Y));
+    Program program = device.compile(KernelSource.elementwise("y = a * x + y"), List.of(A, X, Y));
     run(
         program,
         List.of(new KernelArgument.Scalar(2.0), array(x, 0, 4L * n), array(y, 0, 4L * n)),
@@ -153,8 +152,7 @@ class CpuKernelTest {
             }
             right.incrementAndGet();
           };
-      threads.add(
-          t % 2 == 0 ? Thread.ofPlatform().start(body) : Thread.ofVirtual().start(body));
+      threads.add(t % 2 == 0 ? Thread.ofPlatform().start(body) : Thread.ofVirtual().start(body));
     }
     for (Thread thread : threads) {
       thread.join();
@@ -171,8 +169,7 @@ class CpuKernelTest {
                   + item.globalId(0);
           boolean consistent = true;
           for (int d = 0; d < 3; d++) {
-            consistent &=
-                item.globalId(d) == item.groupId(d) * item.groupSize(d) + item.localId(d);
+            consistent &= item.globalId(d) == item.groupId(d) * item.groupSize(d) + item.localId(d);
           }
           MemorySegment out = item.array(0);
           out.setAtIndex(
@@ -226,7 +223,8 @@ class CpuKernelTest {
                     0,
                     (long) (item.scalar(0) * 10) + item.integer(1) * 100 + item.integer(2) * 1000);
     Program program =
-        device.compile(KernelSource.java(body, A, whole, truth, OUT), List.of(A, whole, truth, OUT));
+        device.compile(
+            KernelSource.java(body, A, whole, truth, OUT), List.of(A, whole, truth, OUT));
     Block out = block(8);
     run(
         program,
@@ -264,8 +262,7 @@ class CpuKernelTest {
         .hasMessageContaining("broken")
         .hasCauseInstanceOf(AssertionError.class);
     AtomicInteger count = new AtomicInteger();
-    Program fine =
-        device.compile(KernelSource.java(item -> count.incrementAndGet()), List.of());
+    Program fine = device.compile(KernelSource.java(item -> count.incrementAndGet()), List.of());
     run(fine, List.of(), LaunchRange.of(50_000));
     assertThat(count).hasValue(50_000);
   }
@@ -311,8 +308,7 @@ class CpuKernelTest {
   @Test
   void anInterruptStaysSetAndDoesNotCutALaunchShort() {
     AtomicInteger count = new AtomicInteger();
-    Program program =
-        device.compile(KernelSource.java(item -> count.incrementAndGet()), List.of());
+    Program program = device.compile(KernelSource.java(item -> count.incrementAndGet()), List.of());
     Thread.currentThread().interrupt();
     run(program, List.of(), LaunchRange.of(200_000));
     assertThat(Thread.interrupted()).isTrue();

@@ -32,7 +32,8 @@ class ExpressionTest {
       quoteCharacter = '`',
       value = {
         "y = 2 +* x      | 8  | a value was expected, not '*'",
-        "y = 2x          | 6  | unexpected 'x' after the number 2; write '*' between a number and a name",
+        "y = 2x          | 6  | unexpected 'x' after the number 2; write '*' between a number and a"
+            + " name",
         "y = 1.2.3       | 8  | unexpected '.' after the number 1.2",
         "y = (x + 1      | 11 | a ')' is missing before the end",
         "y = x + 1)      | 10 | unexpected ')'",

@@ -54,8 +54,10 @@ class NumPyValuesTest {
     if (!type.isFloating()) {
       return false;
     }
-    double x = type == ScalarType.FLOAT64 ? Double.longBitsToDouble(a) : Float.intBitsToFloat((int) a);
-    double y = type == ScalarType.FLOAT64 ? Double.longBitsToDouble(b) : Float.intBitsToFloat((int) b);
+    double x =
+        type == ScalarType.FLOAT64 ? Double.longBitsToDouble(a) : Float.intBitsToFloat((int) a);
+    double y =
+        type == ScalarType.FLOAT64 ? Double.longBitsToDouble(b) : Float.intBitsToFloat((int) b);
     return (Double.isNaN(x) && Double.isNaN(y))
         || ((op.equals("min") || op.equals("max")) && x == 0 && y == 0);
   }

@@ -53,8 +53,7 @@ class PromotionTest {
       source = "true || a > a ? a : b";
     } else {
       String right = b.equals("True") ? "true" : b;
-      source =
-          Op.FUNCTIONS.containsKey(op) ? op + "(a, " + right + ")" : "a " + op + " " + right;
+      source = Op.FUNCTIONS.containsKey(op) ? op + "(a, " + right + ")" : "a " + op + " " + right;
     }
     try {
       Expression expression = Expression.parse("y = " + source);
@@ -100,9 +99,7 @@ class PromotionTest {
                     "y", Operand.output(),
                     "z", Operand.output()));
 
-    assertThat(program.uniforms())
-        .extracting(Uniform::type)
-        .containsExactly(FLOAT32, INT8);
+    assertThat(program.uniforms()).extracting(Uniform::type).containsExactly(FLOAT32, INT8);
     assertThat(program.uniformValues(Map.of("a", -5)))
         .containsExactly(Integer.toUnsignedLong(Float.floatToRawIntBits(-5f)), -15);
   }
@@ -121,8 +118,7 @@ class PromotionTest {
     TypedProgram program =
         Expression.parse("y = x + a")
             .resolve(
-                Map.of(
-                    "a", Operand.scalar(2), "x", Operand.array(UINT8), "y", Operand.output()));
+                Map.of("a", Operand.scalar(2), "x", Operand.array(UINT8), "y", Operand.output()));
 
     assertThat(program.uniformValues(Map.of("a", 255))).containsExactly(255);
     assertThatIllegalArgumentException()

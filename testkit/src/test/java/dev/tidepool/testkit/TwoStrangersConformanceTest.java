@@ -4,6 +4,8 @@ import dev.tidepool.testkit.simulated.SimulatedHardware;
 
 class TwoStrangersConformanceTest extends SimulatedConformance {
   TwoStrangersConformanceTest() {
-    super(SimulatedHardware.discrete().withoutPeers().withoutUnified(), SimulatedHardware.discrete().withoutPeers());
+    super(
+        SimulatedHardware.discrete().withoutPeers().withoutUnified(),
+        SimulatedHardware.discrete().withoutPeers());
   }
 }
