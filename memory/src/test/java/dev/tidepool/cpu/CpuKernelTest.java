@@ -293,6 +293,23 @@ class CpuKernelTest {
   }
 
   @Test
+  void whoComputesAloneHasNoOtherThreadAtWork() {
+    Set<Thread> threads = ConcurrentHashMap.newKeySet();
+    AtomicInteger count = new AtomicInteger();
+    Program program =
+        device.compile(
+            KernelSource.java(
+                item -> {
+                  threads.add(Thread.currentThread());
+                  count.incrementAndGet();
+                }),
+            List.of());
+    CpuDevice.computeAlone(() -> run(program, List.of(), LaunchRange.of(200_000)));
+    assertThat(threads).containsExactly(Thread.currentThread());
+    assertThat(count).hasValue(200_000);
+  }
+
+  @Test
   void aKernelMayLaunchAnotherOnItsOwnQueue() {
     AtomicInteger inner = new AtomicInteger();
     Program one = device.compile(KernelSource.java(item -> inner.incrementAndGet()), List.of());
