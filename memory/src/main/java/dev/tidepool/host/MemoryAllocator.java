@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  * Blocks of the host's memory, aligned, contents undefined.
  *
  * <p>Up to 2 MiB they come from the C library's heap; larger ones are pages mapped for the block
- * alone, huge ones where the system has them, because zeroing fresh small pages costs seven times
- * as much. Where the C library cannot be called, blocks come from Java arenas.
+ * alone, huge ones where the system has them, because the first write to fresh small pages takes
+ * four times as long. Where the C library cannot be called, blocks come from Java arenas.
  *
  * <p>A block's segment works until the block is freed, and then fails with an {@link
  * IllegalStateException}. Making and freeing a block costs 50 to 150 microseconds, nearly all of it
