@@ -418,6 +418,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   @Override
   public TransferEngine transfers() {
+    checkOpen();
     return transfers;
   }
 
@@ -510,14 +511,19 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     }
   }
 
-  /** The end of a storage; called once, by its last work. Never throws. */
-  void free(Storage storage, boolean reusable) {
+  /**
+   * The end of a storage; called once, by its last work. Never throws.
+   *
+   * @param hostReusable whether what the host reaches may have another owner
+   * @param deviceReusable whether the device's own memory may
+   */
+  void free(Storage storage, boolean hostReusable, boolean deviceReusable) {
     Cohort.Place place = storage.place();
     if (place != null) {
       place.leave();
     }
     try {
-      storage.residency().copies().free(reusable);
+      storage.residency().copies().free(hostReusable, deviceReusable);
     } catch (RuntimeException | Error e) {
       freeFailed(storage, e);
     }

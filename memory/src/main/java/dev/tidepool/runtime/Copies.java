@@ -121,11 +121,12 @@ final class Copies {
   /**
    * Gives everything back.
    *
-   * @param reusable whether the host's block may have another owner while stale segments are about
+   * @param hostReusable whether what the host reaches may have another owner
+   * @param deviceReusable whether the device's own memory may
    */
-  void free(boolean reusable) {
-    giveBack(hostLease, reusable);
-    giveBack(deviceLease, reusable || !shared);
+  void free(boolean hostReusable, boolean deviceReusable) {
+    giveBack(hostLease, hostReusable);
+    giveBack(deviceLease, shared ? hostReusable : deviceReusable);
     if (shared && !owned) {
       device().free();
     }

@@ -270,17 +270,19 @@ final class Storage {
   }
 
   private void free() {
+    boolean clean = true;
     try {
       residency.beforeFree();
       memory.clearReleased(residency.copies());
     } catch (RuntimeException | Error e) {
+      clean = false;
       memory.freeFailed(this, e);
     }
-    boolean reusable;
+    boolean seen;
     synchronized (this) {
-      reusable = !(exposed && (leaked || memory.isParanoid()));
+      seen = exposed && (leaked || memory.isParanoid());
     }
-    memory.free(this, reusable);
+    memory.free(this, clean && !seen, clean);
   }
 
   /** The work that others wait for at the end: what frees the storage, else what is under way. */

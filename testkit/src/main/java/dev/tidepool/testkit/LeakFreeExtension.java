@@ -81,7 +81,7 @@ final class LeakFreeExtension
 
   @Override
   public void beforeTestExecution(ExtensionContext context) {
-    Map<UnifiedMemoryManager, Watched> watched = new IdentityHashMap<>();
+    IdentityHashMap<UnifiedMemoryManager, Watched> watched = new IdentityHashMap<>();
     for (UnifiedMemoryManager manager : managers(context)) {
       watched.put(manager, new Watched(orNone(live(manager))));
     }
@@ -159,7 +159,7 @@ final class LeakFreeExtension
 
   /** The managers of parameters and of fields; a Tidepool stands for those of its accelerators. */
   private static List<UnifiedMemoryManager> managers(ExtensionContext context) {
-    Map<UnifiedMemoryManager, Boolean> found = new IdentityHashMap<>();
+    IdentityHashMap<UnifiedMemoryManager, Boolean> found = new IdentityHashMap<>();
     Provided provided = store(context).get(Provided.class, Provided.class);
     if (provided != null) {
       addManagers(found, provided.tidepool());
@@ -200,8 +200,8 @@ final class LeakFreeExtension
   }
 
   @SuppressWarnings("unchecked") // put there by beforeTestExecution only
-  private static Map<UnifiedMemoryManager, Watched> watched(ExtensionContext context) {
-    Map<UnifiedMemoryManager, Watched> watched =
+  private static IdentityHashMap<UnifiedMemoryManager, Watched> watched(ExtensionContext context) {
+    IdentityHashMap<UnifiedMemoryManager, Watched> watched =
         store(context).get(Watched.class, IdentityHashMap.class);
     return watched == null ? new IdentityHashMap<>() : watched;
   }

@@ -21,6 +21,7 @@ import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
@@ -271,7 +272,8 @@ public abstract class CoherenceConformance extends Topic {
           Scene scene = scene(location, state);
           scene.buffer().prefetchToDevice();
           memory().synchronize();
-          assertThat(scene.buffer().state()).isEqualTo(DEVICE_READS.get(state).after());
+          assertThat(scene.buffer().state())
+              .isEqualTo(Objects.requireNonNull(DEVICE_READS.get(state)).after());
           checkDevice(scene);
           scene.buffer().prefetchToHost();
           memory().synchronize();
@@ -285,7 +287,7 @@ public abstract class CoherenceConformance extends Topic {
     return scenes(
         (location, state) -> {
           Scene scene = scene(location, state);
-          Cell cell = row.get(state);
+          Cell cell = Objects.requireNonNull(row.get(state));
           TransferStatistics before = bench().moved();
           access.run(scene);
           BufferState after = scene.buffer().state();

@@ -138,7 +138,7 @@ public abstract class HandWrittenKernelConformance extends Topic {
     trace.execute(Arguments.of("out", out), LaunchRange.of(sizes).inGroupsOf(2, 3, 5));
     long[] expected = new long[120];
     for (int i = 0; i < 120; i++) {
-      expected[i] = i + 1;
+      expected[i] = i + 1L;
     }
     Patterns.assertEqual(contents(out), expected, "every item once");
   }

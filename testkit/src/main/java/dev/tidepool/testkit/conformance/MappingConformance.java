@@ -44,7 +44,7 @@ public abstract class MappingConformance extends Topic {
         location -> {
           UnifiedBuffer<float[]> buffer = patterned(LENGTH, location, 1);
           for (MapMode mode : new MapMode[] {MapMode.WRITE, MapMode.READ_WRITE}) {
-            float[] fresh = pattern(LENGTH, mode.ordinal() + 5);
+            float[] fresh = pattern(LENGTH, mode.reads() ? 7 : 6);
             try (HostMapping mapping = buffer.map(mode)) {
               ElementType.FLOAT.write(fresh, 0, mapping.segment(), 0, LENGTH);
             }

@@ -23,6 +23,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
@@ -254,7 +255,7 @@ public abstract class OrderConformance extends Topic {
     }
   }
 
-  private static Throwable failure(CompletableFuture<?> future)
+  private static @Nullable Throwable failure(CompletableFuture<?> future)
       throws InterruptedException, TimeoutException {
     try {
       future.get(30, TimeUnit.SECONDS);
@@ -266,9 +267,9 @@ public abstract class OrderConformance extends Topic {
     throw new AssertionError("the work was done, but what it waited for had failed");
   }
 
-  private static Throwable rootOf(Throwable failure) {
+  private static @Nullable Throwable rootOf(@Nullable Throwable failure) {
     Throwable root = failure;
-    while (root.getCause() != null && root.getCause() != root) {
+    while (root != null && root.getCause() != null) {
       root = root.getCause();
     }
     return root;

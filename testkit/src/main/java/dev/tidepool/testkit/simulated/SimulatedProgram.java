@@ -119,7 +119,7 @@ final class SimulatedProgram implements Program {
   private static Predicate<KernelArgument> shares(KernelArgument.Array one) {
     return argument ->
         argument instanceof KernelArgument.Array other
-            && other.block() == one.block()
+            && other.block().equals(one.block())
             && other.offset() < one.offset() + one.bytes()
             && one.offset() < other.offset() + other.bytes();
   }

@@ -255,7 +255,7 @@ final class SimulatedQueue implements Queue {
       closed = true;
       commands.add(new Command("", 0, List.of(), () -> {}, last));
     }
-    if (Thread.currentThread() != thread) {
+    if (!Thread.currentThread().equals(thread)) {
       last.join();
     }
     device.closed(this);
