@@ -90,7 +90,7 @@ final class LeakFreeExtension
 
   @Override
   public void afterTestExecution(ExtensionContext context) {
-    Map<UnifiedMemoryManager, Watched> watched = watched(context);
+    IdentityHashMap<UnifiedMemoryManager, Watched> watched = watched(context);
     for (UnifiedMemoryManager manager : managers(context)) {
       watched.computeIfAbsent(manager, _ -> new Watched(List.of())).after = orNone(live(manager));
     }
