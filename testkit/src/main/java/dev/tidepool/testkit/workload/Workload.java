@@ -280,7 +280,8 @@ public final class Workload {
 
   private static void map(
       Steps steps, UnifiedBuffer<int[]> buffer, Range range, SplittableRandom random) {
-    MapMode mode = MapMode.values()[random.nextInt(3)];
+    List<MapMode> modes = List.of(MapMode.READ, MapMode.WRITE, MapMode.READ_WRITE);
+    MapMode mode = modes.get(random.nextInt(modes.size()));
     if (mode == MapMode.READ) {
       steps.read(
           range,
