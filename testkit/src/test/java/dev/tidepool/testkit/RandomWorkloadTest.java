@@ -13,7 +13,9 @@ import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 
+@ExtendWith(QuietLog.class)
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RandomWorkloadTest {
   private static final SimulatedHardware DISCRETE = SimulatedHardware.discrete();

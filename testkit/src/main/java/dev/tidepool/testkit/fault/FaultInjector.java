@@ -37,6 +37,7 @@ public final class FaultInjector implements AcceleratorProvider {
   private long remaining;
   private Failure failure = Failure.REFUSED;
   private @Nullable SpiCall fired;
+  private boolean lost;
 
   /** Faults in the devices of a provider. */
   public FaultInjector(AcceleratorProvider provider) {
@@ -89,6 +90,11 @@ public final class FaultInjector implements AcceleratorProvider {
     return Optional.ofNullable(fired);
   }
 
+  /** Whether a device was lost. */
+  public synchronized boolean hasLostDevice() {
+    return lost;
+  }
+
   /** Calls so far of those that may fail. */
   public synchronized long calls() {
     return failable;
@@ -108,6 +114,7 @@ public final class FaultInjector implements AcceleratorProvider {
     failable++;
     if (remaining > 0 && (armedCall == null || armedCall == call) && --remaining == 0) {
       fired = call;
+      lost |= failure == Failure.DEVICE_LOST;
       return failure;
     }
     return null;
@@ -118,7 +125,7 @@ public final class FaultInjector implements AcceleratorProvider {
         call.name(), INJECTED, "INJECTED_FAULT", "this call was chosen to fail");
   }
 
-  static AcceleratorException lost(SpiCall call) {
+  static AcceleratorException deviceLost(SpiCall call) {
     return new AcceleratorException(
         call.name(), LOST, "INJECTED_DEVICE_LOST", "the device was chosen to be lost");
   }

@@ -76,7 +76,7 @@ final class FaultyDevice implements Device {
       return;
     }
     if (failure == Failure.DEVICE_LOST) {
-      throw FaultInjector.lost(call);
+      throw FaultInjector.deviceLost(call);
     }
     throw FaultInjector.refused(call);
   }

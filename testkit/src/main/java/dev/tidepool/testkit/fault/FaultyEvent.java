@@ -58,7 +58,7 @@ final class FaultyEvent implements Event {
     if (now != null) {
       AcceleratorException thrown =
           device.isLost()
-              ? FaultInjector.lost(SpiCall.EVENT_AWAIT)
+              ? FaultInjector.deviceLost(SpiCall.EVENT_AWAIT)
               : FaultInjector.refused(SpiCall.EVENT_AWAIT);
       failure = thrown;
       Event undone = undo.get();

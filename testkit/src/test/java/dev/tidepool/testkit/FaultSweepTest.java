@@ -1,0 +1,86 @@
+package dev.tidepool.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.spi.HostAccess;
+import dev.tidepool.testkit.fault.Failure;
+import dev.tidepool.testkit.fault.FaultInjector;
+import dev.tidepool.testkit.simulated.SimulatedHardware;
+import dev.tidepool.testkit.simulated.SimulatedProvider;
+import dev.tidepool.testkit.workload.Operation;
+import dev.tidepool.testkit.workload.Workload;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * One scenario, run again and again, each time with the next call of the driver failing: nothing
+ * leaks, and whatever no failed write hit is exact.
+ */
+@ExtendWith(QuietLog.class)
+@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class FaultSweepTest {
+  private static final int OPERATIONS = 70;
+  private static final long SEED = 20_261_120;
+
+  static Stream<Arguments> devicesAndFailures() {
+    return Stream.of(HostAccess.values())
+        .flatMap(
+            access -> Stream.of(Failure.values()).map(failure -> Arguments.of(access, failure)));
+  }
+
+  @ParameterizedTest(name = "of a {0} device, {1}")
+  @MethodSource("devicesAndFailures")
+  void eachCallInTurnFails(HostAccess access, Failure failure) {
+    SimulatedHardware hardware = SimulatedHardware.discrete().withHostAccess(access);
+    long calls = run(hardware, 0, failure);
+    assertThat(calls).as("calls of the scenario").isGreaterThan(50);
+    List<String> broken = new ArrayList<>();
+    for (long nth = 1; nth <= calls && broken.size() < 5; nth++) {
+      try {
+        run(hardware, nth, failure);
+      } catch (Throwable e) {
+        broken.add("call %d of %d: %s".formatted(nth, calls, e));
+      }
+    }
+    assertThat(broken).isEmpty();
+  }
+
+  /** Runs the scenario with one failing call, or none for 0; answers how many may fail. */
+  private static long run(SimulatedHardware hardware, long nth, Failure failure) {
+    SimulatedProvider simulated = new SimulatedProvider(hardware);
+    FaultInjector faults = new FaultInjector(simulated);
+    if (nth > 0) {
+      faults.fail(nth, failure);
+    }
+    Tidepool tidepool = Discovery.using(List.of(faults), Tidepool::open);
+    try (tidepool) {
+      MemoryOptions options = MemoryOptions.builder().stagingChunk(4096).build();
+      UnifiedMemoryManager memory =
+          UnifiedMemoryManager.create(tidepool.accelerator("simulated:0"), options);
+      Workload workload = new Workload(List.of(memory), faults);
+      Operation.list(SEED, OPERATIONS, Workload.slots(), 0).forEach(workload::perform);
+      assertThat(workload.finish()).isNotNegative();
+      memory.close();
+      assertThat(memory.statistics().activeBuffers()).as("buffers").isZero();
+      assertThat(memory.statistics().totalPooled()).as("pooled bytes").isZero();
+    }
+    assertThat(simulated.violations()).isEmpty();
+    assertThat(simulated.devices())
+        .allSatisfy(
+            device -> {
+              assertThat(device.liveBlocks()).as("blocks").isZero();
+              assertThat(device.openEvents()).as("events").isZero();
+            });
+    return faults.calls();
+  }
+}

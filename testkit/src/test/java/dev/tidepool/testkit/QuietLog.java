@@ -1,0 +1,25 @@
+package dev.tidepool.testkit;
+
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import org.junit.jupiter.api.extension.AfterAllCallback;
+import org.junit.jupiter.api.extension.BeforeAllCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+
+/** Keeps the library's warnings out of the log of tests that make it fail thousands of times. */
+final class QuietLog implements BeforeAllCallback, AfterAllCallback {
+  private static final Logger LIBRARY = Logger.getLogger("dev.tidepool");
+  private static final Logger SEEDS = Logger.getLogger(RandomWorkload.class.getName());
+
+  @Override
+  public void beforeAll(ExtensionContext context) {
+    LIBRARY.setLevel(Level.OFF);
+    SEEDS.setLevel(Level.INFO);
+  }
+
+  @Override
+  public void afterAll(ExtensionContext context) {
+    LIBRARY.setLevel(null);
+    SEEDS.setLevel(null);
+  }
+}
