@@ -55,10 +55,17 @@ final class Pools implements AutoCloseable {
           kind == Kind.DEVICE ? device.memory().totalBytes() : HostMemory.now().totalBytes();
       long most =
           options.maxPoolBytes() == -1 ? Math.min(total / 4, LARGEST_POOL) : options.maxPoolBytes();
-      // Large blocks are aligned to pages although the pool does not know it.
+      // Large blocks that the host sees are aligned to pages although the pool does not know it;
+      // many a device aligns its own memory to less than pages and says so.
+      boolean hostSees = kind != Kind.DEVICE || device.info().can(Capability.SHARED_MEMORY);
       BlockPool.Source source =
           (bytes, alignment) ->
-              allocate(kind, bytes, Math.max(alignment, MemoryAllocator.defaultAlignment(bytes)));
+              allocate(
+                  kind,
+                  bytes,
+                  hostSees
+                      ? Math.max(alignment, MemoryAllocator.defaultAlignment(bytes))
+                      : alignment);
       long largest =
           kind == Kind.DEVICE || kind == Kind.UNIFIED
               ? device.info().maximumAllocation()
