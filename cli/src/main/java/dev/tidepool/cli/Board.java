@@ -5,7 +5,6 @@ import java.util.Locale;
 
 /** The demo's table: what Tidepool takes, and beside it the naive way, within 80 columns. */
 final class Board {
-  private static final String ROW = "  %-34s%11s%11s  %-10s%8s";
   private static final String BOLD = "\033[1m";
   private static final String GREEN = "\033[32m";
   private static final String RED = "\033[31m";
@@ -58,7 +57,9 @@ final class Board {
 
   private static String row(
       String what, String ours, String naive, String naiveWay, String factor) {
-    return String.format(Locale.ROOT, ROW, what, ours, naive, naiveWay, factor).stripTrailing();
+    return String.format(
+            Locale.ROOT, "  %-34s%11s%11s  %-10s%8s", what, ours, naive, naiveWay, factor)
+        .stripTrailing();
   }
 
   private String styled(String style, String text) {

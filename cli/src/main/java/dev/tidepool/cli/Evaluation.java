@@ -42,7 +42,7 @@ final class Evaluation {
       return line(evaluation, accelerator, System.nanoTime() - start);
     } catch (IllegalArgumentException e) {
       // Such as a memory limit that is too small: the message says what works.
-      throw new WrongArguments(e.getMessage(), e);
+      throw new WrongArguments(e);
     }
   }
 
@@ -66,7 +66,7 @@ final class Evaluation {
               request.force(),
               options));
     } catch (NpyFormatException | TransferException | ArithmeticException e) {
-      throw new WrongArguments(e.getMessage(), e);
+      throw new WrongArguments(e);
     }
   }
 

@@ -42,13 +42,13 @@ final class Failures {
   }
 
   private static String text(Throwable cause) {
-    String message = cause.getMessage();
+    String message = cause.getMessage() == null ? cause.toString() : cause.getMessage();
     return switch (cause) {
-      case ExpressionException e -> String.valueOf(e.getMessage());
-      case WrongArguments e -> firstLine(e.getMessage());
-      case TidepoolException e -> firstLine(e.getMessage());
-      case IOException e -> firstLine(message == null ? e.toString() : message);
-      case OutOfMemoryError e ->
+      case ExpressionException _ -> message;
+      case WrongArguments _ -> firstLine(message);
+      case TidepoolException _ -> firstLine(message);
+      case IOException _ -> firstLine(message);
+      case OutOfMemoryError _ ->
           firstLine("out of memory (" + message + "); give a smaller --memory-limit");
       default -> firstLine("internal error: " + cause + "; --debug shows where, please report it");
     };

@@ -39,15 +39,25 @@ final class Figures {
         : significant(nanos / NANOS_PER_SECOND) + " s";
   }
 
+  /** A time in the unit that suits it. */
+  static String time(long nanos) {
+    return time((double) nanos);
+  }
+
   /** Bytes in the unit that suits them: {@code 640 bytes}, {@code 1.5 GiB}. */
   static String bytes(long bytes) {
-    return bytes < 1024 ? count(bytes, "byte") : binary(bytes);
+    return bytes < 1024 ? count(bytes, "byte") : binary((double) bytes);
   }
 
   /** Bytes moved in a time: {@code 3.85 GiB/s}. */
   static String rate(long bytes, double nanos) {
-    double perSecond = bytes * NANOS_PER_SECOND / Math.max(1, nanos);
+    double perSecond = (double) bytes * NANOS_PER_SECOND / Math.max(1, nanos);
     return perSecond < 1024 ? Math.round(perSecond) + " bytes/s" : binary(perSecond) + "/s";
+  }
+
+  /** Bytes moved in a time. */
+  static String rate(long bytes, long nanos) {
+    return rate(bytes, (double) nanos);
   }
 
   private static String binary(double bytes) {

@@ -140,7 +140,7 @@ final class InfoCommand implements Callable<Integer> {
   private static void wrapped(PrintStream out, String key, String value) {
     StringBuilder line = new StringBuilder(key);
     boolean empty = true;
-    for (String word : value.split(" ")) {
+    for (String word : value.split(" ", -1)) {
       if (!empty && line.length() + 1 + word.length() > COLUMNS) {
         out.println(line);
         line.setLength(0);

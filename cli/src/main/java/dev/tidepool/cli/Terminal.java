@@ -33,6 +33,8 @@ final class Terminal {
         && showsOutput();
   }
 
+  // Error Prone knows that the console is never null, NullAway does not.
+  @SuppressWarnings("SystemConsoleNull")
   private static boolean isTerminal(int descriptor) {
     Path link = Path.of("/proc/self/fd/" + descriptor);
     try {

@@ -39,6 +39,8 @@ final class TidepoolCommand implements Runnable {
 
   @Spec private CommandSpec spec = CommandSpec.create();
 
+  // The parser acts on the two options; that they are set, nobody asks.
+  @SuppressWarnings("UnusedVariable")
   @Option(
       names = {"-h", "--help"},
       usageHelp = true,
@@ -46,6 +48,7 @@ final class TidepoolCommand implements Runnable {
       description = "Show this help and exit.")
   private boolean help;
 
+  @SuppressWarnings("UnusedVariable")
   @Option(
       names = {"-V", "--version"},
       versionHelp = true,
@@ -76,8 +79,8 @@ final class TidepoolCommand implements Runnable {
         .addSubcommand(new EvalCommand(this))
         .addSubcommand(new DemoCommand(this))
         .addSubcommand(new SelftestCommand(this))
-        .setOut(new PrintWriter(out, true))
-        .setErr(new PrintWriter(err, true))
+        .setOut(new PrintWriter(out, true, out.charset()))
+        .setErr(new PrintWriter(err, true, err.charset()))
         .setExpandAtFiles(false)
         .setParameterExceptionHandler((e, _) -> wrongArguments(e))
         .setExecutionExceptionHandler((e, _, _) -> Failures.report(e, debug, err));

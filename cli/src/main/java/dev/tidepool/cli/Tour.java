@@ -112,7 +112,7 @@ final class Tour {
     double ours = best(() -> execute(xs, ys));
     double naive = best(this::javaLoop);
     board.times("y = a*x + y, " + Figures.bytes(bytes), ours, naive, "Java loop");
-    board.amounts("", Figures.rate(bytes, (long) ours), Figures.rate(bytes, (long) naive), "");
+    board.amounts("", Figures.rate(bytes, ours), Figures.rate(bytes, naive), "");
   }
 
   private void javaLoop() {
@@ -185,11 +185,7 @@ final class Tour {
               }
             });
     board.times(Figures.bytes(xs.byteSize()) + " from an array", ours, naive, "4 KiB each");
-    board.amounts(
-        "",
-        Figures.rate(xs.byteSize(), (long) ours),
-        Figures.rate(xs.byteSize(), (long) naive),
-        "");
+    board.amounts("", Figures.rate(xs.byteSize(), ours), Figures.rate(xs.byteSize(), naive), "");
   }
 
   private void allocate() {
@@ -255,6 +251,6 @@ final class Tour {
   private static double nanos(Runnable action) {
     long start = System.nanoTime();
     action.run();
-    return System.nanoTime() - start;
+    return (double) (System.nanoTime() - start);
   }
 }

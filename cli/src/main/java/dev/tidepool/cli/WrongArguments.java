@@ -1,7 +1,5 @@
 package dev.tidepool.cli;
 
-import org.jspecify.annotations.Nullable;
-
 /**
  * What the command was given cannot be worked with: the arguments, or the files that they name.
  * Nothing was begun. The message is one line that says what to do.
@@ -13,7 +11,12 @@ final class WrongArguments extends RuntimeException {
     super(message);
   }
 
-  WrongArguments(String message, @Nullable Throwable cause) {
+  WrongArguments(String message, Throwable cause) {
     super(message, cause);
+  }
+
+  /** What a library found wrong, in its words. */
+  WrongArguments(RuntimeException cause) {
+    super(cause.getMessage() == null ? cause.toString() : cause.getMessage(), cause);
   }
 }
