@@ -42,15 +42,20 @@ record Selection(Tidepool tidepool, Accelerator accelerator, boolean isAutomatic
   }
 
   private static List<AcceleratorProvider> providers(String id) {
-    List<AcceleratorProvider> installed =
-        ServiceLoader.load(AcceleratorProvider.class).stream()
-            .map(ServiceLoader.Provider::get)
-            .toList();
-    if (id.equals(AUTO)) {
-      return installed;
-    }
     if (id.equals(CPU)) {
       return List.of();
+    }
+    return needed(
+        id,
+        ServiceLoader.load(AcceleratorProvider.class).stream()
+            .map(ServiceLoader.Provider::get)
+            .toList());
+  }
+
+  /** Those of the installed providers that have to be asked for an id. */
+  static List<AcceleratorProvider> needed(String id, List<AcceleratorProvider> installed) {
+    if (id.equals(AUTO)) {
+      return installed.stream().filter(provider -> !provider.offersOnlyTheCpu()).toList();
     }
     List<AcceleratorProvider> named =
         installed.stream().filter(provider -> id.startsWith(provider.name() + ":")).toList();

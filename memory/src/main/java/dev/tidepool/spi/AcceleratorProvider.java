@@ -13,4 +13,13 @@ public interface AcceleratorProvider {
    * they were.
    */
   Discovery discover();
+
+  /**
+   * Whether it is certain, without loading a driver, that {@link #discover} would find nothing but
+   * this machine's own processor. Who wants more than that then need not look: loading a driver
+   * takes long. Answering false is always right.
+   */
+  default boolean offersOnlyTheCpu() {
+    return false;
+  }
 }

@@ -33,6 +33,11 @@ public final class OpenClProvider implements AcceleratorProvider {
     return new Discovery(devices, notes);
   }
 
+  @Override
+  public boolean offersOnlyTheCpu() {
+    return RegisteredDrivers.ofThisMachine().areForTheCpu();
+  }
+
   private List<Device> opened(List<Installed.Found> found, Settings settings, List<String> notes) {
     List<Device> devices = new ArrayList<>();
     for (int index = 0; index < found.size(); index++) {
