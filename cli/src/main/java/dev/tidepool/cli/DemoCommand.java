@@ -28,6 +28,8 @@ final class DemoCommand implements Callable<Integer> {
   public Integer call() {
     Board board = new Board(parent.out(), Terminal.likesColour());
     boolean right = true;
+    board.line("Measured now: what Tidepool takes, and what the same work takes the naive way.");
+    board.line("");
     try (Tidepool tidepool = Tidepool.open()) {
       for (Accelerator accelerator : tidepool.accelerators()) {
         right &= new Tour(tidepool.memory(accelerator), board).run();

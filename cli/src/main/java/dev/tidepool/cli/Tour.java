@@ -79,13 +79,6 @@ final class Tour {
         right
             ? "verified: all " + Figures.count(elements) + " results equal plain Java's"
             : "WRONG: results differ from plain Java's");
-    MemoryStatistics figures = memory.statistics();
-    board.line(
-        "  pool: %s of %s blocks served without the driver (%.1f%%)"
-            .formatted(
-                Figures.count(figures.poolHits()),
-                Figures.count(figures.poolHits() + figures.poolMisses()),
-                100 * figures.hitRate()));
     board.line("");
     return right;
   }
@@ -195,7 +188,7 @@ final class Tour {
     repeat(ALLOCATIONS / 10, () -> allocateAndFree(unpooled));
     long before = memory.statistics().driverAllocations();
     double ours = nanos(() -> repeat(ALLOCATIONS, () -> allocateAndFree(pooled)));
-    long between = memory.statistics().driverAllocations();
+    MemoryStatistics pool = memory.statistics();
     double naive = nanos(() -> repeat(ALLOCATIONS, () -> allocateAndFree(unpooled)));
     long after = memory.statistics().driverAllocations();
     board.times(
@@ -205,9 +198,11 @@ final class Tour {
         "no pool");
     board.amounts(
         "  driver calls for " + Figures.count(ALLOCATIONS),
-        Figures.count(between - before),
-        Figures.count(after - between),
+        Figures.count(pool.driverAllocations() - before),
+        Figures.count(after - pool.driverAllocations()),
         "");
+    board.amounts(
+        "  served by the pool so far", Figures.decimal(100 * pool.hitRate(), 1) + "%", "none", "");
   }
 
   private void allocateAndFree(Allocation allocation) {

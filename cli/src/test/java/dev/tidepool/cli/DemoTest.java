@@ -18,7 +18,9 @@ class DemoTest {
       }
       assertThat(result.out().split("verified: all")).hasSize(tidepool.accelerators().size() + 1);
     }
-    assertThat(result.out()).contains("driver calls", "pool:", "naively").doesNotContain("WRONG");
+    assertThat(result.out())
+        .contains("driver calls for", "served by the pool", "naively")
+        .doesNotContain("WRONG");
     assertThat(result.out().lines()).allSatisfy(line -> assertThat(line).hasSizeLessThan(81));
   }
 }
