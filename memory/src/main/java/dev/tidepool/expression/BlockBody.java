@@ -5,9 +5,9 @@ interface BlockBody {
   /**
    * Computes the first {@code n} elements.
    *
-   * @param slots a Java array for each slot of the plan
+   * @param scratch the slots of the plan
    * @param uniforms the uniforms' raw bits
-   * @param n at most the arrays' length
+   * @param n at most the slots' length
    */
-  void compute(Object[] slots, long[] uniforms, int n);
+  void compute(Scratch scratch, long[] uniforms, int n);
 }

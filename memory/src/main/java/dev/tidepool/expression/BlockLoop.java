@@ -70,7 +70,7 @@ final class BlockLoop implements CpuLoop {
             arrays[i], at * byteSizes[i], scratch.segments[inputs[i]], 0, n * byteSizes[i]);
       }
     }
-    body.compute(scratch.slots, uniforms, n);
+    body.compute(scratch, uniforms, n);
     for (int i = 0; i < outputs.length; i++) {
       if (outputs[i] >= 0) {
         MemorySegment.copy(

@@ -17,6 +17,7 @@ import java.lang.classfile.Label;
 import java.lang.classfile.TypeKind;
 import java.lang.constant.ClassDesc;
 import java.lang.constant.MethodTypeDesc;
+import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -39,9 +40,12 @@ final class LoopCompiler {
 
   private static final ClassDesc SELF =
       ClassDesc.of(LoopCompiler.class.getPackageName(), "GeneratedBody");
+  private static final ClassDesc SCRATCH = Scratch.class.describeConstable().orElseThrow();
+  private static final ClassDesc SEGMENT = MemorySegment.class.describeConstable().orElseThrow();
+  private static final ClassDesc MANTISSAS = Mantissas.class.describeConstable().orElseThrow();
   private static final ClassDesc LONGS = CD_long.arrayType();
   private static final MethodTypeDesc COMPUTE =
-      MethodTypeDesc.of(CD_void, CD_Object.arrayType(), LONGS, CD_int);
+      MethodTypeDesc.of(CD_void, SCRATCH, LONGS, CD_int);
 
   private static final ClassDesc SYSTEM = System.class.describeConstable().orElseThrow();
   private static final MethodTypeDesc ARRAYCOPY =
@@ -133,7 +137,7 @@ final class LoopCompiler {
   private void call(CodeBuilder code, int piece) {
     LoopSignature signature = signatures.get(piece);
     for (int slot : signature.slots()) {
-      code.aload(0).loadConstant(slot).aaload().checkcast(arrayOf(plan.slots().get(slot)));
+      slot(code, slot).checkcast(arrayOf(plan.slots().get(slot)));
     }
     for (int uniform : signature.uniforms()) {
       code.aload(1).loadConstant(uniform).laload();
@@ -145,6 +149,12 @@ final class LoopCompiler {
         default -> {}
       }
     }
+    if (plan.pieces().get(piece) instanceof Routine(Node node, List<Integer> args, _)
+        && BlockFunctions.needsMantissas(node)) {
+      code.aload(0).getfield(SCRATCH, "segments", SEGMENT.arrayType());
+      code.loadConstant(args.getFirst()).aaload();
+      code.aload(0).getfield(SCRATCH, "mantissas", MANTISSAS);
+    }
     code.iload(2);
     code.invokestatic(
         plan.pieces().get(piece) instanceof Routine routine && BlockFunctions.has(routine.node())
@@ -154,11 +164,18 @@ final class LoopCompiler {
         signature.type());
     if (plan.pieces().get(piece) instanceof Routine(_, _, List<Integer> results)) {
       for (int extra : results.subList(1, results.size())) {
-        code.aload(0).loadConstant(results.getFirst()).aaload().iconst_0();
-        code.aload(0).loadConstant(extra).aaload().iconst_0().iload(2);
+        slot(code, results.getFirst()).iconst_0();
+        slot(code, extra).iconst_0().iload(2);
         code.invokestatic(SYSTEM, "arraycopy", ARRAYCOPY);
       }
     }
+  }
+
+  private static CodeBuilder slot(CodeBuilder code, int slot) {
+    return code.aload(0)
+        .getfield(SCRATCH, "slots", CD_Object.arrayType())
+        .loadConstant(slot)
+        .aaload();
   }
 
   private LoopSignature signature(String name, Loop loop) {
@@ -185,7 +202,13 @@ final class LoopCompiler {
     slots.add(routine.results().getFirst());
     String name =
         BlockFunctions.has(routine.node()) ? routine.node().op().functionName() : "loop" + index;
-    return signature(name, slots, List.of());
+    LoopSignature plain = signature(name, slots, List.of());
+    if (!BlockFunctions.needsMantissas(routine.node())) {
+      return plain;
+    }
+    MethodTypeDesc type =
+        plain.type().insertParameterTypes(slots.size(), SEGMENT, MANTISSAS);
+    return new LoopSignature(name, slots, List.of(), type);
   }
 
   private LoopSignature signature(String name, List<Integer> slots, List<Integer> uniforms) {

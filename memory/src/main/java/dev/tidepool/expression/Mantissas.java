@@ -1,0 +1,54 @@
+package dev.tidepool.expression;
+
+import java.lang.foreign.MemorySegment;
+
+/**
+ * Room for taking floats apart. C2 does not vectorise the reinterpretation of single values, but
+ * copying a block between a float and an int array is nearly free.
+ */
+final class Mantissas {
+  /** The bits of the least float that counts as 1 rather than a half: the root of a half. */
+  private static final int ROOT_HALF = 0x3f3504f3;
+
+  /** The mantissas of a block, between the roots of a half and of two. */
+  final float[] values;
+
+  /** Room for what needs more than a float. */
+  final double[] doubles;
+
+  private final int[] bits;
+  private final MemorySegment valuesSegment;
+  private final MemorySegment bitsSegment;
+
+  Mantissas(int block) {
+    values = new float[block];
+    doubles = new double[block];
+    bits = new int[block];
+    valuesSegment = MemorySegment.ofArray(values);
+    bitsSegment = MemorySegment.ofArray(bits);
+  }
+
+  /**
+   * Splits a block into {@link #values} and exponents of two.
+   *
+   * @return whether all were positive, normal and finite; the others' parts mean nothing
+   */
+  boolean split(MemorySegment floats, float[] exponents, int n) {
+    MemorySegment.copy(floats, 0, bitsSegment, 0, 4L * n);
+    int special = split(bits, exponents, n);
+    MemorySegment.copy(bitsSegment, 0, valuesSegment, 0, 4L * n);
+    return special >= 0;
+  }
+
+  private static int split(int[] bits, float[] exponents, int n) {
+    int special = 0;
+    for (int i = 0; i < n; i++) {
+      int b = bits[i];
+      int exponent = (b - ROOT_HALF) >> 23;
+      special |= (b - 0x00800000) | (0x7f7fffff - b);
+      exponents[i] = exponent;
+      bits[i] = b - (exponent << 23);
+    }
+    return special;
+  }
+}
