@@ -11,9 +11,9 @@ import java.util.Set;
  * Arguments for which that fails (not finite, overflowing, huge) are noticed on the way by an
  * integer that ought to stay zero, and only then computed again, one by one.
  *
- * <p>The polynomials interpolate at Chebyshev's nodes. Exponentials are those of a 256th part of the
- * argument, squared eight times: in double that costs eight bits of 53, and no bits of a float have
- * to be put together.
+ * <p>The polynomials interpolate at Chebyshev's nodes. Exponentials are those of a 256th part of
+ * the argument, squared eight times: in double that costs eight bits of 53, and no bits of a float
+ * have to be put together.
  */
 final class BlockFunctions {
   static final ClassDesc OWNER = BlockFunctions.class.describeConstable().orElseThrow();
@@ -284,8 +284,7 @@ final class BlockFunctions {
     return x >= Float.MIN_NORMAL && x <= Float.MAX_VALUE;
   }
 
-  static void pow(
-      float[] x, float[] y, float[] out, MemorySegment segment, Mantissas work, int n) {
+  static void pow(float[] x, float[] y, float[] out, MemorySegment segment, Mantissas work, int n) {
     boolean normal = work.split(segment, out, n);
     logarithms(work.values, out, work.doubles, n);
     int outside = powers(work.doubles, y, out, n);

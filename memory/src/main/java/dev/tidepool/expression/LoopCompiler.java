@@ -44,8 +44,7 @@ final class LoopCompiler {
   private static final ClassDesc SEGMENT = MemorySegment.class.describeConstable().orElseThrow();
   private static final ClassDesc MANTISSAS = Mantissas.class.describeConstable().orElseThrow();
   private static final ClassDesc LONGS = CD_long.arrayType();
-  private static final MethodTypeDesc COMPUTE =
-      MethodTypeDesc.of(CD_void, SCRATCH, LONGS, CD_int);
+  private static final MethodTypeDesc COMPUTE = MethodTypeDesc.of(CD_void, SCRATCH, LONGS, CD_int);
 
   private static final ClassDesc SYSTEM = System.class.describeConstable().orElseThrow();
   private static final MethodTypeDesc ARRAYCOPY =
@@ -206,8 +205,7 @@ final class LoopCompiler {
     if (!BlockFunctions.needsMantissas(routine.node())) {
       return plain;
     }
-    MethodTypeDesc type =
-        plain.type().insertParameterTypes(slots.size(), SEGMENT, MANTISSAS);
+    MethodTypeDesc type = plain.type().insertParameterTypes(slots.size(), SEGMENT, MANTISSAS);
     return new LoopSignature(name, slots, List.of(), type);
   }
 

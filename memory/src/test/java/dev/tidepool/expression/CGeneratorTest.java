@@ -66,10 +66,7 @@ class CGeneratorTest {
         .contains("return (float)((double)a / (double)b);");
     assertThat(
             generate(
-                    "y = x/y",
-                    new DeviceTraits(true, true),
-                    ScalarType.FLOAT32,
-                    ScalarType.FLOAT32)
+                    "y = x/y", new DeviceTraits(true, true), ScalarType.FLOAT32, ScalarType.FLOAT32)
                 .source())
         .contains("= v1 / v0;");
   }
@@ -77,8 +74,7 @@ class CGeneratorTest {
   @Test
   void withoutDoublesWhatNeedsThemIsRefused() {
     assertThatNoException()
-        .isThrownBy(
-            () -> generate("y = a*x + y", SINGLE, ScalarType.FLOAT32, ScalarType.FLOAT32));
+        .isThrownBy(() -> generate("y = a*x + y", SINGLE, ScalarType.FLOAT32, ScalarType.FLOAT32));
     assertThatExceptionOfType(KernelCompilationException.class)
         .isThrownBy(() -> generate("y = x + y", SINGLE, ScalarType.FLOAT32, ScalarType.FLOAT64))
         .withMessageContaining("needs float64 values, but the device has no double precision");
@@ -97,8 +93,7 @@ class CGeneratorTest {
     assertThat(generate("y = x - 1e999 + y", FULL, ScalarType.FLOAT64, ScalarType.FLOAT64).source())
         .contains(" = INFINITY;");
     assertThat(
-            generate(
-                    "y = x + -9223372036854775808 + y", FULL, ScalarType.INT64, ScalarType.INT64)
+            generate("y = x + -9223372036854775808 + y", FULL, ScalarType.INT64, ScalarType.INT64)
                 .source())
         .contains(" = (long)0x8000000000000000UL;");
   }

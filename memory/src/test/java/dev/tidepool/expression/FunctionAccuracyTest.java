@@ -14,12 +14,51 @@ class FunctionAccuracyTest {
   private static final int COUNT = 1 << 18;
 
   private static final float[] SPECIALS = {
-    0f, -0f, 1f, -1f, 0.5f, -0.5f, 2f, 3f, 10f, 87f, -87f, 88.5f, 89f, -103.9f, -104f, 127f, 128f,
-    -149f, -150f, 1e-3f, 1e-8f, -1e-8f, 1e-30f, 1e10f, 1e20f, -1e20f, 0x1p40f, 0x1p41f, 1e38f,
-    (float) Math.PI, (float) (Math.PI / 2), 16367173f * 0x1p72f, 0.70710677f, 0.7071068f,
-    Math.nextDown(1f), Math.nextUp(1f), Float.MIN_VALUE, -Float.MIN_VALUE, Float.MIN_NORMAL,
-    Math.nextDown(Float.MIN_NORMAL), Float.MAX_VALUE, -Float.MAX_VALUE, Float.POSITIVE_INFINITY,
-    Float.NEGATIVE_INFINITY, Float.NaN
+    0f,
+    -0f,
+    1f,
+    -1f,
+    0.5f,
+    -0.5f,
+    2f,
+    3f,
+    10f,
+    87f,
+    -87f,
+    88.5f,
+    89f,
+    -103.9f,
+    -104f,
+    127f,
+    128f,
+    -149f,
+    -150f,
+    1e-3f,
+    1e-8f,
+    -1e-8f,
+    1e-30f,
+    1e10f,
+    1e20f,
+    -1e20f,
+    0x1p40f,
+    0x1p41f,
+    1e38f,
+    (float) Math.PI,
+    (float) (Math.PI / 2),
+    16367173f * 0x1p72f,
+    0.70710677f,
+    0.7071068f,
+    Math.nextDown(1f),
+    Math.nextUp(1f),
+    Float.MIN_VALUE,
+    -Float.MIN_VALUE,
+    Float.MIN_NORMAL,
+    Math.nextDown(Float.MIN_NORMAL),
+    Float.MAX_VALUE,
+    -Float.MAX_VALUE,
+    Float.POSITIVE_INFINITY,
+    Float.NEGATIVE_INFINITY,
+    Float.NaN
   };
 
   @ParameterizedTest
@@ -43,7 +82,9 @@ class FunctionAccuracyTest {
   }
 
   @ParameterizedTest
-  @EnumSource(value = Op.class, names = {"POW", "ATAN2", "HYPOT"})
+  @EnumSource(
+      value = Op.class,
+      names = {"POW", "ATAN2", "HYPOT"})
   void functionsOfTwoFloatsAreWithin2Ulp(Op op) {
     float[] a = arguments(18);
     float[] b = arguments(19);
