@@ -7,9 +7,9 @@ import java.util.Set;
 
 /**
  * Functions on whole blocks of floats, written so that C2 vectorises them: arithmetic in double
- * without branches or bit tricks, good to about 1e-8 of a result before the one rounding to float.
- * Arguments for which that fails (not finite, overflowing, huge) are noticed on the way by an
- * integer that ought to stay zero, and only then computed again, one by one.
+ * without branches, good to about 1e-8 of a result before the one rounding to float. Arguments for
+ * which that fails (not finite, overflowing, huge) are noticed on the way by an integer that ought
+ * to stay zero, and only then computed again, one by one.
  *
  * <p>The polynomials interpolate at Chebyshev's nodes. Exponentials are those of a 256th part of
  * the argument, squared eight times: in double that costs eight bits of 53, and no bits of a float
@@ -18,9 +18,12 @@ import java.util.Set;
 final class BlockFunctions {
   static final ClassDesc OWNER = BlockFunctions.class.describeConstable().orElseThrow();
 
-  private static final Set<Op> PLAIN =
-      EnumSet.of(Op.EXP, Op.EXP2, Op.EXPM1, Op.SINH, Op.COSH, Op.TANH, Op.SIN, Op.COS, Op.HYPOT);
-  private static final Set<Op> WITH_MANTISSAS = EnumSet.of(Op.LOG, Op.LOG2, Op.LOG10, Op.POW);
+  private static final Set<Op> FUNCTIONS =
+      EnumSet.of(
+          Op.EXP, Op.EXP2, Op.EXPM1, Op.SINH, Op.COSH, Op.TANH, Op.SIN, Op.COS, Op.HYPOT, Op.LOG,
+          Op.LOG2, Op.LOG10, Op.POW);
+
+  private static final Set<Op> TAKING_SEGMENT = EnumSet.of(Op.LOG, Op.LOG2, Op.LOG10, Op.POW);
 
   /** Results overflow beyond, and become denormal below the negative. */
   private static final float EXP_LIMIT = 87;
@@ -41,13 +44,17 @@ final class BlockFunctions {
 
   /** Whether there is a routine for the function and its type. */
   static boolean has(Node node) {
-    return node.type() == ScalarType.FLOAT32
-        && (PLAIN.contains(node.op()) || WITH_MANTISSAS.contains(node.op()));
+    return node.type() == ScalarType.FLOAT32 && FUNCTIONS.contains(node.op());
   }
 
-  /** Whether the routine takes its first argument apart, and so needs its segment and room. */
-  static boolean needsMantissas(Node node) {
-    return node.type() == ScalarType.FLOAT32 && WITH_MANTISSAS.contains(node.op());
+  /** Whether the routine takes its first argument as a segment too, to read its bits. */
+  static boolean takesSegment(Node node) {
+    return has(node) && TAKING_SEGMENT.contains(node.op());
+  }
+
+  /** Whether the routine needs room for the parts of floats. */
+  static boolean takesParts(Node node) {
+    return takesSegment(node) || (has(node) && node.op() == Op.EXP);
   }
 
   /** e to the 256-fold of {@code r}, for magnitudes of {@code r} up to 88/256. */
@@ -118,17 +125,35 @@ final class BlockFunctions {
     return 2 * s * p;
   }
 
-  static void exp(float[] x, float[] out, int n) {
-    int outside = 0;
-    for (int i = 0; i < n; i++) {
-      outside |= (int) (x[i] * (1 / EXP_LIMIT));
-      out[i] = (float) exponential(x[i] * 0x1p-8);
-    }
+  /**
+   * The commonest one, so the fastest: a power of two, whose bits are integers, and e to a rest of
+   * at most half of ln 2.
+   */
+  static void exp(float[] x, float[] out, FloatParts work, int n) {
+    int outside = powersOfE(x, out, work.bits, n);
+    work.scale(out, n);
     for (int i = 0; outside != 0 && i < n; i++) {
       if (!(Math.abs(x[i]) < EXP_LIMIT)) {
         out[i] = FloatFunctions.exp(x[i]);
       }
     }
+  }
+
+  private static int powersOfE(float[] x, float[] out, int[] twos, int n) {
+    int outside = 0;
+    for (int i = 0; i < n; i++) {
+      outside |= (int) (x[i] * (1 / EXP_LIMIT));
+      double k = Math.rint(x[i] * (1 / LN2));
+      double r = Math.fma(-k, LN2, x[i]);
+      double p = Math.fma(r, 1.3941118895827345e-3, 8.37513477462415e-3);
+      p = Math.fma(p, r, 4.166635277111235e-2);
+      p = Math.fma(p, r, 0.1666641541404118);
+      p = Math.fma(p, r, 0.5000000047146057);
+      p = Math.fma(p, r, 1.0000000377388714);
+      out[i] = (float) Math.fma(p, r, 1);
+      twos[i] = ((int) (float) k + 127) << 23;
+    }
+    return outside;
   }
 
   static void exp2(float[] x, float[] out, int n) {
@@ -243,7 +268,7 @@ final class BlockFunctions {
     }
   }
 
-  static void log(float[] x, float[] out, MemorySegment segment, Mantissas work, int n) {
+  static void log(float[] x, float[] out, MemorySegment segment, FloatParts work, int n) {
     boolean normal = work.split(segment, out, n);
     scaled(work.values, out, LN2, 1, n);
     for (int i = 0; !normal && i < n; i++) {
@@ -253,7 +278,7 @@ final class BlockFunctions {
     }
   }
 
-  static void log2(float[] x, float[] out, MemorySegment segment, Mantissas work, int n) {
+  static void log2(float[] x, float[] out, MemorySegment segment, FloatParts work, int n) {
     boolean normal = work.split(segment, out, n);
     scaled(work.values, out, 1, 1 / LN2, n);
     for (int i = 0; !normal && i < n; i++) {
@@ -263,7 +288,7 @@ final class BlockFunctions {
     }
   }
 
-  static void log10(float[] x, float[] out, MemorySegment segment, Mantissas work, int n) {
+  static void log10(float[] x, float[] out, MemorySegment segment, FloatParts work, int n) {
     boolean normal = work.split(segment, out, n);
     scaled(work.values, out, LOG10_2, LOG10_2 / LN2, n);
     for (int i = 0; !normal && i < n; i++) {
@@ -284,7 +309,8 @@ final class BlockFunctions {
     return x >= Float.MIN_NORMAL && x <= Float.MAX_VALUE;
   }
 
-  static void pow(float[] x, float[] y, float[] out, MemorySegment segment, Mantissas work, int n) {
+  static void pow(
+      float[] x, float[] y, float[] out, MemorySegment segment, FloatParts work, int n) {
     boolean normal = work.split(segment, out, n);
     logarithms(work.values, out, work.doubles, n);
     int outside = powers(work.doubles, y, out, n);

@@ -42,7 +42,7 @@ final class LoopCompiler {
       ClassDesc.of(LoopCompiler.class.getPackageName(), "GeneratedBody");
   private static final ClassDesc SCRATCH = Scratch.class.describeConstable().orElseThrow();
   private static final ClassDesc SEGMENT = MemorySegment.class.describeConstable().orElseThrow();
-  private static final ClassDesc MANTISSAS = Mantissas.class.describeConstable().orElseThrow();
+  private static final ClassDesc PARTS = FloatParts.class.describeConstable().orElseThrow();
   private static final ClassDesc LONGS = CD_long.arrayType();
   private static final MethodTypeDesc COMPUTE = MethodTypeDesc.of(CD_void, SCRATCH, LONGS, CD_int);
 
@@ -148,11 +148,14 @@ final class LoopCompiler {
         default -> {}
       }
     }
-    if (plan.pieces().get(piece) instanceof Routine(Node node, List<Integer> args, _)
-        && BlockFunctions.needsMantissas(node)) {
-      code.aload(0).getfield(SCRATCH, "segments", SEGMENT.arrayType());
-      code.loadConstant(args.getFirst()).aaload();
-      code.aload(0).getfield(SCRATCH, "mantissas", MANTISSAS);
+    if (plan.pieces().get(piece) instanceof Routine(Node node, List<Integer> args, _)) {
+      if (BlockFunctions.takesSegment(node)) {
+        code.aload(0).getfield(SCRATCH, "segments", SEGMENT.arrayType());
+        code.loadConstant(args.getFirst()).aaload();
+      }
+      if (BlockFunctions.takesParts(node)) {
+        code.aload(0).getfield(SCRATCH, "parts", PARTS);
+      }
     }
     code.iload(2);
     code.invokestatic(
@@ -202,10 +205,13 @@ final class LoopCompiler {
     String name =
         BlockFunctions.has(routine.node()) ? routine.node().op().functionName() : "loop" + index;
     LoopSignature plain = signature(name, slots, List.of());
-    if (!BlockFunctions.needsMantissas(routine.node())) {
-      return plain;
+    MethodTypeDesc type = plain.type();
+    if (BlockFunctions.takesParts(routine.node())) {
+      type = type.insertParameterTypes(slots.size(), PARTS);
     }
-    MethodTypeDesc type = plain.type().insertParameterTypes(slots.size(), SEGMENT, MANTISSAS);
+    if (BlockFunctions.takesSegment(routine.node())) {
+      type = type.insertParameterTypes(slots.size(), SEGMENT);
+    }
     return new LoopSignature(name, slots, List.of(), type);
   }
 

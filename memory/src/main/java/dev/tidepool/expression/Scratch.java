@@ -7,12 +7,12 @@ import java.util.List;
 final class Scratch {
   final Object[] slots;
   final MemorySegment[] segments;
-  final Mantissas mantissas;
+  final FloatParts parts;
 
   Scratch(List<ScalarType> types, int block) {
     slots = new Object[types.size()];
     segments = new MemorySegment[types.size()];
-    mantissas = new Mantissas(block);
+    parts = new FloatParts(block);
     for (int i = 0; i < slots.length; i++) {
       switch (types.get(i)) {
         case BOOL, INT8, UINT8 -> {

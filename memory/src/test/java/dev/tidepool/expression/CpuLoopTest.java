@@ -219,7 +219,7 @@ class CpuLoopTest {
       }
     }
 
-    assertThat(shared).containsExactly(once);
+    assertThat(shared).isEqualTo(once);
   }
 
   /** {@code y = a*x + y} over floats; the arrays are x and y. */

@@ -3,24 +3,27 @@ package dev.tidepool.expression;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Room for taking floats apart. C2 does not vectorise the reinterpretation of single values, but
- * copying a block between a float and an int array is nearly free.
+ * Room for taking floats apart and putting powers of two together. C2 does not vectorise the
+ * reinterpretation of single values, but copying a block between a float and an int array is nearly
+ * free.
  */
-final class Mantissas {
+final class FloatParts {
   /** The bits of the least float that counts as 1 rather than a half: the root of a half. */
   private static final int ROOT_HALF = 0x3f3504f3;
 
-  /** The mantissas of a block, between the roots of a half and of two. */
+  /** After {@link #split}, a block's mantissas, between the roots of a half and of two. */
   final float[] values;
 
   /** Room for what needs more than a float. */
   final double[] doubles;
 
-  private final int[] bits;
+  /** The bits of powers of two, for {@link #scale}. */
+  final int[] bits;
+
   private final MemorySegment valuesSegment;
   private final MemorySegment bitsSegment;
 
-  Mantissas(int block) {
+  FloatParts(int block) {
     values = new float[block];
     doubles = new double[block];
     bits = new int[block];
@@ -38,6 +41,18 @@ final class Mantissas {
     int special = split(bits, exponents, n);
     MemorySegment.copy(bitsSegment, 0, valuesSegment, 0, 4L * n);
     return special >= 0;
+  }
+
+  /** Multiplies a block by the floats whose bits lie in {@link #bits}. */
+  void scale(float[] factors, int n) {
+    MemorySegment.copy(bitsSegment, 0, valuesSegment, 0, 4L * n);
+    scale(values, factors, n);
+  }
+
+  private static void scale(float[] powers, float[] factors, int n) {
+    for (int i = 0; i < n; i++) {
+      factors[i] *= powers[i];
+    }
   }
 
   private static int split(int[] bits, float[] exponents, int n) {
