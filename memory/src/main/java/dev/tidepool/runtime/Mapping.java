@@ -58,6 +58,9 @@ final class Mapping implements HostMapping {
 
   private static MemorySegment hostOf(TypedBuffer<?> buffer, MapMode mode) {
     Residency residency = buffer.storage().residency();
+    if (!mode.writes()) {
+      residency.publish();
+    }
     return buffer.part(
         mode.writes()
             ? residency.hostForWrite(buffer.from(), buffer.to(), !mode.reads())

@@ -455,6 +455,19 @@ final class Residency {
     }
   }
 
+  /**
+   * Hands what the host wrote to a mapped block over to the device, before a mapping begins under
+   * which the device may read.
+   */
+  void publish() {
+    moving.lock();
+    try {
+      yieldToDevice();
+    } finally {
+      moving.unlock();
+    }
+  }
+
   /** A mapped block goes back to its pool as it came: released. */
   void beforeFree() {
     moving.lock();
