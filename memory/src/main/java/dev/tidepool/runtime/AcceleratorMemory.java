@@ -545,7 +545,6 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   private void reclaim(Storage storage) {
     if (storage.reclaim()) {
-      counters.leaked();
       LOG.log(
           Level.WARNING,
           storage
@@ -556,6 +555,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
                   ? "; set tidepool.diagnostics=sites to see where it was allocated"
                   : "; it was allocated at " + storage.site())
               + ". It was reclaimed");
+      counters.leaked();
     }
   }
 
