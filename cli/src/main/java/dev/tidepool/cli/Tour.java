@@ -22,7 +22,7 @@ import java.lang.foreign.ValueLayout;
  */
 final class Tour {
   private static final int MOST_ELEMENTS = 16 << 20;
-  private static final int RUNS = 4;
+  private static final int RUNS = 8;
   private static final int LONG_RUNS = 2;
   private static final int KERNELS_IN_A_ROW = 10;
   private static final int ALLOCATIONS = 500;
