@@ -13,5 +13,6 @@ module dev.tidepool.cli {
 
   opens dev.tidepool.cli to
       com.google.gson,
-      info.picocli;
+      info.picocli,
+      org.junit.platform.commons;
 }
