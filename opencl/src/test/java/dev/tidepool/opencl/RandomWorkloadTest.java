@@ -1,0 +1,41 @@
+package dev.tidepool.opencl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tidepool.Tidepool;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.testkit.RandomWorkload;
+import dev.tidepool.testkit.fault.FaultInjector;
+import java.util.List;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Random operations equal plain arrays, however the device is used, and when its driver fails. */
+@ExtendWith(NothingLeaks.class)
+@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class RandomWorkloadTest {
+  @ParameterizedTest
+  @EnumSource(
+      names = {"FINE_SHARED_POINTERS", "COARSE_SHARED_POINTERS", "SHARED_BUFFERS", "DISCRETE"})
+  void buffersEqualTheModel(MemoryMode mode) {
+    try (Tidepool tidepool = OpenClConformance.open(mode)) {
+      assertThat(new RandomWorkload(tidepool, "opencl:0").operations(30_000).threads(4).run())
+          .isPositive();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"COARSE_SHARED_POINTERS", "DISCRETE"})
+  void failingCallsSpoilNothingElse(MemoryMode mode) {
+    Pocl.devices().forEach(Device::close);
+    FaultInjector faults = new FaultInjector(new OpenClProvider());
+    try (Tidepool tidepool =
+        Pocl.with(mode.settings, () -> Discovery.using(List.of(faults), Tidepool::open))) {
+      assertThat(new RandomWorkload(tidepool, "opencl:0").faults(faults).operations(10_000).run())
+          .isPositive();
+    }
+  }
+}
