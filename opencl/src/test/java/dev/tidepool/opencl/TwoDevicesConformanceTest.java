@@ -10,13 +10,13 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The suite over two devices of one platform: run with {@code POCL_DEVICES="basic basic"}. */
+/** The suite over two devices of one platform: run with {@code POCL_DEVICES="pthread pthread"}. */
 class TwoDevicesConformanceTest {
   private static Tidepool two(MemoryMode mode) {
     Tidepool tidepool = OpenClConformance.open(mode);
     if (tidepool.accelerators().size() < 3) {
       tidepool.close();
-      assumeTrue(false, "ONE OPENCL DEVICE: set POCL_DEVICES=\"basic basic\" for two");
+      assumeTrue(false, "ONE OPENCL DEVICE: set POCL_DEVICES=\"pthread pthread\" for two");
     }
     return tidepool;
   }
