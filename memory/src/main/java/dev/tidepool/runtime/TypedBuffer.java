@@ -306,35 +306,53 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
   @Override
   public void synchronize() {
     checkOpen();
-    perform(onDevice(residency -> residency.synchronize(from(), to())));
+    perform(
+        Work.of(
+            List.of(Use.onDevice(storage, false)),
+            storage.memory().transferThreads(),
+            guarded(() -> storage.residency().synchronize(from(), to()), "synchronizing")));
   }
 
   @Override
   public void prefetchToDevice() {
     checkOpen();
-    prefetch(onDevice(residency -> residency.deviceForRead(from(), to())));
+    prefetch(true);
   }
 
   @Override
   public void prefetchToHost() {
     checkOpen();
-    prefetch(access(false, residency -> residency.hostForRead(from(), to()), "fetching", false));
+    prefetch(false);
   }
 
-  private Work onDevice(Consumer<Residency> body) {
-    return Work.of(
-        List.of(Use.onDevice(storage, false)),
-        storage.memory().transferThreads(),
-        guarded(() -> body.accept(storage.residency()), "moving"));
-  }
-
-  private void prefetch(Work work) {
-    work.submit(
-        failure -> {
-          if (failure != null) {
-            storage.prefetchFailed(failure);
-          }
-        });
+  /**
+   * Starts moving; a failure is kept before the work leaves the order, for the next use to throw.
+   */
+  private void prefetch(boolean toDevice) {
+    Use use = toDevice ? Use.onDevice(storage, false) : Use.read(storage);
+    Work.Body move =
+        guarded(
+            () -> {
+              Residency residency = storage.residency();
+              if (toDevice) {
+                residency.deviceForRead(from(), to());
+              } else {
+                residency.hostForRead(from(), to());
+              }
+            },
+            "prefetching");
+    Work.of(
+            List.of(use),
+            storage.memory().transferThreads(),
+            () -> {
+              try {
+                move.run();
+              } catch (RuntimeException | Error e) {
+                storage.prefetchFailed(e);
+                throw e;
+              }
+            })
+        .release(false);
   }
 
   @Override
