@@ -1,6 +1,5 @@
 package dev.tidepool.expression;
 
-import java.math.BigDecimal;
 import java.math.BigInteger;
 
 /** The raw bits of Python's numbers as elements of arrays, with NumPy's errors. */
@@ -59,7 +58,7 @@ final class ScalarValue {
     // A double rounds twice on its way through an integer's nearest double: go straight.
     return value instanceof Double d
         ? d.floatValue()
-        : (float) finite(new BigDecimal(toInteger(value)).floatValue(), value);
+        : (float) finite(toInteger(value).floatValue(), value);
   }
 
   private static double finite(double value, Object of) {

@@ -1,0 +1,140 @@
+package dev.tidepool.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tidepool.Arguments;
+import dev.tidepool.ComputeOrchestrator;
+import dev.tidepool.ElementType;
+import dev.tidepool.ExecutionOptions;
+import dev.tidepool.KernelCompilationException;
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.testkit.simulated.SimulatedHardware;
+import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.lang.foreign.ValueLayout;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Kernels by name run where the data is, or where the caller wants them. */
+class OrchestratorTest {
+  private static final KernelSource SAXPY = KernelSource.elementwise("y = a * x + y");
+
+  private final SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
+  private final Tidepool tidepool = Discovery.using(List.of(simulated), Tidepool::open);
+  private final ComputeOrchestrator orchestrator = tidepool.orchestrator();
+
+  @AfterEach
+  void close() {
+    tidepool.close();
+    assertThat(simulated.violations()).isEmpty();
+  }
+
+  private long launches() {
+    return simulated.device("simulated:0").ledger().calls(SpiCall.LAUNCH);
+  }
+
+  private UnifiedBuffer<float[]> on(String accelerator, float... values) {
+    UnifiedBuffer<float[]> buffer =
+        tidepool
+            .memory(tidepool.accelerator(accelerator))
+            .allocate(ElementType.FLOAT, values.length);
+    buffer.copyFrom(values);
+    return buffer;
+  }
+
+  private static float[] contents(UnifiedBuffer<float[]> buffer) {
+    float[] array = new float[Math.toIntExact(buffer.length())];
+    buffer.copyTo(array);
+    return array;
+  }
+
+  @Test
+  void aKernelRunsWhereTheMostBytesAre() {
+    orchestrator.register("saxpy", SAXPY);
+    try (UnifiedBuffer<float[]> x = on("cpu:0", 1, 2);
+        UnifiedBuffer<float[]> y = on("cpu:0", 10, 20);
+        UnifiedBuffer<float[]> far = on("simulated:0", 5, 6)) {
+      orchestrator.execute("saxpy", Arguments.of("a", 2, "x", x, "y", y));
+      assertThat(launches()).isZero();
+      assertThat(contents(y)).containsExactly(12, 24);
+      orchestrator.execute("saxpy", Arguments.of("a", 2, "x", far, "y", far));
+      assertThat(launches()).isEqualTo(1);
+      assertThat(contents(far)).containsExactly(15, 18);
+    }
+  }
+
+  @Test
+  void thePreferredAcceleratorIsUsedAndResultsComeBack() {
+    orchestrator.register("saxpy", SAXPY);
+    ExecutionOptions there = ExecutionOptions.defaults().on("simulated:0");
+    try (UnifiedBuffer<float[]> x = on("cpu:0", 1, 2);
+        UnifiedBuffer<float[]> y = on("cpu:0", 10, 20)) {
+      orchestrator.execute("saxpy", Arguments.of("a", 2, "x", x, "y", y), there);
+      assertThat(launches()).isEqualTo(1);
+      assertThat(contents(y)).containsExactly(12, 24);
+      orchestrator.executeAsync("saxpy", Arguments.of("a", 1, "x", x, "y", y), there).join();
+      assertThat(launches()).isEqualTo(2);
+      assertThat(contents(y)).containsExactly(13, 26);
+    }
+  }
+
+  @Test
+  void arraysAreArgumentsToo() {
+    orchestrator.register("saxpy", SAXPY);
+    float[] y = {10, 20};
+    orchestrator.execute("saxpy", Arguments.of("a", 2, "x", new float[] {1, 2}, "y", y));
+    assertThat(y).containsExactly(12, 24);
+    orchestrator
+        .executeAsync("saxpy", Arguments.of("a", 2, "x", new float[] {1, 2}, "y", y))
+        .join();
+    assertThat(y).containsExactly(14, 28);
+  }
+
+  @Test
+  void anAcceleratorRunsTheFirstSourceThatItCan() {
+    orchestrator.register(
+        "number",
+        KernelSource.cuda("", "number", KernelParameter.out("y", ElementType.INT)),
+        KernelSource.java(
+            item ->
+                item.array(0)
+                    .setAtIndex(ValueLayout.JAVA_INT, item.globalId(0), (int) item.globalId(0)),
+            KernelParameter.out("y", ElementType.INT)));
+    int[] y = new int[4];
+    orchestrator.execute(
+        "number",
+        Arguments.of("y", y),
+        ExecutionOptions.defaults().on("cpu:0").over(LaunchRange.of(4)));
+    assertThat(y).containsExactly(0, 1, 2, 3);
+    orchestrator.register("never", KernelSource.cuda("", "never"));
+    assertThatThrownBy(() -> orchestrator.execute("never", Arguments.of()))
+        .isInstanceOf(UnsupportedOperationException.class)
+        .hasMessageContaining("never");
+  }
+
+  @Test
+  void wrongNamesAndSourcesAreOneClearError() {
+    orchestrator.register("saxpy", SAXPY);
+    assertThat(orchestrator.names()).containsExactly("saxpy");
+    assertThatThrownBy(() -> orchestrator.register("saxpy", SAXPY))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("'saxpy' already");
+    assertThatThrownBy(() -> orchestrator.register("wrong", KernelSource.elementwise("y = ")))
+        .isInstanceOf(KernelCompilationException.class);
+    assertThatThrownBy(() -> orchestrator.execute("daxpy", Arguments.of()))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("saxpy");
+    Arguments arguments = Arguments.of("a", 1, "x", new float[1], "y", new float[1]);
+    assertThatThrownBy(
+            () -> orchestrator.execute("saxpy", arguments, ExecutionOptions.defaults().on("tpu:7")))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("simulated:0")
+        .hasMessageContaining("cpu:0");
+  }
+}

@@ -1,0 +1,70 @@
+package dev.tidepool.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.testkit.simulated.SimulatedDevice;
+import dev.tidepool.testkit.simulated.SimulatedHardware;
+import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** The options of transfers have the effect that they promise, seen by the driver. */
+class TransferOptionsTest {
+  private static final int KIB = 1024;
+
+  private final SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
+
+  private Tidepool open(MemoryOptions options) {
+    return Discovery.using(List.of(simulated), () -> Tidepool.open(options));
+  }
+
+  private SimulatedDevice device() {
+    return simulated.device("simulated:0");
+  }
+
+  @Test
+  void anArrayTravelsInChunksOfTheStagingSize() {
+    for (int chunk : new int[] {16 * KIB, 64 * KIB, 1024 * KIB}) {
+      try (Tidepool tidepool = open(MemoryOptions.builder().stagingChunk(chunk).build());
+          UnifiedBuffer<byte[]> buffer = tidepool.memory().allocate(ElementType.BYTE, 256 * KIB)) {
+        long before = device().ledger().calls(SpiCall.WRITE);
+        buffer.copyFrom(new byte[256 * KIB]);
+        assertThat(device().ledger().calls(SpiCall.WRITE) - before)
+            .isEqualTo(Math.max(1, 256 * KIB / chunk));
+      }
+    }
+  }
+
+  @Test
+  void noMoreTransfersRunSideBySideThanAllowed() throws InterruptedException {
+    MemoryOptions options = MemoryOptions.builder().concurrentTransfers(3).build();
+    try (Tidepool tidepool = open(options)) {
+      List<UnifiedBuffer<byte[]>> buffers = new ArrayList<>();
+      List<CompletableFuture<Void>> copies = new ArrayList<>();
+      for (int i = 0; i < 10; i++) {
+        buffers.add(tidepool.memory().allocate(ElementType.BYTE, KIB));
+      }
+      long before = device().ledger().calls(SpiCall.WRITE);
+      device().pause();
+      buffers.forEach(buffer -> copies.add(buffer.copyFromAsync(new byte[KIB])));
+      await()
+          .atMost(Duration.ofSeconds(20))
+          .until(() -> device().ledger().calls(SpiCall.WRITE) - before == 3);
+      Thread.sleep(100);
+      assertThat(device().ledger().calls(SpiCall.WRITE) - before).isEqualTo(3);
+      device().resume();
+      copies.forEach(CompletableFuture::join);
+      assertThat(device().ledger().calls(SpiCall.WRITE) - before).isEqualTo(10);
+      buffers.forEach(UnifiedBuffer::close);
+    }
+  }
+}
