@@ -32,20 +32,19 @@ public final class CpuDevice implements Device {
 
   /** The device of this process. */
   public CpuDevice() {
-    HostPlatform platform = HostPlatform.probe();
     Set<Capability> capabilities =
         EnumSet.of(
             Capability.SHARED_MEMORY,
             Capability.UNIFIED_MEMORY,
             Capability.FLOAT64,
             Capability.JAVA_KERNELS);
-    if (platform.pageLocking()) {
+    if (HostPlatform.mayLockPages()) {
       capabilities.add(Capability.PINNED_MEMORY);
     }
     info =
         new DeviceInfo(
             "cpu:0",
-            platform.processor().orElse(platform.architecture()),
+            HostPlatform.processorName().orElse(System.getProperty("os.arch")),
             "Java " + Runtime.version().feature() + ", " + Crew.THREADS + " threads",
             AcceleratorKind.CPU,
             capabilities,
@@ -106,16 +105,17 @@ public final class CpuDevice implements Device {
 
   @Override
   public Program compile(KernelSource source, List<KernelParameter> parameters) {
-    return switch (source) {
-      case KernelSource.Elementwise(String expression) ->
-          new ElementwiseProgram(Expression.parse(expression).resolve(parameters), parameters);
-      case KernelSource.Java java -> new JavaProgram(java.body(), parameters);
-      default ->
-          throw new UnsupportedOperationException(
-              "cpu:0 runs elementwise and java kernels, not "
-                  + source.getClass().getSimpleName().toLowerCase(Locale.ROOT)
-                  + " sources");
-    };
+    if (source instanceof KernelSource.Elementwise elementwise) {
+      Expression expression = Expression.parse(elementwise.expression());
+      return new ElementwiseProgram(expression.resolve(parameters), parameters);
+    }
+    if (source instanceof KernelSource.Java java) {
+      return new JavaProgram(java.body(), parameters);
+    }
+    throw new UnsupportedOperationException(
+        "cpu:0 runs elementwise and java kernels, not "
+            + source.getClass().getSimpleName().toLowerCase(Locale.ROOT)
+            + " sources");
   }
 
   @Override

@@ -140,11 +140,14 @@ final class Crew {
         Thread.currentThread().interrupt();
       }
       Throwable thrown = failure.get();
-      switch (thrown) {
-        case null -> {}
-        case RuntimeException e -> throw e;
-        case Error e -> throw e;
-        default -> throw new TidepoolException("a kernel failed", thrown);
+      if (thrown instanceof RuntimeException e) {
+        throw e;
+      }
+      if (thrown instanceof Error e) {
+        throw e;
+      }
+      if (thrown != null) {
+        throw new TidepoolException("a kernel failed", thrown);
       }
     }
   }

@@ -3,7 +3,6 @@ package dev.tidepool.expression;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.expression.Syntax.Apply;
 import dev.tidepool.expression.Syntax.Assignment;
-import dev.tidepool.expression.Syntax.Literal;
 import dev.tidepool.expression.Syntax.Reference;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -96,7 +95,7 @@ public final class Expression {
           assignment.name(), Access.OUT, (old, _) -> old == Access.IN ? Access.INOUT : old);
     }
     return first.entrySet().stream()
-        .sorted(Map.Entry.comparingByValue())
+        .sorted((a, b) -> Integer.compare(a.getValue(), b.getValue()))
         .map(
             entry ->
                 name(source, entry.getKey(), Known.in(access, entry.getKey()), entry.getValue()))
@@ -104,16 +103,12 @@ public final class Expression {
   }
 
   private static void read(Syntax syntax, Map<String, Access> access, Map<String, Integer> first) {
-    switch (syntax) {
-      case Literal _ -> {}
-      case Reference(String name, int position) -> {
-        first.merge(name, position, Math::min);
-        access.putIfAbsent(name, Access.IN);
-      }
-      case Apply apply -> {
-        for (Syntax arg : apply.args()) {
-          read(arg, access, first);
-        }
+    if (syntax instanceof Reference(String name, int position)) {
+      first.merge(name, position, Math::min);
+      access.putIfAbsent(name, Access.IN);
+    } else if (syntax instanceof Apply apply) {
+      for (Syntax arg : apply.args()) {
+        read(arg, access, first);
       }
     }
   }

@@ -255,9 +255,10 @@ final class LoopCompiler {
           code.loadConstant(0).istore(index);
           code.labelBinding(top).iload(index).iload(count).if_icmpge(end);
           BodyWriter body = new BodyWriter(code, slotLocals, uniformLocals, index);
-          switch (piece) {
-            case Loop loop -> body.loop(loop);
-            case Routine routine -> body.routine(routine);
+          if (piece instanceof Loop loop) {
+            body.loop(loop);
+          } else {
+            body.routine((Routine) piece);
           }
           code.iinc(index, 1).goto_(top);
           code.labelBinding(end).return_();

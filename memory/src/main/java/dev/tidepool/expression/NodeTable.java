@@ -4,10 +4,26 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** Makes nodes, each different one once. */
 final class NodeTable {
-  private record Key(Op op, ScalarType type, List<Integer> args, long payload) {}
+  private record Key(Op op, ScalarType type, List<Integer> args, long payload) {
+    @Override
+    public boolean equals(@Nullable Object other) {
+      return other instanceof Key key
+          && op == key.op
+          && type == key.type
+          && payload == key.payload
+          && args.equals(key.args);
+    }
+
+    @Override
+    public int hashCode() {
+      int kind = 31 * op.hashCode() + type.hashCode();
+      return 31 * (31 * kind + args.hashCode()) + Long.hashCode(payload);
+    }
+  }
 
   private final Map<Key, Node> known = new HashMap<>();
   private final List<Node> nodes = new ArrayList<>();

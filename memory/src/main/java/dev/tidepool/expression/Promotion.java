@@ -19,7 +19,17 @@ import org.jspecify.annotations.Nullable;
  * 8-, 16- or 32-bit integers that it is compared with is compared in int64.
  */
 final class Promotion {
-  private record UniformKey(WeakScalar scalar, ScalarType type) {}
+  private record UniformKey(WeakScalar scalar, ScalarType type) {
+    @Override
+    public boolean equals(@Nullable Object other) {
+      return other instanceof UniformKey key && scalar == key.scalar && type == key.type;
+    }
+
+    @Override
+    public int hashCode() {
+      return 31 * scalar.id() + type.hashCode();
+    }
+  }
 
   private final String source;
   private final NodeTable nodes = new NodeTable();
@@ -64,23 +74,20 @@ final class Promotion {
 
   /** NumPy's type for {@code value} as an array. */
   ScalarType naturalType(Value value) {
-    return switch (value) {
-      case Value.Typed(Node node) -> node.type();
-      case Value.Weak(WeakScalar scalar) -> scalar.kind().defaultType();
-    };
+    return value instanceof Value.Typed(Node node)
+        ? node.type()
+        : ((Value.Weak) value).scalar().kind().defaultType();
   }
 
   /** {@code value} as it is stored into an array of {@code type}. */
   Node store(Value value, ScalarType type, String name, int position) {
     ScalarType from = naturalType(value);
     boolean fits =
-        switch (value) {
-          case Value.Typed _ -> from.assignableTo(type);
-          case Value.Weak(WeakScalar scalar) ->
-              scalar.kind() != ScalarKind.FLOAT
-                  ? type != ScalarType.BOOL || scalar.kind() == ScalarKind.BOOL
-                  : type.isFloating();
-        };
+        value instanceof Value.Weak(WeakScalar scalar)
+            ? scalar.kind() != ScalarKind.FLOAT
+                ? type != ScalarType.BOOL || scalar.kind() == ScalarKind.BOOL
+                : type.isFloating()
+            : from.assignableTo(type);
     if (!fits) {
       throw error(
           position,
@@ -97,20 +104,18 @@ final class Promotion {
 
   /** {@code value} in {@code type}; scalars are checked against its bounds. */
   Node strong(Value value, ScalarType type, int position) {
-    return switch (value) {
-      case Value.Typed(Node node) -> nodes.convert(node, type);
-      case Value.Weak(WeakScalar scalar) -> {
-        if (scalar.constant() == null) {
-          yield uniformNodes.computeIfAbsent(
-              new UniformKey(scalar, type), _ -> uniform(scalar, type));
-        }
-        try {
-          yield nodes.node(Op.CONSTANT, type, List.of(), ScalarValue.bits(scalar.constant(), type));
-        } catch (ArithmeticException e) {
-          throw error(position, Objects.requireNonNull(e.getMessage()));
-        }
-      }
-    };
+    if (value instanceof Value.Typed(Node node)) {
+      return nodes.convert(node, type);
+    }
+    WeakScalar scalar = ((Value.Weak) value).scalar();
+    if (scalar.constant() == null) {
+      return uniformNodes.computeIfAbsent(new UniformKey(scalar, type), _ -> uniform(scalar, type));
+    }
+    try {
+      return nodes.node(Op.CONSTANT, type, List.of(), ScalarValue.bits(scalar.constant(), type));
+    } catch (ArithmeticException e) {
+      throw error(position, Objects.requireNonNull(e.getMessage()));
+    }
   }
 
   private Node uniform(WeakScalar scalar, ScalarType type) {
@@ -185,12 +190,11 @@ final class Promotion {
     @Nullable ScalarType arrays = null;
     @Nullable ScalarKind scalars = null;
     for (Value value : values) {
-      switch (value) {
-        case Value.Typed(Node node) ->
-            arrays = arrays == null ? node.type() : ScalarType.promote(arrays, node.type());
-        case Value.Weak(WeakScalar scalar) ->
-            scalars =
-                scalars == null || scalar.kind().compareTo(scalars) > 0 ? scalar.kind() : scalars;
+      if (value instanceof Value.Typed(Node node)) {
+        arrays = arrays == null ? node.type() : ScalarType.promote(arrays, node.type());
+      } else {
+        ScalarKind kind = ((Value.Weak) value).scalar().kind();
+        scalars = scalars == null || kind.compareTo(scalars) > 0 ? kind : scalars;
       }
     }
     if (arrays == null) {

@@ -88,38 +88,33 @@ final class Resolver {
   private void bind(Name name) {
     Operand operand = operands.get(name.name());
     int position = position(name);
-    switch (operand) {
-      case null -> {
-        if (name.access().reads()) {
-          List<String> candidates = new ArrayList<>(operands.keySet());
-          expression.names().stream()
-              .filter(other -> other.access() == Access.OUT)
-              .forEach(other -> candidates.add(other.name()));
-          throw error(
-              position,
-              "unknown name '" + name.name() + "'" + Spelling.suggestion(name.name(), candidates));
-        }
+    if (operand == null) {
+      if (name.access().reads()) {
+        List<String> candidates = new ArrayList<>(operands.keySet());
+        expression.names().stream()
+            .filter(other -> other.access() == Access.OUT)
+            .forEach(other -> candidates.add(other.name()));
+        throw error(
+            position,
+            "unknown name '" + name.name() + "'" + Spelling.suggestion(name.name(), candidates));
       }
-      case Operand.Array(ScalarType type) -> {
-        int index = arrayIndex.size();
-        arrayIndex.put(name.name(), index);
-        if (name.access().reads()) {
-          values.put(name.name(), new Value.Typed(promotion.load(index, type)));
-        }
+    } else if (operand instanceof Operand.Array(ScalarType type)) {
+      int index = arrayIndex.size();
+      arrayIndex.put(name.name(), index);
+      if (name.access().reads()) {
+        values.put(name.name(), new Value.Typed(promotion.load(index, type)));
       }
-      case Operand.Output _ -> {
-        if (name.access().reads()) {
-          throw error(position, "'" + name.name() + "' is read, so it needs an array that exists");
-        }
-        arrayIndex.put(name.name(), arrayIndex.size());
+    } else if (operand instanceof Operand.Scalar(ScalarKind kind)) {
+      if (name.access().writes()) {
+        throw error(
+            position, "'" + name.name() + "' is assigned, so it needs an array, not a scalar");
       }
-      case Operand.Scalar(ScalarKind kind) -> {
-        if (name.access().writes()) {
-          throw error(
-              position, "'" + name.name() + "' is assigned, so it needs an array, not a scalar");
-        }
-        values.put(name.name(), new Value.Weak(promotion.parameter(name.name(), kind)));
+      values.put(name.name(), new Value.Weak(promotion.parameter(name.name(), kind)));
+    } else {
+      if (name.access().reads()) {
+        throw error(position, "'" + name.name() + "' is read, so it needs an array that exists");
       }
+      arrayIndex.put(name.name(), arrayIndex.size());
     }
   }
 
@@ -134,35 +129,34 @@ final class Resolver {
   private void assign(Assignment assignment) {
     Value value = value(assignment.value());
     int position = assignment.value().position();
-    switch (operands.get(assignment.name())) {
-      case null -> values.put(assignment.name(), value);
-      case Operand.Array(ScalarType type) -> {
-        natural.put(assignment.name(), promotion.naturalType(value));
-        values.put(
-            assignment.name(),
-            new Value.Typed(promotion.store(value, type, assignment.name(), position)));
-      }
-      default -> {
-        ScalarType type = promotion.naturalType(value);
-        natural.put(assignment.name(), type);
-        values.put(assignment.name(), new Value.Typed(promotion.strong(value, type, position)));
-      }
+    Operand operand = operands.get(assignment.name());
+    if (operand == null) {
+      values.put(assignment.name(), value);
+      return;
     }
+    ScalarType type = promotion.naturalType(value);
+    natural.put(assignment.name(), type);
+    Node stored =
+        operand instanceof Operand.Array array
+            ? promotion.store(value, array.type(), assignment.name(), position)
+            : promotion.strong(value, type, position);
+    values.put(assignment.name(), new Value.Typed(stored));
   }
 
   private Value value(Syntax syntax) {
-    return switch (syntax) {
-      case Literal(Object value, _) -> new Value.Weak(promotion.literal(value));
-      case Reference(String name, _) -> Known.in(values, name);
-      case Apply(Op op, List<Syntax> args, int position, _) -> {
-        // A plain loop: the recursion is as deep as the tree is high.
-        List<Value> found = new ArrayList<>(args.size());
-        for (Syntax arg : args) {
-          found.add(value(arg));
-        }
-        yield promotion.apply(op, found, position);
-      }
-    };
+    if (syntax instanceof Literal literal) {
+      return new Value.Weak(promotion.literal(literal.value()));
+    }
+    if (syntax instanceof Reference reference) {
+      return Known.in(values, reference.name());
+    }
+    Apply apply = (Apply) syntax;
+    // A plain loop: the recursion is as deep as the tree is high.
+    List<Value> found = new ArrayList<>(apply.args().size());
+    for (Syntax arg : apply.args()) {
+      found.add(value(arg));
+    }
+    return promotion.apply(apply.op(), found, apply.position());
   }
 
   private ExpressionException error(int position, String problem) {

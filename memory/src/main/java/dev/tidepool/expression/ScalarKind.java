@@ -21,16 +21,23 @@ public enum ScalarKind {
    *     number nor a {@link BigInteger}
    */
   public static ScalarKind of(Object value) {
-    return switch (value) {
-      case Boolean _ -> BOOL;
-      case Byte _, Short _, Integer _, Long _, BigInteger _ -> INT;
-      case Float _, Double _ -> FLOAT;
-      default ->
-          throw new IllegalArgumentException(
-              "a "
-                  + value.getClass().getName()
-                  + " is no scalar; use a Boolean, a boxed number or a BigInteger");
-    };
+    if (value instanceof Boolean) {
+      return BOOL;
+    }
+    if (value instanceof Float || value instanceof Double) {
+      return FLOAT;
+    }
+    if (value instanceof Byte
+        || value instanceof Short
+        || value instanceof Integer
+        || value instanceof Long
+        || value instanceof BigInteger) {
+      return INT;
+    }
+    throw new IllegalArgumentException(
+        "a "
+            + value.getClass().getName()
+            + " is no scalar; use a Boolean, a boxed number or a BigInteger");
   }
 
   /** The type of an array made of scalars of this kind alone. */

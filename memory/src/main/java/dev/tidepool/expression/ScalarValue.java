@@ -39,11 +39,7 @@ final class ScalarValue {
   }
 
   static boolean truth(Object value) {
-    return switch (value) {
-      case Boolean b -> b;
-      case BigInteger i -> i.signum() != 0;
-      default -> ((Double) value) != 0;
-    };
+    return value instanceof Double d ? d != 0 : toInteger(value).signum() != 0;
   }
 
   static BigInteger toInteger(Object value) {
@@ -71,13 +67,15 @@ final class ScalarValue {
 
   /** The value that callers give for a scalar, in the form that is computed with. */
   static Object normalized(Object value) {
-    return switch (value) {
-      case Boolean b -> b;
-      case BigInteger i -> i;
-      case Float f -> f.doubleValue();
-      case Double d -> d;
-      case Number n -> BigInteger.valueOf(n.longValue());
-      default -> throw new IllegalArgumentException(value.getClass().getName() + " is no scalar");
-    };
+    if (value instanceof Boolean || value instanceof BigInteger || value instanceof Double) {
+      return value;
+    }
+    if (value instanceof Float f) {
+      return f.doubleValue();
+    }
+    if (value instanceof Number n) {
+      return BigInteger.valueOf(n.longValue());
+    }
+    throw new IllegalArgumentException(value.getClass().getName() + " is no scalar");
   }
 }

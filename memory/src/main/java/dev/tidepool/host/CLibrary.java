@@ -10,19 +10,20 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.StructLayout;
+import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
 import java.util.Locale;
-import java.util.Objects;
 import java.util.OptionalLong;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The C library's functions for memory, a method for each. Nothing above this class and {@link
  * SystemMemory} sees an address.
  *
- * <p>A function that the system lacks, or that this process may not call, has a null handle; its
- * {@code has} method says so and must be asked first.
+ * <p>Functions that the system lacks, or that this process may not call, must not be called; the
+ * {@code has} method of their group says so and must be asked first, unless the method says that it
+ * can do without. Linking a function takes milliseconds, so a group is a class of its own, which is
+ * initialised by its first use: a short-lived process links two or three functions.
  */
 final class CLibrary {
   static final boolean LINUX = systemIs("linux");
@@ -37,41 +38,54 @@ final class CLibrary {
   private static final int MADV_HUGEPAGE = 14;
   private static final int RLIMIT_MEMLOCK = MAC ? 6 : 8;
 
-  private static final Linker.Option ERRNO = Linker.Option.captureCallState("errno");
-  private static final StructLayout STATE = Linker.Option.captureStateLayout();
-  private static final VarHandle STATE_ERRNO =
-      STATE.varHandle(MemoryLayout.PathElement.groupElement("errno"));
+  private static final boolean CALLABLE = callable();
+  private static final boolean HAS_ALIGNED_ALLOCATION =
+      WINDOWS ? has("_aligned_malloc", "_aligned_free") : has("aligned_alloc", "free");
+  private static final boolean HAS_MAPPING = LINUX && has("mmap", "munmap", "madvise");
+  private static final boolean HAS_LOCKING = !WINDOWS && has("mlock", "munlock");
 
-  private static final @Nullable MethodHandle ALIGNED_ALLOC =
-      WINDOWS ? null : find("aligned_alloc", FunctionDescriptor.of(ADDRESS, JAVA_LONG, JAVA_LONG));
-  private static final @Nullable MethodHandle FREE =
-      WINDOWS ? null : find("free", FunctionDescriptor.ofVoid(ADDRESS));
-  private static final @Nullable MethodHandle WINDOWS_ALIGNED_MALLOC =
-      WINDOWS
-          ? find("_aligned_malloc", FunctionDescriptor.of(ADDRESS, JAVA_LONG, JAVA_LONG))
-          : null;
-  private static final @Nullable MethodHandle WINDOWS_ALIGNED_FREE =
-      WINDOWS ? find("_aligned_free", FunctionDescriptor.ofVoid(ADDRESS)) : null;
-  private static final @Nullable MethodHandle MMAP =
-      LINUX
-          ? find(
-              "mmap",
-              FunctionDescriptor.of(
-                  ADDRESS, ADDRESS, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG),
-              ERRNO)
-          : null;
-  private static final @Nullable MethodHandle MUNMAP =
-      LINUX ? find("munmap", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG), ERRNO) : null;
-  private static final @Nullable MethodHandle MADVISE =
-      LINUX ? find("madvise", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT)) : null;
-  private static final @Nullable MethodHandle MLOCK =
-      WINDOWS ? null : find("mlock", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG));
-  private static final @Nullable MethodHandle MUNLOCK =
-      WINDOWS ? null : find("munlock", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG));
-  private static final @Nullable MethodHandle GETPAGESIZE =
-      WINDOWS ? null : find("getpagesize", FunctionDescriptor.of(JAVA_INT));
-  private static final @Nullable MethodHandle GETRLIMIT =
-      WINDOWS ? null : find("getrlimit", FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS));
+  /** The C library's heap. Windows takes the size first, the others the alignment. */
+  private static final class Heap {
+    static final MethodHandle ALLOCATE =
+        link(
+            WINDOWS ? "_aligned_malloc" : "aligned_alloc",
+            FunctionDescriptor.of(ADDRESS, JAVA_LONG, JAVA_LONG));
+    static final MethodHandle FREE =
+        link(WINDOWS ? "_aligned_free" : "free", FunctionDescriptor.ofVoid(ADDRESS));
+  }
+
+  private static final class Mapping {
+    static final Linker.Option ERRNO = Linker.Option.captureCallState("errno");
+    static final StructLayout STATE = Linker.Option.captureStateLayout();
+    static final VarHandle STATE_ERRNO =
+        STATE.varHandle(MemoryLayout.PathElement.groupElement("errno"));
+    static final MethodHandle MMAP =
+        link(
+            "mmap",
+            FunctionDescriptor.of(
+                ADDRESS, ADDRESS, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG),
+            ERRNO);
+    static final MethodHandle MUNMAP =
+        link("munmap", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG), ERRNO);
+    static final MethodHandle MADVISE =
+        link("madvise", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT));
+  }
+
+  private static final class Locking {
+    static final MethodHandle MLOCK =
+        link("mlock", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG));
+    static final MethodHandle MUNLOCK =
+        link("munlock", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG));
+  }
+
+  private static final class PageSize {
+    static final MethodHandle GETPAGESIZE = link("getpagesize", FunctionDescriptor.of(JAVA_INT));
+  }
+
+  private static final class Limits {
+    static final MethodHandle GETRLIMIT =
+        link("getrlimit", FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS));
+  }
 
   private CLibrary() {}
 
@@ -79,17 +93,15 @@ final class CLibrary {
   record Mapped(long address, int errno) {}
 
   static boolean hasAlignedAllocation() {
-    return WINDOWS
-        ? WINDOWS_ALIGNED_MALLOC != null && WINDOWS_ALIGNED_FREE != null
-        : ALIGNED_ALLOC != null && FREE != null;
+    return HAS_ALIGNED_ALLOCATION;
   }
 
   static boolean hasMapping() {
-    return MMAP != null && MUNMAP != null;
+    return HAS_MAPPING;
   }
 
   static boolean hasLocking() {
-    return MLOCK != null && MUNLOCK != null;
+    return HAS_LOCKING;
   }
 
   /** Memory of {@code bytes}, a multiple of {@code alignment}; 0 if there is none. */
@@ -97,9 +109,8 @@ final class CLibrary {
     try {
       MemorySegment memory =
           WINDOWS
-              ? (MemorySegment)
-                  Objects.requireNonNull(WINDOWS_ALIGNED_MALLOC).invokeExact(bytes, alignment)
-              : (MemorySegment) Objects.requireNonNull(ALIGNED_ALLOC).invokeExact(alignment, bytes);
+              ? (MemorySegment) Heap.ALLOCATE.invokeExact(bytes, alignment)
+              : (MemorySegment) Heap.ALLOCATE.invokeExact(alignment, bytes);
       return memory.address();
     } catch (Throwable e) {
       throw unexpected(e);
@@ -107,13 +118,8 @@ final class CLibrary {
   }
 
   static void alignedFree(long address) {
-    MemorySegment memory = MemorySegment.ofAddress(address);
     try {
-      if (WINDOWS) {
-        Objects.requireNonNull(WINDOWS_ALIGNED_FREE).invokeExact(memory);
-      } else {
-        Objects.requireNonNull(FREE).invokeExact(memory);
-      }
+      Heap.FREE.invokeExact(MemorySegment.ofAddress(address));
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -122,20 +128,13 @@ final class CLibrary {
   /** Fresh pages of zeros, private to this process. */
   static Mapped map(long bytes) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment state = arena.allocate(STATE);
+      MemorySegment state = arena.allocate(Mapping.STATE);
       MemorySegment memory =
           (MemorySegment)
-              Objects.requireNonNull(MMAP)
-                  .invokeExact(
-                      state,
-                      MemorySegment.NULL,
-                      bytes,
-                      PROT_READ_WRITE,
-                      MAP_PRIVATE_ANONYMOUS,
-                      -1,
-                      0L);
+              Mapping.MMAP.invokeExact(
+                  state, MemorySegment.NULL, bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0L);
       return memory.address() == -1L
-          ? new Mapped(0, (int) STATE_ERRNO.get(state, 0L))
+          ? new Mapped(0, (int) Mapping.STATE_ERRNO.get(state, 0L))
           : new Mapped(memory.address(), 0);
     } catch (Throwable e) {
       throw unexpected(e);
@@ -145,12 +144,9 @@ final class CLibrary {
   /** 0, or the error. */
   static int unmap(long address, long bytes) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment state = arena.allocate(STATE);
-      int result =
-          (int)
-              Objects.requireNonNull(MUNMAP)
-                  .invokeExact(state, MemorySegment.ofAddress(address), bytes);
-      return result == 0 ? 0 : (int) STATE_ERRNO.get(state, 0L);
+      MemorySegment state = arena.allocate(Mapping.STATE);
+      int result = (int) Mapping.MUNMAP.invokeExact(state, MemorySegment.ofAddress(address), bytes);
+      return result == 0 ? 0 : (int) Mapping.STATE_ERRNO.get(state, 0L);
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -158,11 +154,10 @@ final class CLibrary {
 
   /** Asks for huge pages; whether the kernel took the advice. */
   static boolean adviseHugePages(long address, long bytes) {
-    if (MADVISE == null) {
-      return false;
-    }
     try {
-      return (int) MADVISE.invokeExact(MemorySegment.ofAddress(address), bytes, MADV_HUGEPAGE) == 0;
+      return (int)
+              Mapping.MADVISE.invokeExact(MemorySegment.ofAddress(address), bytes, MADV_HUGEPAGE)
+          == 0;
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -171,9 +166,7 @@ final class CLibrary {
   /** Keeps pages in memory; whether the system allowed it. */
   static boolean lock(long address, long bytes) {
     try {
-      return (int)
-              Objects.requireNonNull(MLOCK).invokeExact(MemorySegment.ofAddress(address), bytes)
-          == 0;
+      return (int) Locking.MLOCK.invokeExact(MemorySegment.ofAddress(address), bytes) == 0;
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -182,9 +175,7 @@ final class CLibrary {
   /** Ends what {@link #lock} began; whether the system agreed. */
   static boolean unlock(long address, long bytes) {
     try {
-      return (int)
-              Objects.requireNonNull(MUNLOCK).invokeExact(MemorySegment.ofAddress(address), bytes)
-          == 0;
+      return (int) Locking.MUNLOCK.invokeExact(MemorySegment.ofAddress(address), bytes) == 0;
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -192,11 +183,11 @@ final class CLibrary {
 
   /** Bytes of one page; empty if the system does not say. */
   static OptionalLong pageSize() {
-    if (GETPAGESIZE == null) {
+    if (WINDOWS || !has("getpagesize")) {
       return OptionalLong.empty();
     }
     try {
-      return OptionalLong.of((int) GETPAGESIZE.invokeExact());
+      return OptionalLong.of((int) PageSize.GETPAGESIZE.invokeExact());
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -204,12 +195,12 @@ final class CLibrary {
 
   /** Bytes that this process may lock, Long.MAX_VALUE if it has no limit; empty if not known. */
   static OptionalLong lockLimit() {
-    if (GETRLIMIT == null) {
+    if (WINDOWS || !has("getrlimit")) {
       return OptionalLong.empty();
     }
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment limits = arena.allocate(JAVA_LONG, 2);
-      if ((int) GETRLIMIT.invokeExact(RLIMIT_MEMLOCK, limits) != 0) {
+      if ((int) Limits.GETRLIMIT.invokeExact(RLIMIT_MEMLOCK, limits) != 0) {
         return OptionalLong.empty();
       }
       long soft = limits.getAtIndex(JAVA_LONG, 0);
@@ -219,19 +210,33 @@ final class CLibrary {
     }
   }
 
-  private static @Nullable MethodHandle find(
-      String name, FunctionDescriptor type, Linker.Option... options) {
+  /** Whether this platform has a linker and this module may call native code. */
+  private static boolean callable() {
     try {
-      Linker linker = Linker.nativeLinker();
-      return linker
-          .defaultLookup()
-          .find(name)
-          .map(symbol -> linker.downcallHandle(symbol, type, options))
-          .orElse(null);
+      Linker.nativeLinker();
+      // The cheapest of the calls that need the permission, and that warn where it was not given.
+      return MemorySegment.NULL.reinterpret(0).byteSize() == 0;
     } catch (IllegalCallerException | UnsupportedOperationException e) {
-      // Native access is denied to this module, or the platform has no linker: do without.
-      return null;
+      return false;
     }
+  }
+
+  private static boolean has(String... names) {
+    if (!CALLABLE) {
+      return false;
+    }
+    SymbolLookup library = Linker.nativeLinker().defaultLookup();
+    for (String name : names) {
+      if (library.find(name).isEmpty()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static MethodHandle link(String name, FunctionDescriptor type, Linker.Option... options) {
+    Linker linker = Linker.nativeLinker();
+    return linker.downcallHandle(linker.defaultLookup().findOrThrow(name), type, options);
   }
 
   private static boolean systemIs(String name) {
@@ -239,10 +244,11 @@ final class CLibrary {
   }
 
   private static RuntimeException unexpected(Throwable e) {
-    return switch (e) {
-      case RuntimeException unchecked -> unchecked;
-      case Error error -> throw error;
-      default -> new IllegalStateException("a native call threw", e);
-    };
+    if (e instanceof Error error) {
+      throw error;
+    }
+    return e instanceof RuntimeException unchecked
+        ? unchecked
+        : new IllegalStateException("a native call threw", e);
   }
 }

@@ -2,6 +2,7 @@ package dev.tidepool.host;
 
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -37,6 +38,11 @@ public record HostPlatform(
     boolean pageLocking,
     OptionalLong lockLimitBytes,
     boolean nativeAllocation) {
+  private static final String LOCK_LIMIT = "Max locked memory";
+
+  /** The largest page that Linux uses on any processor. */
+  private static final long LARGEST_PAGE = 256 << 10;
+
   /** What the system says now. */
   public static HostPlatform probe() {
     return new HostPlatform(
@@ -83,7 +89,31 @@ public record HostPlatform(
     return lines;
   }
 
-  private static Optional<String> processorName() {
+  /**
+   * Whether this process may lock pages, as far as its limit says; where the limit does not say
+   * yes, a page is locked for a moment to find out. Cheaper than {@link #probe()}, which always
+   * tries.
+   */
+  public static boolean mayLockPages() {
+    if (!CLibrary.hasLocking()) {
+      return false;
+    }
+    return lockLimit(SystemFiles.lines(Path.of("/proc/self/limits"))) >= LARGEST_PAGE || canLock();
+  }
+
+  /** What {@code /proc/self/limits} says of bytes that may be locked; 0 if it does not tell. */
+  static long lockLimit(List<String> limits) {
+    for (String line : limits) {
+      if (line.startsWith(LOCK_LIMIT)) {
+        String soft = line.substring(LOCK_LIMIT.length()).strip().split("\\s+", 2)[0];
+        return soft.equals("unlimited") ? Long.MAX_VALUE : SystemFiles.parse(soft, 0);
+      }
+    }
+    return 0;
+  }
+
+  /** The processor's model, if the system tells. */
+  public static Optional<String> processorName() {
     return SystemFiles.lines(Path.of("/proc/cpuinfo")).stream()
         .filter(line -> line.startsWith("model name") || line.startsWith("Model"))
         .map(line -> line.substring(line.indexOf(':') + 1).strip())

@@ -6,6 +6,7 @@ import dev.tidepool.Capability;
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.spi.Device;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** What users may know of a device of a session. */
 record DeviceAccelerator(RuntimeSession session, Device device) implements Accelerator {
@@ -43,6 +44,18 @@ record DeviceAccelerator(RuntimeSession session, Device device) implements Accel
   @Override
   public String driver() {
     return device.info().driver();
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof DeviceAccelerator accelerator
+        && session == accelerator.session
+        && device.equals(accelerator.device);
+  }
+
+  @Override
+  public int hashCode() {
+    return device.hashCode();
   }
 
   @Override

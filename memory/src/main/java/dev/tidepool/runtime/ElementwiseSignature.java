@@ -53,20 +53,28 @@ record ElementwiseSignature(KernelSource.Elementwise source, Expression expressi
           case OUT -> Access.OUT;
           case INOUT -> Access.INOUT;
         };
-    ElementType<?> type =
-        switch (value) {
-          case Boolean _ -> ElementType.BOOLEAN;
-          case Float _, Double _ -> ElementType.DOUBLE;
-          case Number _ -> ElementType.LONG;
-          case UnifiedBuffer<?> buffer -> buffer.elementType();
-          default -> ElementType.ofArray(value.getClass()).orElseThrow();
-        };
+    ElementType<?> type = typeOf(value);
     boolean isScalar = value instanceof Number || value instanceof Boolean;
     if (isScalar && access != Access.IN) {
       throw new IllegalArgumentException(
           "'" + name.name() + "' is assigned, so it must be a buffer or an array, not " + value);
     }
     return new KernelParameter(name.name(), isScalar ? Access.SCALAR : access, type);
+  }
+
+  private static ElementType<?> typeOf(Object value) {
+    if (value instanceof UnifiedBuffer<?> buffer) {
+      return buffer.elementType();
+    }
+    if (value instanceof Boolean) {
+      return ElementType.BOOLEAN;
+    }
+    if (value instanceof Float || value instanceof Double) {
+      return ElementType.DOUBLE;
+    }
+    return value instanceof Number
+        ? ElementType.LONG
+        : ElementType.ofArray(value.getClass()).orElseThrow();
   }
 
   @Override

@@ -30,17 +30,15 @@ final class Kernels implements AutoCloseable {
 
   /** A kernel; hand-written code is compiled at once, expressions are parsed. */
   Kernel compile(KernelSource source) {
-    return switch (source) {
-      case KernelSource.Elementwise elementwise ->
-          new BoundKernel(
-              memory,
-              source,
-              new ElementwiseSignature(elementwise, Expression.parse(elementwise.expression())));
-      case KernelSource.HandWritten written -> {
-        compileNow(source, written.parameters());
-        yield new BoundKernel(memory, source, new DeclaredSignature(written));
-      }
-    };
+    if (source instanceof KernelSource.HandWritten written) {
+      compileNow(source, written.parameters());
+      return new BoundKernel(memory, source, new DeclaredSignature(written));
+    }
+    KernelSource.Elementwise elementwise = (KernelSource.Elementwise) source;
+    return new BoundKernel(
+        memory,
+        source,
+        new ElementwiseSignature(elementwise, Expression.parse(elementwise.expression())));
   }
 
   private void compileNow(KernelSource source, List<KernelParameter> parameters) {

@@ -1,7 +1,6 @@
 package dev.tidepool.runtime;
 
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -78,7 +77,7 @@ final class Work {
       return uses;
     }
     List<Use> sorted = new ArrayList<>(uses);
-    sorted.sort(Comparator.comparingLong(use -> use.storage().number()));
+    sorted.sort((a, b) -> Long.compare(a.storage().number(), b.storage().number()));
     List<Use> distinct = new ArrayList<>();
     for (Use use : sorted) {
       Use last = distinct.isEmpty() ? null : distinct.getLast();

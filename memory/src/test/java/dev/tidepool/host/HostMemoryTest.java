@@ -1,6 +1,7 @@
 package dev.tidepool.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.tidepool.MemoryInfo;
 import java.io.IOException;
@@ -102,6 +103,36 @@ class HostMemoryTest {
     assertThat(HostPlatform.countRange("0")).isEqualTo(1);
     assertThat(HostPlatform.countRange("0-3,8,10-11\n")).isEqualTo(7);
     assertThat(HostPlatform.countRange("")).isZero();
+  }
+
+  @Test
+  void theLimitOfLockedMemoryIsReadFromTheProcessesLimits() {
+    String head = "Limit                     Soft Limit           Hard Limit           Units     ";
+    assertThat(
+            HostPlatform.lockLimit(
+                List.of(
+                    head,
+                    "Max processes             91921                91921                processes"
+                        + " ",
+                    "Max locked memory         8388608              unlimited            bytes  "
+                        + "   ")))
+        .isEqualTo(8388608);
+    assertThat(
+            HostPlatform.lockLimit(
+                List.of(
+                    "Max locked memory         unlimited            unlimited            bytes  "
+                        + "   ")))
+        .isEqualTo(Long.MAX_VALUE);
+    assertThat(HostPlatform.lockLimit(List.of(head))).isZero();
+  }
+
+  @Test
+  void theLimitThatTheSystemTellsIsTheOneInItsFile() {
+    HostPlatform platform = HostPlatform.probe();
+    Path file = Path.of("/proc/self/limits");
+    assumeThat(file).exists();
+    assertThat(HostPlatform.lockLimit(SystemFiles.lines(file)))
+        .isEqualTo(platform.lockLimitBytes().orElseThrow());
   }
 
   @Test
