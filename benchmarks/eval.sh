@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# Times `tidepool eval` beside numexpr and `cp` on one file of 1 GiB of float32 in the page cache, in
+# alternation, and prints medians, ratios and the largest resident memory. Whole commands: the start
+# of the JVM and of Python counts.
+#
+#   benchmarks/eval.sh [ROUNDS [FOLDER]]      7 rounds in /tmp; needs 3 GiB there
+#
+# PYTHON names the Python that has numexpr; MIB another size of the file.
+set -euo pipefail
+
+rounds=${1:-7}
+folder=${2:-/tmp}
+python=${PYTHON:-/usr/bin/python3}
+mib=${MIB:-1024}
+root=$(cd "$(dirname "$0")/.." && pwd)
+work=$(mktemp -d "$folder/tidepool-eval.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+cat >"$work/peer.py" <<'PEER'
+import sys, time
+import numpy as np
+import numexpr as ne
+
+expression, source, target, seconds = sys.argv[1:]
+start = time.perf_counter()
+x = np.load(source, mmap_mode="r")
+y = np.lib.format.open_memmap(target, mode="w+", dtype=x.dtype, shape=x.shape)
+ne.evaluate(expression, out=y)
+with open(seconds, "w") as file:
+    print(time.perf_counter() - start, file=file)
+PEER
+
+cat >"$work/make.py" <<'MAKE'
+import sys
+import numpy as np
+
+path, mib = sys.argv[1], int(sys.argv[2])
+x = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(mib << 18,))
+random = np.random.default_rng(1)
+for start in range(0, x.size, 1 << 22):
+    x[start : start + (1 << 22)] = 4 * random.random(1 << 22, dtype=np.float32)
+MAKE
+
+cat >"$work/check.py" <<'CHECK'
+import sys
+import numpy as np
+
+ours, theirs = (np.load(path, mmap_mode="r") for path in sys.argv[1:])
+assert ours.shape == theirs.shape and ours.dtype == theirs.dtype
+for start in range(0, ours.size, 1 << 24):
+    np.testing.assert_allclose(
+        ours[start : start + (1 << 24)], theirs[start : start + (1 << 24)], rtol=1e-5, atol=1e-6)
+CHECK
+
+# Runs a command in a row of its own: adds "seconds kilobytes" to a log. What others wrote is on the
+# disk before, and the output is a new file each time, so that nobody pays for the one before.
+timed() {
+  local log=$1
+  shift
+  rm -f "$work/out.npy"
+  sync "$folder"
+  /usr/bin/time -q -f '%e %M' -a -o "$work/$log" "$@" >/dev/null
+}
+
+# The median of a column of a log.
+median() {
+  cut -d' ' -f"$2" "$work/$1" | sort -n |
+    awk '{v[NR] = $1} END {print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2}'
+}
+
+largest() { cut -d' ' -f"$2" "$work/$1" | sort -n | tail -1; }
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN {printf "%.2f", a / b}'; }
+
+tidepool() { timed "$1" "$root/tidepool" eval "y = $2" x="$work/x.npy" y="$work/out.npy" --force; }
+
+numexpr() {
+  timed "$1" "$python" "$work/peer.py" "$2" "$work/x.npy" "$work/out.npy" "$work/seconds"
+  cat "$work/seconds" >>"$work/$1.inside"
+}
+
+"$python" "$work/make.py" "$work/x.npy" "$mib"
+"$root/tidepool" info >/dev/null # builds what is not built
+"$root/tidepool" eval 'y = x' x="$work/x.npy" y="$work/out.npy" --force >/dev/null
+cat "$work/x.npy" >/dev/null
+
+echo "$(date -u +%F) $(uname -r), $(nproc) cores, $mib MiB, $rounds rounds in $folder," \
+  "load before: $(cut -d' ' -f1-3 /proc/loadavg)"
+"$python" -c 'import sys, numpy, numexpr; print("Python", sys.version.split()[0], "NumPy",
+numpy.__version__, "numexpr", numexpr.__version__, "on", numexpr.nthreads, "threads")'
+
+number=0
+for expression in '2*x + 1' 'exp(-x)*sin(x)'; do
+  number=$((number + 1))
+  for ((round = 0; round < rounds; round++)); do
+    # Who goes first changes, so that a drift of the machine favours nobody.
+    for ((turn = 0; turn < 3; turn++)); do
+      case $(((round + turn) % 3)) in
+        0) tidepool "ours$number" "$expression" ;;
+        1) numexpr "numexpr$number" "$expression" ;;
+        2) timed "cp$number" cp "$work/x.npy" "$work/out.npy" ;;
+      esac
+    done
+  done
+  tidepool check "$expression"
+  mv "$work/out.npy" "$work/ours.npy"
+  numexpr check "$expression"
+  "$python" "$work/check.py" "$work/ours.npy" "$work/out.npy"
+  rm "$work/ours.npy"
+
+  ours=$(median "ours$number" 1)
+  theirs=$(median "numexpr$number" 1)
+  inside=$(median "numexpr$number.inside" 1)
+  copy=$(median "cp$number" 1)
+  echo
+  echo "y = $expression (equal to numexpr's within float32)"
+  echo "  tidepool                    $ours s (median of $(cut -d' ' -f1 "$work/ours$number" | xargs))"
+  echo "  numexpr, whole command      $theirs s (median of $(cut -d' ' -f1 "$work/numexpr$number" | xargs))"
+  echo "  numexpr, from load to end   $inside s"
+  echo "  cp                          $copy s (median of $(cut -d' ' -f1 "$work/cp$number" | xargs))"
+  echo "  tidepool / numexpr          $(ratio "$ours" "$theirs") (without Python's start: $(ratio "$ours" "$inside"))"
+  echo "  tidepool / cp               $(ratio "$ours" "$copy")"
+  echo "  tidepool's peak resident    $(($(largest "ours$number" 2) / 1024)) MiB"
+done
+echo
+echo "load after: $(cut -d' ' -f1-3 /proc/loadavg)"

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Builds the benchmarks and runs them with JMH in rounds; prints tables in Markdown.
+#
+#   benchmarks/run.sh [ROUNDS [CLASS...]]     3 rounds of all classes, about 20 minutes
+#
+# The whole commands are in eval.sh. JAVA_HOME names a JDK 25 or newer; MAVEN_ARGS are more options
+# for the build, and with SKIP_BUILD=1 there is none.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+java=${JAVA_HOME:?set JAVA_HOME to a JDK 25 or newer}/bin/java
+rounds=${1:-3}
+[ $# -eq 0 ] || shift
+
+if [ -z "${SKIP_BUILD:-}" ]; then
+  (cd "$root" && ./mvnw -q -B ${MAVEN_ARGS:-} -DskipTests -pl benchmarks -am package)
+fi
+echo "$(date -u +%F) $(uname -r), $(nproc) cores, load before: $(cut -d' ' -f1-3 /proc/loadavg)"
+"$java" -version 2>&1 | tail -1
+echo
+# What JMH itself says about Unsafe and native access is no news here.
+"$java" --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow \
+  -cp "$root/benchmarks/target/classes:$root/benchmarks/target/libraries/*" \
+  dev.tidepool.benchmarks.Rounds "$rounds" "$@"
+echo
+echo "load after: $(cut -d' ' -f1-3 /proc/loadavg)"

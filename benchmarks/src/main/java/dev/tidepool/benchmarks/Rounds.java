@@ -1,0 +1,198 @@
+package dev.tidepool.benchmarks;
+
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.results.IterationResult;
+import org.openjdk.jmh.results.RunResult;
+import org.openjdk.jmh.runner.Runner;
+import org.openjdk.jmh.runner.RunnerException;
+import org.openjdk.jmh.runner.options.ChainedOptionsBuilder;
+import org.openjdk.jmh.runner.options.OptionsBuilder;
+import org.openjdk.jmh.runner.options.VerboseMode;
+
+/**
+ * Runs benchmark classes with JMH in rounds: within a round, all methods of a class follow each
+ * other for one set of parameters before the next set comes. On a machine whose speed drifts both
+ * sides of a comparison thus meet the same weather. Prints the median, least and greatest of all
+ * iterations, and for each comparison the median of the rounds' ratios.
+ */
+public final class Rounds {
+  /**
+   * Two methods of one class.
+   *
+   * @param ours Tidepool's
+   * @param peer what it is held against
+   */
+  private record Comparison(String ours, String peer) {}
+
+  private static final List<Class<?>> CLASSES =
+      List.of(
+          ElementwiseBenchmark.class,
+          TransferBenchmark.class,
+          HostAccessBenchmark.class,
+          DeviceAllocationBenchmark.class,
+          HostAllocationBenchmark.class);
+
+  private static final List<Comparison> COMPARISONS =
+      List.of(
+          new Comparison("ElementwiseBenchmark.affine", "ElementwiseBenchmark.affineBytes"),
+          new Comparison("ElementwiseBenchmark.axpy", "ElementwiseBenchmark.axpyBytes"),
+          new Comparison("TransferBenchmark.arrayIn", "TransferBenchmark.bareWrite"),
+          new Comparison("TransferBenchmark.pinnedIn", "TransferBenchmark.bareWrite"),
+          new Comparison("TransferBenchmark.arrayOut", "TransferBenchmark.bareRead"),
+          new Comparison("TransferBenchmark.pinnedOut", "TransferBenchmark.bareRead"),
+          new Comparison(
+              "DeviceAllocationBenchmark.pooled", "DeviceAllocationBenchmark.driverTouched"),
+          new Comparison(
+              "DeviceAllocationBenchmark.pooled", "DeviceAllocationBenchmark.unpooledTouched"),
+          new Comparison("HostAllocationBenchmark.pooled", "HostAllocationBenchmark.malloc"),
+          new Comparison("HostAllocationBenchmark.pooled", "HostAllocationBenchmark.arena"));
+
+  /** By parameters, then method: the medians of the rounds. */
+  private final Map<String, Map<String, List<Double>>> rounds = new TreeMap<>();
+
+  private final Map<String, Map<String, List<Double>>> iterations = new TreeMap<>();
+
+  private Rounds() {}
+
+  /** Arguments: how many rounds, then the names of classes, or none for all. */
+  public static void main(String[] arguments) throws RunnerException {
+    int count = Integer.parseInt(arguments[0]);
+    List<String> names = List.of(arguments).subList(1, arguments.length);
+    Rounds rounds = new Rounds();
+    for (int round = 1; round <= count; round++) {
+      for (Class<?> type : CLASSES) {
+        if (names.isEmpty() || names.contains(type.getSimpleName())) {
+          System.err.println("round " + round + " of " + count + ": " + type.getSimpleName());
+          for (Map<String, String> parameters : combinations(type)) {
+            rounds.run(type, parameters);
+          }
+        }
+      }
+    }
+    rounds.print();
+  }
+
+  private void run(Class<?> type, Map<String, String> parameters) throws RunnerException {
+    ChainedOptionsBuilder options =
+        new OptionsBuilder()
+            .include("\\." + type.getSimpleName() + "\\.")
+            .jvmArgsAppend("--enable-native-access=ALL-UNNAMED", "-Xms1g", "-Xmx1g")
+            .shouldFailOnError(true)
+            .verbosity(VerboseMode.SILENT);
+    parameters.forEach((name, value) -> options.param(name, value));
+    Collection<RunResult> results = new Runner(options.build()).run();
+    for (RunResult result : results) {
+      String benchmark = result.getParams().getBenchmark();
+      String method = benchmark.substring(benchmark.lastIndexOf('.') + 1);
+      String name = type.getSimpleName() + "." + method;
+      List<Double> scores = new ArrayList<>();
+      result
+          .getBenchmarkResults()
+          .forEach(
+              fork -> {
+                for (IterationResult iteration : fork.getIterationResults()) {
+                  scores.add(iteration.getPrimaryResult().getScore());
+                }
+              });
+      String key = parameters.toString();
+      of(iterations, name, key).addAll(scores);
+      of(rounds, name, key).add(median(scores));
+    }
+  }
+
+  private static List<Double> of(
+      Map<String, Map<String, List<Double>>> scores, String name, String parameters) {
+    return scores
+        .computeIfAbsent(name, absent -> new LinkedHashMap<>())
+        .computeIfAbsent(parameters, absent -> new ArrayList<>());
+  }
+
+  private void print() {
+    System.out.println("| benchmark | parameters | median | least | greatest |");
+    System.out.println("|---|---|---|---|---|");
+    iterations.forEach(
+        (name, byParameters) ->
+            byParameters.forEach(
+                (parameters, scores) ->
+                    System.out.printf(
+                        Locale.ROOT,
+                        "| %s | %s | %s | %s | %s |%n",
+                        name,
+                        parameters,
+                        time(median(scores)),
+                        time(scores.stream().min(Double::compare).orElseThrow()),
+                        time(scores.stream().max(Double::compare).orElseThrow()))));
+    System.out.println();
+    System.out.println("| speed of | relative to | parameters | ratio | of the rounds |");
+    System.out.println("|---|---|---|---|---|");
+    for (Comparison comparison : COMPARISONS) {
+      rounds
+          .getOrDefault(comparison.ours(), Map.of())
+          .forEach((parameters, ours) -> print(comparison, parameters, ours));
+    }
+  }
+
+  private void print(Comparison comparison, String parameters, List<Double> ours) {
+    List<Double> peers = rounds.getOrDefault(comparison.peer(), Map.of()).get(parameters);
+    if (peers == null) {
+      throw new IllegalStateException(comparison.peer() + " did not run with " + parameters);
+    }
+    List<Double> ratios = new ArrayList<>();
+    for (int i = 0; i < ours.size(); i++) {
+      ratios.add(peers.get(i) / ours.get(i));
+    }
+    System.out.printf(
+        Locale.ROOT,
+        "| %s | %s | %s | %.2f | %s |%n",
+        comparison.ours(),
+        comparison.peer(),
+        parameters,
+        median(ratios),
+        ratios.stream().map(ratio -> String.format(Locale.ROOT, "%.2f", ratio)).toList());
+  }
+
+  private static String time(double nanoseconds) {
+    if (nanoseconds >= 1e6) {
+      return String.format(Locale.ROOT, "%.2f ms", nanoseconds / 1e6);
+    }
+    if (nanoseconds >= 1e4) {
+      return String.format(Locale.ROOT, "%.1f us", nanoseconds / 1e3);
+    }
+    return String.format(Locale.ROOT, "%.1f ns", nanoseconds);
+  }
+
+  private static double median(List<Double> values) {
+    List<Double> sorted = values.stream().sorted().toList();
+    int middle = sorted.size() / 2;
+    return sorted.size() % 2 == 1
+        ? sorted.get(middle)
+        : (sorted.get(middle - 1) + sorted.get(middle)) / 2;
+  }
+
+  private static List<Map<String, String>> combinations(Class<?> type) {
+    List<Map<String, String>> all = List.of(Map.of());
+    for (Field field : type.getFields()) {
+      Param values = field.getAnnotation(Param.class);
+      if (values != null) {
+        List<Map<String, String>> longer = new ArrayList<>();
+        for (Map<String, String> shorter : all) {
+          for (String value : values.value()) {
+            Map<String, String> next = new LinkedHashMap<>(shorter);
+            next.put(field.getName(), value);
+            longer.add(next);
+          }
+        }
+        all = longer;
+      }
+    }
+    return all;
+  }
+}

@@ -1,0 +1,114 @@
+package dev.tidepool.benchmarks;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * Copies between the host and the first OpenCL device through the public API, beside blocking
+ * {@code clEnqueueWriteBuffer} and {@code clEnqueueReadBuffer} of as many bytes from and to native
+ * memory.
+ */
+@State(Scope.Benchmark)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@Warmup(iterations = 3, time = 500, timeUnit = TimeUnit.MILLISECONDS)
+@Measurement(iterations = 5, time = 500, timeUnit = TimeUnit.MILLISECONDS)
+@Fork(1)
+public class TransferBenchmark {
+  /** The size of one transfer. */
+  @Param({"16", "64"})
+  public int mib;
+
+  /** How Tidepool treats the device's memory. */
+  @Param({"shared", "discrete"})
+  public String mode;
+
+  private Tidepool tidepool;
+  private float[] array;
+  private UnifiedBuffer<float[]> device;
+  private UnifiedBuffer<float[]> pinned;
+  private BareOpenCl bare;
+  private MemorySegment bareBuffer;
+  private MemorySegment bareHost;
+
+  /** Touches all memory on both sides. */
+  @Setup
+  public void open() {
+    tidepool = Machines.open(mode);
+    UnifiedMemoryManager memory = tidepool.memory(Machines.openCl(tidepool));
+    int length = mib << 18;
+    array = new float[length];
+    device = memory.allocate(ElementType.FLOAT, length);
+    pinned = memory.allocate(ElementType.FLOAT, length, MemoryLocation.PINNED);
+    device.fill((byte) 1);
+    pinned.fill((byte) 1);
+    bare = new BareOpenCl();
+    bareBuffer = bare.allocate((long) length * Float.BYTES);
+    bareHost = Arena.global().allocate((long) length * Float.BYTES, 4096).fill((byte) 1);
+    bare.write(bareBuffer, bareHost);
+  }
+
+  /** Closes both sides. */
+  @TearDown
+  public void close() {
+    bare.free(bareBuffer);
+    bare.close();
+    device.close();
+    pinned.close();
+    tidepool.close();
+  }
+
+  /** An array to the device. */
+  @Benchmark
+  public void arrayIn() {
+    device.copyFrom(array);
+  }
+
+  /** The device to an array. */
+  @Benchmark
+  public void arrayOut() {
+    device.copyTo(array);
+  }
+
+  /** A page-locked buffer to the device. */
+  @Benchmark
+  public void pinnedIn() {
+    device.copyFrom(pinned);
+  }
+
+  /** The device to a page-locked buffer. */
+  @Benchmark
+  public void pinnedOut() {
+    pinned.copyFrom(device);
+  }
+
+  /** Native memory to the device, by the driver alone. */
+  @Benchmark
+  public void bareWrite() {
+    bare.write(bareBuffer, bareHost);
+  }
+
+  /** The device to native memory, by the driver alone. */
+  @Benchmark
+  public void bareRead() {
+    bare.read(bareBuffer, bareHost);
+  }
+}
