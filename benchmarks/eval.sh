@@ -52,14 +52,15 @@ for start in range(0, ours.size, 1 << 24):
         ours[start : start + (1 << 24)], theirs[start : start + (1 << 24)], rtol=1e-5, atol=1e-6)
 CHECK
 
-# Runs a command in a row of its own: adds "seconds kilobytes" to a log. What others wrote is on the
+# Runs a command and adds "seconds kilobytes processor-seconds" to a log. What others wrote is on the
 # disk before, and the output is a new file each time, so that nobody pays for the one before.
 timed() {
   local log=$1
   shift
   rm -f "$work/out.npy"
   sync "$folder"
-  /usr/bin/time -q -f '%e %M' -a -o "$work/$log" "$@" >/dev/null
+  /usr/bin/time -q -f '%e %M %U %S' -o "$work/time" "$@" >/dev/null
+  awk '{print $1, $2, $3 + $4}' "$work/time" >>"$work/$log"
 }
 
 # The median of a column of a log.
@@ -68,17 +69,27 @@ median() {
     awk '{v[NR] = $1} END {print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2}'
 }
 
+least() { cut -d' ' -f"$2" "$work/$1" | sort -n | head -1; }
 largest() { cut -d' ' -f"$2" "$work/$1" | sort -n | tail -1; }
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN {printf "%.2f", a / b}'; }
 
-tidepool() { timed "$1" "$root/tidepool" eval "y = $2" x="$work/x.npy" y="$work/out.npy" --force; }
+tidepool() {
+  timed "$1" "$root/tidepool" eval "y = $2" x="$work/${3:-x}.npy" y="$work/out.npy" --force
+}
 
 numexpr() {
   timed "$1" "$python" "$work/peer.py" "$2" "$work/x.npy" "$work/out.npy" "$work/seconds"
   cat "$work/seconds" >>"$work/$1.inside"
 }
 
+# A line of the table: a name, and the log that it is from.
+row() {
+  printf '  %-28s%5.2f s, least %5.2f s, %5.2f s of processors (%s)\n' "$1" "$(median "$2" 1)" \
+    "$(least "$2" 1)" "$(median "$2" 3)" "$(cut -d' ' -f1 "$work/$2" | xargs)"
+}
+
 "$python" "$work/make.py" "$work/x.npy" "$mib"
+"$python" -c "import numpy; numpy.save('$work/tiny.npy', numpy.zeros(16, numpy.float32))"
 "$root/tidepool" info >/dev/null # builds what is not built
 "$root/tidepool" eval 'y = x' x="$work/x.npy" y="$work/out.npy" --force >/dev/null
 cat "$work/x.npy" >/dev/null
@@ -93,11 +104,12 @@ for expression in '2*x + 1' 'exp(-x)*sin(x)'; do
   number=$((number + 1))
   for ((round = 0; round < rounds; round++)); do
     # Who goes first changes, so that a drift of the machine favours nobody.
-    for ((turn = 0; turn < 3; turn++)); do
-      case $(((round + turn) % 3)) in
+    for ((turn = 0; turn < 4; turn++)); do
+      case $(((round + turn) % 4)) in
         0) tidepool "ours$number" "$expression" ;;
         1) numexpr "numexpr$number" "$expression" ;;
         2) timed "cp$number" cp "$work/x.npy" "$work/out.npy" ;;
+        3) tidepool "start$number" "$expression" tiny ;;
       esac
     done
   done
@@ -113,12 +125,15 @@ for expression in '2*x + 1' 'exp(-x)*sin(x)'; do
   copy=$(median "cp$number" 1)
   echo
   echo "y = $expression (equal to numexpr's within float32)"
-  echo "  tidepool                    $ours s (median of $(cut -d' ' -f1 "$work/ours$number" | xargs))"
-  echo "  numexpr, whole command      $theirs s (median of $(cut -d' ' -f1 "$work/numexpr$number" | xargs))"
-  echo "  numexpr, from load to end   $inside s"
-  echo "  cp                          $copy s (median of $(cut -d' ' -f1 "$work/cp$number" | xargs))"
+  row "tidepool" "ours$number"
+  row "tidepool on 16 elements" "start$number"
+  row "numexpr" "numexpr$number"
+  row "cp" "cp$number"
+  echo "  numexpr from load to end    $(printf %5.2f "$inside") s"
   echo "  tidepool / numexpr          $(ratio "$ours" "$theirs") (without Python's start: $(ratio "$ours" "$inside"))"
   echo "  tidepool / cp               $(ratio "$ours" "$copy")"
+  least=$(ratio "$(least "ours$number" 1)" "$(least "numexpr$number" 1)")
+  echo "  the same of the least       $least, $(ratio "$(least "ours$number" 1)" "$(least "cp$number" 1)")"
   echo "  tidepool's peak resident    $(($(largest "ours$number" 2) / 1024)) MiB"
 done
 echo
