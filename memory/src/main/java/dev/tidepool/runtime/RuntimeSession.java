@@ -24,8 +24,8 @@ import java.util.concurrent.ConcurrentHashMap;
  * The accelerators of one {@code Tidepool}, their managers, and the threads behind them.
  *
  * <p><b>Order of the end.</b> Managers first, each when its last buffer is freed, then devices and
- * threads. Its monitor guards the default managers and the closing; under it a device is asked for its
- * memory at most.
+ * threads. Its monitor guards the default managers and the closing; under it a device is asked for
+ * its memory at most.
  */
 final class RuntimeSession implements TidepoolRuntime.Session {
   private final MemoryOptions options;
