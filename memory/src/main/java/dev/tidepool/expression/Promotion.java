@@ -22,7 +22,7 @@ final class Promotion {
   private record UniformKey(WeakScalar scalar, ScalarType type) {
     @Override
     public boolean equals(@Nullable Object other) {
-      return other instanceof UniformKey key && scalar == key.scalar && type == key.type;
+      return other instanceof UniformKey key && scalar.id() == key.scalar.id() && type == key.type;
     }
 
     @Override
