@@ -25,6 +25,10 @@ public record LaunchRange(List<Long> global, List<Long> group, long localBytes) 
         throw new IllegalArgumentException("a range of " + global + " has a negative size");
       }
     }
+    if (!isCountable(global)) {
+      throw new IllegalArgumentException(
+          "a range of " + global + " has more items than " + Long.MAX_VALUE + "; launch parts");
+    }
     if (!group.isEmpty()) {
       if (group.size() != global.size()) {
         throw new IllegalArgumentException(
@@ -59,7 +63,18 @@ public record LaunchRange(List<Long> global, List<Long> group, long localBytes) 
 
   /** All items. */
   public long items() {
-    return global.stream().reduce(1L, Math::multiplyExact);
+    return global.contains(0L) ? 0 : global.stream().reduce(1L, Math::multiplyExact);
+  }
+
+  private static boolean isCountable(List<Long> global) {
+    if (global.contains(0L)) {
+      return true;
+    }
+    long room = Long.MAX_VALUE;
+    for (long size : global) {
+      room /= size;
+    }
+    return room > 0;
   }
 
   private static List<Long> boxed(long[] sizes) {

@@ -14,6 +14,7 @@ import dev.tidepool.spi.KernelArgument;
 import dev.tidepool.spi.Launch;
 import dev.tidepool.spi.Program;
 import java.util.ArrayList;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -97,7 +98,27 @@ final class Execution {
         : type.length(type.arrayClass().cast(Objects.requireNonNull(value, "checked before")));
   }
 
+  /** An array has one temporary for each name, and only one of them could be copied back. */
+  private void checkWrittenOnce() {
+    Map<Object, String> written = new IdentityHashMap<>();
+    for (KernelParameter parameter : parameters) {
+      Object value = values.get(parameter.name());
+      if (parameter.access().writes() && value != null && value.getClass().isArray()) {
+        String other = written.put(value, parameter.name());
+        if (other != null) {
+          throw new IllegalArgumentException(
+              "'"
+                  + other
+                  + "' and '"
+                  + parameter.name()
+                  + "' are both written and are one array; pass two");
+        }
+      }
+    }
+  }
+
   private void place() {
+    checkWrittenOnce();
     for (KernelParameter parameter : parameters) {
       if (parameter.access().isArray()) {
         Object value = values.get(parameter.name());
@@ -254,14 +275,23 @@ final class Execution {
 
   private static KernelArgument argument(Placed argument) {
     TypedBuffer<?> buffer = argument.buffer();
+    return new KernelArgument.Array(block(argument), buffer.from(), buffer.bytes());
+  }
+
+  private static Block block(Placed argument) {
+    TypedBuffer<?> buffer = argument.buffer();
     Residency residency = buffer.storage().residency();
-    Block block =
-        switch (argument.parameter().access()) {
-          case OUT -> residency.deviceForWrite(buffer.from(), buffer.to(), true);
-          case INOUT -> residency.deviceForWrite(buffer.from(), buffer.to(), false);
-          default -> residency.deviceForRead(buffer.from(), buffer.to());
-        };
-    return new KernelArgument.Array(block, buffer.from(), buffer.bytes());
+    try {
+      return switch (argument.parameter().access()) {
+        case OUT -> residency.deviceForWrite(buffer.from(), buffer.to(), true);
+        case INOUT -> residency.deviceForWrite(buffer.from(), buffer.to(), false);
+        default -> residency.deviceForRead(buffer.from(), buffer.to());
+      };
+    } catch (InternalError e) {
+      // The bytes of a mapped file vanished on their way to the device.
+      throw Failures.transfer(
+          e, "bringing '" + argument.parameter().name() + "', " + buffer + ", to the device");
+    }
   }
 
   private void run(Launch launch) {

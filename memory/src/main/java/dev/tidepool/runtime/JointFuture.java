@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Several parts that count as one operation: done when all are, failed with the first failure in
- * their order. Cancelling cancels the parts that have not started; the operation counts as
- * cancelled only if its last part was stopped.
+ * their order, else cancelled if any part was stopped. Cancelling stops the parts that have not
+ * started; those that have run to their end first, for arrays must stay untouched until then.
  */
 final class JointFuture extends CompletableFuture<Void> {
   private final List<CompletableFuture<Void>> parts;
@@ -36,23 +36,27 @@ final class JointFuture extends CompletableFuture<Void> {
   }
 
   private void finish() {
+    boolean stopped = false;
     for (CompletableFuture<Void> part : parts) {
-      if (part.isCompletedExceptionally() && !part.isCancelled()) {
+      if (part.isCancelled()) {
+        stopped = true;
+      } else if (part.isCompletedExceptionally()) {
         completeExceptionally(part.exceptionNow());
         return;
       }
     }
-    complete(null);
+    if (stopped) {
+      completeExceptionally(new CancellationException("cancelled before it ended"));
+    } else {
+      complete(null);
+    }
   }
 
   @Override
   public boolean cancel(boolean mayInterruptIfRunning) {
-    boolean stopped = false;
-    for (CompletableFuture<Void> part : parts) {
-      stopped = part.cancel(mayInterruptIfRunning);
-    }
-    if (stopped) {
-      completeExceptionally(new CancellationException("cancelled before it ended"));
+    // The last first: a part must not start on what a stopped one before it left out.
+    for (CompletableFuture<Void> part : parts.reversed()) {
+      part.cancel(mayInterruptIfRunning);
     }
     return isCancelled();
   }

@@ -223,15 +223,18 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
 
   private MemorySegment openView() {
     checkOpen();
+    // Not read from the field again: a close on another thread clears it.
+    MemorySegment[] opened = new MemorySegment[1];
     perform(
         Work.of(
             List.of(Use.write(storage)),
             storage.memory().transferThreads(),
             guarded(
-                () -> view = part(storage.residency().hostForWrite(from(), to(), false)),
+                () -> opened[0] = part(storage.residency().hostForWrite(from(), to(), false)),
                 "fetching")));
+    view = opened[0];
     storage.exposed(true);
-    return Objects.requireNonNull(view);
+    return opened[0];
   }
 
   @Override
@@ -241,16 +244,19 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
       return known;
     }
     checkOpen();
+    MemorySegment[] opened = new MemorySegment[1];
     perform(
         Work.of(
             List.of(Use.read(storage)),
             storage.memory().transferThreads(),
             guarded(
                 () ->
-                    readOnlyView = part(storage.residency().hostForRead(from(), to())).asReadOnly(),
+                    opened[0] =
+                        part(storage.residency().hostForRead(from(), to())).asReadOnly(),
                 "fetching")));
+    readOnlyView = opened[0];
     storage.exposed(false);
-    return Objects.requireNonNull(readOnlyView);
+    return opened[0];
   }
 
   @Override

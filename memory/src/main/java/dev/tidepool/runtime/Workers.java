@@ -1,8 +1,6 @@
 package dev.tidepool.runtime;
 
 import java.util.concurrent.Executor;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -27,9 +25,8 @@ final class Workers implements AutoCloseable {
 
   private final ThreadPoolExecutor transfers;
   private final ThreadPoolExecutor kernels = pool(KERNELS, "tidepool-kernel-");
-  private final ExecutorService completions =
-      Executors.newThreadPerTaskExecutor(
-          Thread.ofVirtual().name("tidepool-completion-", 0).factory());
+  private final ThreadFactory completing =
+      Thread.ofVirtual().name("tidepool-completion-", 0).factory();
 
   Workers(int concurrentTransfers) {
     transfers = pool(concurrentTransfers, "tidepool-transfer-");
@@ -59,7 +56,8 @@ final class Workers implements AutoCloseable {
   }
 
   Executor completions() {
-    return completions;
+    // Never shut down: what ends while the session closes must still complete its future.
+    return task -> completing.newThread(task).start();
   }
 
   /** Ends the threads once what was handed to them is done. */
@@ -67,6 +65,5 @@ final class Workers implements AutoCloseable {
   public void close() {
     transfers.shutdown();
     kernels.shutdown();
-    completions.shutdown();
   }
 }
