@@ -100,7 +100,7 @@ final class Execution {
 
   /** An array has one temporary for each name, and only one of them could be copied back. */
   private void checkWrittenOnce() {
-    Map<Object, String> written = new IdentityHashMap<>();
+    IdentityHashMap<Object, String> written = new IdentityHashMap<>();
     for (KernelParameter parameter : parameters) {
       Object value = values.get(parameter.name());
       if (parameter.access().writes() && value != null && value.getClass().isArray()) {
