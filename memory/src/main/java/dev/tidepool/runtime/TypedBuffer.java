@@ -250,9 +250,7 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
             List.of(Use.read(storage)),
             storage.memory().transferThreads(),
             guarded(
-                () ->
-                    opened[0] =
-                        part(storage.residency().hostForRead(from(), to())).asReadOnly(),
+                () -> opened[0] = part(storage.residency().hostForRead(from(), to())).asReadOnly(),
                 "fetching")));
     readOnlyView = opened[0];
     storage.exposed(false);

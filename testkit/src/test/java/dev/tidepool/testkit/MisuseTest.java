@@ -97,8 +97,7 @@ class MisuseTest {
   }
 
   private void truncate() throws IOException {
-    try (FileChannel channel =
-        FileChannel.open(folder.resolve("data"), StandardOpenOption.WRITE)) {
+    try (FileChannel channel = FileChannel.open(folder.resolve("data"), StandardOpenOption.WRITE)) {
       channel.truncate(0);
     }
   }
