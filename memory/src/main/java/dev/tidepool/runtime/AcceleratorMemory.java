@@ -518,16 +518,17 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
    * @param deviceReusable whether the device's own memory may
    */
   void free(Storage storage, boolean hostReusable, boolean deviceReusable) {
-    Cohort.Place place = storage.place();
-    if (place != null) {
-      place.leave();
-    }
     try {
       storage.residency().copies().free(hostReusable, deviceReusable);
     } catch (RuntimeException | Error e) {
       freeFailed(storage, e);
     }
     counters.freed(storage.byteSize());
+    // Last, so that whoever waits for what is live waits for this too.
+    Cohort.Place place = storage.place();
+    if (place != null) {
+      place.leave();
+    }
     if (closed.get()) {
       endIfSettled();
     }
