@@ -1,7 +1,6 @@
 package dev.tidepool;
 
 import java.util.List;
-import java.util.stream.Collectors;
 
 /**
  * All accelerators of this machine, a memory manager for each, and kernels by name.
@@ -36,21 +35,7 @@ public final class Tidepool implements AutoCloseable {
    * @throws IllegalArgumentException if there is none of that id; the message lists those that are
    */
   public Accelerator accelerator(String id) {
-    if (id.equals("auto")) {
-      return accelerators().getFirst();
-    }
-    return accelerators().stream()
-        .filter(accelerator -> accelerator.id().equals(id))
-        .findFirst()
-        .orElseThrow(
-            () ->
-                new IllegalArgumentException(
-                    "no accelerator '"
-                        + id
-                        + "'; this machine has "
-                        + accelerators().stream()
-                            .map(Accelerator::id)
-                            .collect(Collectors.joining(", "))));
+    return session.accelerator(id);
   }
 
   /** What was looked for and is absent, and why; for people to read. */

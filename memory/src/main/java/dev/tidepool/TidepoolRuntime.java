@@ -2,6 +2,7 @@ package dev.tidepool;
 
 import java.util.List;
 import java.util.ServiceLoader;
+import java.util.stream.Collectors;
 
 /**
  * What stands behind the factories of this package; found with {@link ServiceLoader}. Programs have
@@ -12,6 +13,30 @@ public interface TidepoolRuntime {
   interface Session extends AutoCloseable {
     /** The accelerators, best first, the CPU last. */
     List<Accelerator> accelerators();
+
+    /**
+     * An accelerator by its id, or the best for {@code auto}.
+     *
+     * @throws IllegalArgumentException if there is none of that id; the message lists those that
+     *     are
+     */
+    default Accelerator accelerator(String id) {
+      if (id.equals("auto")) {
+        return accelerators().getFirst();
+      }
+      return accelerators().stream()
+          .filter(accelerator -> accelerator.id().equals(id))
+          .findFirst()
+          .orElseThrow(
+              () ->
+                  new IllegalArgumentException(
+                      "no accelerator '"
+                          + id
+                          + "'; this machine has "
+                          + accelerators().stream()
+                              .map(Accelerator::id)
+                              .collect(Collectors.joining(", "))));
+    }
 
     /** What is absent, and why. */
     List<String> notes();

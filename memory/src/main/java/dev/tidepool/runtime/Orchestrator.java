@@ -88,7 +88,8 @@ final class Orchestrator implements ComputeOrchestrator {
           "no kernel is called '" + name + "'; registered are " + names());
     }
     if (options.accelerator().isPresent()) {
-      return kernel(name, alternatives, session.memory(named(options.accelerator().get())));
+      return kernel(
+          name, alternatives, session.memory(session.accelerator(options.accelerator().get())));
     }
     AcceleratorMemory home = home(arguments);
     if (home != null) {
@@ -103,22 +104,6 @@ final class Orchestrator implements ComputeOrchestrator {
       }
     }
     throw Objects.requireNonNull(refused, "there is always the CPU");
-  }
-
-  private Accelerator named(String id) {
-    if (id.equals("auto")) {
-      return session.accelerators().getFirst();
-    }
-    return session.accelerators().stream()
-        .filter(accelerator -> accelerator.id().equals(id))
-        .findFirst()
-        .orElseThrow(
-            () ->
-                new IllegalArgumentException(
-                    "no accelerator '"
-                        + id
-                        + "'; this machine has "
-                        + session.accelerators().stream().map(Accelerator::id).toList()));
   }
 
   private Kernel kernel(String name, List<KernelSource> alternatives, AcceleratorMemory memory) {

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * (the release of memory). What is asked for later starts afresh.
  *
  * <p><b>Threads.</b> A body runs once, on one thread, and may block it: on a thread of its
- * executor, or on the asking thread if that agreed and nothing was ahead.
+ * executor, or on the thread that asked and waits for its turn, if that may block.
  */
 final class Work {
   /** What is done when the turn comes. */
@@ -172,7 +172,7 @@ final class Work {
     this.listener = listener;
     enter(0);
     if (entered()) {
-      executor.execute(this::run);
+      ready();
     }
   }
 
