@@ -1,5 +1,7 @@
 package dev.tidepool;
 
+import java.util.EnumMap;
+import java.util.Map;
 import java.util.Objects;
 
 /**
@@ -8,6 +10,15 @@ import java.util.Objects;
  * <p>Defaults: pooled, not cleared, aligned to 64 bytes (4 KiB from 64 KiB up), untagged.
  */
 public final class Allocation {
+  private static final Map<MemoryLocation, Allocation> DEFAULTS =
+      new EnumMap<>(MemoryLocation.class);
+
+  static {
+    for (MemoryLocation location : MemoryLocation.values()) {
+      DEFAULTS.put(location, new Allocation(location, true, false, 0, ""));
+    }
+  }
+
   private final MemoryLocation location;
   private final boolean pooled;
   private final boolean zeroed;
@@ -25,7 +36,9 @@ public final class Allocation {
 
   /** The defaults, at a location. */
   public static Allocation at(MemoryLocation location) {
-    return new Allocation(Objects.requireNonNull(location, "location"), true, false, 0, "");
+    return Objects.requireNonNull(
+        DEFAULTS.get(Objects.requireNonNull(location, "location")),
+        "each location has its defaults");
   }
 
   /** Straight from the driver and straight back to it. */
@@ -54,6 +67,11 @@ public final class Allocation {
   /** Says who owns the bytes, in statistics, errors and leak reports. */
   public Allocation tag(String tag) {
     return new Allocation(location, pooled, zeroed, alignment, Objects.requireNonNull(tag, "tag"));
+  }
+
+  /** Whether nothing but location and tag differs from the defaults. */
+  public boolean isPlain() {
+    return pooled && !zeroed && alignment == 0;
   }
 
   /** Where the bytes are born. */

@@ -1,28 +1,41 @@
 package dev.tidepool.pool;
 
+import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.spi.Block;
-import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.List;
+import dev.tidepool.spi.HostAccess;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Blocks of one kind of memory, kept for reuse.
  *
  * <p>A request is rounded up to its size class and only served from that class: first from the
- * caller's stripe, then from the list that all threads share, then from the other stripes, and last
- * from the source. Above 1 GiB there are no classes: such blocks have exactly the size asked for
- * and are kept in one list. The way there and back that a steady state takes has no lock, allocates
- * the lease alone, and touches no memory that other threads write.
+ * caller's stripe, then from the shelf that all threads share, then from the other stripes, and
+ * last from the source. Blocks below 64 KiB are cut from slabs, so that one call of the driver
+ * brings many; slabs of a class double up to 32 MiB. Above 1 GiB there are no classes: such blocks
+ * have exactly the size asked for. The way there and back that a steady state takes has no lock,
+ * allocates nothing, and touches no memory that other threads write.
  *
- * <p>Ownership: a block is in exactly one place, a lease, a slot or a list, and whoever takes it
- * out owns it. No lock is held while a block is freed or allocated.
+ * <p><b>Ownership.</b> A block has a place for life, and one bit there that says whether it is
+ * idle; whoever clears the bit owns it. No lock is held while a block is freed or allocated.
  *
- * <p>Safe for use by any thread, virtual ones too. Freeing an idle block may call the driver, on
- * the thread whose release reached a cap or which trims.
+ * <p><b>Giving back</b> never waits, never allocates and never throws. A block for which there is
+ * no room is freed later: by the next miss, by {@link #drain}, or by whoever trims.
+ *
+ * <p>Safe for use by any thread, virtual ones too.
  */
 public final class BlockPool implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(BlockPool.class.getName());
+
+  /** Blocks of this size and above come from the source one by one. */
+  private static final long SINGLE_FROM = 64L << 10;
+
+  private static final int SLAB_CLASSES = SizeClasses.indexOf(SINGLE_FROM - 1);
+  private static final int FEWEST_PARTS = 8;
+  private static final long LARGEST_SLAB = 32L << 20;
 
   private final String name;
   private final Source source;
@@ -32,7 +45,15 @@ public final class BlockPool implements AutoCloseable {
 
   private final IdleBlocks idle;
   private final Ledger ledger = new Ledger();
-  private final Object maintenance = new Object();
+  private final Doomed doomed = new Doomed();
+  private final Trimming trimming;
+  private final AtomicInteger allocating = new AtomicInteger();
+  // Parts of the next slab of each class; races lose a doubling at most.
+  private final AtomicIntegerArray nextParts = new AtomicIntegerArray(SLAB_CLASSES);
+
+  /** Whether blocks of the source can be cut; known from the first small one. */
+  private volatile boolean cuts;
+
   private volatile boolean closed;
 
   /** Where blocks come from. */
@@ -104,7 +125,8 @@ public final class BlockPool implements AutoCloseable {
     this.alignment = checkedAlignment(alignment);
     this.largestBlock = largestBlock;
     this.limits = limits;
-    this.idle = new IdleBlocks(limits, this::evict);
+    this.idle = new IdleBlocks(limits, this::letGo, this::evictSlab);
+    this.trimming = new Trimming(idle, ledger, limits.keptBytes(), this::free);
   }
 
   /** What messages call it. */
@@ -118,91 +140,215 @@ public final class BlockPool implements AutoCloseable {
    * @param bytes at least 1
    * @param alignment a power of two; a block with more than the pool's is allocated for this lease
    *     alone
-   * @throws dev.tidepool.OutOfDeviceMemoryException if no block is idle and the source has no room
+   * @throws OutOfDeviceMemoryException if no block is idle and the source has no room
    * @throws IllegalStateException if the pool is closed
    */
   public Lease acquire(long bytes, long alignment) {
+    return new Lease(take(bytes, alignment, true));
+  }
+
+  /**
+   * Takes a block as {@link #acquire} does, without a lease: the caller sees to it that the block
+   * goes back once, and says who has it by {@link PooledBlock#occupy}.
+   *
+   * @param pooled whether it may be one that was used before, and is kept afterwards
+   */
+  public PooledBlock take(long bytes, long alignment, boolean pooled) {
     if (bytes < 1) {
       throw new IllegalArgumentException(
           bytes + " bytes were asked of the pool " + name + "; ask for at least 1");
     }
-    if (closed) {
-      throw new IllegalStateException(
-          "the pool " + name + " is closed; its manager was closed before this request");
-    }
-    if (!limits.pooling || checkedAlignment(alignment) > this.alignment) {
-      return allocate(bytes, Math.max(alignment, this.alignment), PooledBlock.NOT_KEPT);
+    if (!limits.pooling || !pooled || checkedAlignment(alignment) > this.alignment) {
+      return allocateSingle(
+          bytes, Math.max(checkedAlignment(alignment), this.alignment), PooledBlock.NOT_KEPT);
     }
     if (bytes > SizeClasses.LARGEST) {
-      return acquireBeyondClasses(bytes);
+      return takeBeyondClasses(bytes);
     }
-    int sizeClass = SizeClasses.indexOf(bytes);
-    PooledBlock block = idle.takeNear(sizeClass);
-    return block != null ? leaseAgain(block) : acquireSlowly(bytes, sizeClass);
+    PooledBlock block = takeIdle(bytes);
+    return block != null ? block : takeSlowly(bytes, SizeClasses.indexOf(bytes));
   }
 
-  private Lease acquireSlowly(long bytes, int sizeClass) {
+  /**
+   * Takes a block that the calling thread's stripe has idle; null if it has none, or the pool keeps
+   * none. Costs some nanoseconds.
+   *
+   * @param bytes at least 0, which is served like 1
+   */
+  public @Nullable PooledBlock takeIdle(long bytes) {
+    if (bytes > SizeClasses.LARGEST) {
+      return null;
+    }
+    PooledBlock block = idle.takeNear(SizeClasses.indexOf(bytes));
+    if (block != null) {
+      block.hits++;
+    }
+    return block;
+  }
+
+  private PooledBlock takeSlowly(long bytes, int sizeClass) {
     long classBytes = SizeClasses.bytesOf(sizeClass);
     if (classBytes > largestBlock) {
-      return acquireBeyondClasses(bytes);
+      return takeBeyondClasses(bytes);
     }
     PooledBlock block = idle.takeAny(sizeClass);
-    return block != null ? leaseAgain(block) : allocate(classBytes, alignment, sizeClass);
+    if (block != null) {
+      return again(block);
+    }
+    return sizeClass < SLAB_CLASSES && cuts
+        ? allocateSlab(sizeClass)
+        : allocateSingle(classBytes, alignment, sizeClass);
   }
 
-  private Lease acquireBeyondClasses(long bytes) {
+  private PooledBlock takeBeyondClasses(long bytes) {
     PooledBlock block = idle.takeBeyondClasses(bytes);
     return block != null
-        ? leaseAgain(block)
-        : allocate(bytes, alignment, IdleBlocks.BEYOND_CLASSES);
+        ? again(block)
+        : allocateSingle(bytes, alignment, IdleBlocks.BEYOND_CLASSES);
   }
 
-  private Lease leaseAgain(PooledBlock block) {
+  private static PooledBlock again(PooledBlock block) {
     block.hits++;
-    return new Lease(this, block);
+    return block;
   }
 
-  private Lease allocate(long bytes, long blockAlignment, int sizeClass) {
-    ledger.misses.increment();
-    Block block = source.allocate(bytes, blockAlignment);
-    PooledBlock pooled = new PooledBlock(block, bytes, sizeClass);
-    ledger.allocated(pooled);
-    if (block.byteSize() < bytes) {
-      free(pooled);
-      throw new IllegalStateException(
-          "the source of " + name + " gave " + block.byteSize() + " bytes instead of " + bytes);
+  private PooledBlock allocateSingle(long bytes, long blockAlignment, int sizeClass) {
+    Block block = allocate(bytes, blockAlignment);
+    PooledBlock pooled = new PooledBlock(this, block, bytes, sizeClass, null);
+    if (sizeClass != PooledBlock.NOT_KEPT) {
+      idle.settle(pooled);
     }
-    return new Lease(this, pooled);
+    if (sizeClass < SLAB_CLASSES) {
+      // A block that host and device take in turn goes from one to the other as a whole.
+      cuts = block.hostAccess() != HostAccess.MAPPED;
+    }
+    ledger.enrol(pooled);
+    allocating.decrementAndGet();
+    return pooled;
   }
 
-  /** Takes a block back from its lease. */
+  private PooledBlock allocateSlab(int sizeClass) {
+    long classBytes = SizeClasses.bytesOf(sizeClass);
+    long most = Math.min(LARGEST_SLAB, largestBlock) / classBytes;
+    int count = (int) Math.clamp(nextParts.get(sizeClass), Math.min(FEWEST_PARTS, most), most);
+    Block whole;
+    try {
+      whole = allocate(count * classBytes, alignment);
+    } catch (OutOfDeviceMemoryException e) {
+      return allocateSingle(classBytes, alignment, sizeClass);
+    }
+    nextParts.set(sizeClass, 2 * count);
+    Slab slab = new Slab(whole);
+    PooledBlock first = null;
+    for (PooledBlock part : slab.cut(this, sizeClass)) {
+      idle.settle(part);
+      if (first == null) {
+        first = part;
+      } else {
+        idle.putAnyway(part);
+      }
+    }
+    ledger.enrol(slab);
+    allocating.decrementAndGet();
+    return Objects.requireNonNull(first, "a slab has parts");
+  }
+
+  /**
+   * Asks the source; counts as {@linkplain #isAllocating under way} until its block is enrolled.
+   */
+  private Block allocate(long bytes, long blockAlignment) {
+    allocating.incrementAndGet();
+    try {
+      if (closed) {
+        throw new IllegalStateException(
+            "the pool " + name + " is closed; its manager was closed before this request");
+      }
+      drain();
+      ledger.misses.increment();
+      Block block = source.allocate(bytes, blockAlignment);
+      ledger.allocations.increment();
+      if (block.byteSize() < bytes) {
+        freeQuietly(block);
+        throw new IllegalStateException(
+            "the source of " + name + " gave " + block.byteSize() + " bytes instead of " + bytes);
+      }
+      return block;
+    } catch (RuntimeException | Error e) {
+      allocating.decrementAndGet();
+      throw e;
+    }
+  }
+
+  /** {@link PooledBlock#giveBack}. */
   void giveBack(PooledBlock block) {
+    block.vacated();
     if (closed || block.sizeClass == PooledBlock.NOT_KEPT || !readyToKeep(block)) {
+      end(block);
+      return;
+    }
+    if (!idle.put(block)) {
+      letGo(block);
+    }
+    if (closed) {
+      // Closed meanwhile, and swept before that.
+      trim();
+    }
+  }
+
+  /** {@link PooledBlock#discard}. */
+  void discard(PooledBlock block) {
+    block.vacated();
+    end(block);
+  }
+
+  /** Ends a block that its caller owns; a part of a slab ends with its slab. */
+  private void end(PooledBlock block) {
+    if (block.slab == null) {
       free(block);
       return;
     }
-    if (!idle.putNear(block)) {
-      keep(block);
-    }
-    sweepIfClosed();
-  }
-
-  private void keep(PooledBlock block) {
-    if (!idle.put(block)) {
-      evict(block);
-    }
-  }
-
-  private void evict(PooledBlock block) {
-    ledger.evictions.increment();
-    free(block);
-  }
-
-  /** For whoever just put a block down: the pool may have been closed, and swept before that. */
-  private void sweepIfClosed() {
+    ledger.retired(block);
     if (closed) {
       trim();
     }
+  }
+
+  /** Takes over a block for which there is no room. */
+  private void letGo(PooledBlock block) {
+    if (block.slab != null) {
+      idle.putAnyway(block);
+      return;
+    }
+    ledger.evicted();
+    ledger.retired(block);
+    doomed.add(block);
+  }
+
+  /** Frees blocks for which there was no room when they came back. */
+  public void drain() {
+    // Parts of slabs are kept beyond the caps as long as their slab is in use.
+    boolean evicting = idle.isOverfull();
+    while (evicting) {
+      evicting = evictSlab() && idle.isOverfull();
+    }
+    PooledBlock block = doomed.takeAll();
+    while (block != null) {
+      PooledBlock next = block.nextDoomed;
+      free(block.slab == null ? block : block.slab);
+      block = next;
+    }
+  }
+
+  /** Dooms an idle slab, by its first part; false if there was none. */
+  private boolean evictSlab() {
+    for (Slab slab : ledger.slabs()) {
+      if (slab.isAllIdle() && slab.claim(idle)) {
+        ledger.evicted();
+        doomed.add(slab.parts().getFirst());
+        return true;
+      }
+    }
+    return false;
   }
 
   private boolean readyToKeep(PooledBlock block) {
@@ -217,41 +363,49 @@ public final class BlockPool implements AutoCloseable {
     return true;
   }
 
-  /** Frees a leased block. */
-  void discard(PooledBlock block) {
-    free(block);
-  }
-
   void countRepeatedRelease() {
     ledger.repeatedReleases.increment();
   }
 
-  /** The block is its caller's alone, and charged to nobody. */
-  private void free(PooledBlock block) {
-    ledger.freeing(block);
+  /** Frees what its caller owns. */
+  private void free(Reclaimable claimed) {
+    switch (claimed) {
+      case PooledBlock block -> {
+        if (block.sizeClass != PooledBlock.NOT_KEPT) {
+          idle.vacate(block);
+        }
+        // Before the memory goes, so that a block never seems to have two owners.
+        ledger.forget(block);
+        freeQuietly(block.block);
+      }
+      case Slab slab -> {
+        slab.parts().forEach(idle::vacate);
+        ledger.forget(slab);
+        freeQuietly(slab.whole);
+      }
+    }
+  }
+
+  private void freeQuietly(Block block) {
+    ledger.frees.increment();
     try {
-      block.block.free();
+      block.free();
     } catch (RuntimeException e) {
       ledger.failedFrees.increment();
       LOG.log(
           System.Logger.Level.WARNING,
-          "a block of " + block.bytes + " bytes of " + name + " could not be freed",
+          "a block of " + block.byteSize() + " bytes of " + name + " could not be freed",
           e);
     }
   }
 
-  /** Frees the blocks that are idle now; how many bytes that gave back. */
+  /**
+   * Frees the blocks that are idle now, slabs whose parts all are included; how many bytes that
+   * gave back.
+   */
   public long trim() {
-    long freed = 0;
-    // What comes back meanwhile stays, or a busy pool would never be done.
-    for (PooledBlock block : idleBlocks()) {
-      if (idle.take(block)) {
-        freed += block.bytes;
-        free(block);
-      }
-    }
-    idle.reclaimCredits();
-    return trimmed(freed);
+    drain();
+    return trimming.all();
   }
 
   /**
@@ -266,76 +420,33 @@ public final class BlockPool implements AutoCloseable {
    * @return how many bytes that gave back
    */
   public long trimIdleSince(long nanoTime) {
-    synchronized (maintenance) {
-      long now = System.nanoTime();
-      long idleBytes = 0;
-      List<PooledBlock> old = new ArrayList<>();
-      for (PooledBlock block : idleBlocks()) {
-        idleBytes += block.bytes;
-        if (block.seenHits != block.hits) {
-          block.seenHits = block.hits;
-          block.seenNanos = now;
-        }
-        if (block.seenNanos - nanoTime <= 0) {
-          old.add(block);
-        }
-      }
-      return trimmed(freeOldest(old, idleBytes));
-    }
-  }
-
-  private long freeOldest(List<PooledBlock> old, long idleBytes) {
-    // Sorted by a copy of the ticks: other threads may go on using the blocks.
-    record Aged(PooledBlock block, long tick) {}
-    List<Aged> aged =
-        old.stream()
-            .map(block -> new Aged(block, block.idleTick))
-            .sorted(Comparator.comparingLong(Aged::tick))
-            .toList();
-    long left = idleBytes;
-    long freed = 0;
-    for (Aged next : aged) {
-      PooledBlock block = next.block();
-      if (left <= limits.keptBytes) {
-        break;
-      }
-      if (!idle.take(block)) {
-        continue;
-      }
-      if (block.hits == block.seenHits) {
-        left -= block.bytes;
-        freed += block.bytes;
-        free(block);
-      } else {
-        // Used since it was looked at: not old after all.
-        keep(block);
-        sweepIfClosed();
-      }
-    }
-    return freed;
-  }
-
-  private long trimmed(long bytes) {
-    if (bytes > 0) {
-      ledger.trims.increment();
-      ledger.trimmedBytes.add(bytes);
-    }
-    return bytes;
-  }
-
-  private List<PooledBlock> idleBlocks() {
-    return ledger.hasEnrolled() ? idle.snapshot() : List.of();
+    drain();
+    return trimming.idleSince(nanoTime);
   }
 
   /** Bytes that lie idle now. */
   public long idleBytes() {
-    return idleBlocks().stream().mapToLong(block -> block.bytes).sum();
+    return ledger.statistics().idleBytes();
   }
 
-  /** What it has and has done; takes some microseconds. */
+  /** Shows the blocks that somebody has, or that are on their way. */
+  public void forEachTaken(Consumer<PooledBlock> action) {
+    ledger.forEach(
+        block -> {
+          if (!block.isIdle()) {
+            action.accept(block);
+          }
+        });
+  }
+
+  /** Whether somebody waits for the source right now. */
+  public boolean isAllocating() {
+    return allocating.get() > 0;
+  }
+
+  /** What it has and has done; takes some microseconds, and more with many blocks. */
   public PoolStatistics statistics() {
-    List<PooledBlock> blocks = idleBlocks();
-    return ledger.statistics(blocks.size(), blocks.stream().mapToLong(block -> block.bytes).sum());
+    return ledger.statistics();
   }
 
   /** Frees what is idle; blocks that come back later are freed at once. Idempotent. */

@@ -1,92 +1,138 @@
 package dev.tidepool.pool;
 
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a pool's idle blocks lie: in stripes, and behind them in a list for each size class, all of
- * them charged to one budget.
+ * Where a pool's blocks lie when they are idle: in stripes, and behind them on a shelf for each
+ * size class, all of them charged to one budget.
  *
- * <p>A block that is put down is charged first, and discharged after it was taken, so the caps hold
- * at every moment. Whoever takes a block owns it alone. Making room lets go of the least recently
- * used blocks, as told by a clock that ticks whenever a block is put down outside of the fast path:
- * blocks that came back between two ticks count as equally old.
+ * <p><b>Charges.</b> A block on a shelf is charged before it is put down and discharged after it
+ * was taken. A block of a stripe stays charged while it is leased: that is its credit, with which
+ * it comes back by one atomic operation. Who finds the budget used up takes the credits of leased
+ * blocks away; such a block is charged anew when it comes back. So the caps hold at every moment.
+ *
+ * <p><b>A credit that is taken while its block comes back.</b> The returning thread sets the bit,
+ * then looks at the credit; the other takes the credit, then looks at the bit. Whatever the order,
+ * one of them sees the other's step and {@linkplain #recover recovers} the block.
+ *
+ * <p>Making room lets go of the least recently used blocks, as told by a clock that ticks whenever
+ * a block is put down that is not credited: blocks that came back between two ticks count as
+ * equally old. Among many only a sample of each class is compared.
  */
 final class IdleBlocks {
-  /** The class of blocks above the largest size class; it has a list, and no slots. */
+  /** The class of blocks above the largest size class; it has a shelf, and no place in stripes. */
   static final int BEYOND_CLASSES = SizeClasses.COUNT;
 
   /** After so many rounds of making room for a returning block, it is let go instead. */
   private static final int MOST_ROUNDS = 16;
 
+  /** Blocks of a class that are compared when one must go. */
+  private static final int SAMPLE = 64;
+
   private final Stripes stripes = new Stripes(Runtime.getRuntime().availableProcessors());
-  private final IdleList[] lists = new IdleList[SizeClasses.COUNT + 1];
+  private final Shelf[] shelves = new Shelf[SizeClasses.COUNT + 1];
   private final IdleBudget budget;
   private final AtomicLong clock = new AtomicLong();
   private final Consumer<PooledBlock> evict;
+  private final BooleanSupplier evictSlab;
 
   /**
    * Nothing idle yet.
    *
-   * @param evict frees a block that had to make room
+   * @param evict takes over a block that had to make room
+   * @param evictSlab frees an idle slab, if there is one
    */
-  IdleBlocks(BlockPool.Limits limits, Consumer<PooledBlock> evict) {
+  IdleBlocks(BlockPool.Limits limits, Consumer<PooledBlock> evict, BooleanSupplier evictSlab) {
     this.budget =
         new IdleBudget(limits.maxBytes(), limits.maxBytesPerClass(), SizeClasses.COUNT + 1);
     this.evict = evict;
-    for (int i = 0; i < lists.length; i++) {
-      lists[i] = new IdleList();
+    this.evictSlab = evictSlab;
+    for (int i = 0; i < shelves.length; i++) {
+      shelves[i] = new Shelf();
     }
   }
 
-  /** Takes a block of a class from where the caller put its last ones. */
+  /** Takes a block of a class from the caller's stripe. */
   @Nullable PooledBlock takeNear(int sizeClass) {
     return stripes.take(sizeClass);
   }
 
   /** Takes a block of a class from wherever there is one. */
   @Nullable PooledBlock takeAny(int sizeClass) {
-    PooledBlock block = lists[sizeClass].takeNewest();
-    if (block == null && sizeClass != BEYOND_CLASSES) {
-      block = stripes.steal(sizeClass);
-    }
-    return discharged(block);
+    PooledBlock block = shelves[sizeClass].take();
+    return block == null ? stripes.steal(sizeClass) : discharged(block);
   }
 
   /** Takes a block above the largest class that has exactly that size. */
   @Nullable PooledBlock takeBeyondClasses(long bytes) {
-    return discharged(lists[BEYOND_CLASSES].takeNewestOf(bytes));
+    PooledBlock block = shelves[BEYOND_CLASSES].takeOf(bytes);
+    return block == null ? null : discharged(block);
   }
 
-  /** Takes this block from wherever it lies; false if it is gone. */
+  /** Takes this block if it is idle. */
   boolean take(PooledBlock block) {
-    boolean taken =
-        lists[block.sizeClass].take(block)
-            || (block.sizeClass != BEYOND_CLASSES && stripes.take(block));
-    if (taken) {
+    if (!block.isIdle()) {
+      return false;
+    }
+    Board board = block.board();
+    long bit = block.bit();
+    if (!board.take(bit)) {
+      return false;
+    }
+    PooledBlock found = board.at(bit);
+    if (found != block) {
+      // Freed meanwhile, and its place given to another.
+      if (found != null) {
+        putBack(found);
+      }
+      return false;
+    }
+    if (!block.isInStripe() || block.takeCredit()) {
       discharged(block);
     }
-    return taken;
+    return true;
   }
 
-  private @Nullable PooledBlock discharged(@Nullable PooledBlock block) {
-    if (block != null) {
-      budget.discharge(block.sizeClass, block.bytes);
-    }
+  private PooledBlock discharged(PooledBlock block) {
+    budget.discharge(block.sizeClass, block.bytes);
     return block;
   }
 
-  /** Puts a block down where its bytes are charged already; false if that is nowhere near. */
-  boolean putNear(PooledBlock block) {
-    block.idleTick = clock.getOpaque();
-    return block.sizeClass != BEYOND_CLASSES && stripes.putOnCredit(block);
+  /** Gives a new block, which its caller owns, a place for life. */
+  void settle(PooledBlock block) {
+    if (block.sizeClass == BEYOND_CLASSES || !stripes.settle(block)) {
+      shelves[block.sizeClass].settle(block);
+    }
   }
 
-  /** Puts a block down that must be charged, evicting older ones; false if there is no room. */
+  /** Ends the place of a block that its caller owns. */
+  void vacate(PooledBlock block) {
+    if (block.takeCredit()) {
+      discharged(block);
+    }
+    if (block.isInStripe()) {
+      block.board().vacate(block);
+    } else {
+      shelves[block.sizeClass].vacate(block);
+    }
+  }
+
+  /**
+   * Puts a block down, evicting older ones if it must; false, and it stays its caller's, if full.
+   */
   boolean put(PooledBlock block) {
+    if (block.isCredited()) {
+      block.idleTick = clock.getOpaque();
+      putBack(block);
+      return true;
+    }
+    return putCharged(block);
+  }
+
+  private boolean putCharged(PooledBlock block) {
     block.idleTick = clock.incrementAndGet();
     if (!budget.admits(block.bytes)) {
       return false;
@@ -94,48 +140,99 @@ final class IdleBlocks {
     for (int round = 0; round < MOST_ROUNDS; round++) {
       IdleBudget.Answer answer = budget.charge(block.sizeClass, block.bytes);
       if (answer == IdleBudget.Answer.GRANTED) {
-        if (block.sizeClass == BEYOND_CLASSES || !stripes.put(block)) {
-          lists[block.sizeClass].add(block);
-        }
+        putDown(block);
         return true;
       }
       boolean inClass = answer == IdleBudget.Answer.CLASS_IS_FULL;
       int first = inClass ? block.sizeClass : 0;
       int last = inClass ? block.sizeClass : BEYOND_CLASSES;
-      if (!reclaimCredits(first, last) && !evictOldest(first, last)) {
+      if (!reclaimCredits(first, last) && !evictOldest(first, last) && !evictSlab.getAsBoolean()) {
         return false;
       }
     }
     return false;
   }
 
-  /** Takes back what slots hold for blocks that are leased. */
-  void reclaimCredits() {
-    reclaimCredits(0, BEYOND_CLASSES);
+  /** Puts a block down whether there is room or not: for parts that cannot be freed alone. */
+  void putAnyway(PooledBlock block) {
+    block.idleTick = clock.incrementAndGet();
+    budget.chargeAnyway(block.sizeClass, block.bytes);
+    putDown(block);
   }
 
-  private boolean reclaimCredits(int first, int last) {
-    boolean reclaimed = false;
-    for (int sizeClass = first; sizeClass <= Math.min(last, SizeClasses.COUNT - 1); sizeClass++) {
-      int credits = stripes.reclaimCredits(sizeClass);
-      if (credits > 0) {
-        budget.discharge(sizeClass, credits * SizeClasses.bytesOf(sizeClass));
-        reclaimed = true;
+  /** Whether more lies idle than should. */
+  boolean isOverfull() {
+    return budget.isOverdrawn();
+  }
+
+  private void putDown(PooledBlock block) {
+    if (block.isInStripe()) {
+      block.credit();
+      putBack(block);
+    } else {
+      shelves[block.sizeClass].put(block);
+    }
+  }
+
+  /** Puts a block of a stripe back that was credited a moment ago. */
+  private void putBack(PooledBlock block) {
+    if (!block.isInStripe()) {
+      shelves[block.sizeClass].put(block);
+      return;
+    }
+    Board board = block.board();
+    long bit = block.bit();
+    board.put(bit);
+    if (!block.isCredited()) {
+      recover(board, bit, true);
+    }
+  }
+
+  /** Sees to what lies in a place although its credit may be gone. */
+  private void recover(Board board, long bit, boolean keeps) {
+    while (board.take(bit)) {
+      PooledBlock found = board.at(bit);
+      if (found == null) {
+        return;
+      }
+      if (!found.isCredited()) {
+        if (!keeps || !putCharged(found)) {
+          evict.accept(found);
+        }
+        return;
+      }
+      board.put(bit);
+      if (found.isCredited()) {
+        return;
       }
     }
-    return reclaimed;
+  }
+
+  /** Takes the credits of leased blocks away; whether there were any. */
+  private boolean reclaimCredits(int first, int last) {
+    boolean[] reclaimed = new boolean[1];
+    for (int sizeClass = first; sizeClass <= Math.min(last, SizeClasses.COUNT - 1); sizeClass++) {
+      stripes.forEachTaken(
+          sizeClass,
+          block -> {
+            if (block.takeCredit()) {
+              discharged(block);
+              reclaimed[0] = true;
+              recover(block.board(), block.bit(), false);
+            }
+          });
+    }
+    return reclaimed[0];
   }
 
   /** Evicts the least recently used block of some classes; false if there was none. */
   private boolean evictOldest(int first, int last) {
     Oldest oldest = new Oldest();
     for (int sizeClass = first; sizeClass <= last; sizeClass++) {
-      PooledBlock listed = lists[sizeClass].peekOldest();
-      if (listed != null) {
-        oldest.accept(listed);
-      }
+      oldest.samples = SAMPLE;
+      shelves[sizeClass].forEachIdle(oldest::wantsMoreAfter);
       if (sizeClass != BEYOND_CLASSES) {
-        stripes.forEach(sizeClass, oldest);
+        stripes.forEachIdle(sizeClass, oldest::compare);
       }
     }
     PooledBlock victim = oldest.block;
@@ -145,30 +242,26 @@ final class IdleBlocks {
     if (take(victim)) {
       evict.accept(victim);
     }
-    // One that someone else took makes room as well.
+    // If somebody else took it, there is less idle than before all the same.
     return true;
   }
 
-  private static final class Oldest implements Consumer<PooledBlock> {
+  private static final class Oldest {
     private @Nullable PooledBlock block;
+    private int samples;
 
-    @Override
-    public void accept(PooledBlock other) {
-      if (block == null || other.idleTick - block.idleTick < 0) {
-        block = other;
+    boolean wantsMoreAfter(PooledBlock candidate) {
+      compare(candidate);
+      samples--;
+      return samples > 0;
+    }
+
+    void compare(PooledBlock candidate) {
+      PooledBlock best = block;
+      boolean goesAlone = candidate.slab == null;
+      if (goesAlone && (best == null || candidate.idleTick - best.idleTick < 0)) {
+        block = candidate;
       }
     }
-  }
-
-  /** What lies here now, the blocks of a list oldest first. */
-  List<PooledBlock> snapshot() {
-    List<PooledBlock> idle = new ArrayList<>();
-    for (int sizeClass = 0; sizeClass <= BEYOND_CLASSES; sizeClass++) {
-      lists[sizeClass].forEach(idle::add);
-      if (sizeClass != BEYOND_CLASSES) {
-        stripes.forEach(sizeClass, idle::add);
-      }
-    }
-    return idle;
   }
 }

@@ -56,6 +56,17 @@ final class IdleBudget {
     }
   }
 
+  /** Charges beyond the caps. */
+  void chargeAnyway(int sizeClass, long bytes) {
+    chargedOfClass.addAndGet(sizeClass, bytes);
+    charged.addAndGet(bytes);
+  }
+
+  /** Whether more is charged than the cap of all allows. */
+  boolean isOverdrawn() {
+    return charged.get() > maxBytes;
+  }
+
   void discharge(int sizeClass, long bytes) {
     charged.addAndGet(-bytes);
     chargedOfClass.addAndGet(sizeClass, -bytes);

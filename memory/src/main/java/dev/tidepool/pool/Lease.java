@@ -25,14 +25,24 @@ public final class Lease {
     }
   }
 
-  private final BlockPool pool;
   private final PooledBlock pooled;
 
   private volatile boolean ended;
 
-  Lease(BlockPool pool, PooledBlock pooled) {
-    this.pool = pool;
+  /** The right to a block that its caller has taken, and gives up to this. */
+  Lease(PooledBlock pooled) {
     this.pooled = pooled;
+    pooled.occupy(this);
+  }
+
+  /**
+   * The right to a block that its caller has taken, and gives up to this.
+   *
+   * @param tenant who has the block
+   */
+  public Lease(PooledBlock pooled, Object tenant) {
+    this.pooled = pooled;
+    pooled.occupy(tenant);
   }
 
   /**
@@ -44,7 +54,7 @@ public final class Lease {
     if (ended) {
       throw new IllegalStateException(
           "this lease of the pool "
-              + pool.name()
+              + pooled.pool.name()
               + " has ended: its block of "
               + pooled.bytes
               + " bytes may have another holder");
@@ -59,9 +69,9 @@ public final class Lease {
    */
   public void release() {
     if (ENDED.compareAndSet(this, false, true)) {
-      pool.giveBack(pooled);
+      pooled.giveBack();
     } else {
-      pool.countRepeatedRelease();
+      pooled.pool.countRepeatedRelease();
     }
   }
 
@@ -71,9 +81,9 @@ public final class Lease {
    */
   public void discard() {
     if (ENDED.compareAndSet(this, false, true)) {
-      pool.discard(pooled);
+      pooled.discard();
     } else {
-      pool.countRepeatedRelease();
+      pooled.pool.countRepeatedRelease();
     }
   }
 }

@@ -1,66 +1,126 @@
 package dev.tidepool.pool;
 
+import java.util.Collection;
+import java.util.Collections;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
 
 /**
- * What a pool has done. Written on the slow paths only: hits are counted by the blocks themselves,
- * for which every block that the pool may keep is enrolled from its allocation to its end.
+ * What a pool has and has done. Written on the slow paths only: hits are counted by the blocks
+ * themselves, for which every block is enrolled from its allocation to its end.
  */
 final class Ledger {
   final LongAdder misses = new LongAdder();
-  final LongAdder evictions = new LongAdder();
+  final LongAdder allocations = new LongAdder();
+  final LongAdder frees = new LongAdder();
   final LongAdder failedFrees = new LongAdder();
   final LongAdder trims = new LongAdder();
   final LongAdder trimmedBytes = new LongAdder();
   final LongAdder repeatedReleases = new LongAdder();
 
-  private final LongAdder allocations = new LongAdder();
-  private final LongAdder frees = new LongAdder();
-  private final LongAdder ownedBytes = new LongAdder();
-  private final LongAdder hitsOfTheFreed = new LongAdder();
-  private final Set<PooledBlock> enrolled = ConcurrentHashMap.newKeySet();
+  // Not adders: they may allocate, and these count what happens where blocks are given back.
+  private final AtomicLong evictions = new AtomicLong();
+  private final AtomicLong hitsOfTheGone = new AtomicLong();
 
-  void allocated(PooledBlock block) {
-    allocations.increment();
-    ownedBytes.add(block.bytes);
-    if (block.sizeClass != PooledBlock.NOT_KEPT) {
-      enrolled.add(block);
+  private final Set<PooledBlock> singles = ConcurrentHashMap.newKeySet();
+  private final Set<Slab> slabs = ConcurrentHashMap.newKeySet();
+
+  void enrol(PooledBlock single) {
+    singles.add(single);
+  }
+
+  void enrol(Slab slab) {
+    slabs.add(slab);
+  }
+
+  void evicted() {
+    evictions.incrementAndGet();
+  }
+
+  /** A block, which its caller owns, is never leased again; its memory may go later. */
+  void retired(PooledBlock block) {
+    if (!block.ending) {
+      block.ending = true;
+      hitsOfTheGone.addAndGet(block.hits);
     }
   }
 
-  /** Comes before the memory goes, so that a block never seems to have two owners. */
-  void freeing(PooledBlock block) {
-    if (block.sizeClass != PooledBlock.NOT_KEPT) {
-      enrolled.remove(block);
-      hitsOfTheFreed.add(block.hits);
+  void forget(PooledBlock single) {
+    retired(single);
+    singles.remove(single);
+  }
+
+  void forget(Slab slab) {
+    slab.parts().forEach(this::retired);
+    slabs.remove(slab);
+  }
+
+  Collection<PooledBlock> singles() {
+    return Collections.unmodifiableCollection(singles);
+  }
+
+  Collection<Slab> slabs() {
+    return Collections.unmodifiableCollection(slabs);
+  }
+
+  void trimmed(long bytes) {
+    trims.increment();
+    trimmedBytes.add(bytes);
+  }
+
+  /** Shows all blocks that can be leased, or are. */
+  void forEach(Consumer<PooledBlock> action) {
+    for (PooledBlock block : singles) {
+      if (!block.ending) {
+        action.accept(block);
+      }
     }
-    ownedBytes.add(-block.bytes);
-    frees.increment();
+    for (Slab slab : slabs) {
+      for (PooledBlock part : slab.parts()) {
+        if (!part.ending) {
+          action.accept(part);
+        }
+      }
+    }
   }
 
-  /** Whether there are blocks, idle or leased, that the pool may keep. */
-  boolean hasEnrolled() {
-    return !enrolled.isEmpty();
-  }
+  private static final class Sum implements Consumer<PooledBlock> {
+    private long hits;
+    private long idleBlocks;
+    private long idleBytes;
+    private long leasedBlocks;
+    private long leasedBytes;
 
-  PoolStatistics statistics(long idleBlocks, long idleBytes) {
-    long hits = hitsOfTheFreed.sum();
-    for (PooledBlock block : enrolled) {
+    @Override
+    public void accept(PooledBlock block) {
       hits += block.hits;
+      if (block.isIdle()) {
+        idleBlocks++;
+        idleBytes += block.bytes;
+      } else {
+        leasedBlocks++;
+        leasedBytes += block.bytes;
+      }
     }
+  }
+
+  PoolStatistics statistics() {
+    Sum sum = new Sum();
+    forEach(sum);
     return new PoolStatistics(
-        hits,
+        sum.hits + hitsOfTheGone.get(),
         misses.sum(),
-        idleBlocks,
-        idleBytes,
-        Math.max(0, allocations.sum() - frees.sum() - idleBlocks),
-        Math.max(0, ownedBytes.sum() - idleBytes),
+        sum.idleBlocks,
+        sum.idleBytes,
+        sum.leasedBlocks,
+        sum.leasedBytes,
         allocations.sum(),
         frees.sum(),
         failedFrees.sum(),
-        evictions.sum(),
+        evictions.get(),
         trims.sum(),
         trimmedBytes.sum(),
         repeatedReleases.sum());

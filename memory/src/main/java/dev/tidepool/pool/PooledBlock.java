@@ -3,20 +3,35 @@ package dev.tidepool.pool;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A block and what the pool remembers of it, from its allocation to its end.
+ * A block of a pool, with the pool's notes on it.
  *
- * <p>Ownership passes with the object: whoever took it out of a slot or list, or holds its lease,
- * alone may change it. Slots (by compare-and-set) and lists (by their lock) publish the fields to
- * the next owner, so they are plain. Maintenance looks at idle blocks without owning them: what it
- * reads then is a hint, which it checks once it has taken the block.
+ * <p><b>Ownership.</b> Whoever took it owns it alone until it goes back, once. Its plain fields are
+ * its owner's: the pool's, while it is being moved or freed. Others may glimpse them.
  */
-final class PooledBlock {
+public final class PooledBlock implements Reclaimable {
   /** The class of blocks that the pool never keeps. */
   static final int NOT_KEPT = -1;
 
+  private static final VarHandle CREDITED;
+  private static final VarHandle TENANT;
+
+  static {
+    try {
+      MethodHandles.Lookup lookup = MethodHandles.lookup();
+      CREDITED = lookup.findVarHandle(PooledBlock.class, "credited", boolean.class);
+      TENANT = lookup.findVarHandle(PooledBlock.class, "tenant", Object.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  final BlockPool pool;
   final Block block;
 
   /** Bytes that count against the caps. */
@@ -24,30 +39,134 @@ final class PooledBlock {
 
   final int sizeClass;
 
-  /** How often it was leased again after its first lease. */
+  /** The slab that it is a part of. */
+  final @Nullable Slab slab;
+
+  /** How often it was leased after it was made. */
   long hits;
 
   /** The pool's clock when it became idle. */
   long idleTick;
 
-  /** When maintenance found it idle; true as long as {@link #hits} is still {@link #seenHits}. */
-  long seenNanos;
+  /** Whether it will never be leased again. */
+  volatile boolean ending;
 
-  /** What {@link #hits} was then. Both are written by maintenance, under its lock. */
-  long seenHits = -1;
+  /** The next block that waits to be freed. */
+  @Nullable PooledBlock nextDoomed;
 
-  /** Neighbours in the list of its class, towards the more and the less recently used. */
-  @Nullable PooledBlock newer;
+  // When maintenance found it idle; true as long as `hits` is still `seenHits`. Both are written
+  // by maintenance, under its lock.
+  private long seenNanos;
+  private long seenHits = -1;
 
-  @Nullable PooledBlock older;
+  // Where it lies when it is idle: set once.
+  private @Nullable Board board;
+  private long bit;
+  // What its shelf knows of its place; null for a place in a stripe.
+  private @Nullable Object spot;
 
-  /** Whether it is in that list. */
-  boolean listed;
+  /**
+   * Whether a block with a place in a stripe is charged to the budget although it may be leased, so
+   * that it goes back without a word to the others. Taken away by who needs the room.
+   */
+  private volatile boolean credited;
 
-  PooledBlock(Block block, long bytes, int sizeClass) {
+  /** Who has it; written with release, for the bit is what decides. */
+  @SuppressWarnings("unused") // through TENANT
+  private @Nullable Object tenant;
+
+  PooledBlock(BlockPool pool, Block block, long bytes, int sizeClass, @Nullable Slab slab) {
+    this.pool = pool;
     this.block = block;
     this.bytes = bytes;
     this.sizeClass = sizeClass;
+    this.slab = slab;
+  }
+
+  /** The memory. For its owner only. */
+  public Block block() {
+    return block;
+  }
+
+  /**
+   * Gives the block back to its pool; nobody may use it any more. Never throws, allocates or waits,
+   * unless the block is one that is not kept: that is freed here. For its owner, once.
+   */
+  public void giveBack() {
+    pool.giveBack(this);
+  }
+
+  /**
+   * Gives the block up so that nobody gets it again: for blocks whose segment may still be in
+   * someone's hands. Never throws. For its owner, once.
+   */
+  public void discard() {
+    pool.discard(this);
+  }
+
+  /** Whether the driver was asked for it just now: nobody had it before. */
+  public boolean isFresh() {
+    return hits == 0;
+  }
+
+  /** Says who has the block, for all who look at what lives; a block that goes back has none. */
+  public void occupy(Object tenant) {
+    TENANT.setRelease(this, tenant);
+  }
+
+  /** Who has the block; null if nobody has, or has not said so yet. */
+  public @Nullable Object tenant() {
+    return TENANT.getAcquire(this);
+  }
+
+  /** The block has no tenant any more; its owner is about to put it back. */
+  void vacated() {
+    TENANT.setRelease(this, null);
+  }
+
+  void settled(Board board, long bit) {
+    this.board = board;
+    this.bit = bit;
+  }
+
+  void spot(Object spot) {
+    this.spot = spot;
+  }
+
+  Object spot() {
+    return Objects.requireNonNull(spot, "a block on a shelf has its spot");
+  }
+
+  long bit() {
+    return bit;
+  }
+
+  /** Where it lies when it is idle. */
+  Board board() {
+    return Objects.requireNonNull(board, "a block that is kept has its place");
+  }
+
+  boolean isInStripe() {
+    return spot == null && board != null;
+  }
+
+  boolean isCredited() {
+    return credited;
+  }
+
+  void credit() {
+    credited = true;
+  }
+
+  /** Takes the credit away; whether there was one, which is the caller's to discharge then. */
+  boolean takeCredit() {
+    return credited && CREDITED.compareAndSet(this, true, false);
+  }
+
+  /** Whether it seems idle. */
+  boolean isIdle() {
+    Board place = board;
+    return place != null && place.isIdle(bit);
   }
 
   /** Clears what it holds, if the host may touch it now. */
@@ -56,5 +175,44 @@ final class PooledBlock {
     if (segment != null && block.hostAccess() == HostAccess.DIRECT) {
       segment.fill((byte) 0);
     }
+  }
+
+  @Override
+  public long bytes() {
+    return bytes;
+  }
+
+  @Override
+  public long idleTick() {
+    return idleTick;
+  }
+
+  @Override
+  public boolean isAllIdle() {
+    return isIdle();
+  }
+
+  @Override
+  public boolean looksUnusedSince(long nanoTime, long now) {
+    if (seenHits != hits) {
+      seenHits = hits;
+      seenNanos = now;
+    }
+    return seenNanos - nanoTime <= 0;
+  }
+
+  @Override
+  public boolean wasUsedSinceLook() {
+    return hits != seenHits;
+  }
+
+  @Override
+  public boolean claim(IdleBlocks idle) {
+    return idle.take(this);
+  }
+
+  @Override
+  public void unclaim(IdleBlocks idle) {
+    idle.putAnyway(this);
   }
 }

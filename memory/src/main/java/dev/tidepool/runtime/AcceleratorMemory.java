@@ -18,9 +18,8 @@ import dev.tidepool.TransferEngine;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
-import dev.tidepool.host.MemoryAllocator;
 import dev.tidepool.pool.Lease;
-import dev.tidepool.pool.PoolStatistics;
+import dev.tidepool.pool.PooledBlock;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Program;
@@ -33,6 +32,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -62,6 +62,9 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private final MemoryOptions options;
   private final Pools pools;
   private final Cohorts cohorts;
+  private final LiveBuffers registry;
+  private final boolean keepsBlocks;
+  private final boolean recordsSites;
   private final Counters counters = new Counters();
   private final TransferMeter meter = new TransferMeter();
   private final Kernels kernels = new Kernels(this);
@@ -71,7 +74,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   // Handed out and not yet completed.
   private final Map<Long, CompletableFuture<?>> futures = new ConcurrentHashMap<>();
   private final AtomicLong futureNumbers = new AtomicLong();
-  private final AtomicBoolean closed = new AtomicBoolean();
+  private final AtomicBoolean closing = new AtomicBoolean();
+  private volatile boolean closed;
   // Only the maintenance thread touches it.
   private long lastTrim = System.nanoTime();
   private final AtomicBoolean ended = new AtomicBoolean();
@@ -92,8 +96,17 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     this.device = accelerator.device();
     this.options = options;
     this.whenEnded = whenEnded;
-    this.pools = new Pools(device, session.allocator(), session.pinned(), options);
-    this.cohorts = new Cohorts(options.diagnostics() == DiagnosticsLevel.COUNTERS ? COHORT : 1);
+    this.pools =
+        new Pools(
+            device,
+            session.sharedHostPool(options),
+            session.allocator(),
+            session.pinned(),
+            options);
+    this.registry = new LiveBuffers(this, pools);
+    this.recordsSites = options.diagnostics() != DiagnosticsLevel.COUNTERS;
+    this.cohorts = new Cohorts(recordsSites ? 1 : COHORT);
+    this.keepsBlocks = options.pooling() && !isParanoid();
   }
 
   @Override
@@ -127,61 +140,69 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   public <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length, Allocation allocation) {
     checkOpen();
     long bytes = type.bytes(length);
-    TypedBuffer<A> buffer =
-        register(type, length, allocation, true, newCopies(bytes, allocation), bytes);
-    if (allocation.isZeroed()) {
-      try {
-        buffer.zero();
-      } catch (RuntimeException | Error e) {
-        buffer.close();
-        throw e;
-      }
+    PooledBlock block = null;
+    if (allocation.isPlain() && keepsBlocks) {
+      block = pools.birthPool(allocation.location()).takeIdle(bytes);
     }
-    return buffer;
-  }
-
-  private <A> TypedBuffer<A> register(
-      ElementType<A> type,
-      long length,
-      Allocation allocation,
-      boolean writable,
-      Copies copies,
-      long bytes) {
-    Storage storage =
-        new Storage(this, type.toString(), length, allocation, site(), writable, copies, bytes);
+    if (block == null) {
+      block = takeSlowly(bytes, allocation);
+    }
     counters.allocated(bytes);
-    Cohort.Token token = cohorts.join(storage);
-    TypedBuffer<A> buffer = TypedBuffer.root(storage, token, type, length);
-    if (closed.get()) {
-      // The manager closed meanwhile and may have missed this storage.
-      buffer.close();
-      checkOpen();
+    Cohort.Token token = cohorts.join();
+    Tenancy tenancy = new Tenancy(this, type, length, allocation, token.cohort(), block);
+    block.occupy(tenancy);
+    TypedBuffer<A> buffer = TypedBuffer.root(tenancy, token, type);
+    if (closed || !allocation.isPlain() || recordsSites) {
+      prepare(buffer, tenancy, allocation);
     }
     return buffer;
   }
 
-  private Copies newCopies(long bytes, Allocation allocation) {
-    boolean shared = device.info().can(Capability.SHARED_MEMORY);
+  private PooledBlock takeSlowly(long bytes, Allocation allocation) {
     MemoryLocation location = allocation.location();
     if (location == MemoryLocation.UNIFIED
-        && !shared
+        && !device.info().can(Capability.SHARED_MEMORY)
         && !device.info().can(Capability.UNIFIED_MEMORY)) {
       throw new UnsupportedOperationException(
           accelerator.id() + " has no memory that host and device both address; use DEVICE");
     }
-    if (shared) {
-      Pools.Kind kind = location == MemoryLocation.PINNED ? Pools.Kind.PINNED : Pools.Kind.DEVICE;
-      return Copies.shared(bytes, lease(kind, bytes, allocation));
-    }
-    return switch (location) {
-      case DEVICE -> Copies.onDevice(bytes, lease(Pools.Kind.DEVICE, bytes, allocation));
-      case UNIFIED -> Copies.shared(bytes, lease(Pools.Kind.UNIFIED, bytes, allocation));
-      case HOST -> Copies.onHost(bytes, lease(Pools.Kind.HOST, bytes, allocation));
-      case PINNED -> Copies.onHost(bytes, lease(Pools.Kind.PINNED, bytes, allocation));
-    };
+    return take(
+        pools.kindOf(location),
+        bytes,
+        allocation.alignment(),
+        allocation.isPooled() && !isParanoid());
   }
 
-  private Lease lease(Pools.Kind kind, long bytes, Allocation allocation) {
+  /** What the fast way of an allocation leaves out. */
+  private void prepare(TypedBuffer<?> buffer, Tenancy tenancy, Allocation allocation) {
+    if (recordsSites) {
+      tenancy.wake(Sites.caller());
+    }
+    try {
+      // The manager may have closed meanwhile, and missed this buffer.
+      checkOpen();
+      if (allocation.isZeroed()) {
+        buffer.zero();
+      }
+    } catch (RuntimeException | Error e) {
+      buffer.close();
+      throw e;
+    }
+  }
+
+  /** The memory of a buffer that begins to be used. */
+  Copies copies(MemoryLocation location, long bytes, Lease lease) {
+    boolean shared =
+        device.info().can(Capability.SHARED_MEMORY) || location == MemoryLocation.UNIFIED;
+    if (shared) {
+      return Copies.shared(bytes, lease);
+    }
+    return location == MemoryLocation.DEVICE
+        ? Copies.onDevice(bytes, lease)
+        : Copies.onHost(bytes, lease);
+  }
+
+  private PooledBlock take(Pools.Kind kind, long bytes, long alignment, boolean pooled) {
     return ladder.climb(
         bytes,
         () -> {
@@ -189,24 +210,36 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
           if (onDevice && bytes > largest()) {
             throw new OutOfDeviceMemoryException("too large", bytes, -1, -1, -1);
           }
-          return pools.acquire(
-              kind, bytes, allocation.alignment(), allocation.isPooled() && !isParanoid());
+          return counted(pools.take(kind, bytes, alignment, pooled));
         });
   }
 
+  /** Counts a block that the driver had to be asked for. */
+  private PooledBlock counted(PooledBlock block) {
+    if (block.isFresh()) {
+      counters.missed();
+    }
+    return block;
+  }
+
   /** The device's copy of a storage that was born on the host. */
-  Lease deviceLease(long bytes) {
-    return lease(Pools.Kind.DEVICE, bytes, Allocation.at(MemoryLocation.DEVICE));
+  Lease deviceLease(long bytes, Object tenant) {
+    return further(take(Pools.Kind.DEVICE, bytes, 0, !isParanoid()), tenant);
   }
 
   /** The host's copy of a storage that was born on the device: page-locked while there is room. */
-  Lease hostLease(long bytes) {
-    return lease(Pools.Kind.STAGING, bytes, Allocation.at(MemoryLocation.PINNED));
+  Lease hostLease(long bytes, Object tenant) {
+    return further(take(Pools.Kind.STAGING, bytes, 0, !isParanoid()), tenant);
   }
 
   /** A block for bytes on their way. */
   Lease stagingLease(long bytes) {
-    return pools.acquire(Pools.Kind.STAGING, bytes, MemoryAllocator.SMALL_ALIGNMENT, true);
+    return further(counted(pools.take(Pools.Kind.STAGING, bytes, 0, true)), this);
+  }
+
+  private Lease further(PooledBlock block, Object tenant) {
+    counters.took();
+    return new Lease(block, tenant);
   }
 
   long stagingChunk() {
@@ -297,14 +330,22 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
               + type.byteSize()
               + " bytes");
     }
+    long length = memory.byteSize() / type.byteSize();
+    Cohort.Token token = cohorts.join();
+    Tenancy tenancy =
+        new Tenancy(
+            this, type, length, Allocation.at(MemoryLocation.HOST).tag(tag), token.cohort(), null);
     Copies copies = Copies.foreign(memory, device.adopt(memory), arena);
-    return register(
-        type,
-        memory.byteSize() / type.byteSize(),
-        Allocation.at(MemoryLocation.HOST).tag(tag),
-        writable,
-        copies,
-        memory.byteSize());
+    tenancy.settle(new Storage(tenancy, copies, writable, recordsSites ? Sites.caller() : ""));
+    counters.allocated(memory.byteSize());
+    counters.adopted();
+    registry.addForeign(tenancy);
+    TypedBuffer<A> buffer = TypedBuffer.root(tenancy, token, type);
+    if (closed) {
+      buffer.close();
+      checkOpen();
+    }
+    return buffer;
   }
 
   @Override
@@ -347,21 +388,21 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     return new MemoryStatistics(
         counters.live(),
         pooledBytes(),
-        pools.sum(PoolStatistics::hits),
-        pools.sum(PoolStatistics::misses),
+        counters.hits(),
+        counters.misses(),
         allocations - frees,
         counters.peak(),
         session.pinned().usedBytes(),
         allocations,
         frees,
-        pools.sum(PoolStatistics::driverAllocations),
+        counters.misses(),
         pools.fallbacks(),
         counters.evictions(),
         counters.leaks());
   }
 
   long pooledBytes() {
-    return pools.sum(PoolStatistics::idleBytes);
+    return pools.idleBytes();
   }
 
   long leaks() {
@@ -375,11 +416,16 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   @Override
   public List<BufferInfo> buffers() {
     checkOpen();
-    return live().stream().filter(storage -> !storage.isClosing()).map(Storage::info).toList();
+    return live().stream().filter(tenancy -> !tenancy.isClosing()).map(Tenancy::info).toList();
   }
 
-  List<Storage> live() {
-    return cohorts.live();
+  Collection<Tenancy> live() {
+    return registry.all();
+  }
+
+  /** The storages of the buffers that were used. */
+  List<Storage> awake() {
+    return live().stream().map(Tenancy::awake).filter(Objects::nonNull).toList();
   }
 
   @Override
@@ -396,7 +442,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   @Override
   public void synchronize() {
     checkOpen();
-    live().forEach(storage -> storage.unfinished().forEach(Work::await));
+    awake().forEach(storage -> storage.unfinished().forEach(Work::await));
     for (CompletableFuture<?> future : futures.values()) {
       // Failures are its owner's business.
       future.handle((_, _) -> true).join();
@@ -444,8 +490,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     if (open != null) {
       return open;
     }
-    DeviceLink fresh =
-        new DeviceLink(device, pools.pool(Pools.Kind.STAGING), options.stagingChunk());
+    DeviceLink fresh = new DeviceLink(device, this::stagingLease, options.stagingChunk());
     if (link.compareAndSet(null, fresh)) {
       return fresh;
     }
@@ -518,18 +563,24 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
    * @param deviceReusable whether the device's own memory may
    */
   void free(Storage storage, boolean hostReusable, boolean deviceReusable) {
+    // Before the blocks go, or their next owner would seem to be there beside this one.
+    counters.freed(storage.byteSize());
     try {
       storage.residency().copies().free(hostReusable, deviceReusable);
     } catch (RuntimeException | Error e) {
       freeFailed(storage, e);
     }
-    counters.freed(storage.byteSize());
-    // Last, so that whoever waits for what is live waits for this too.
-    Cohort.Place place = storage.place();
-    if (place != null) {
-      place.leave();
+    registry.removeForeign(storage.tenancy());
+    if (closed) {
+      endIfSettled();
     }
-    if (closed.get()) {
+  }
+
+  /** The end of a buffer that was never used. Never throws. */
+  void freeDormant(Tenancy tenancy, PooledBlock block) {
+    counters.freed(tenancy.byteSize());
+    block.giveBack();
+    if (closed) {
       endIfSettled();
     }
   }
@@ -538,31 +589,45 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     LOG.log(Level.WARNING, "the memory of " + storage + " could not be given back", failure);
   }
 
-  /** Closes storages that no handle is left of; answers how many there were. */
-  int reclaimUnreachable() {
+  /** Closes buffers that no handle is left of. */
+  void reclaimUnreachable() {
     cohorts.seal();
-    return cohorts.drain(this::reclaim);
+    Set<Cohort> gone = cohorts.drain();
+    if (!gone.isEmpty()) {
+      live().stream().filter(tenancy -> gone.contains(tenancy.cohort())).forEach(this::reclaim);
+    }
   }
 
-  private void reclaim(Storage storage) {
-    if (storage.reclaim()) {
+  private void reclaim(Tenancy tenancy) {
+    if (tenancy.reclaim()) {
       LOG.log(
           Level.WARNING,
-          storage
+          tenancy
               + " of "
-              + storage.byteSize()
+              + tenancy.byteSize()
               + " bytes became unreachable without close()"
-              + (storage.site().isEmpty()
+              + (tenancy.site().isEmpty()
                   ? "; set tidepool.diagnostics=sites to see where it was allocated"
-                  : "; it was allocated at " + storage.site())
+                  : "; it was allocated at " + tenancy.site())
               + ". It was reclaimed");
       counters.leaked();
     }
   }
 
-  /** Regular work of the session's maintenance thread. */
-  void maintain(long now) {
+  /**
+   * Regular work of the session's maintenance thread.
+   *
+   * @param hostIsShort whether the host has little memory left
+   */
+  void maintain(long now, boolean hostIsShort) {
     reclaimUnreachable();
+    pools.drain();
+    if (hostIsShort) {
+      pools.trim(true);
+    }
+    if (Shortage.on(device)) {
+      pools.trim(false);
+    }
     long interval = options.trimInterval().toNanos();
     if (interval > 0 && now - lastTrim >= interval) {
       lastTrim = now;
@@ -574,31 +639,35 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     return options;
   }
 
-  private String site() {
-    return options.diagnostics() == DiagnosticsLevel.COUNTERS ? "" : Sites.caller();
-  }
-
   void checkOpen() {
-    if (closed.get()) {
+    if (closed) {
       throw new IllegalStateException(
           "the memory manager of " + accelerator.id() + " is closed; open another");
     }
   }
 
   boolean isClosed() {
-    return closed.get();
+    return closed;
   }
 
   @Override
   public void close() {
-    if (!closed.compareAndSet(false, true)) {
+    if (!closing.compareAndSet(false, true)) {
       return;
     }
+    closed = true;
     int open = 0;
-    List<Storage> live = live();
-    for (Storage storage : live) {
-      open += storage.close() ? 1 : 0;
-    }
+    do {
+      Collection<Tenancy> live = live();
+      for (Tenancy tenancy : live) {
+        open += tenancy.close() ? 1 : 0;
+      }
+      for (Storage storage : awake()) {
+        storage.unfinished().forEach(Work::await);
+      }
+      // Who closes or allocates on another thread right now is done in a moment.
+      Thread.onSpinWait();
+    } while (registry.isUnsettled());
     if (open > 0) {
       LOG.log(
           Level.INFO,
@@ -608,7 +677,6 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
               + open
               + " buffers open; they were freed");
     }
-    live.forEach(storage -> storage.unfinished().forEach(Work::await));
     endIfSettled();
   }
 
@@ -616,7 +684,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
    * Frees what is left once every buffer is freed; an open mapping puts that off until it closes.
    */
   private void endIfSettled() {
-    if (counters.allocations() != counters.frees() || !ended.compareAndSet(false, true)) {
+    if (!registry.isEmpty() || !ended.compareAndSet(false, true)) {
       return;
     }
     Closing.quietly("kernels", kernels);

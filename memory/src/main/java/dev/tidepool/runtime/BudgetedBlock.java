@@ -7,8 +7,8 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A page-locked block that counts in the budget of all managers until it is freed. The runtime uses
- * its segment only, or hands {@link #block} to the device.
+ * A page-locked block that counts in the budget of all managers until it is freed. The device gets
+ * the {@linkplain #whole() block} itself.
  */
 record BudgetedBlock(Block block, PinnedBudget budget, long charged) implements Block {
   @Override
@@ -24,6 +24,16 @@ record BudgetedBlock(Block block, PinnedBudget budget, long charged) implements 
   @Override
   public @Nullable MemorySegment segment() {
     return block.segment();
+  }
+
+  @Override
+  public Block whole() {
+    return block.whole();
+  }
+
+  @Override
+  public long start() {
+    return block.start();
   }
 
   @Override

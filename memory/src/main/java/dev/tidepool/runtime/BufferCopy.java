@@ -83,7 +83,7 @@ final class BufferCopy {
     long start = System.nanoTime();
     long at = destination.from();
     if (overlaps()) {
-      Lease between = memory.deviceLease(bytes);
+      Lease between = memory.deviceLease(bytes, this);
       try {
         memory.link().copy(from.copies().device(), source.from(), between.block(), 0, bytes);
         memory.link().copy(between.block(), 0, to.copies().device(), at, bytes);

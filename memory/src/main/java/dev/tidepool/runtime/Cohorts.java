@@ -2,108 +2,68 @@ package dev.tidepool.runtime;
 
 import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReferenceArray;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The live storages of a manager, in cohorts; several cohorts are open at a time, one for each
- * stripe of threads, so that threads do not meet.
+ * The cohorts that new buffers join: one is open for each stripe of threads, so that threads do not
+ * meet.
  */
 final class Cohorts {
   private static final int STRIPES = 8;
 
-  /** An open cohort with the token that its members' handles will hold. */
-  private record Open(Cohort cohort, Cohort.Token token) {}
-
   private final int capacity;
   private final ReferenceQueue<Cohort.Token> unreachable = new ReferenceQueue<>();
-  private final Set<Cohort> cohorts = ConcurrentHashMap.newKeySet();
-  private final AtomicReferenceArray<@Nullable Open> open = new AtomicReferenceArray<>(STRIPES);
+  private final AtomicReferenceArray<Cohort.@Nullable Token> open =
+      new AtomicReferenceArray<>(STRIPES);
 
   /**
-   * An empty registry.
+   * No cohort yet.
    *
-   * @param capacity members of one cohort; 1 notices each buffer by itself
+   * @param capacity members of one cohort, about; 1 notices each buffer by itself
    */
   Cohorts(int capacity) {
     this.capacity = capacity;
   }
 
-  /** Writes a storage down and answers the token that its handles must hold. */
-  Cohort.Token join(Storage storage) {
+  /** The token for the handles of a new buffer, whose cohort it has joined. */
+  Cohort.Token join() {
+    if (capacity == 1) {
+      return new Cohort.Token(unreachable);
+    }
     int stripe = (int) (Thread.currentThread().threadId() & (STRIPES - 1));
-    while (true) {
-      Open current = open.get(stripe);
-      if (current != null) {
-        Cohort.Place place = current.cohort().join(storage);
-        if (place != null) {
-          storage.placed(place);
-          return current.token();
-        }
-      }
-      replace(stripe, current, fresh());
-    }
+    Cohort.Token current = open.getAcquire(stripe);
+    return current != null && current.cohort().join(capacity) ? current : replace(stripe);
   }
 
-  private Open fresh() {
-    Cohort.Token token = new Cohort.Token();
-    return new Open(new Cohort(this, token, unreachable, capacity), token);
-  }
-
-  private void replace(int stripe, @Nullable Open current, @Nullable Open successor) {
-    if (successor != null) {
-      cohorts.add(successor.cohort());
-    }
-    if (open.compareAndSet(stripe, current, successor)) {
-      if (current != null) {
-        current.cohort().seal();
-      }
-    } else if (successor != null) {
-      cohorts.remove(successor.cohort());
-    }
+  private Cohort.Token replace(int stripe) {
+    Cohort.Token fresh = new Cohort.Token(unreachable);
+    fresh.cohort().join(capacity);
+    open.setRelease(stripe, fresh);
+    return fresh;
   }
 
   /** Closes the open cohorts, so that their tokens depend on handles alone. */
   void seal() {
     for (int i = 0; i < STRIPES; i++) {
-      Open current = open.get(i);
+      Cohort.Token current = open.get(i);
       if (current != null && !current.cohort().isEmpty()) {
-        replace(i, current, null);
+        open.compareAndSet(i, current, null);
       }
     }
   }
 
-  void forget(Cohort cohort) {
-    cohorts.remove(cohort);
-  }
-
-  /**
-   * Hands the storages whose handles are all gone to {@code leaked}; answers how many there were.
-   */
-  int drain(Consumer<Storage> leaked) {
-    int count = 0;
+  /** The cohorts whose handles are all gone, each answered once. */
+  Set<Cohort> drain() {
+    Set<Cohort> gone = Collections.newSetFromMap(new IdentityHashMap<>());
     Reference<? extends Cohort.Token> reference = unreachable.poll();
     while (reference != null) {
-      if (reference instanceof Cohort cohort) {
-        List<Storage> members = new ArrayList<>();
-        cohort.forEach(members::add);
-        members.forEach(leaked);
-        count += members.size();
-      }
+      gone.add((Cohort) reference);
       reference = unreachable.poll();
     }
-    return count;
-  }
-
-  /** The storages that live now. */
-  List<Storage> live() {
-    List<Storage> live = new ArrayList<>();
-    cohorts.forEach(cohort -> cohort.forEach(live::add));
-    return live;
+    return gone;
   }
 }

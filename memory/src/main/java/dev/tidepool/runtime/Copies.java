@@ -107,7 +107,7 @@ final class Copies {
 
   void setDevice(Lease lease) {
     deviceLease = lease;
-    device = lease.block() instanceof BudgetedBlock pinned ? pinned.block() : lease.block();
+    device = lease.block();
   }
 
   /** Takes the device's copy away from a storage that has both. */

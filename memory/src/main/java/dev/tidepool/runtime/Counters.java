@@ -1,28 +1,161 @@
 package dev.tidepool.runtime;
 
-import java.util.concurrent.atomic.AtomicLong;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
 
-/** A manager's counts of buffers. Safe for use by any thread. */
+/**
+ * A manager's counts of buffers. Safe for use by any thread.
+ *
+ * <p><b>Tallies.</b> A total is the sum over the tallies of all stripes of threads. A platform
+ * thread that finds its stripe's tally without an owner becomes its owner, and counts there with
+ * plain writes that nobody else makes; everybody else (virtual threads, and threads that share a
+ * stripe) adds to the same tally's shared half with atomic ones.
+ *
+ * <p><b>The peak</b> is exact although nobody adds up on every allocation: each tally has a ceiling
+ * for its live bytes, and the ceilings together are no higher than the peak so far. Only who would
+ * go through his ceiling adds up, under the monitor, raises the peak if he must, and shares out
+ * what is left below it. (Bytes that another thread allocates in that very moment may be counted
+ * the next time.)
+ */
 final class Counters {
-  private final LongAdder allocations = new LongAdder();
-  private final LongAdder frees = new LongAdder();
+  private static final VarHandle OWNER;
+  private static final VarHandle OWN_LIVE;
+  private static final VarHandle OWN_ALLOCATIONS;
+  private static final VarHandle OWN_FREES;
+  private static final VarHandle SHARED_LIVE;
+  private static final VarHandle SHARED_ALLOCATIONS;
+  private static final VarHandle SHARED_FREES;
+
+  static {
+    try {
+      MethodHandles.Lookup lookup = MethodHandles.lookup();
+      OWNER = lookup.findVarHandle(Tally.class, "owner", Thread.class);
+      OWN_LIVE = lookup.findVarHandle(Tally.class, "ownLive", long.class);
+      OWN_ALLOCATIONS = lookup.findVarHandle(Tally.class, "ownAllocations", long.class);
+      OWN_FREES = lookup.findVarHandle(Tally.class, "ownFrees", long.class);
+      SHARED_LIVE = lookup.findVarHandle(Tally.class, "sharedLive", long.class);
+      SHARED_ALLOCATIONS = lookup.findVarHandle(Tally.class, "sharedAllocations", long.class);
+      SHARED_FREES = lookup.findVarHandle(Tally.class, "sharedFrees", long.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  /** One stripe's counts; volatile where others read what is written plainly. */
+  private static final class Tally {
+    @Nullable Thread owner;
+
+    // The owner's, written with release, so that a sum sees an allocation before its free.
+    long ownLive;
+    long ownAllocations;
+    long ownFrees;
+
+    volatile long sharedLive;
+    volatile long sharedAllocations;
+    volatile long sharedFrees;
+
+    /** Live bytes that need no look at the others. */
+    volatile long ceiling;
+
+    @SuppressWarnings("ReferenceEquality") // the very thread is meant
+    boolean isOwnedBy(Thread thread) {
+      return owner == thread;
+    }
+
+    long live() {
+      return (long) OWN_LIVE.getAcquire(this) + sharedLive;
+    }
+  }
+
   private final LongAdder evictions = new LongAdder();
   private final LongAdder leaks = new LongAdder();
-  private final AtomicLong live = new AtomicLong();
-  private final AtomicLong peak = new AtomicLong();
+  private final LongAdder misses = new LongAdder();
+  // Blocks that were taken, less buffers that were allocated.
+  private final LongAdder furtherBlocks = new LongAdder();
+  private final Tally[] tallies;
+
+  // Guarded by this.
+  private long peak;
+
+  Counters() {
+    tallies = new Tally[Integer.highestOneBit(Runtime.getRuntime().availableProcessors() * 4 - 1)];
+    for (int i = 0; i < tallies.length; i++) {
+      tallies[i] = new Tally();
+    }
+  }
+
+  private Tally mine(Thread thread) {
+    return tallies[(int) thread.threadId() & (tallies.length - 1)];
+  }
 
   void allocated(long bytes) {
-    allocations.increment();
-    long now = live.addAndGet(bytes);
-    if (now > peak.get()) {
-      peak.accumulateAndGet(now, Math::max);
+    Thread thread = Thread.currentThread();
+    Tally tally = mine(thread);
+    if (tally.isOwnedBy(thread)) {
+      OWN_ALLOCATIONS.setRelease(tally, tally.ownAllocations + 1);
+      OWN_LIVE.setRelease(tally, tally.ownLive + bytes);
+    } else if (adopts(tally, thread)) {
+      allocated(bytes);
+      return;
+    } else {
+      SHARED_ALLOCATIONS.getAndAdd(tally, 1L);
+      SHARED_LIVE.getAndAdd(tally, bytes);
+    }
+    if (tally.live() > tally.ceiling) {
+      raise(tally);
     }
   }
 
   void freed(long bytes) {
-    live.addAndGet(-bytes);
-    frees.increment();
+    Thread thread = Thread.currentThread();
+    Tally tally = mine(thread);
+    if (tally.isOwnedBy(thread)) {
+      OWN_FREES.setRelease(tally, tally.ownFrees + 1);
+      OWN_LIVE.setRelease(tally, tally.ownLive - bytes);
+    } else {
+      SHARED_FREES.getAndAdd(tally, 1L);
+      SHARED_LIVE.getAndAdd(tally, -bytes);
+    }
+  }
+
+  /** Makes a platform thread the owner of a tally that has none alive. */
+  private static boolean adopts(Tally tally, Thread thread) {
+    Thread owner = (Thread) OWNER.getAcquire(tally);
+    return !thread.isVirtual()
+        && (owner == null || !owner.isAlive())
+        && OWNER.compareAndSet(tally, owner, thread);
+  }
+
+  /** Lets a tally through its ceiling. */
+  private synchronized void raise(Tally through) {
+    long live = 0;
+    for (Tally tally : tallies) {
+      live += tally.live();
+    }
+    peak = Math.max(peak, live);
+    long room = peak - live;
+    for (Tally tally : tallies) {
+      // Half of the room for who needed it, the rest for all.
+      tally.ceiling = tally.live() + (tally == through ? room / 2 : room / 2 / tallies.length);
+    }
+  }
+
+  /** Another block was taken than that of a new buffer. */
+  void took() {
+    furtherBlocks.increment();
+  }
+
+  /** A new buffer has no block. */
+  void adopted() {
+    furtherBlocks.decrement();
+  }
+
+  /** For a block that was taken the driver had to be asked. */
+  void missed() {
+    misses.increment();
   }
 
   void evicted() {
@@ -34,11 +167,20 @@ final class Counters {
   }
 
   long allocations() {
-    return allocations.sum();
+    return sum(tally -> (long) OWN_ALLOCATIONS.getAcquire(tally) + tally.sharedAllocations);
   }
 
   long frees() {
-    return frees.sum();
+    return sum(tally -> (long) OWN_FREES.getAcquire(tally) + tally.sharedFrees);
+  }
+
+  /** Blocks that were there when they were needed. */
+  long hits() {
+    return Math.max(0, allocations() + furtherBlocks.sum() - misses.sum());
+  }
+
+  long misses() {
+    return misses.sum();
   }
 
   long evictions() {
@@ -50,10 +192,18 @@ final class Counters {
   }
 
   long live() {
-    return live.get();
+    return sum(Tally::live);
   }
 
-  long peak() {
-    return peak.get();
+  synchronized long peak() {
+    return peak;
+  }
+
+  private long sum(ToLongFunction<Tally> figure) {
+    long sum = 0;
+    for (Tally tally : tallies) {
+      sum += figure.applyAsLong(tally);
+    }
+    return sum;
   }
 }

@@ -275,7 +275,8 @@ final class Execution {
 
   private static KernelArgument argument(Placed argument) {
     TypedBuffer<?> buffer = argument.buffer();
-    return new KernelArgument.Array(block(argument), buffer.from(), buffer.bytes());
+    Block block = block(argument);
+    return new KernelArgument.Array(block.whole(), block.start() + buffer.from(), buffer.bytes());
   }
 
   private static Block block(Placed argument) {

@@ -3,7 +3,7 @@ package dev.tidepool.runtime;
 import dev.tidepool.ByteSize;
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.OutOfDeviceMemoryException;
-import dev.tidepool.pool.Lease;
+import dev.tidepool.pool.PooledBlock;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -32,8 +32,8 @@ final class Ladder {
     this.memory = memory;
   }
 
-  /** The request's lease, after as many rungs as it takes. */
-  Lease climb(long bytes, Supplier<Lease> request) {
+  /** The request's block, after as many rungs as it takes. */
+  PooledBlock climb(long bytes, Supplier<PooledBlock> request) {
     List<String> tried = new ArrayList<>();
     try {
       return request.get();
@@ -41,48 +41,48 @@ final class Ladder {
       if (bytes > memory.largest()) {
         throw tooLarge(bytes, refused);
       }
-      Lease lease = afterRungs(request, tried);
-      if (lease == null) {
+      PooledBlock block = afterRungs(request, tried);
+      if (block == null) {
         throw exhausted(bytes, tried, refused);
       }
-      return lease;
+      return block;
     }
   }
 
-  private @Nullable Lease afterRungs(Supplier<Lease> request, List<String> tried) {
+  private @Nullable PooledBlock afterRungs(Supplier<PooledBlock> request, List<String> tried) {
     if (waitForClosing()) {
       tried.add("waited for buffers that were closing");
-      Lease lease = attempt(request);
-      if (lease != null) {
-        return lease;
+      PooledBlock block = attempt(request);
+      if (block != null) {
+        return block;
       }
     }
     long trimmed = memory.trim();
     if (trimmed > 0) {
       tried.add("trimmed " + ByteSize.format(trimmed) + " from pools");
-      Lease lease = attempt(request);
-      if (lease != null) {
-        return lease;
+      PooledBlock block = attempt(request);
+      if (block != null) {
+        return block;
       }
     }
-    Lease collected = afterCollection(request, tried);
+    PooledBlock collected = afterCollection(request, tried);
     if (collected != null) {
       return collected;
     }
     return afterEvictions(request, tried);
   }
 
-  private @Nullable Lease afterEvictions(Supplier<Lease> request, List<String> tried) {
-    List<Storage> idle = new ArrayList<>(memory.live());
+  private @Nullable PooledBlock afterEvictions(Supplier<PooledBlock> request, List<String> tried) {
+    List<Storage> idle = new ArrayList<>(memory.awake());
     idle.sort(Comparator.comparingLong(storage -> storage.lastUse() - System.nanoTime()));
     int evicted = 0;
     for (Storage storage : idle) {
       if (memory.evict(storage)) {
         evicted++;
         memory.trim();
-        Lease lease = attempt(request);
-        if (lease != null) {
-          return lease;
+        PooledBlock block = attempt(request);
+        if (block != null) {
+          return block;
         }
       }
     }
@@ -92,7 +92,7 @@ final class Ladder {
     return null;
   }
 
-  private static @Nullable Lease attempt(Supplier<Lease> request) {
+  private static @Nullable PooledBlock attempt(Supplier<PooledBlock> request) {
     try {
       return request.get();
     } catch (OutOfDeviceMemoryException stillFull) {
@@ -108,7 +108,7 @@ final class Ladder {
     if (Workers.isWorker(Thread.currentThread())) {
       return false;
     }
-    List<Storage> closing = memory.live().stream().filter(Storage::isClosing).toList();
+    List<Storage> closing = memory.awake().stream().filter(Storage::isClosing).toList();
     long deadline = System.nanoTime() + CLOSING_WAIT_NANOS;
     boolean freed = false;
     for (Storage storage : closing) {
@@ -123,7 +123,7 @@ final class Ladder {
    * Has unreachable buffers noticed, by the maintenance thread or here, and tries again as long as
    * that brings blocks back.
    */
-  private @Nullable Lease afterCollection(Supplier<Lease> request, List<String> tried) {
+  private @Nullable PooledBlock afterCollection(Supplier<PooledBlock> request, List<String> tried) {
     long before = memory.leaks();
     memory.reclaimUnreachable();
     if (memory.leaks() == before && !memory.live().isEmpty()) {
@@ -136,9 +136,9 @@ final class Ladder {
       if (memory.leaks() > seen || memory.pooledBytes() > 0) {
         seen = memory.leaks();
         memory.trim();
-        Lease lease = attempt(request);
-        if (lease != null) {
-          return lease;
+        PooledBlock block = attempt(request);
+        if (block != null) {
+          return block;
         }
       }
       if (memory.live().isEmpty()) {
@@ -206,7 +206,7 @@ final class Ladder {
   private String biggestTags() {
     Map<String, Long> byTag =
         memory.live().stream()
-            .map(Storage::info)
+            .map(Tenancy::info)
             .collect(
                 Collectors.groupingBy(
                     info -> info.tag().isEmpty() ? "untagged" : "'" + info.tag() + "'",

@@ -1,11 +1,13 @@
 package dev.tidepool.runtime;
 
+import dev.tidepool.host.HostMemory;
 import java.lang.ref.WeakReference;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The thread that looks after a session's managers: it notices unreachable buffers and trims pools.
- * It holds the session weakly, so that a forgotten one does not live for ever.
+ * The thread that looks after a session's managers: it notices unreachable buffers and trims pools,
+ * at intervals and when memory is short. It holds the session weakly, so that a forgotten one does
+ * not live for ever.
  */
 final class Maintenance implements AutoCloseable {
   private static final long TICK_NANOS = 250_000_000L;
@@ -31,13 +33,16 @@ final class Maintenance implements AutoCloseable {
       if (current == null) {
         return;
       }
-      current.managers().forEach(Maintenance::maintain);
+      boolean hostIsShort = Shortage.in(HostMemory.now());
+      for (AcceleratorMemory manager : current.managers()) {
+        maintain(manager, hostIsShort);
+      }
     }
   }
 
-  private static void maintain(AcceleratorMemory manager) {
+  private static void maintain(AcceleratorMemory manager, boolean hostIsShort) {
     try {
-      manager.maintain(System.nanoTime());
+      manager.maintain(System.nanoTime(), hostIsShort);
     } catch (RuntimeException | Error e) {
       System.getLogger("dev.tidepool")
           .log(System.Logger.Level.WARNING, "maintenance failed; it goes on", e);

@@ -1,26 +1,33 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.Capability;
+import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.host.HostMemory;
 import dev.tidepool.host.MemoryAllocator;
 import dev.tidepool.host.PinnedBudget;
 import dev.tidepool.pool.BlockPool;
-import dev.tidepool.pool.Lease;
-import dev.tidepool.pool.PoolStatistics;
+import dev.tidepool.pool.PooledBlock;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
+import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.ToLongFunction;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** The pools of one manager: one for each kind of memory, and one beside it that keeps nothing. */
+/**
+ * The pools of one manager, one for each kind of memory. Plain memory of the host comes from one
+ * pool that managers share.
+ */
 final class Pools implements AutoCloseable {
   private static final long LARGEST_POOL = 4L << 30;
 
@@ -37,60 +44,101 @@ final class Pools implements AutoCloseable {
     STAGING
   }
 
-  /** A pool, and its twin that keeps nothing. */
-  private record Pair(BlockPool pooled, BlockPool unpooled) {}
-
   private final Device device;
   private final MemoryAllocator allocator;
   private final PinnedBudget pinned;
-  private final Map<Kind, Pair> pools = new EnumMap<>(Kind.class);
+  private final @Nullable BlockPool shared;
+  private final BlockPool host;
+  private final Map<Kind, BlockPool> pools = new EnumMap<>(Kind.class);
+  private final Map<MemoryLocation, BlockPool> births = new EnumMap<>(MemoryLocation.class);
+  private final List<BlockPool> own = new ArrayList<>();
   private final LongAdder fallbacks = new LongAdder();
+  private volatile boolean closed;
 
-  Pools(Device device, MemoryAllocator allocator, PinnedBudget pinned, MemoryOptions options) {
+  /**
+   * The pools for a device.
+   *
+   * @param shared blocks of plain host memory, for several managers and outliving them; null to
+   *     have an own pool of them
+   */
+  Pools(
+      Device device,
+      @Nullable BlockPool shared,
+      MemoryAllocator allocator,
+      PinnedBudget pinned,
+      MemoryOptions options) {
     this.device = device;
+    this.shared = shared;
+    this.host = shared != null ? shared : hostPool(allocator, options);
+    if (shared == null) {
+      own.add(host);
+    }
     this.allocator = allocator;
     this.pinned = pinned;
     for (Kind kind : Kind.values()) {
-      long total =
-          kind == Kind.DEVICE ? device.memory().totalBytes() : HostMemory.now().totalBytes();
-      long most =
-          options.maxPoolBytes() == -1 ? Math.min(total / 4, LARGEST_POOL) : options.maxPoolBytes();
-      // Large blocks that the host sees are aligned to pages although the pool does not know it;
-      // many a device aligns its own memory to less than pages and says so.
-      boolean hostSees = kind != Kind.DEVICE || device.info().can(Capability.SHARED_MEMORY);
-      BlockPool.Source source =
-          (bytes, alignment) ->
-              allocate(
-                  kind,
-                  bytes,
-                  hostSees
-                      ? Math.max(alignment, MemoryAllocator.defaultAlignment(bytes))
-                      : alignment);
-      long largest =
-          kind == Kind.DEVICE || kind == Kind.UNIFIED
-              ? device.info().maximumAllocation()
-              : Long.MAX_VALUE;
-      pools.put(
-          kind,
-          new Pair(
-              pool(kind, source, largest, limits(options, options.pooling(), most)),
-              pool(kind, source, largest, limits(options, false, most))));
+      pools.put(kind, isPlainHostMemory(kind) ? host : ownPool(kind, options));
+    }
+    for (MemoryLocation location : MemoryLocation.values()) {
+      births.put(location, pool(kindOf(location)));
     }
   }
 
-  private static BlockPool.Limits limits(MemoryOptions options, boolean pooling, long most) {
+  /** The pool of plain host memory for all managers with these options. */
+  static BlockPool hostPool(MemoryAllocator allocator, MemoryOptions options) {
+    return new BlockPool(
+        "host memory",
+        (bytes, alignment) ->
+            allocator.allocate(bytes, Math.max(alignment, MemoryAllocator.defaultAlignment(bytes))),
+        MemoryAllocator.SMALL_ALIGNMENT,
+        limits(options, HostMemory.now().totalBytes()));
+  }
+
+  private boolean isPlainHostMemory(Kind kind) {
+    return switch (kind) {
+      case HOST -> true;
+      case DEVICE, UNIFIED -> device instanceof CpuDevice;
+      case PINNED -> false;
+      case STAGING -> !device.info().can(Capability.PINNED_MEMORY);
+    };
+  }
+
+  private BlockPool ownPool(Kind kind, MemoryOptions options) {
+    boolean onDevice = kind == Kind.DEVICE || kind == Kind.UNIFIED;
+    // Large blocks that the host sees are aligned to pages although the pool does not know it;
+    // many a device aligns its own memory to less than pages and says so.
+    boolean hostSees = !onDevice || device.info().can(Capability.SHARED_MEMORY);
+    BlockPool pool =
+        new BlockPool(
+            device.info().id() + " " + kind,
+            (bytes, alignment) ->
+                allocate(
+                    kind,
+                    bytes,
+                    hostSees
+                        ? Math.max(alignment, MemoryAllocator.defaultAlignment(bytes))
+                        : alignment),
+            MemoryAllocator.SMALL_ALIGNMENT,
+            onDevice ? device.info().maximumAllocation() : Long.MAX_VALUE,
+            limits(
+                options,
+                kind == Kind.DEVICE
+                    ? device.memory().totalBytes()
+                    : HostMemory.now().totalBytes()));
+    own.add(pool);
+    return pool;
+  }
+
+  private static BlockPool.Limits limits(MemoryOptions options, long totalBytes) {
+    long most =
+        options.maxPoolBytes() == -1
+            ? Math.min(totalBytes / 4, LARGEST_POOL)
+            : options.maxPoolBytes();
     return new BlockPool.Limits(
-        pooling,
+        options.pooling(),
         most,
         options.maxPoolBytesPerClass(),
         Math.min(options.keptPoolBytes(), most),
         options.zeroOnRelease());
-  }
-
-  private BlockPool pool(
-      Kind kind, BlockPool.Source source, long largest, BlockPool.Limits limits) {
-    return new BlockPool(
-        device.info().id() + " " + kind, source, MemoryAllocator.SMALL_ALIGNMENT, largest, limits);
   }
 
   private Block allocate(Kind kind, long bytes, long alignment) {
@@ -139,45 +187,102 @@ final class Pools implements AutoCloseable {
         : allocator.allocate(bytes, alignment);
   }
 
-  Lease acquire(Kind kind, long bytes, long alignment, boolean pool) {
-    Pair pair = pair(kind);
+  /** Takes a block; see {@link BlockPool#take}. */
+  PooledBlock take(Kind kind, long bytes, long alignment, boolean pooled) {
     long beyondDefault = alignment <= MemoryAllocator.defaultAlignment(bytes) ? 1 : alignment;
-    return (pool ? pair.pooled() : pair.unpooled()).acquire(Math.max(1, bytes), beyondDefault);
+    return pool(kind).take(Math.max(1, bytes), beyondDefault, pooled);
   }
 
   BlockPool pool(Kind kind) {
-    return pair(kind).pooled();
+    return Objects.requireNonNull(pools.get(kind), "every kind has its pool");
   }
 
-  private Pair pair(Kind kind) {
-    return Objects.requireNonNull(pools.get(kind), "every kind has its pools");
+  /** The kind that buffers at a location are born as. */
+  Kind kindOf(MemoryLocation location) {
+    boolean shared = device.info().can(Capability.SHARED_MEMORY);
+    return switch (location) {
+      case DEVICE -> Kind.DEVICE;
+      case UNIFIED -> shared ? Kind.DEVICE : Kind.UNIFIED;
+      case HOST -> shared ? Kind.DEVICE : Kind.HOST;
+      case PINNED -> Kind.PINNED;
+    };
+  }
+
+  /** The pool that buffers at a location are born from. */
+  BlockPool birthPool(MemoryLocation location) {
+    return Objects.requireNonNull(births.get(location), "every location has its pool");
   }
 
   long fallbacks() {
     return fallbacks.sum();
   }
 
+  /** Frees blocks that found no room when they came back. */
+  void drain() {
+    all().forEach(BlockPool::drain);
+  }
+
   long trim() {
-    return pools.values().stream().mapToLong(pair -> pair.pooled().trim()).sum();
+    return all().mapToLong(BlockPool::trim).sum();
+  }
+
+  /** Trims what lies in the host's memory, or what lies in the device's own. */
+  void trim(boolean onHost) {
+    boolean shared = device.info().can(Capability.SHARED_MEMORY);
+    pools.forEach(
+        (kind, pool) -> {
+          boolean lent = kind == Kind.DEVICE || kind == Kind.UNIFIED;
+          if ((shared || !lent) == onHost) {
+            pool.trim();
+          }
+        });
   }
 
   void trimIdleSince(long nanoTime) {
-    pools.values().forEach(pair -> pair.pooled().trimIdleSince(nanoTime));
+    all().forEach(pool -> pool.trimIdleSince(nanoTime));
   }
 
-  /** A figure added up over all pools, those that keep nothing included. */
-  long sum(ToLongFunction<PoolStatistics> figure) {
-    return pools.values().stream()
-        .flatMap(pair -> Stream.of(pair.pooled(), pair.unpooled()))
-        .mapToLong(pool -> figure.applyAsLong(pool.statistics()))
-        .sum();
+  /** Bytes that lie idle; once this manager is closed, the shared pool's are none of its own. */
+  long idleBytes() {
+    return (closed ? own.stream() : all()).mapToLong(BlockPool::idleBytes).sum();
   }
 
+  private Stream<BlockPool> all() {
+    return Stream.concat(own.stream(), Stream.ofNullable(shared));
+  }
+
+  /**
+   * Shows what occupies the blocks that are taken, of other managers too where pools are shared.
+   */
+  void forEachTenant(Consumer<Object> action) {
+    all()
+        .forEach(
+            pool ->
+                pool.forEachTaken(
+                    block -> {
+                      Object tenant = block.tenant();
+                      if (tenant != null) {
+                        action.accept(tenant);
+                      }
+                    }));
+  }
+
+  /**
+   * Whether a block of this manager's own pools is taken by anything but what {@code spared} says.
+   */
+  boolean isInUse(Predicate<@Nullable Object> spared) {
+    boolean[] found = new boolean[1];
+    for (BlockPool pool : own) {
+      found[0] |= pool.isAllocating();
+      pool.forEachTaken(block -> found[0] |= !spared.test(block.tenant()));
+    }
+    return found[0];
+  }
+
+  /** Ends this manager's own pools. */
   @Override
   public void close() {
-    for (Pair pair : pools.values()) {
-      pair.pooled().close();
-      pair.unpooled().close();
-    }
+    closed = true;
+    own.forEach(BlockPool::close);
   }
 }

@@ -65,6 +65,16 @@ final class Residency {
     };
   }
 
+  /**
+   * Whether the host may read anywhere without a change of state; the storage's monitor is held.
+   */
+  boolean isHostReadableEverywhere() {
+    return switch (state) {
+      case HOST_ONLY, SYNCHRONIZED, HOST_DIRTY -> !copies.isMapped() || hostHolds;
+      default -> false;
+    };
+  }
+
   /** Bytes that the host will read, fetched where the device's are newer. */
   MemorySegment hostForRead(long from, long to) {
     moving.lock();
@@ -351,7 +361,7 @@ final class Residency {
   /** Makes the host's copy where there is none; all of it is still the device's then. */
   private void beginOnHost(BufferState next) {
     if (!copies.hasHost()) {
-      copies.setHost(memory.hostLease(size));
+      copies.setHost(memory.hostLease(size, storage.tenancy()));
     }
     begin(BufferState.DEVICE_ONLY, next);
   }
@@ -359,7 +369,7 @@ final class Residency {
   /** Makes the device's copy where there is none; all of it is still the host's then. */
   private void beginOnDevice() {
     if (!copies.hasDevice()) {
-      copies.setDevice(memory.deviceLease(size));
+      copies.setDevice(memory.deviceLease(size, storage.tenancy()));
     }
     begin(BufferState.HOST_ONLY, BufferState.HOST_DIRTY);
   }

@@ -9,6 +9,7 @@ import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.host.HostMemory;
 import dev.tidepool.host.MemoryAllocator;
 import dev.tidepool.host.PinnedBudget;
+import dev.tidepool.pool.BlockPool;
 import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Discovery;
@@ -19,6 +20,7 @@ import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The accelerators of one {@code Tidepool}, their managers, and the threads behind them.
@@ -33,6 +35,7 @@ final class RuntimeSession implements TidepoolRuntime.Session {
   private final List<String> notes;
   private final MemoryAllocator allocator = new MemoryAllocator();
   private final PinnedBudget pinned;
+  private final BlockPool hostPool;
   private final Workers workers;
   private final Maintenance maintenance;
   private final Orchestrator orchestrator = new Orchestrator(this);
@@ -52,6 +55,7 @@ final class RuntimeSession implements TidepoolRuntime.Session {
             options.pinnedLimit() == -1
                 ? HostMemory.now().totalBytes() / 4
                 : options.pinnedLimit());
+    this.hostPool = Pools.hostPool(allocator, options);
     this.workers = new Workers(options.concurrentTransfers());
     this.maintenance = new Maintenance(this);
   }
@@ -151,6 +155,14 @@ final class RuntimeSession implements TidepoolRuntime.Session {
     return allocator;
   }
 
+  /**
+   * The pool of plain host memory that managers share; null for one whose options differ from the
+   * session's.
+   */
+  @Nullable BlockPool sharedHostPool(MemoryOptions wanted) {
+    return wanted.equals(options) ? hostPool : null;
+  }
+
   PinnedBudget pinned() {
     return pinned;
   }
@@ -197,6 +209,7 @@ final class RuntimeSession implements TidepoolRuntime.Session {
     for (DeviceAccelerator accelerator : accelerators) {
       Closing.quietly(accelerator.id(), accelerator.device());
     }
+    Closing.quietly("the host's pool", hostPool);
     workers.close();
   }
 }

@@ -1,12 +1,8 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.Allocation;
-import dev.tidepool.BufferInfo;
 import dev.tidepool.BufferMetrics;
-import dev.tidepool.BufferState;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
@@ -27,21 +23,14 @@ final class Storage {
   private static final AtomicLong NUMBERS = new AtomicLong();
 
   private final long number = NUMBERS.getAndIncrement();
+  private final Tenancy tenancy;
   private final AcceleratorMemory memory;
-  private final String typeName;
-  private final long length;
-  private final long byteSize;
-  private final Allocation allocation;
   private final String site;
   private final boolean writable;
   private final boolean exclusive;
   private final Residency residency;
   private final Movements movements = new Movements();
   private final Lane lane = new Lane();
-  private final long created = System.nanoTime();
-
-  /** Where the storage is written down among the live ones; set once, before it is shared. */
-  private Cohort.@Nullable Place place;
 
   // Guarded by this; `closed` is also read without.
   private volatile boolean closed;
@@ -53,44 +42,38 @@ final class Storage {
   private @Nullable Throwable prefetchFailure;
   private @Nullable Work release;
 
-  private volatile long lastUse = created;
+  private volatile long lastUse = System.nanoTime();
+
+  /** What the next host view may do without work. Set under the monitor, read without. */
+  private volatile View view = View.NONE;
+
+  /** Which views are still what a new one would be, because nothing has been asked for since. */
+  private enum View {
+    NONE,
+    READABLE,
+    WRITABLE
+  }
 
   /**
-   * Whether nothing has been asked for since the last writing view of all: then the next needs no
-   * work. Set under the monitor, read without.
+   * The storage of a tenancy.
+   *
+   * @param site where it was allocated; empty if that is not recorded
    */
-  private volatile boolean viewCurrent;
-
-  Storage(
-      AcceleratorMemory memory,
-      String typeName,
-      long length,
-      Allocation allocation,
-      String site,
-      boolean writable,
-      Copies copies,
-      long byteSize) {
-    this.memory = memory;
-    this.typeName = typeName;
-    this.length = length;
-    this.byteSize = byteSize;
-    this.allocation = allocation;
+  Storage(Tenancy tenancy, Copies copies, boolean writable, String site) {
+    this.tenancy = tenancy;
+    this.memory = tenancy.memory();
     this.site = site;
     this.writable = writable;
     this.exclusive = copies.isMapped();
-    this.residency = new Residency(this, memory, copies, birthState(allocation.location()));
-  }
-
-  private static BufferState birthState(MemoryLocation location) {
-    return switch (location) {
-      case DEVICE -> BufferState.DEVICE_ONLY;
-      case HOST, PINNED -> BufferState.HOST_ONLY;
-      case UNIFIED -> BufferState.SYNCHRONIZED;
-    };
+    this.residency = new Residency(this, memory, copies, tenancy.birthState());
   }
 
   long number() {
     return number;
+  }
+
+  Tenancy tenancy() {
+    return tenancy;
   }
 
   AcceleratorMemory memory() {
@@ -98,11 +81,11 @@ final class Storage {
   }
 
   long byteSize() {
-    return byteSize;
+    return tenancy.byteSize();
   }
 
   MemoryLocation location() {
-    return allocation.location();
+    return tenancy.location();
   }
 
   Residency residency() {
@@ -124,14 +107,6 @@ final class Storage {
   /** Whether even reads must be alone, because host and device take the block in turn. */
   boolean isExclusive() {
     return exclusive;
-  }
-
-  void placed(Cohort.Place place) {
-    this.place = place;
-  }
-
-  Cohort.@Nullable Place place() {
-    return place;
   }
 
   /** Lets work in, or says why not; the monitor is held. */
@@ -164,26 +139,38 @@ final class Storage {
       }
       case ACCESS, DEVICE -> {}
     }
-    viewCurrent = false;
+    view = View.NONE;
     lastUse = System.nanoTime();
   }
 
   /** Fails if the storage is closed. */
   void checkOpen() {
     if (closed) {
-      throw new IllegalStateException(this + " is closed; allocate another, or close it later");
+      throw tenancy.closed();
     }
   }
 
+  /** Whether a writing view of all would be the one that was handed out last. */
   boolean isViewCurrent() {
-    return viewCurrent;
+    return view == View.WRITABLE;
+  }
+
+  /** Whether a reading view of all would be the one that was handed out last. */
+  boolean isReadOnlyViewCurrent() {
+    return view != View.NONE;
   }
 
   /** Remembers that a raw segment is out, and whether the next view needs no work. */
   void exposed(boolean writing) {
     synchronized (this) {
       exposed = true;
-      viewCurrent = writing && !closed && lane.isIdle() && residency.isHostWritableEverywhere();
+      if (closed || !lane.isIdle()) {
+        view = View.NONE;
+      } else if (writing && residency.isHostWritableEverywhere()) {
+        view = View.WRITABLE;
+      } else {
+        view = residency.isHostReadableEverywhere() ? View.READABLE : View.NONE;
+      }
     }
   }
 
@@ -224,15 +211,19 @@ final class Storage {
   /** Closes; frees once work and mappings end. Whether it was open. */
   boolean close() {
     boolean frees;
+    boolean freesAtOnce;
     synchronized (this) {
       if (closed) {
         return false;
       }
       closed = true;
-      viewCurrent = false;
+      view = View.NONE;
       frees = mappings == 0;
+      freesAtOnce = frees && lane.isIdle();
     }
-    if (frees) {
+    if (freesAtOnce && memory.freesHere(residency.copies())) {
+      free();
+    } else if (frees) {
       release();
     }
     return true;
@@ -250,7 +241,7 @@ final class Storage {
       frees = wasOpen || mappings > 0;
       closed = true;
       leaked = true;
-      viewCurrent = false;
+      view = View.NONE;
       mappings = 0;
       writingMappings = 0;
       openMappings = 0;
@@ -269,6 +260,7 @@ final class Storage {
     work.release(memory.freesHere(residency.copies()));
   }
 
+  /** Gives the memory back; nothing is under way, and nothing is let in any more. */
   private void free() {
     boolean clean = true;
     try {
@@ -300,20 +292,15 @@ final class Storage {
     }
   }
 
-  BufferMetrics metrics() {
-    return movements.metrics(Instant.now().minusNanos(System.nanoTime() - lastUse));
+  /** Whether it is closed, and an open mapping keeps its memory. */
+  boolean awaitsMapping() {
+    synchronized (this) {
+      return closed && mappings > 0;
+    }
   }
 
-  BufferInfo info() {
-    return new BufferInfo(
-        allocation.tag(),
-        typeName,
-        length,
-        byteSize,
-        location(),
-        residency.state(),
-        Duration.ofNanos(System.nanoTime() - created),
-        site);
+  BufferMetrics metrics() {
+    return movements.metrics(Instant.now().minusNanos(System.nanoTime() - lastUse));
   }
 
   String site() {
@@ -322,14 +309,6 @@ final class Storage {
 
   @Override
   public String toString() {
-    return "buffer"
-        + (allocation.tag().isEmpty() ? "" : " '" + allocation.tag() + "'")
-        + " ("
-        + typeName
-        + "["
-        + length
-        + "] in "
-        + location()
-        + ")";
+    return tenancy.toString();
   }
 }

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,51 +24,99 @@ import org.jspecify.annotations.Nullable;
  * <p>Each method checks its arguments, then asks for one piece of work in the storage's order.
  * Handles hold their cohort's token, so that a storage without handles is noticed.
  */
-final class TypedBuffer<A> implements UnifiedBuffer<A> {
-  private final Storage storage;
+abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
+  private final Tenancy tenancy;
   private final Cohort.Token token;
   private final ElementType<A> type;
-  private final long offset;
-  private final long length;
-  private final boolean root;
   private volatile boolean closed;
-  // The views handed out before; null again once the handle is closed.
-  private volatile @Nullable MemorySegment view;
-  private volatile @Nullable MemorySegment readOnlyView;
+  // What was handed out before; null again once the handle is closed.
+  private volatile @Nullable View view;
 
-  private TypedBuffer(
-      Storage storage,
-      Cohort.Token token,
-      ElementType<A> type,
-      long offset,
-      long length,
-      boolean root) {
-    this.storage = storage;
+  /** A host view, and its read-only twin. */
+  private record View(MemorySegment segment, MemorySegment readOnly) {
+    View(MemorySegment segment) {
+      this(segment, segment.asReadOnly());
+    }
+  }
+
+  private TypedBuffer(Tenancy tenancy, Cohort.Token token, ElementType<A> type) {
+    this.tenancy = tenancy;
     this.token = token;
     this.type = type;
-    this.offset = offset;
-    this.length = length;
-    this.root = root;
   }
 
-  /** The handle on all of a storage; closing it closes the storage. */
-  static <A> TypedBuffer<A> root(
-      Storage storage, Cohort.Token token, ElementType<A> type, long length) {
-    return new TypedBuffer<>(storage, token, type, 0, length, true);
+  /** The handle on all of a buffer; closing it closes the buffer. */
+  static <A> TypedBuffer<A> root(Tenancy tenancy, Cohort.Token token, ElementType<A> type) {
+    return new Root<>(tenancy, token, type);
   }
 
-  Storage storage() {
-    return storage;
+  private static final class Root<A> extends TypedBuffer<A> {
+    Root(Tenancy tenancy, Cohort.Token token, ElementType<A> type) {
+      super(tenancy, token, type);
+    }
+
+    @Override
+    long from() {
+      return 0;
+    }
+
+    @Override
+    long count() {
+      return tenancy().length();
+    }
+
+    @Override
+    boolean isRoot() {
+      return true;
+    }
+  }
+
+  /** A slice or a view. */
+  private static final class Part<A> extends TypedBuffer<A> {
+    private final long from;
+    private final long count;
+
+    Part(Tenancy tenancy, Cohort.Token token, ElementType<A> type, long from, long count) {
+      super(tenancy, token, type);
+      this.from = from;
+      this.count = count;
+    }
+
+    @Override
+    long from() {
+      return from;
+    }
+
+    @Override
+    long count() {
+      return count;
+    }
+
+    @Override
+    boolean isRoot() {
+      return false;
+    }
   }
 
   /** The byte of the storage that this begins at. */
-  long from() {
-    return offset;
+  abstract long from();
+
+  /** Its elements, also after it was closed. */
+  abstract long count();
+
+  abstract boolean isRoot();
+
+  Tenancy tenancy() {
+    return tenancy;
+  }
+
+  Storage storage() {
+    return tenancy.storage();
   }
 
   /** The byte of the storage that this ends before. */
   long to() {
-    return offset + bytes();
+    return from() + bytes();
   }
 
   @Override
@@ -79,7 +128,7 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
   @Override
   public long length() {
     checkOpen();
-    return length;
+    return count();
   }
 
   @Override
@@ -90,25 +139,25 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
 
   /** {@link #byteSize()} of a handle that may be closed by now. */
   long bytes() {
-    return length * type.byteSize();
+    return count() * type.byteSize();
   }
 
   @Override
   public MemoryLocation location() {
     checkOpen();
-    return storage.location();
+    return tenancy.location();
   }
 
   @Override
   public BufferState state() {
     checkOpen();
-    return storage.residency().state();
+    return tenancy.state();
   }
 
   @Override
   public Accelerator accelerator() {
     checkOpen();
-    return storage.memory().accelerator();
+    return tenancy.memory().accelerator();
   }
 
   @Override
@@ -156,7 +205,7 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
   public void copyFrom(MemorySegment source, long offset) {
     checkOpen();
     long count = elementsOf(source);
-    Objects.checkFromIndexSize(offset, count, length);
+    Objects.checkFromIndexSize(offset, count, count());
     if (mayTouch(source)) {
       perform(inbound(new HostBytes.Segment(source, false), at(offset)));
     } else {
@@ -173,7 +222,7 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
   public void copyTo(long offset, MemorySegment destination) {
     checkOpen();
     long count = elementsOf(destination);
-    Objects.checkFromIndexSize(offset, count, length);
+    Objects.checkFromIndexSize(offset, count, count());
     if (destination.isReadOnly()) {
       throw new IllegalArgumentException("the destination is a read-only segment");
     }
@@ -191,13 +240,13 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
 
   /** Whether the thread that will copy may touch a segment, which may be confined to the caller. */
   private boolean mayTouch(MemorySegment segment) {
-    return storage.memory().runsHere(storage)
+    return storage().memory().runsHere(storage())
         || segment.isAccessibleBy(AcceleratorMemory.OTHER_THREAD);
   }
 
   /** Copies by way of a block, because the caller must not block and others must not touch. */
   private void throughBlock(long bytes, Consumer<MemorySegment> copy) {
-    Lease lease = storage.memory().hostLease(bytes);
+    Lease lease = tenancy.memory().hostLease(bytes, this);
     try {
       copy.accept(Objects.requireNonNull(lease.block().segment()).asSlice(0, bytes));
     } finally {
@@ -217,43 +266,37 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
 
   @Override
   public MemorySegment asSegment() {
-    MemorySegment known = view;
-    return known != null && storage.isViewCurrent() ? known : openView();
+    View known = view;
+    return known != null && storage().isViewCurrent() ? known.segment() : openView();
   }
 
   private MemorySegment openView() {
-    checkOpen();
-    // Not read from the field again: a close on another thread clears it.
-    MemorySegment[] opened = new MemorySegment[1];
-    perform(
-        Work.of(
-            List.of(Use.write(storage)),
-            storage.memory().transferThreads(),
-            guarded(
-                () -> opened[0] = part(storage.residency().hostForWrite(from(), to(), false)),
-                "fetching")));
-    view = opened[0];
-    storage.exposed(true);
-    return opened[0];
+    return openView(true, storage -> storage.residency().hostForWrite(from(), to(), false))
+        .segment();
   }
 
   @Override
   public MemorySegment asReadOnlySegment() {
-    MemorySegment known = readOnlyView;
-    if (known != null && storage.isViewCurrent()) {
-      return known;
+    View known = view;
+    if (known != null && storage().isReadOnlyViewCurrent()) {
+      storage().movements().accessed(true);
+      return known.readOnly();
     }
+    return openView(false, storage -> storage.residency().hostForRead(from(), to())).readOnly();
+  }
+
+  private View openView(boolean writing, Function<Storage, MemorySegment> host) {
     checkOpen();
-    MemorySegment[] opened = new MemorySegment[1];
+    Storage storage = storage();
+    // Not read from the field again: a close on another thread clears it.
+    View[] opened = new View[1];
     perform(
         Work.of(
-            List.of(Use.read(storage)),
+            List.of(writing ? Use.write(storage) : Use.read(storage)),
             storage.memory().transferThreads(),
-            guarded(
-                () -> opened[0] = part(storage.residency().hostForRead(from(), to())).asReadOnly(),
-                "fetching")));
-    readOnlyView = opened[0];
-    storage.exposed(false);
+            guarded(() -> opened[0] = new View(part(host.apply(storage))), "fetching")));
+    view = opened[0];
+    storage.exposed(writing);
     return opened[0];
   }
 
@@ -270,14 +313,14 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
 
   /** The part of the storage's host copy that this handle covers. */
   MemorySegment part(MemorySegment host) {
-    return offset == 0 && host.byteSize() == bytes() ? host : host.asSlice(offset, bytes());
+    return host.byteSize() == bytes() ? host : host.asSlice(from(), bytes());
   }
 
   @Override
   public UnifiedBuffer<A> slice(long offset, long length) {
     checkOpen();
-    Objects.checkFromIndexSize(offset, length, this.length);
-    return new TypedBuffer<>(storage, token, type, at(offset), length, false);
+    Objects.checkFromIndexSize(offset, length, count());
+    return new Part<>(tenancy, token, type, at(offset), length);
   }
 
   @Override
@@ -292,7 +335,7 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
               + type.byteSize()
               + " bytes; take a slice first");
     }
-    return new TypedBuffer<>(storage, token, type, offset, bytes() / type.byteSize(), false);
+    return new Part<>(tenancy, token, type, from(), bytes() / type.byteSize());
   }
 
   @Override
@@ -312,9 +355,9 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
     checkOpen();
     perform(
         Work.of(
-            List.of(Use.onDevice(storage, false)),
-            storage.memory().transferThreads(),
-            guarded(() -> storage.residency().synchronize(from(), to()), "synchronizing")));
+            List.of(Use.onDevice(storage(), false)),
+            storage().memory().transferThreads(),
+            guarded(() -> storage().residency().synchronize(from(), to()), "synchronizing")));
   }
 
   @Override
@@ -333,11 +376,11 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
    * Starts moving; a failure is kept before the work leaves the order, for the next use to throw.
    */
   private void prefetch(boolean toDevice) {
-    Use use = toDevice ? Use.onDevice(storage, false) : Use.read(storage);
+    Use use = toDevice ? Use.onDevice(storage(), false) : Use.read(storage());
     Work.Body move =
         guarded(
             () -> {
-              Residency residency = storage.residency();
+              Residency residency = storage().residency();
               if (toDevice) {
                 residency.deviceForRead(from(), to());
               } else {
@@ -347,12 +390,12 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
             "prefetching");
     Work.of(
             List.of(use),
-            storage.memory().transferThreads(),
+            storage().memory().transferThreads(),
             () -> {
               try {
                 move.run();
               } catch (RuntimeException | Error e) {
-                storage.prefetchFailed(e);
+                storage().prefetchFailed(e);
                 throw e;
               }
             })
@@ -362,23 +405,22 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
   @Override
   public BufferMetrics metrics() {
     checkOpen();
-    return storage.metrics();
+    return storage().metrics();
   }
 
   @Override
   public void close() {
     closed = true;
     view = null;
-    readOnlyView = null;
-    if (root) {
-      storage.close();
+    if (isRoot()) {
+      tenancy.close();
     }
   }
 
   private Work inbound(A source, int sourceOffset, long offset, int count) {
     checkOpen();
     Objects.checkFromIndexSize(sourceOffset, count, type.length(source));
-    Objects.checkFromIndexSize(offset, (long) count, length);
+    Objects.checkFromIndexSize(offset, (long) count, count());
     return inbound(new HostBytes.Elements<>(type, source, sourceOffset, count), at(offset));
   }
 
@@ -393,7 +435,7 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
   private Work outbound(long offset, A destination, int destinationOffset, int count) {
     checkOpen();
     Objects.checkFromIndexSize(destinationOffset, count, type.length(destination));
-    Objects.checkFromIndexSize(offset, (long) count, length);
+    Objects.checkFromIndexSize(offset, (long) count, count());
     return outbound(
         at(offset), new HostBytes.Elements<>(type, destination, destinationOffset, count));
   }
@@ -412,7 +454,7 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
       throw new IllegalArgumentException(
           "the source holds " + source.elementType() + ", not " + type + "; use as() first");
     }
-    Objects.checkFromIndexSize(0L, source.length(), length);
+    Objects.checkFromIndexSize(0L, source.length(), count());
     if (source instanceof TypedBuffer<A> other) {
       return BufferCopy.work(other, this);
     }
@@ -427,9 +469,9 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
   /** Work on this storage alone; empty ranges join the order but touch nothing. */
   private Work access(boolean writes, Consumer<Residency> body, String what, boolean empty) {
     return Work.of(
-        List.of(writes ? Use.write(storage) : Use.read(storage)),
-        storage.memory().transferThreads(),
-        empty ? () -> {} : guarded(() -> body.accept(storage.residency()), what));
+        List.of(writes ? Use.write(storage()) : Use.read(storage())),
+        storage().memory().transferThreads(),
+        empty ? () -> {} : guarded(() -> body.accept(storage().residency()), what));
   }
 
   private Work.Body guarded(Work.Body body, String what) {
@@ -437,42 +479,42 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
       try {
         body.run();
       } catch (RuntimeException | Error e) {
-        throw Failures.transfer(e, what + " of " + storage);
+        throw Failures.transfer(e, what + " of " + tenancy);
       }
     };
   }
 
   private void perform(Work work) {
-    work.perform(storage.memory().runsHere(storage));
+    work.perform(storage().memory().runsHere(storage()));
   }
 
   private CompletableFuture<Void> submit(Work work) {
-    return storage.memory().submit(work);
+    return tenancy.memory().submit(work);
   }
 
   private void checkOpen() {
-    if (closed && !root) {
+    if (closed && !isRoot()) {
       throw new IllegalStateException(
-          "this slice or view of " + storage + " is closed; take another from its root");
+          "this slice or view of " + tenancy + " is closed; take another from its root");
     }
-    storage.checkOpen();
+    tenancy.checkOpen();
   }
 
   private int fitting(A source) {
     checkOpen();
     int count = type.length(source);
-    Objects.checkFromIndexSize(0L, (long) count, length);
+    Objects.checkFromIndexSize(0L, (long) count, count());
     return count;
   }
 
   private int requiredBy(A destination) {
     checkOpen();
     int room = type.length(destination);
-    if (room < length) {
+    if (room < count()) {
       throw new IndexOutOfBoundsException(
-          "the array has " + room + " elements, but " + storage + " needs " + length);
+          "the array has " + room + " elements, but " + tenancy + " needs " + count());
     }
-    return (int) length;
+    return (int) count();
   }
 
   private long elementsOf(MemorySegment segment) {
@@ -490,13 +532,13 @@ final class TypedBuffer<A> implements UnifiedBuffer<A> {
   }
 
   private long at(long element) {
-    return offset + element * type.byteSize();
+    return from() + element * type.byteSize();
   }
 
   @Override
   public String toString() {
-    return root
-        ? storage.toString()
-        : type + "[" + length + "] at byte " + offset + " of " + storage;
+    return isRoot()
+        ? tenancy.toString()
+        : type + "[" + count() + "] at byte " + from() + " of " + tenancy;
   }
 }

@@ -22,6 +22,16 @@ public interface Block {
    */
   @Nullable MemorySegment segment();
 
+  /** The block that the driver knows: this one, or the larger one that this is a part of. */
+  default Block whole() {
+    return this;
+  }
+
+  /** The byte of {@link #whole()} that this begins at. Devices are only given whole blocks. */
+  default long start() {
+    return 0;
+  }
+
   /**
    * Gives the memory back. No command may be using it any more.
    *

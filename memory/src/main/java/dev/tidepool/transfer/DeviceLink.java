@@ -1,6 +1,5 @@
 package dev.tidepool.transfer;
 
-import dev.tidepool.pool.BlockPool;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Device;
@@ -11,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 public final class DeviceLink implements AutoCloseable {
   private static final int COMPUTE_QUEUES = 4;
 
-  private final BlockPool staging;
+  private final LongFunction<Lease> staging;
   private final long chunk;
   private final Queue upload;
   private final Queue download;
@@ -36,10 +36,11 @@ public final class DeviceLink implements AutoCloseable {
   /**
    * Opens the queues.
    *
-   * @param staging gives blocks with a segment, page-locked where that can be had
+   * @param staging gives blocks of so many bytes at least, with a segment, page-locked where that
+   *     can be had
    * @param chunk bytes of a staging block at most
    */
-  public DeviceLink(Device device, BlockPool staging, long chunk) {
+  public DeviceLink(Device device, LongFunction<Lease> staging, long chunk) {
     this.staging = staging;
     this.chunk = chunk;
     List<Queue> opened = new ArrayList<>();
@@ -65,14 +66,14 @@ public final class DeviceLink implements AutoCloseable {
   /** Moves bytes of the host to a block. Answers whether they went through staging. */
   public boolean upload(HostBytes source, Block destination, long offset) {
     if (source instanceof HostBytes.Segment(MemorySegment segment, boolean direct) && direct) {
-      finish(upload.write(segment, destination, offset));
+      finish(upload.write(segment, destination.whole(), destination.start() + offset));
       return false;
     }
     staged(
         source,
         (staged, at) -> {
           source.copyTo(at, staged);
-          return upload.write(staged, destination, offset + at);
+          return upload.write(staged, destination.whole(), destination.start() + offset + at);
         },
         (staged, at) -> {});
     return true;
@@ -81,34 +82,40 @@ public final class DeviceLink implements AutoCloseable {
   /** Moves bytes of a block to the host. Answers whether they went through staging. */
   public boolean download(Block source, long offset, HostBytes destination) {
     if (destination instanceof HostBytes.Segment(MemorySegment segment, boolean direct) && direct) {
-      finish(download.read(source, offset, segment));
+      finish(download.read(source.whole(), source.start() + offset, segment));
       return false;
     }
     staged(
         destination,
-        (staged, at) -> download.read(source, offset + at, staged),
+        (staged, at) -> download.read(source.whole(), source.start() + offset + at, staged),
         (staged, at) -> destination.copyFrom(staged, at));
     return true;
   }
 
   /** Copies between blocks that the device reaches; the ranges do not overlap. */
   public void copy(Block source, long sourceOffset, Block destination, long offset, long bytes) {
-    finish(local.copy(source, sourceOffset, destination, offset, bytes));
+    finish(
+        local.copy(
+            source.whole(),
+            source.start() + sourceOffset,
+            destination.whole(),
+            destination.start() + offset,
+            bytes));
   }
 
   /** Sets bytes of a block. */
   public void fill(Block block, long offset, long bytes, byte value) {
-    finish(local.fill(block, offset, bytes, value));
+    finish(local.fill(block.whole(), block.start() + offset, bytes, value));
   }
 
   /** Lets the host use a mapped block. */
   public void acquire(Block block) {
-    finish(local.acquire(block));
+    finish(local.acquire(block.whole()));
   }
 
   /** Gives a mapped block back to the device. */
   public void release(Block block) {
-    finish(local.release(block));
+    finish(local.release(block.whole()));
   }
 
   private static void finish(Event event) {
@@ -133,7 +140,7 @@ public final class DeviceLink implements AutoCloseable {
     List<Slot> ring = new ArrayList<>(slots);
     try {
       for (int i = 0; i < slots; i++) {
-        ring.add(new Slot(staging.acquire(Math.max(1, Math.min(step, size)), 1)));
+        ring.add(new Slot(staging.apply(Math.max(1, Math.min(step, size)))));
       }
       int next = 0;
       for (long at = 0; at < size; at += step) {

@@ -177,6 +177,7 @@ class BlockPoolTest {
     List<Lease> leases = acquire(pool, 6, MIB);
     List<CountedBlock> blocks = leases.stream().map(lease -> (CountedBlock) lease.block()).toList();
     leases.forEach(Lease::release);
+    pool.drain();
     assertThat(blocks.stream().map(block -> block.freed.get()))
         .containsExactly(true, true, false, false, false, false);
     assertThat(pool.statistics())
@@ -193,6 +194,7 @@ class BlockPoolTest {
     assertThat(pool.statistics().idleBytes()).isEqualTo(4 * MIB);
     acquire(pool, 8, 256 * KIB).forEach(Lease::release);
     assertThat(pool.statistics().idleBytes()).isEqualTo(5 * MIB);
+    pool.drain();
     assertThat(memory.liveBytes).hasValue(5 * MIB);
   }
 
@@ -336,6 +338,7 @@ class BlockPoolTest {
     }
     Collections.shuffle(leases, new Random(3));
     leases.forEach(Lease::release);
+    pool.drain();
     PoolStatistics after = pool.statistics();
     assertThat(after.idleBytes()).isEqualTo(memory.liveBytes.get()).isLessThanOrEqualTo(10 * MIB);
     assertThat(after.driverAllocations() - after.driverFrees()).isEqualTo(after.idleBlocks());

@@ -6,8 +6,9 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +23,24 @@ final class CountedBlock implements Block {
     volatile boolean refusesFrees;
     volatile @Nullable Arena arena;
 
+    /** How the host reaches blocks without memory; mapped ones are not cut. */
+    volatile HostAccess access = HostAccess.MAPPED;
+
+    private final Set<Block> held = ConcurrentHashMap.newKeySet();
+
+    /** Says that a test holds a block, or a part of one, now. */
+    void hold(Block block) {
+      if (!held.add(block) || ((CountedBlock) block.whole()).freed.get()) {
+        throw new AssertionError("a block has two leases, or a lease after its end");
+      }
+    }
+
+    void letGo(Block block) {
+      if (!held.remove(block) || ((CountedBlock) block.whole()).freed.get()) {
+        throw new AssertionError("a block was freed while it was leased");
+      }
+    }
+
     @Override
     public Block allocate(long bytes, long alignment) {
       if (liveBytes.addAndGet(bytes) > capacity) {
@@ -35,7 +54,6 @@ final class CountedBlock implements Block {
   }
 
   final long alignment;
-  final AtomicInteger holders = new AtomicInteger();
   final AtomicBoolean freed = new AtomicBoolean();
   private final Memory memory;
   private final long bytes;
@@ -49,17 +67,6 @@ final class CountedBlock implements Block {
     this.segment = arena == null ? null : arena.allocate(bytes, 64);
   }
 
-  /** Says that a test holds the block now. */
-  void hold() {
-    if (holders.incrementAndGet() != 1 || freed.get()) {
-      throw new AssertionError("a block has two leases, or a lease after its end");
-    }
-  }
-
-  void letGo() {
-    holders.decrementAndGet();
-  }
-
   @Override
   public long byteSize() {
     return bytes;
@@ -67,7 +74,7 @@ final class CountedBlock implements Block {
 
   @Override
   public HostAccess hostAccess() {
-    return segment == null ? HostAccess.NONE : HostAccess.DIRECT;
+    return segment == null ? memory.access : HostAccess.DIRECT;
   }
 
   @Override
@@ -77,7 +84,7 @@ final class CountedBlock implements Block {
 
   @Override
   public void free() {
-    if (!freed.compareAndSet(false, true) || holders.get() != 0) {
+    if (!freed.compareAndSet(false, true) || memory.held.contains(this)) {
       throw new AssertionError("a block was freed twice, or while it was leased");
     }
     memory.live.decrementAndGet();

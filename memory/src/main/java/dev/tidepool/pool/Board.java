@@ -1,0 +1,145 @@
+package dev.tidepool.pool;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Up to 64 places for blocks of one class, and one bit for each that says whether its block is
+ * idle.
+ *
+ * <p>A block keeps its place for as long as it lives; what changes hands is the bit. Whoever clears
+ * it owns the block alone until it is set again: one atomic operation takes a block, one puts it
+ * back, by whatever thread, and neither waits, allocates or fails.
+ */
+final class Board {
+  static final int MOST_PLACES = 64;
+
+  private static final VarHandle IDLE;
+
+  static {
+    try {
+      IDLE = MethodHandles.lookup().findVarHandle(Board.class, "idle", long.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  private volatile long idle;
+
+  /** Written by who settles a block there, before its bit is ever set. */
+  private final @Nullable PooledBlock[] places;
+
+  // Which places have a block; guarded by this.
+  private long used;
+
+  Board(int places) {
+    this.places = new PooledBlock[places];
+  }
+
+  /** Gives a block, which its caller owns, a place for life; false if all are taken. */
+  synchronized boolean settle(PooledBlock block) {
+    int place = Long.numberOfTrailingZeros(~used);
+    if (place >= places.length) {
+      return false;
+    }
+    used |= 1L << place;
+    places[place] = block;
+    block.settled(this, 1L << place);
+    return true;
+  }
+
+  /** Ends the place of a block, which its caller owns; answers whether all places were taken. */
+  synchronized boolean vacate(PooledBlock block) {
+    boolean full = Long.bitCount(used) == places.length;
+    used &= ~block.bit();
+    places[Long.numberOfTrailingZeros(block.bit())] = null;
+    return full;
+  }
+
+  /** Takes any idle block. */
+  @Nullable PooledBlock take() {
+    long now = idle;
+    while (now != 0) {
+      long bit = Long.lowestOneBit(now);
+      if (IDLE.compareAndSet(this, now, now & ~bit)) {
+        return at(bit);
+      }
+      now = idle;
+    }
+    return null;
+  }
+
+  /** Takes an idle block of exactly so many bytes, where sizes differ. */
+  @Nullable PooledBlock takeOf(long bytes) {
+    for (long left = idle; left != 0; left &= left - 1) {
+      long bit = Long.lowestOneBit(left);
+      PooledBlock seen = at(bit);
+      if (seen != null && seen.bytes == bytes && take(bit)) {
+        // The place may have a new block since.
+        PooledBlock block = at(bit);
+        if (block != null && block.bytes == bytes) {
+          return block;
+        }
+        put(bit);
+      }
+    }
+    return null;
+  }
+
+  /** Takes what is idle in a place; false if nothing is. */
+  boolean take(long bit) {
+    long now = idle;
+    while ((now & bit) != 0) {
+      if (IDLE.compareAndSet(this, now, now & ~bit)) {
+        return true;
+      }
+      now = idle;
+    }
+    return false;
+  }
+
+  /** Puts the block of a place down; what was idle before, as bits. */
+  long put(long bit) {
+    long now = idle;
+    while (!IDLE.compareAndSet(this, now, now | bit)) {
+      now = idle;
+    }
+    return now;
+  }
+
+  boolean isIdle(long bit) {
+    return (idle & bit) != 0;
+  }
+
+  boolean isEmpty() {
+    return idle == 0;
+  }
+
+  /** Shows blocks that seem idle, as long as more are wanted; whether they still are. */
+  boolean forEachIdle(Predicate<PooledBlock> wantsMore) {
+    for (long left = idle; left != 0; left &= left - 1) {
+      PooledBlock block = at(left);
+      if (block != null && !wantsMore.test(block)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** The block of a place: the caller's, if it has taken it; else only a glimpse. */
+  @Nullable PooledBlock at(long bit) {
+    return places[Long.numberOfTrailingZeros(bit)];
+  }
+
+  /** Shows blocks that seem taken. */
+  void forEachTaken(Consumer<PooledBlock> action) {
+    for (PooledBlock block : places) {
+      if (block != null && !isIdle(block.bit())) {
+        action.accept(block);
+      }
+    }
+  }
+}

@@ -1,0 +1,150 @@
+package dev.tidepool.pool;
+
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.HostAccess;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One block of the driver, cut into blocks of one class.
+ *
+ * <p>It goes back to the driver when all its parts are idle; a part that may not be reused, because
+ * somebody may still hold its segment, waits for that as if it were idle.
+ */
+final class Slab implements Reclaimable {
+  final Block whole;
+  private final List<PooledBlock> parts = new ArrayList<>();
+  // With all parts retired, nothing else would tell two claims apart.
+  private final AtomicBoolean claimed = new AtomicBoolean();
+
+  Slab(Block whole) {
+    this.whole = whole;
+  }
+
+  /** Cuts the block. */
+  List<PooledBlock> cut(BlockPool pool, int sizeClass) {
+    long bytes = SizeClasses.bytesOf(sizeClass);
+    for (long start = 0; bytes <= whole.byteSize() - start; start += bytes) {
+      parts.add(new PooledBlock(pool, new Part(whole, start, bytes), bytes, sizeClass, this));
+    }
+    return parts();
+  }
+
+  List<PooledBlock> parts() {
+    return Collections.unmodifiableList(parts);
+  }
+
+  @Override
+  public long bytes() {
+    return whole.byteSize();
+  }
+
+  @Override
+  public long idleTick() {
+    return parts.stream().mapToLong(PooledBlock::idleTick).max().orElse(0);
+  }
+
+  @Override
+  public boolean isAllIdle() {
+    for (PooledBlock part : parts) {
+      if (!part.isIdle() && !part.ending) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  @Override
+  public boolean looksUnusedSince(long nanoTime, long now) {
+    boolean unused = true;
+    for (PooledBlock part : parts) {
+      unused &= part.looksUnusedSince(nanoTime, now);
+    }
+    return unused;
+  }
+
+  @Override
+  public boolean wasUsedSinceLook() {
+    return parts.stream().anyMatch(PooledBlock::wasUsedSinceLook);
+  }
+
+  @Override
+  public boolean claim(IdleBlocks idle) {
+    if (!claimed.compareAndSet(false, true)) {
+      return false;
+    }
+    for (int i = 0; i < parts.size(); i++) {
+      PooledBlock part = parts.get(i);
+      if (!part.ending && !idle.take(part)) {
+        unclaim(idle, i);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  @Override
+  public void unclaim(IdleBlocks idle) {
+    unclaim(idle, parts.size());
+  }
+
+  private void unclaim(IdleBlocks idle, int count) {
+    for (PooledBlock part : parts.subList(0, count)) {
+      if (!part.ending) {
+        idle.putAnyway(part);
+      }
+    }
+    claimed.set(false);
+  }
+
+  /** A range of the driver's block. */
+  private static final class Part implements Block {
+    private final Block whole;
+    private final long start;
+    private final long bytes;
+    private final @Nullable MemorySegment segment;
+
+    Part(Block whole, long start, long bytes) {
+      this.whole = whole;
+      this.start = start;
+      this.bytes = bytes;
+      MemorySegment all = whole.segment();
+      this.segment = all == null ? null : all.asSlice(start, bytes);
+    }
+
+    @Override
+    public long byteSize() {
+      return bytes;
+    }
+
+    @Override
+    public HostAccess hostAccess() {
+      return whole.hostAccess();
+    }
+
+    @Override
+    public @Nullable MemorySegment segment() {
+      return segment;
+    }
+
+    @Override
+    public Block whole() {
+      return whole.whole();
+    }
+
+    @Override
+    public long start() {
+      return whole.start() + start;
+    }
+
+    /** Its memory goes back with the whole. */
+    @Override
+    public void free() {
+      throw new IllegalStateException("a part of a slab is freed with its slab");
+    }
+  }
+}

@@ -1,0 +1,61 @@
+package dev.tidepool.runtime;
+
+import java.util.Collection;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The buffers of a manager that have memory: found by looking who occupies the blocks of the pools,
+ * so that a buffer's birth and death are written down nowhere else. Buffers over foreign memory
+ * have no block, and stand in a set.
+ */
+final class LiveBuffers {
+  private final AcceleratorMemory memory;
+  private final Pools pools;
+  private final Set<Tenancy> foreign = ConcurrentHashMap.newKeySet();
+
+  LiveBuffers(AcceleratorMemory memory, Pools pools) {
+    this.memory = memory;
+    this.pools = pools;
+  }
+
+  void addForeign(Tenancy tenancy) {
+    foreign.add(tenancy);
+  }
+
+  /** Forgets a buffer over foreign memory; others are gone with their blocks. */
+  void removeForeign(Tenancy tenancy) {
+    foreign.remove(tenancy);
+  }
+
+  /** All of them, those that are closing included. Takes some microseconds, more with many. */
+  Collection<Tenancy> all() {
+    Set<Tenancy> all = Collections.newSetFromMap(new IdentityHashMap<>());
+    all.addAll(foreign);
+    pools.forEachTenant(
+        tenant -> {
+          if (isOurs(tenant)) {
+            all.add((Tenancy) tenant);
+          }
+        });
+    return all;
+  }
+
+  private boolean isOurs(@Nullable Object tenant) {
+    return tenant instanceof Tenancy tenancy && tenancy.memory() == memory;
+  }
+
+  /** Whether no memory is in use, not even by an allocation that is under way. */
+  boolean isEmpty() {
+    return all().isEmpty() && !pools.isInUse(tenant -> false);
+  }
+
+  /** Whether memory is in use by anything but closed buffers that wait for an open mapping. */
+  boolean isUnsettled() {
+    return all().stream().anyMatch(tenancy -> !tenancy.awaitsMapping())
+        || pools.isInUse(tenant -> tenant instanceof Tenancy tenancy && tenancy.awaitsMapping());
+  }
+}

@@ -1,0 +1,103 @@
+package dev.tidepool.runtime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Test;
+
+class CountersTest {
+  @Test
+  void thePeakIsExactHoweverSizesAlternate() {
+    Counters counters = new Counters();
+    SplittableRandom random = new SplittableRandom(7);
+    ArrayDeque<Long> live = new ArrayDeque<>();
+    long sum = 0;
+    long peak = 0;
+    for (int i = 0; i < 100_000; i++) {
+      if (live.isEmpty() || random.nextInt(100) < 50) {
+        long bytes = random.nextLong(1, 1 << random.nextInt(1, 20));
+        counters.allocated(bytes);
+        live.add(bytes);
+        sum += bytes;
+        peak = Math.max(peak, sum);
+      } else {
+        long bytes = live.poll();
+        counters.freed(bytes);
+        sum -= bytes;
+      }
+      assertThat(counters.peak()).isEqualTo(peak);
+    }
+    assertThat(counters.live()).isEqualTo(sum);
+    assertThat(counters.allocations() - counters.frees()).isEqualTo(live.size());
+  }
+
+  @Test
+  void thePeakCountsWhatAllThreadsHoldAtOnce() throws Exception {
+    Counters counters = new Counters();
+    int threads = 20;
+    CountDownLatch allHold = new CountDownLatch(threads);
+    CountDownLatch mayFree = new CountDownLatch(1);
+    List<Thread> started = new ArrayList<>();
+    for (int i = 0; i < threads; i++) {
+      Runnable body =
+          () -> {
+            counters.allocated(1000);
+            counters.freed(1000);
+            counters.allocated(1000);
+            allHold.countDown();
+            try {
+              mayFree.await();
+            } catch (InterruptedException e) {
+              throw new AssertionError(e);
+            }
+            counters.freed(1000);
+          };
+      started.add(i % 2 == 0 ? Thread.ofPlatform().start(body) : Thread.ofVirtual().start(body));
+    }
+    allHold.await();
+    // One more allocation, so that what was allocated in the same moment is counted.
+    counters.allocated(1);
+    assertThat(counters.live()).isEqualTo(threads * 1000L + 1);
+    assertThat(counters.peak()).isEqualTo(threads * 1000L + 1);
+    mayFree.countDown();
+    for (Thread thread : started) {
+      thread.join();
+    }
+    counters.freed(1);
+    assertThat(counters.live()).isZero();
+    assertThat(counters.allocations()).isEqualTo(2L * threads + 1);
+    assertThat(counters.frees()).isEqualTo(2L * threads + 1);
+    assertThat(counters.peak()).isEqualTo(threads * 1000L + 1);
+  }
+
+  /** Threads come and go, and take over the stripes of those that ended. */
+  @RepeatedTest(3)
+  void nothingIsLostWhenThreadsShareAndInheritStripes() throws Exception {
+    Counters counters = new Counters();
+    for (int round = 0; round < 20; round++) {
+      List<Thread> threads = new ArrayList<>();
+      for (int i = 0; i < 12; i++) {
+        Runnable body =
+            () -> {
+              for (int k = 0; k < 5_000; k++) {
+                counters.allocated(3);
+                counters.freed(3);
+              }
+              counters.allocated(5);
+            };
+        threads.add(i % 3 == 0 ? Thread.ofVirtual().start(body) : Thread.ofPlatform().start(body));
+      }
+      for (Thread thread : threads) {
+        thread.join();
+      }
+    }
+    assertThat(counters.live()).isEqualTo(20 * 12 * 5);
+    assertThat(counters.allocations()).isEqualTo(20L * 12 * 5_001);
+    assertThat(counters.frees()).isEqualTo(20L * 12 * 5_000);
+  }
+}

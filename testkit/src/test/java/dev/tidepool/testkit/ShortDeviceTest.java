@@ -1,0 +1,41 @@
+package dev.tidepool.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.testkit.simulated.SimulatedHardware;
+import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** A device whose memory is nearly used up gets idle blocks back, however young they are. */
+class ShortDeviceTest {
+  private static final long MEBIBYTE = 1 << 20;
+
+  @Test
+  void idleBlocksGoBackWhenTheDeviceIsNearlyFull() {
+    SimulatedProvider simulated =
+        new SimulatedProvider(SimulatedHardware.discrete().withMemory(64 * MEBIBYTE));
+    try (Tidepool tidepool = Discovery.using(List.of(simulated), Tidepool::open)) {
+      UnifiedMemoryManager memory = tidepool.memory();
+      try (UnifiedBuffer<byte[]> roomy = memory.allocate(ElementType.BYTE, 30 * MEBIBYTE)) {
+        memory.allocate(ElementType.BYTE, 28 * MEBIBYTE).close();
+        assertThat(memory.statistics().totalPooled()).isEqualTo(28 * MEBIBYTE);
+        // 4 of 64 MiB are free: just enough. A byte less is not.
+        try (UnifiedBuffer<byte[]> last = memory.allocate(ElementType.BYTE, MEBIBYTE)) {
+          await()
+              .atMost(Duration.ofSeconds(30))
+              .until(() -> memory.statistics().totalPooled() == 0);
+          assertThat(simulated.device("simulated:0").liveBlocks()).isEqualTo(2);
+          assertThat(last.byteSize() + roomy.byteSize()).isEqualTo(31 * MEBIBYTE);
+        }
+      }
+    }
+  }
+}
