@@ -4,7 +4,9 @@ import com.google.gson.GsonBuilder;
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.Tidepool;
 import java.io.PrintStream;
+import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -94,33 +96,52 @@ final class InfoCommand implements Callable<Integer> {
     String model = platform.processor() == null ? "model not told" : platform.processor();
     row(out, "processor", model + ", " + Figures.count(platform.processors(), "thread"));
     row(out, "Java", platform.java());
-    row(out, "pages", Figures.bytes(platform.pageBytes()) + "; " + hugePages(platform));
-    row(
-        out,
-        "NUMA",
-        platform.numaNodes() == 0
-            ? "not told by the system"
-            : Figures.count(platform.numaNodes(), "node"));
+    row(out, "pages", Figures.bytes(platform.pageBytes()) + "; " + transparent(platform));
+    row(out, "huge pages", explicit(platform));
+    row(out, "NUMA", numa(platform));
     row(out, "page locking", locking(platform));
     if (!platform.nativeAllocation()) {
       row(out, "allocation", "by Java: the system's allocator was not found");
     }
   }
 
-  private static String hugePages(InfoReport.Platform platform) {
-    String transparent =
-        platform.transparentHugePageBytes() == 0
-            ? "no transparent huge pages"
-            : "transparent huge pages of "
-                + Figures.bytes(platform.transparentHugePageBytes())
-                + (platform.transparentHugePages() == null
-                    ? ""
-                    : " (" + platform.transparentHugePages() + ")");
-    String reserved =
-        platform.reservedHugePages() == 0
-            ? "none reserved"
-            : Figures.count(platform.reservedHugePages()) + " reserved";
-    return transparent + "; " + reserved;
+  private static String transparent(InfoReport.Platform platform) {
+    return platform.transparentHugePageBytes() == 0
+        ? "no transparent huge pages"
+        : "transparent huge pages of "
+            + Figures.bytes(platform.transparentHugePageBytes())
+            + (platform.transparentHugePages() == null
+                ? ""
+                : " (" + platform.transparentHugePages() + ")");
+  }
+
+  private static String explicit(InfoReport.Platform platform) {
+    return platform.explicitHugePages().isEmpty()
+        ? "the system has none to set aside"
+        : platform.explicitHugePages().stream()
+            .map(
+                size ->
+                    Figures.bytes(size.pageBytes())
+                        + ": "
+                        + (size.reserved() == 0
+                            ? "none set aside"
+                            : Figures.count(size.free())
+                                + " of "
+                                + Figures.count(size.reserved())
+                                + " set aside are free"))
+            .collect(Collectors.joining("; "));
+  }
+
+  private static String numa(InfoReport.Platform platform) {
+    List<Integer> nodes = platform.numaNodes();
+    String numbers = nodes.stream().map(String::valueOf).collect(Collectors.joining(", "));
+    return Figures.count(nodes.size(), "node")
+        + " ("
+        + numbers
+        + "); "
+        + (platform.numaPolicies()
+            ? "policies available"
+            : "policies absent or forbidden: memory comes from any node");
   }
 
   private static String locking(InfoReport.Platform platform) {

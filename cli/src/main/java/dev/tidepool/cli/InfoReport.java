@@ -71,10 +71,11 @@ record InfoReport(
    * @param pageBytes of a page
    * @param transparentHugePageBytes 0 where there are none
    * @param transparentHugePages always, madvise or never
-   * @param reservedHugePages set aside by the administrator
-   * @param numaNodes 0 where the system does not tell
+   * @param explicitHugePages the sizes that there are, and how many are set aside
+   * @param numaNodes whose memory this process may use
+   * @param numaPolicies whether it may say from which of them
    * @param pageLocking whether memory can be pinned
-   * @param lockLimitBytes how much of it; null also where there is no limit
+   * @param lockLimitBytes how much of it; null also where no limit holds
    * @param nativeAllocation whether host memory comes from the system, not from Java's arenas
    */
   record Platform(
@@ -86,8 +87,9 @@ record InfoReport(
       long pageBytes,
       long transparentHugePageBytes,
       @Nullable String transparentHugePages,
-      long reservedHugePages,
-      int numaNodes,
+      List<HostPlatform.ExplicitHugePages> explicitHugePages,
+      List<Integer> numaNodes,
+      boolean numaPolicies,
       boolean pageLocking,
       @Nullable Long lockLimitBytes,
       boolean nativeAllocation) {
@@ -103,8 +105,9 @@ record InfoReport(
           host.pageBytes(),
           host.hugePageBytes(),
           host.transparentHugePages().orElse(null),
-          host.reservedHugePages(),
+          host.explicitHugePages(),
           host.numaNodes(),
+          host.numaPolicies(),
           host.pageLocking(),
           limited ? (Long) host.lockLimitBytes().getAsLong() : null,
           host.nativeAllocation());

@@ -2,10 +2,13 @@ package dev.tidepool.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.tidepool.Accelerator;
 import dev.tidepool.Tidepool;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 
 class InfoTest {
@@ -43,5 +46,28 @@ class InfoTest {
     assertThat(report.getAsJsonObject("platform").get("pageBytes").getAsLong())
         .isGreaterThanOrEqualTo(4096);
     assertThat(report.get("notes").isJsonArray()).isTrue();
+  }
+
+  @Test
+  void tells_what_the_kernel_has_of_huge_pages_nodes_and_locking() throws Exception {
+    JsonObject platform =
+        JsonParser.parseString(Command.run("info", "--json").out())
+            .getAsJsonObject()
+            .getAsJsonObject("platform");
+    assertThat(platform.getAsJsonArray("numaNodes")).isNotEmpty();
+    assertThat(platform.has("numaPolicies")).isTrue();
+    for (JsonElement size : platform.getAsJsonArray("explicitHugePages")) {
+      JsonObject pages = size.getAsJsonObject();
+      String file =
+          "/sys/kernel/mm/hugepages/hugepages-%dkB/nr_hugepages"
+              .formatted(pages.get("pageBytes").getAsLong() / 1024);
+      assertThat(pages.get("reserved").getAsString())
+          .isEqualTo(Files.readString(Path.of(file)).strip());
+    }
+    String text = Command.run("info").out();
+    assertThat(text).contains("huge pages", "node", "policies", "page locking");
+    if (platform.get("lockLimitBytes").isJsonNull() && platform.get("pageLocking").getAsBoolean()) {
+      assertThat(text).contains("no limit");
+    }
   }
 }

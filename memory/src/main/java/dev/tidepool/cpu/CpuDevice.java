@@ -9,6 +9,7 @@ import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.expression.Expression;
 import dev.tidepool.host.HostMemory;
 import dev.tidepool.host.HostPlatform;
+import dev.tidepool.host.HostRequest;
 import dev.tidepool.host.MemoryAllocator;
 import dev.tidepool.host.PinnedBudget;
 import dev.tidepool.spi.Block;
@@ -71,14 +72,15 @@ public final class CpuDevice implements Device {
 
   @Override
   public Block allocate(long bytes, long alignment, BlockKind kind) {
+    HostRequest request = HostRequest.of(bytes).aligned(alignment);
     if (kind != BlockKind.PINNED) {
-      return allocator.allocate(bytes, alignment);
+      return allocator.allocate(request);
     }
     if (!info.can(Capability.PINNED_MEMORY)) {
       throw new UnsupportedOperationException(
           "this system locks no pages; ask for plain memory of " + info.id());
     }
-    return allocator.allocateLocked(bytes, alignment, granted).orElseThrow(() -> notLocked(bytes));
+    return allocator.tryAllocateLocked(request, granted).orElseThrow(() -> notLocked(bytes));
   }
 
   private static OutOfDeviceMemoryException notLocked(long bytes) {

@@ -17,8 +17,8 @@ import java.util.Locale;
 import java.util.OptionalLong;
 
 /**
- * The C library's functions for memory, a method for each. Nothing above this class and {@link
- * SystemMemory} sees an address.
+ * The C library's functions for memory, a method for each. Nothing above this class, {@link
+ * NumaCalls}, and what {@link SystemMemory} does with them sees an address.
  *
  * <p>Functions that the system lacks, or that this process may not call, must not be called; the
  * {@code has} method of their group says so and must be asked first, unless the method says that it
@@ -33,15 +33,19 @@ final class CLibrary {
   /** The errors that these functions return, on Linux. */
   static final int ENOMEM = 12;
 
+  private static final int PROT_NONE = 0;
   private static final int PROT_READ_WRITE = 3;
   private static final int MAP_PRIVATE_ANONYMOUS = 0x22;
-  private static final int MADV_HUGEPAGE = 14;
+  private static final int MAP_NORESERVE = 0x4000;
+  private static final int MAP_HUGETLB = 0x40000;
+  private static final int MAP_HUGE_SHIFT = 26;
+  private static final int MLOCK_ONFAULT = 1;
   private static final int RLIMIT_MEMLOCK = MAC ? 6 : 8;
 
   private static final boolean CALLABLE = callable();
   private static final boolean HAS_ALIGNED_ALLOCATION =
       WINDOWS ? has("_aligned_malloc", "_aligned_free") : has("aligned_alloc", "free");
-  private static final boolean HAS_MAPPING = LINUX && has("mmap", "munmap", "madvise");
+  private static final boolean HAS_MAPPING = LINUX && has("mmap", "munmap", "mprotect", "madvise");
   private static final boolean HAS_LOCKING = !WINDOWS && has("mlock", "munlock");
 
   /** The C library's heap. Windows takes the size first, the others the alignment. */
@@ -71,11 +75,21 @@ final class CLibrary {
         link("madvise", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT));
   }
 
+  private static final class Protection {
+    static final MethodHandle MPROTECT =
+        link("mprotect", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT));
+  }
+
   private static final class Locking {
     static final MethodHandle MLOCK =
         link("mlock", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG));
     static final MethodHandle MUNLOCK =
         link("munlock", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG));
+  }
+
+  private static final class LaterLocking {
+    static final MethodHandle MLOCK2 =
+        link("mlock2", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT));
   }
 
   private static final class PageSize {
@@ -127,15 +141,55 @@ final class CLibrary {
 
   /** Fresh pages of zeros, private to this process. */
   static Mapped map(long bytes) {
+    return map(bytes, PROT_READ_WRITE, 0);
+  }
+
+  /** Addresses that nothing may touch yet and that cost no memory; see {@link #open}. */
+  static Mapped reserve(long bytes) {
+    return map(bytes, PROT_NONE, MAP_NORESERVE);
+  }
+
+  /**
+   * Fresh explicit huge pages of zeros, aligned to their size.
+   *
+   * @param bytes a multiple of the size
+   * @param pageBytes their size, which the system has
+   * @param setAside whether the pages are set aside at once; if not, only {@link Advice#POPULATE}
+   *     tells whether there are enough
+   */
+  static Mapped mapHuge(long bytes, long pageBytes, boolean setAside) {
+    int size = Long.numberOfTrailingZeros(pageBytes) << MAP_HUGE_SHIFT;
+    return map(bytes, PROT_READ_WRITE, MAP_HUGETLB | size | (setAside ? 0 : MAP_NORESERVE));
+  }
+
+  private static Mapped map(long bytes, int protection, int flags) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment state = arena.allocate(Mapping.STATE);
       MemorySegment memory =
           (MemorySegment)
               Mapping.MMAP.invokeExact(
-                  state, MemorySegment.NULL, bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0L);
+                  state,
+                  MemorySegment.NULL,
+                  bytes,
+                  protection,
+                  MAP_PRIVATE_ANONYMOUS | flags,
+                  -1,
+                  0L);
       return memory.address() == -1L
           ? new Mapped(0, (int) Mapping.STATE_ERRNO.get(state, 0L))
           : new Mapped(memory.address(), 0);
+    } catch (Throwable e) {
+      throw unexpected(e);
+    }
+  }
+
+  /** Makes reserved pages usable; whether the system had them. */
+  static boolean open(long address, long bytes) {
+    try {
+      return (int)
+              Protection.MPROTECT.invokeExact(
+                  MemorySegment.ofAddress(address), bytes, PROT_READ_WRITE)
+          == 0;
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -152,11 +206,26 @@ final class CLibrary {
     }
   }
 
-  /** Asks for huge pages; whether the kernel took the advice. */
-  static boolean adviseHugePages(long address, long bytes) {
+  /** What the system can be advised of pages. */
+  enum Advice {
+    /** Huge ones, please. */
+    HUGE(14),
+    /** No huge ones. */
+    SMALL(15),
+    /** All of them now; where there are none this says so, while a touch would be a SIGBUS. */
+    POPULATE(23);
+
+    private final int code;
+
+    Advice(int code) {
+      this.code = code;
+    }
+  }
+
+  /** Gives advice; whether the kernel took it. */
+  static boolean advise(long address, long bytes, Advice advice) {
     try {
-      return (int)
-              Mapping.MADVISE.invokeExact(MemorySegment.ofAddress(address), bytes, MADV_HUGEPAGE)
+      return (int) Mapping.MADVISE.invokeExact(MemorySegment.ofAddress(address), bytes, advice.code)
           == 0;
     } catch (Throwable e) {
       throw unexpected(e);
@@ -176,6 +245,21 @@ final class CLibrary {
   static boolean unlock(long address, long bytes) {
     try {
       return (int) Locking.MUNLOCK.invokeExact(MemorySegment.ofAddress(address), bytes) == 0;
+    } catch (Throwable e) {
+      throw unexpected(e);
+    }
+  }
+
+  /** Keeps pages in memory from their first touch on; false also where that is unknown. */
+  static boolean lockWhenTouched(long address, long bytes) {
+    if (!has("mlock2")) {
+      return false;
+    }
+    try {
+      return (int)
+              LaterLocking.MLOCK2.invokeExact(
+                  MemorySegment.ofAddress(address), bytes, MLOCK_ONFAULT)
+          == 0;
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -221,7 +305,7 @@ final class CLibrary {
     }
   }
 
-  private static boolean has(String... names) {
+  static boolean has(String... names) {
     if (!CALLABLE) {
       return false;
     }
@@ -234,7 +318,7 @@ final class CLibrary {
     return true;
   }
 
-  private static MethodHandle link(String name, FunctionDescriptor type, Linker.Option... options) {
+  static MethodHandle link(String name, FunctionDescriptor type, Linker.Option... options) {
     Linker linker = Linker.nativeLinker();
     return linker.downcallHandle(linker.defaultLookup().findOrThrow(name), type, options);
   }
@@ -243,7 +327,7 @@ final class CLibrary {
     return System.getProperty("os.name", "").toLowerCase(Locale.ROOT).startsWith(name);
   }
 
-  private static RuntimeException unexpected(Throwable e) {
+  static RuntimeException unexpected(Throwable e) {
     if (e instanceof Error error) {
       throw error;
     }

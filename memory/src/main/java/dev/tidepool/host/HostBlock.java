@@ -6,15 +6,17 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A block of host memory.
+ * A block of host memory, and what it is made of.
  *
  * <p>Ownership: the arena is the block's own and is closed first; then the memory goes back. While
  * a native call or an I/O operation holds the arena open, it cannot be closed and the memory must
  * stay: such a block waits in {@link BusyBlocks}, and is neither freed early nor forgotten.
  */
-final class HostBlock implements Block {
+public final class HostBlock implements Block {
   private static final VarHandle FREED;
 
   static {
@@ -25,8 +27,9 @@ final class HostBlock implements Block {
     }
   }
 
-  private final Arena arena;
+  private final @Nullable Arena arena;
   private final MemorySegment segment;
+  private final Backing backing;
   private final Runnable giveBack;
 
   @SuppressWarnings("unused") // through FREED
@@ -35,12 +38,14 @@ final class HostBlock implements Block {
   /**
    * A block over memory.
    *
-   * @param arena the arena of the segment, of this block alone
+   * @param arena the arena of the segment, of this block alone; null if the segment ends with its
+   *     owner's memory
    * @param giveBack returns the memory; runs once, after the arena was closed
    */
-  HostBlock(Arena arena, MemorySegment segment, Runnable giveBack) {
+  HostBlock(@Nullable Arena arena, MemorySegment segment, Backing backing, Runnable giveBack) {
     this.arena = arena;
     this.segment = segment;
+    this.backing = backing;
     this.giveBack = giveBack;
   }
 
@@ -57,6 +62,22 @@ final class HostBlock implements Block {
   @Override
   public MemorySegment segment() {
     return segment;
+  }
+
+  /** What the block is made of. */
+  public Backing backing() {
+    return backing;
+  }
+
+  /**
+   * Where its bytes lie now. Reads what the system says of the whole process: some milliseconds.
+   *
+   * @return empty if the system does not tell of this block alone: it keeps no such books, the
+   *     block shares its pages with others, or the block is freed. Blocks of a {@link HostRequest}
+   *     with pages or a NUMA policy, and locked ones, have pages of their own
+   */
+  public Optional<Residence> residence() {
+    return freed ? Optional.empty() : Residence.of(segment.address(), backing.bytes());
   }
 
   /**
@@ -77,10 +98,12 @@ final class HostBlock implements Block {
 
   /** Ends the segment and gives the memory back; false while a call holds the segment open. */
   boolean tryEnd() {
-    try {
-      arena.close();
-    } catch (IllegalStateException e) {
-      return false;
+    if (arena != null) {
+      try {
+        arena.close();
+      } catch (IllegalStateException e) {
+        return false;
+      }
     }
     giveBack.run();
     return true;

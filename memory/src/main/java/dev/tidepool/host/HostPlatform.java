@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.stream.Collectors;
 
 /**
  * What this machine offers to memory; what it lacks, or does not tell, is empty or zero.
@@ -18,11 +19,14 @@ import java.util.OptionalLong;
  * @param hugePageBytes bytes of a transparent huge page; 0 if the system has none
  * @param transparentHugePages when they are used, as the system calls it: {@code always}, {@code
  *     madvise} or {@code never}
- * @param reservedHugePages explicit huge pages set aside by the administrator
- * @param numaNodes nodes of memory; 0 if the system does not tell
+ * @param explicitHugePages the sizes of explicit huge pages, and how many are set aside; largest
+ *     first, empty if the system has none
+ * @param numaNodes the numbers of the nodes whose memory this process may use; one where the system
+ *     knows of none
+ * @param numaPolicies whether this process may say from which nodes memory comes
  * @param pageLocking whether this process may lock a page now
- * @param lockLimitBytes bytes that it may lock, {@link Long#MAX_VALUE} if not limited; privileged
- *     processes may lock more
+ * @param lockLimitBytes bytes that it may lock, {@link Long#MAX_VALUE} if not limited or privileged
+ *     to ignore the limit
  * @param nativeAllocation whether blocks come from the system; else from arenas of Java
  */
 public record HostPlatform(
@@ -33,11 +37,28 @@ public record HostPlatform(
     long pageBytes,
     long hugePageBytes,
     Optional<String> transparentHugePages,
-    long reservedHugePages,
-    int numaNodes,
+    List<ExplicitHugePages> explicitHugePages,
+    List<Integer> numaNodes,
+    boolean numaPolicies,
     boolean pageLocking,
     OptionalLong lockLimitBytes,
     boolean nativeAllocation) {
+  /**
+   * Explicit huge pages of one size.
+   *
+   * @param pageBytes bytes of a page
+   * @param reserved pages that the administrator has set aside
+   * @param free pages of them that nobody uses or has reserved
+   */
+  public record ExplicitHugePages(long pageBytes, long reserved, long free) {
+    static ExplicitHugePages of(long pageBytes) {
+      long free = Pages.explicitPages(pageBytes, "free_hugepages");
+      long spokenFor = Pages.explicitPages(pageBytes, "resv_hugepages");
+      return new ExplicitHugePages(
+          pageBytes, Pages.explicitPages(pageBytes, "nr_hugepages"), Math.max(0, free - spokenFor));
+    }
+  }
+
   private static final String LOCK_LIMIT = "Max locked memory";
 
   /** The largest page that Linux uses on any processor. */
@@ -52,11 +73,12 @@ public record HostPlatform(
         Runtime.getRuntime().availableProcessors(),
         Pages.BYTES,
         Pages.HUGE_BYTES,
-        transparentMode(),
-        reserved(),
-        nodes(),
+        Pages.transparentMode(),
+        Pages.explicitSizes().stream().map(ExplicitHugePages::of).toList(),
+        NumaNodes.usable(),
+        NumaCalls.available(),
         canLock(),
-        CLibrary.lockLimit(),
+        lockLimit(),
         CLibrary.hasAlignedAllocation());
   }
 
@@ -73,8 +95,23 @@ public record HostPlatform(
             : hugePageBytes + " bytes, " + transparentHugePages.orElse("mode unknown"));
     lines.put(
         "explicit huge pages",
-        reservedHugePages == 0 ? "none reserved" : reservedHugePages + " reserved");
-    lines.put("NUMA nodes", numaNodes == 0 ? "not told by the system" : String.valueOf(numaNodes));
+        explicitHugePages.isEmpty()
+            ? "absent"
+            : explicitHugePages.stream()
+                .map(
+                    size ->
+                        size.free()
+                            + " free of "
+                            + size.reserved()
+                            + " reserved, "
+                            + size.pageBytes()
+                            + " bytes each")
+                .collect(Collectors.joining("; ")));
+    lines.put(
+        "NUMA nodes", numaNodes.stream().map(String::valueOf).collect(Collectors.joining(", ")));
+    lines.put(
+        "NUMA policies",
+        numaPolicies ? "available" : "absent or forbidden: memory comes from any node");
     lines.put("page locking", pageLocking ? "available" : "absent: pinned memory is plain memory");
     lines.put(
         "lock limit",
@@ -121,40 +158,26 @@ public record HostPlatform(
         .findFirst();
   }
 
-  /** The file lists all modes, with the one in force in brackets. */
-  private static Optional<String> transparentMode() {
-    return SystemFiles.lines(Pages.TRANSPARENT_HUGE.resolve("enabled")).stream()
-        .filter(line -> line.indexOf('[') >= 0 && line.indexOf(']') > line.indexOf('['))
-        .map(line -> line.substring(line.indexOf('[') + 1, line.indexOf(']')))
-        .findFirst();
-  }
-
-  private static long reserved() {
-    return SystemFiles.number(Path.of("/proc/sys/vm/nr_hugepages"), 0);
-  }
-
-  private static int nodes() {
-    return SystemFiles.lines(Path.of("/sys/devices/system/node/online")).stream()
-        .mapToInt(HostPlatform::countRange)
-        .sum();
-  }
-
-  /** Counts what a list such as {@code 0-3,8} names. */
-  static int countRange(String list) {
-    int count = 0;
-    for (String part : list.strip().split(",", -1)) {
-      String[] ends = part.split("-", -1);
-      long first = SystemFiles.parse(ends[0], -1);
-      long last = SystemFiles.parse(ends[ends.length - 1], -1);
-      if (first >= 0 && last >= first) {
-        count += (int) (last - first + 1);
-      }
+  /** The limit, unless this process may ignore it: one page more is locked then, untouched. */
+  private static OptionalLong lockLimit() {
+    OptionalLong limit = CLibrary.lockLimit();
+    if (limit.isEmpty() || !CLibrary.hasMapping()) {
+      return limit;
     }
-    return count;
+    long beyond =
+        SystemMemory.roundUp(Math.min(limit.getAsLong(), 1L << 40), Pages.BYTES) + Pages.BYTES;
+    CLibrary.Mapped map = CLibrary.map(beyond);
+    if (map.address() == 0) {
+      return limit;
+    }
+    boolean privileged = CLibrary.lockWhenTouched(map.address(), beyond);
+    SystemMemory.unmap(map.address(), beyond);
+    return privileged ? OptionalLong.of(Long.MAX_VALUE) : limit;
   }
 
   private static boolean canLock() {
-    return MemoryAllocator.lockedOrEmpty(1, 1, new PinnedBudget(Pages.BYTES))
+    return new MemoryAllocator()
+        .tryAllocateLocked(HostRequest.of(1), new PinnedBudget(Pages.BYTES))
         .map(
             block -> {
               block.free();

@@ -2,9 +2,9 @@ package dev.tidepool.host;
 
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.OutOfDeviceMemoryException;
-import dev.tidepool.spi.Block;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -13,7 +13,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Up to 2 MiB they come from the C library's heap; larger ones are pages mapped for the block
  * alone, huge ones where the system has them, because the first write to fresh small pages takes
- * four times as long. Where the C library cannot be called, blocks come from Java arenas.
+ * four times as long. A {@link HostRequest} can ask for more: huge pages that were set aside, and
+ * NUMA nodes; page locking needs a {@link PinnedBudget}. What cannot be had is replaced by the next
+ * simpler thing and counted, and each block tells what it really got. Where the C library cannot be
+ * called, blocks come from Java arenas.
  *
  * <p>A block's segment works until the block is freed, and then fails with an {@link
  * IllegalStateException}. Making and freeing a block costs 50 to 150 microseconds, nearly all of it
@@ -32,9 +35,15 @@ public final class MemoryAllocator {
   /** Above this, a request is held against the memory that is free before the system is asked. */
   private static final long CHECKED_FROM = 64L << 20;
 
-  private final boolean nativeAllocation;
+  private static final System.Logger LOG = System.getLogger(MemoryAllocator.class.getName());
 
-  /** An allocator; all of a process share the system's memory. */
+  /** Some thread that is not the caller's; never started. */
+  private static final Thread OTHER_THREAD = Thread.ofPlatform().unstarted(() -> {});
+
+  private final boolean nativeAllocation;
+  private final Tally tally = new Tally();
+
+  /** An allocator; all of a process share the system's memory, each counts what it gave. */
   public MemoryAllocator() {
     this(CLibrary.hasAlignedAllocation());
   }
@@ -49,41 +58,152 @@ public final class MemoryAllocator {
     return bytes >= LARGE_FROM ? LARGE_ALIGNMENT : SMALL_ALIGNMENT;
   }
 
-  /** A block with the default alignment; see {@link #allocate(long, long)}. */
-  public Block allocate(long bytes) {
-    return allocate(bytes, defaultAlignment(bytes));
+  /** A block with the default alignment; see {@link #allocate(HostRequest)}. */
+  public HostBlock allocate(long bytes) {
+    return allocate(HostRequest.of(bytes));
+  }
+
+  /** A block; see {@link #allocate(HostRequest)}. */
+  public HostBlock allocate(long bytes, long alignment) {
+    return allocate(HostRequest.of(bytes).aligned(alignment));
   }
 
   /**
-   * A block.
+   * A block. What it really got is its {@link HostBlock#backing()}.
    *
-   * @param bytes at least 1
-   * @param alignment a power of two, at least 1
    * @throws OutOfDeviceMemoryException if the system has no room, or certainly will not have it
    *     once the block is written
    */
-  public Block allocate(long bytes, long alignment) {
-    check(bytes, alignment);
-    if (bytes >= CHECKED_FROM) {
-      long obtainable = HostMemory.obtainableBytes();
-      if (bytes > obtainable) {
-        throw outOfMemory(bytes, "so much is not free");
-      }
-    }
-    return nativeAllocation ? ofSystem(bytes, alignment) : ofArena(bytes, alignment);
+  public HostBlock allocate(HostRequest request) {
+    checkRoom(request);
+    HostBlock block = nativeAllocation ? ofSystem(request) : ofArena(request);
+    tally.countRefusals(request, block.backing());
+    return block;
   }
 
   /**
-   * A block whose pages stay in memory; empty if the budget or the system says no, or the system
-   * has no page locking: then take a plain block. Its whole pages count against the budget until it
-   * is freed.
+   * A block whose pages stay in memory, or a plain one if {@link #tryAllocateLocked} gives none.
    *
-   * @param bytes at least 1
-   * @param alignment a power of two, at least 1
+   * @throws OutOfDeviceMemoryException if the system has no room for a plain one either
    */
-  public Optional<Block> allocateLocked(long bytes, long alignment, PinnedBudget budget) {
-    check(bytes, alignment);
-    return nativeAllocation ? lockedOrEmpty(bytes, alignment, budget) : Optional.empty();
+  public HostBlock allocateLocked(HostRequest request, PinnedBudget budget) {
+    return tryAllocateLocked(request, budget).orElseGet(() -> allocate(request));
+  }
+
+  /**
+   * A block whose pages stay in memory; empty, and counted, if the budget or the system says no, or
+   * the system has no page locking. All it occupies counts against the budget until it is freed.
+   */
+  public Optional<HostBlock> tryAllocateLocked(HostRequest request, PinnedBudget budget) {
+    SystemMemory locked = nativeAllocation ? locked(request, budget) : null;
+    if (locked == null) {
+      tally.countRefusedLock();
+      return Optional.empty();
+    }
+    HostBlock block =
+        block(
+            locked,
+            request.bytes(),
+            () -> {
+              try {
+                locked.free();
+              } finally {
+                budget.giveBack(locked.backing().bytes());
+              }
+            });
+    tally.countRefusals(request, block.backing());
+    return Optional.of(block);
+  }
+
+  private static @Nullable SystemMemory locked(HostRequest request, PinnedBudget budget) {
+    long bytes = request.bytes();
+    // Without room for it the system would kill a process, and not refuse.
+    if (!CLibrary.hasLocking()
+        || bytes == 0
+        || bytes > budget.limitBytes() - budget.usedBytes()
+        || (bytes >= CHECKED_FROM && bytes > HostMemory.now().freeBytes())) {
+      return null;
+    }
+    SystemMemory memory = OwnPages.of(request);
+    if (memory == null) {
+      return null;
+    }
+    long charged = memory.backing().bytes();
+    if (budget.reserve(charged)) {
+      SystemMemory locked = memory.locked();
+      if (locked != null) {
+        return locked;
+      }
+      budget.giveBack(charged);
+    }
+    memory.free();
+    return null;
+  }
+
+  /**
+   * A block over memory that stays its owner's: freeing the block leaves the memory alone, and the
+   * block must not outlive it.
+   *
+   * @param memory writable and native, and open to all threads
+   * @throws IllegalArgumentException if it is not
+   */
+  public HostBlock wrap(MemorySegment memory) {
+    checkForeign(memory);
+    return wrapped(null, memory, () -> {});
+  }
+
+  /**
+   * A block over memory that the block owns from now on.
+   *
+   * @param memory writable and native, and open to all threads. If nothing else ends it (it is of
+   *     the global scope, as those that foreign functions return are), its segment in the block
+   *     ends before the release
+   * @param release gives the memory back; run exactly once, when the block is freed and no call
+   *     uses its segment. What it throws is logged
+   * @throws IllegalArgumentException if the memory is not like that; it is still the caller's then
+   */
+  public HostBlock adopt(MemorySegment memory, Runnable release) {
+    checkForeign(memory);
+    Objects.requireNonNull(release, "release");
+    Runnable quietly =
+        () -> {
+          try {
+            release.run();
+          } catch (RuntimeException e) {
+            LOG.log(System.Logger.Level.WARNING, "the release of adopted memory failed", e);
+          }
+        };
+    if (!memory.scope().equals(Arena.global().scope())) {
+      return wrapped(null, memory, quietly);
+    }
+    Arena arena = Arena.ofShared();
+    return wrapped(arena, memory.reinterpret(arena, null), quietly);
+  }
+
+  private HostBlock wrapped(@Nullable Arena arena, MemorySegment memory, Runnable release) {
+    Usage.Gauge gauge = tally.wrapped();
+    gauge.add(memory.byteSize());
+    return new HostBlock(
+        arena,
+        memory,
+        Backing.plain(memory.byteSize()),
+        () -> {
+          release.run();
+          gauge.remove(memory.byteSize());
+        });
+  }
+
+  private static void checkForeign(MemorySegment memory) {
+    if (!memory.isNative() || memory.isReadOnly() || !memory.isAccessibleBy(OTHER_THREAD)) {
+      throw new IllegalArgumentException(
+          "a block is made over writable native memory that all threads may access, such as a"
+              + " segment of Arena.ofShared(); copy other memory into an allocated block");
+    }
+  }
+
+  /** What this allocator gave and was refused. */
+  public AllocatorStatistics statistics() {
+    return tally.statistics();
   }
 
   /** Bytes of freed blocks that wait for a native call or an I/O operation to let go of them. */
@@ -91,68 +211,54 @@ public final class MemoryAllocator {
     return BusyBlocks.bytes();
   }
 
-  static Optional<Block> lockedOrEmpty(long bytes, long alignment, PinnedBudget budget) {
-    long page = Pages.BYTES;
-    if (!CLibrary.hasLocking() || bytes > Long.MAX_VALUE - page) {
-      return Optional.empty();
+  private static void checkRoom(HostRequest request) {
+    long bytes = request.bytes();
+    if (bytes < CHECKED_FROM) {
+      return;
     }
-    long charged = SystemMemory.roundUp(bytes, page);
-    if (!budget.reserve(charged)) {
-      return Optional.empty();
+    if (bytes > HostMemory.obtainableBytes()) {
+      throw outOfMemory(bytes, "so much is not free");
     }
-    SystemMemory memory = null;
-    try {
-      memory = SystemMemory.wholePages(bytes, alignment, page);
-      if (memory != null && CLibrary.lock(memory.address(), charged)) {
-        SystemMemory locked = memory;
-        return Optional.of(
-            block(
-                memory,
-                bytes,
-                () -> {
-                  try {
-                    if (locked.origin() == SystemMemory.Origin.HEAP) {
-                      // A mapping is unlocked by its end; pages of the heap must not stay locked.
-                      CLibrary.unlock(locked.address(), charged);
-                    }
-                    locked.free();
-                  } finally {
-                    budget.giveBack(charged);
-                  }
-                }));
-      }
-    } catch (RuntimeException | Error e) {
-      budget.giveBack(charged);
-      throw e;
+    NumaPolicy numa = request.numa();
+    if (numa.mode() == NumaPolicy.Mode.BIND && bytes > NumaNodes.freeBytes(numa.nodes())) {
+      throw outOfMemory(bytes, "the NUMA nodes " + numa.nodes() + " do not have so much free");
     }
-    budget.giveBack(charged);
-    if (memory != null) {
-      memory.free();
-    }
-    return Optional.empty();
   }
 
-  private static Block ofSystem(long bytes, long alignment) {
-    SystemMemory memory =
-        bytes > Long.MAX_VALUE / 2 ? null : SystemMemory.allocate(bytes, alignment);
+  private HostBlock ofSystem(HostRequest request) {
+    long bytes = request.bytes();
+    if (bytes == 0) {
+      // An address that is aligned as asked, and that nothing can be read from.
+      Arena arena = Arena.ofShared();
+      MemorySegment nothing = MemorySegment.ofAddress(request.alignment()).reinterpret(arena, null);
+      return tracked(arena, nothing, Backing.plain(0), () -> {});
+    }
+    SystemMemory memory = null;
+    if (bytes <= Long.MAX_VALUE / 2) {
+      memory =
+          request.needsOwnPages()
+              ? OwnPages.of(request)
+              : SystemMemory.allocate(bytes, request.alignment());
+    }
     if (memory == null) {
       throw outOfMemory(bytes, "the system refused");
     }
     return block(memory, bytes, memory::free);
   }
 
-  private static Block block(SystemMemory memory, long bytes, Runnable giveBack) {
+  private HostBlock block(SystemMemory memory, long bytes, Runnable giveBack) {
     Arena arena = Arena.ofShared();
     MemorySegment segment =
         MemorySegment.ofAddress(memory.address()).reinterpret(bytes, arena, null);
-    return new HostBlock(arena, segment, giveBack);
+    return tracked(arena, segment, memory.backing(), giveBack);
   }
 
-  private static Block ofArena(long bytes, long alignment) {
+  private HostBlock ofArena(HostRequest request) {
+    long bytes = request.bytes();
     Arena arena = Arena.ofShared();
     @Nullable MemorySegment segment = null;
     try {
-      segment = arena.allocate(bytes, alignment);
+      segment = arena.allocate(bytes, request.alignment());
     } catch (OutOfMemoryError e) {
       throw outOfMemory(bytes, "Java's arenas refused (see -XX:MaxDirectMemorySize)");
     } finally {
@@ -160,7 +266,23 @@ public final class MemoryAllocator {
         arena.close();
       }
     }
-    return new HostBlock(arena, segment, () -> {});
+    return tracked(arena, segment, Backing.plain(bytes), () -> {});
+  }
+
+  private HostBlock tracked(
+      Arena arena, MemorySegment segment, Backing backing, Runnable giveBack) {
+    tally.add(backing);
+    return new HostBlock(
+        arena,
+        segment,
+        backing,
+        () -> {
+          try {
+            giveBack.run();
+          } finally {
+            tally.remove(backing);
+          }
+        });
   }
 
   private static OutOfDeviceMemoryException outOfMemory(long bytes, String why) {
@@ -180,16 +302,5 @@ public final class MemoryAllocator {
         memory.freeBytes(),
         memory.totalBytes(),
         -1);
-  }
-
-  private static void check(long bytes, long alignment) {
-    if (bytes < 1) {
-      throw new IllegalArgumentException(
-          "a block of " + bytes + " bytes was asked for; it has at least 1");
-    }
-    if (alignment < 1 || Long.bitCount(alignment) != 1) {
-      throw new IllegalArgumentException(
-          "an alignment of " + alignment + " bytes was asked for; it is a power of two");
-    }
   }
 }

@@ -10,10 +10,14 @@ import org.jspecify.annotations.Nullable;
  * @param origin which call it came from
  * @param mapBase where the mapping starts, which may be before the aligned address
  * @param mapBytes bytes of the mapping
+ * @param backing what it is made of
  */
-record SystemMemory(long address, Origin origin, long mapBase, long mapBytes) {
+record SystemMemory(long address, Origin origin, long mapBase, long mapBytes, Backing backing) {
   /** Above this, pages are mapped for the block alone and go back to the system with it. */
   static final long MAPPED_FROM = 2L << 20;
+
+  /** Above this, the heap would take far more than the block to align it. */
+  private static final long MAPPED_ALIGNMENT = 64L << 10;
 
   enum Origin {
     HEAP,
@@ -21,57 +25,69 @@ record SystemMemory(long address, Origin origin, long mapBase, long mapBytes) {
   }
 
   /**
-   * Memory from the C library's heap or from a mapping, as the size asks; null if there is none.
+   * Memory from the C library's heap or from a mapping, as size and alignment ask; null if there is
+   * none.
    */
   static @Nullable SystemMemory allocate(long bytes, long alignment) {
-    if (bytes >= MAPPED_FROM && CLibrary.hasMapping()) {
+    if (CLibrary.hasMapping() && (bytes >= MAPPED_FROM || alignment > MAPPED_ALIGNMENT)) {
       return mapped(bytes, alignment);
     }
     // aligned_alloc wants at least a pointer's alignment, and a size that is a multiple of it.
     long aligned = Math.max(alignment, 16);
     long address = CLibrary.alignedAllocate(roundUp(bytes, aligned), aligned);
-    return address == 0 ? null : new SystemMemory(address, Origin.HEAP, 0, 0);
-  }
-
-  /** Whole pages that are no other block's, as page locking wants them; null if there are none. */
-  static @Nullable SystemMemory wholePages(long bytes, long alignment, long pageSize) {
-    if (CLibrary.hasMapping()) {
-      return mapped(bytes, Math.max(alignment, pageSize));
-    }
-    return allocate(roundUp(bytes, pageSize), Math.max(alignment, pageSize));
+    return address == 0 ? null : new SystemMemory(address, Origin.HEAP, 0, 0, Backing.plain(bytes));
   }
 
   private static @Nullable SystemMemory mapped(long bytes, long alignment) {
-    long page = Pages.BYTES;
-    long length = roundUp(bytes, page);
     // A huge page only fits where the block starts at a multiple of its size.
-    long huge = Pages.HUGE_BYTES;
-    long wanted = huge > 0 && bytes >= huge ? Math.max(alignment, huge) : alignment;
+    boolean huge = Pages.HUGE_BYTES > 0 && bytes >= Pages.HUGE_BYTES;
+    long wanted = Math.max(alignment, huge ? Pages.HUGE_BYTES : Pages.BYTES);
+    long length = roundUp(bytes, Pages.BYTES);
     CLibrary.Mapped map = CLibrary.map(length);
-    if (map.address() != 0 && map.address() % wanted != 0) {
-      checkUnmapped(CLibrary.unmap(map.address(), length), length);
-      length += wanted;
-      map = CLibrary.map(length);
-    }
     if (map.address() == 0) {
-      if (map.errno() == CLibrary.ENOMEM) {
-        return null;
-      }
+      checkRefusal(map, length);
+      return null;
+    }
+    if (map.address() % wanted != 0) {
+      unmap(map.address(), length);
+      return OwnPages.anonymous(bytes, wanted, huge ? PageKind.TRANSPARENT_HUGE : PageKind.SMALL);
+    }
+    Backing backing = Backing.plain(length);
+    if (huge && CLibrary.advise(map.address(), length, CLibrary.Advice.HUGE)) {
+      backing = OwnPages.transparent(backing);
+    }
+    return new SystemMemory(map.address(), Origin.MAPPING, map.address(), length, backing);
+  }
+
+  /** Throws unless a mapping was refused for want of memory. */
+  static void checkRefusal(CLibrary.Mapped refused, long bytes) {
+    if (refused.errno() != CLibrary.ENOMEM) {
       throw new AcceleratorException(
-          "mmap", map.errno(), "errno", "asked for " + length + " bytes of anonymous memory");
+          "mmap", refused.errno(), "errno", "asked for " + bytes + " bytes of anonymous memory");
     }
-    if (huge > 0 && bytes >= huge) {
-      // Refused advice costs time and nothing else.
-      CLibrary.adviseHugePages(map.address(), length);
-    }
-    return new SystemMemory(roundUp(map.address(), wanted), Origin.MAPPING, map.address(), length);
+  }
+
+  /** Locks its pages; null if the system does not allow it, or does not have them. */
+  @Nullable SystemMemory locked() {
+    // Explicit huge pages never leave memory, and locking them would only use up the limit.
+    boolean stays =
+        backing.pages() == PageKind.EXPLICIT_HUGE || CLibrary.lock(address, backing.bytes());
+    return stays
+        ? new SystemMemory(address, origin, mapBase, mapBytes, backing.withPagesLocked())
+        : null;
   }
 
   /** Gives it back; nothing may use it any more. */
   void free() {
     switch (origin) {
-      case HEAP -> CLibrary.alignedFree(address);
-      case MAPPING -> checkUnmapped(CLibrary.unmap(mapBase, mapBytes), mapBytes);
+      case HEAP -> {
+        if (backing.locked()) {
+          // A mapping is unlocked by its end; pages of the heap must not stay locked.
+          CLibrary.unlock(address, backing.bytes());
+        }
+        CLibrary.alignedFree(address);
+      }
+      case MAPPING -> unmap(mapBase, mapBytes);
     }
   }
 
@@ -79,7 +95,8 @@ record SystemMemory(long address, Origin origin, long mapBase, long mapBytes) {
     return Math.addExact(bytes, multiple - 1) & -multiple;
   }
 
-  private static void checkUnmapped(int errno, long bytes) {
+  static void unmap(long address, long bytes) {
+    int errno = CLibrary.unmap(address, bytes);
     if (errno != 0) {
       throw new AcceleratorException(
           "munmap", errno, "errno", bytes + " bytes could not be given back to the system");

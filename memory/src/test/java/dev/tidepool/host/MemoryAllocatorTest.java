@@ -14,6 +14,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -62,13 +63,47 @@ class MemoryAllocatorTest {
   }
 
   @Test
+  void aSmallBlockAlignedToAGibibyteTakesNoGibibyte() throws Exception {
+    for (HostRequest request :
+        List.of(HostRequest.of(100), HostRequest.of(100).on(PageKind.SMALL), HostRequest.of(MIB))) {
+      long before = ProcessMemory.addressSpaceInUse();
+      Block block = allocator.allocate(request.aligned(1L << 30));
+      assertThat(block.segment().address() % (1L << 30)).isZero();
+      writePattern(block.segment(), 3);
+      assertPattern(block.segment(), 3);
+      assertThat(ProcessMemory.addressSpaceInUse() - before).isLessThan(64 * MIB);
+      block.free();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aBlockOfNoBytesIsLegal(boolean nativeAllocation) {
+    MemoryAllocator allocator = new MemoryAllocator(nativeAllocation);
+    HostBlock block = allocator.allocate(0, 4096);
+    assertThat(block.byteSize()).isZero();
+    assertThat(block.segment().byteSize()).isZero();
+    assertThat(block.segment().address() % 4096).isZero();
+    assertThat(block.residence()).contains(new Residence(0, 0, 0, Map.of()));
+    HostBlock wishful =
+        allocator.allocate(HostRequest.of(0).on(PageKind.EXPLICIT_HUGE).from(NumaPolicy.bind(0)));
+    assertThat(wishful.byteSize()).isZero();
+    assertThat(allocator.tryAllocateLocked(HostRequest.of(0), new PinnedBudget(MIB))).isEmpty();
+    assertThat(allocator.statistics().allocated().blocks()).isEqualTo(2);
+    block.free();
+    wishful.free();
+    assertThat(allocator.statistics().allocated().blocks()).isZero();
+    assertThatIllegalStateException().isThrownBy(block::free).withMessageContaining("freed twice");
+  }
+
+  @Test
   void withoutTheCLibraryBlocksComeFromArenas() {
     MemoryAllocator plain = new MemoryAllocator(false);
     Block block = plain.allocate(100_000, 4096);
     assertThat(block.segment().address() % 4096).isZero();
     writePattern(block.segment(), 100_000);
     assertPattern(block.segment(), 100_000);
-    assertThat(plain.allocateLocked(4096, 1, new PinnedBudget(MIB))).isEmpty();
+    assertThat(plain.tryAllocateLocked(HostRequest.of(4096), new PinnedBudget(MIB))).isEmpty();
     MemorySegment stale = block.segment();
     block.free();
     assertThatIllegalStateException().isThrownBy(() -> stale.get(JAVA_BYTE, 0));
@@ -142,12 +177,16 @@ class MemoryAllocatorTest {
 
   @Test
   void wrongArgumentsAreNamed() {
+    AllocatorStatistics before = allocator.statistics();
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> allocator.allocate(0))
-        .withMessageContaining("0 bytes");
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> allocator.allocate(8, 24))
-        .withMessageContaining("24");
+        .isThrownBy(() -> allocator.allocate(-1))
+        .withMessageContaining("-1 bytes");
+    for (long alignment : new long[] {0, -8, 24, 1L << 31, Long.MIN_VALUE}) {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> allocator.allocate(8, alignment))
+          .withMessageContaining(String.valueOf(alignment));
+    }
+    assertThat(allocator.statistics()).isEqualTo(before);
     assertThatIllegalArgumentException().isThrownBy(() -> new PinnedBudget(-1));
   }
 

@@ -4,11 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.tidepool.spi.Block;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
@@ -21,34 +18,16 @@ class PinnedBudgetTest {
   void lockedPagesCountAgainstTheBudgetUntilTheBlockIsFreed() {
     assumeTrue(HostPlatform.probe().pageLocking(), "the system locks no pages");
     PinnedBudget budget = new PinnedBudget(3 * PAGE);
-    Block block = allocator.allocateLocked(PAGE + 1, 64, budget).orElseThrow();
+    Block block = allocator.tryAllocateLocked(HostRequest.of(PAGE + 1), budget).orElseThrow();
     assertThat(block.byteSize()).isEqualTo(PAGE + 1);
     assertThat(budget.usedBytes()).isEqualTo(2 * PAGE);
     MemoryAllocatorTest.writePattern(block.segment(), 1);
     MemoryAllocatorTest.assertPattern(block.segment(), 1);
-    assertThat(allocator.allocateLocked(PAGE + 1, 64, budget)).isEmpty();
-    Block last = allocator.allocateLocked(PAGE, 64, budget).orElseThrow();
+    assertThat(allocator.tryAllocateLocked(HostRequest.of(PAGE + 1), budget)).isEmpty();
+    Block last = allocator.tryAllocateLocked(HostRequest.of(PAGE), budget).orElseThrow();
     assertThat(budget.usedBytes()).isEqualTo(3 * PAGE);
     block.free();
     last.free();
-    assertThat(budget.usedBytes()).isZero();
-  }
-
-  @Test
-  void theSystemCountsThePagesAsLocked() throws Exception {
-    assumeTrue(Files.exists(Path.of("/proc/self/status")), "not Linux");
-    assumeTrue(HostPlatform.probe().pageLocking(), "the system locks no pages");
-    long before = lockedKilobytes();
-    Block block = allocator.allocateLocked(16 * PAGE, 64, new PinnedBudget(1 << 30)).orElseThrow();
-    assertThat(lockedKilobytes() - before).isEqualTo(16 * PAGE / 1024);
-    block.free();
-    assertThat(lockedKilobytes()).isEqualTo(before);
-  }
-
-  @Test
-  void whatTheSystemRefusesGivesTheBudgetBack() {
-    PinnedBudget budget = new PinnedBudget(Long.MAX_VALUE);
-    assertThat(allocator.allocateLocked(1L << 46, 64, budget)).isEqualTo(Optional.empty());
     assertThat(budget.usedBytes()).isZero();
   }
 
@@ -77,13 +56,5 @@ class PinnedBudgetTest {
     }
     assertThat(most.get()).isBetween(3L, 9L);
     assertThat(budget.usedBytes()).isZero();
-  }
-
-  private static long lockedKilobytes() throws Exception {
-    return Files.readAllLines(Path.of("/proc/self/status")).stream()
-        .filter(line -> line.startsWith("VmLck:"))
-        .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")))
-        .findFirst()
-        .orElseThrow();
   }
 }

@@ -1,0 +1,76 @@
+package dev.tidepool.host;
+
+import java.util.Optional;
+
+/**
+ * What is asked of {@link MemoryAllocator}; each option answers with a copy.
+ *
+ * <p>A request with pages or a NUMA policy gives the block a mapping of its own, of whole pages,
+ * with inaccessible pages around it: some microseconds dearer, and what the system tells of the
+ * mapping is true of the block.
+ *
+ * @param bytes at least 0; a block of none is legal
+ * @param alignment of the first byte, a power of two up to {@link #LARGEST_ALIGNMENT}
+ * @param pages the kind that is wanted; if empty, transparent huge pages from their size up. What
+ *     the system lacks becomes the next simpler kind. Wanted huge pages are whole: the block takes
+ *     up to 2 MiB more for that, or an eighth of its size, and smaller pages where that is not
+ *     enough
+ * @param numa where the pages come from; where the system knows no policies, from anywhere
+ */
+public record HostRequest(long bytes, long alignment, Optional<PageKind> pages, NumaPolicy numa) {
+  /** The largest alignment, in bytes. */
+  public static final long LARGEST_ALIGNMENT = 1L << 30;
+
+  /**
+   * Checks sizes and nodes.
+   *
+   * @throws IllegalArgumentException if bytes are negative, the alignment is no such power of two,
+   *     or a node does not exist
+   */
+  public HostRequest {
+    if (bytes < 0) {
+      throw new IllegalArgumentException(
+          "a block of " + bytes + " bytes was asked for; it has 0 or more");
+    }
+    if (alignment < 1 || alignment > LARGEST_ALIGNMENT || Long.bitCount(alignment) != 1) {
+      throw new IllegalArgumentException(
+          "an alignment of "
+              + alignment
+              + " bytes was asked for; it is a power of two from 1 to "
+              + LARGEST_ALIGNMENT);
+    }
+    NumaNodes.check(numa);
+  }
+
+  /** A block with the {@linkplain MemoryAllocator#defaultAlignment default alignment}. */
+  public static HostRequest of(long bytes) {
+    return new HostRequest(
+        bytes, MemoryAllocator.defaultAlignment(bytes), Optional.empty(), NumaPolicy.LOCAL);
+  }
+
+  /** The same, with another alignment in bytes. */
+  public HostRequest aligned(long alignment) {
+    return new HostRequest(bytes, alignment, pages, numa);
+  }
+
+  /** The same, of such pages. */
+  public HostRequest on(PageKind pages) {
+    return new HostRequest(bytes, alignment, Optional.of(pages), numa);
+  }
+
+  /** The same, from such nodes. */
+  public HostRequest from(NumaPolicy numa) {
+    return new HostRequest(bytes, alignment, pages, numa);
+  }
+
+  /** The kind that is wanted, or that goes with the size. */
+  PageKind pagesOrDefault() {
+    boolean huge = Pages.HUGE_BYTES > 0 && bytes >= Pages.HUGE_BYTES;
+    return pages.orElse(huge ? PageKind.TRANSPARENT_HUGE : PageKind.SMALL);
+  }
+
+  /** Whether the block needs a mapping of its own. */
+  boolean needsOwnPages() {
+    return pages.isPresent() || numa.mode() != NumaPolicy.Mode.LOCAL;
+  }
+}

@@ -1,0 +1,158 @@
+package dev.tidepool.host;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+
+/**
+ * Linux's calls for NUMA policies, by number, so that no library is needed: the C library has no
+ * functions for them.
+ *
+ * <p>Policies are given to address ranges with {@code mbind}, never to threads with {@code
+ * set_mempolicy}, which would follow the thread to memory that is none of ours. Containers often
+ * forbid these calls; then they count as absent.
+ */
+final class NumaCalls {
+  private static final long MPOL_F_ADDR = 2;
+  private static final int MPOL_MODE_FLAGS = 0xE000;
+
+  /** Bits of a node mask, above what any kernel is built for. */
+  private static final int MASK_BITS = 1024;
+
+  /** The kernel takes one bit less than it is told. */
+  private static final long MAX_NODE = MASK_BITS + 1L;
+
+  /** The numbers of the calls on one architecture. */
+  private record Numbers(long mbind, long getMempolicy) {}
+
+  private static final Optional<Numbers> NUMBERS = numbers();
+  private static final boolean AVAILABLE =
+      CLibrary.LINUX && NUMBERS.isPresent() && CLibrary.has("syscall") && answers();
+
+  /** The functions, {@code syscall} with the arguments that each call takes. */
+  private static final class Calls {
+    private static final Linker.Option VARIADIC = Linker.Option.firstVariadicArg(1);
+    static final MethodHandle MBIND =
+        CLibrary.link(
+            "syscall",
+            FunctionDescriptor.of(
+                JAVA_LONG, JAVA_LONG, ADDRESS, JAVA_LONG, JAVA_LONG, ADDRESS, JAVA_LONG, JAVA_LONG),
+            VARIADIC);
+    static final MethodHandle GET_MEMPOLICY =
+        CLibrary.link(
+            "syscall",
+            FunctionDescriptor.of(
+                JAVA_LONG, JAVA_LONG, ADDRESS, ADDRESS, JAVA_LONG, ADDRESS, JAVA_LONG),
+            VARIADIC);
+  }
+
+  private NumaCalls() {}
+
+  /** Whether the system has these calls and lets this process make them. */
+  static boolean available() {
+    return AVAILABLE;
+  }
+
+  /**
+   * Gives untouched pages a policy; whether the system took it.
+   *
+   * @param bytes whole pages
+   */
+  static boolean bind(long address, long bytes, NumaPolicy policy) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment mask = arena.allocate(MASK_BITS / 8, Long.BYTES);
+      for (int node : policy.nodes()) {
+        long word = mask.getAtIndex(JAVA_LONG, node / Long.SIZE);
+        mask.setAtIndex(JAVA_LONG, node / Long.SIZE, word | 1L << node);
+      }
+      return (long)
+              Calls.MBIND.invokeExact(
+                  NUMBERS.orElseThrow().mbind,
+                  MemorySegment.ofAddress(address),
+                  bytes,
+                  code(policy.mode()),
+                  mask,
+                  MAX_NODE,
+                  0L)
+          == 0;
+    } catch (Throwable e) {
+      throw CLibrary.unexpected(e);
+    }
+  }
+
+  /** The policy that the system has for an address; LOCAL also for those that have no name here. */
+  static NumaPolicy policyAt(long address) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment mode = arena.allocate(JAVA_INT);
+      MemorySegment mask = arena.allocate(MASK_BITS / 8, Long.BYTES);
+      if (get(mode, mask, address, MPOL_F_ADDR) != 0) {
+        return NumaPolicy.LOCAL;
+      }
+      int code = mode.get(JAVA_INT, 0) & ~MPOL_MODE_FLAGS;
+      for (NumaPolicy.Mode known : NumaPolicy.Mode.values()) {
+        if (known != NumaPolicy.Mode.LOCAL && code(known) == code) {
+          return new NumaPolicy(known, nodesOf(mask));
+        }
+      }
+      return NumaPolicy.LOCAL;
+    }
+  }
+
+  private static List<Integer> nodesOf(MemorySegment mask) {
+    List<Integer> nodes = new ArrayList<>();
+    for (int node = 0; node < MASK_BITS; node++) {
+      if ((mask.getAtIndex(JAVA_LONG, node / Long.SIZE) >>> node & 1) != 0) {
+        nodes.add(node);
+      }
+    }
+    return nodes;
+  }
+
+  private static long code(NumaPolicy.Mode mode) {
+    return switch (mode) {
+      case LOCAL -> 0;
+      case PREFERRED -> 1;
+      case BIND -> 2;
+      case INTERLEAVE -> 3;
+    };
+  }
+
+  private static boolean answers() {
+    try (Arena arena = Arena.ofConfined()) {
+      return get(arena.allocate(JAVA_INT), arena.allocate(MASK_BITS / 8, Long.BYTES), 0, 0) == 0;
+    }
+  }
+
+  private static long get(MemorySegment mode, MemorySegment mask, long address, long flags) {
+    try {
+      return (long)
+          Calls.GET_MEMPOLICY.invokeExact(
+              NUMBERS.orElseThrow().getMempolicy,
+              mode,
+              mask,
+              MAX_NODE,
+              MemorySegment.ofAddress(address),
+              flags);
+    } catch (Throwable e) {
+      throw CLibrary.unexpected(e);
+    }
+  }
+
+  private static Optional<Numbers> numbers() {
+    return switch (System.getProperty("os.arch", "").toLowerCase(Locale.ROOT)) {
+      case "amd64", "x86_64" -> Optional.of(new Numbers(237, 239));
+      case "aarch64", "riscv64" -> Optional.of(new Numbers(235, 236));
+      default -> Optional.empty();
+    };
+  }
+}

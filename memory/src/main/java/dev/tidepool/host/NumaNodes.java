@@ -1,0 +1,98 @@
+package dev.tidepool.host;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The nodes of memory that this process may use. */
+final class NumaNodes {
+  private static final Path NODES = Path.of("/sys/devices/system/node");
+  private static final String ALLOWED = "Mems_allowed_list:";
+
+  private NumaNodes() {}
+
+  /** Their numbers, ascending: those with memory which the process's CPU set allows. */
+  static List<Integer> usable() {
+    List<Integer> nodes = withMemory();
+    List<Integer> allowed =
+        SystemFiles.lines(Path.of("/proc/self/status")).stream()
+            .filter(line -> line.startsWith(ALLOWED))
+            .flatMap(line -> numbers(line.substring(ALLOWED.length())).stream())
+            .toList();
+    return allowed.isEmpty() ? nodes : nodes.stream().filter(allowed::contains).toList();
+  }
+
+  private static List<Integer> withMemory() {
+    for (String file : List.of("has_memory", "online")) {
+      List<String> lines = SystemFiles.lines(NODES.resolve(file));
+      if (!lines.isEmpty()) {
+        return numbers(lines.getFirst());
+      }
+    }
+    // A system that tells of no nodes has one.
+    return List.of(0);
+  }
+
+  /** The numbers that a list such as {@code 0-3,8} names. */
+  static List<Integer> numbers(String list) {
+    List<Integer> numbers = new ArrayList<>();
+    for (String part : list.strip().split(",", -1)) {
+      String[] ends = part.split("-", -1);
+      long first = SystemFiles.parse(ends[0], -1);
+      long last = SystemFiles.parse(ends[ends.length - 1], -1);
+      for (long number = first; number >= 0 && number <= last; number++) {
+        numbers.add((int) number);
+      }
+    }
+    return numbers;
+  }
+
+  /**
+   * Refuses nodes that are not there.
+   *
+   * @throws IllegalArgumentException naming those that are
+   */
+  static void check(NumaPolicy policy) {
+    if (policy.nodes().isEmpty()) {
+      return;
+    }
+    List<Integer> usable = usable();
+    for (int node : policy.nodes()) {
+      if (!usable.contains(node)) {
+        throw new IllegalArgumentException(
+            "there is no NUMA node "
+                + node
+                + " that this process may use; the nodes are "
+                + usable.toString().replaceAll("[\\[\\]]", ""));
+      }
+    }
+  }
+
+  /** What nodes have free together, file caches included; Long.MAX_VALUE if untold. */
+  static long freeBytes(List<Integer> nodes) {
+    long free = 0;
+    for (int node : nodes) {
+      List<String> lines = SystemFiles.lines(NODES.resolve("node" + node + "/meminfo"));
+      if (lines.isEmpty()) {
+        return Long.MAX_VALUE;
+      }
+      free += freeBytes(lines, node);
+    }
+    return free;
+  }
+
+  /** What the lines of a node's file have free. */
+  private static long freeBytes(List<String> lines, int node) {
+    long free = 0;
+    for (String line : lines) {
+      for (String part : List.of("MemFree:", "Active(file):", "Inactive(file):", "SReclaimable:")) {
+        String key = "Node " + node + " " + part;
+        if (line.startsWith(key)) {
+          free +=
+              1024 * SystemFiles.parse(line.substring(key.length()).strip().split(" ", 2)[0], 0);
+        }
+      }
+    }
+    return free;
+  }
+}

@@ -1,0 +1,90 @@
+package dev.tidepool.host;
+
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
+
+/** The counters behind {@link AllocatorStatistics}. */
+final class Tally {
+  private final Usage.Gauge allocated = new Usage.Gauge();
+  private final Map<PageKind, Usage.Gauge> pages = new EnumMap<>(PageKind.class);
+  private final Usage.Gauge locked = new Usage.Gauge();
+  private final Map<Integer, Usage.Gauge> nodes = new ConcurrentHashMap<>();
+  private final Usage.Gauge wrapped = new Usage.Gauge();
+  private final LongAdder refusedHugePages = new LongAdder();
+  private final LongAdder refusedPolicies = new LongAdder();
+  private final LongAdder refusedLocks = new LongAdder();
+
+  Tally() {
+    for (PageKind kind : PageKind.values()) {
+      pages.put(kind, new Usage.Gauge());
+    }
+  }
+
+  /** What a gauge does with bytes: adds or removes them. */
+  private interface Change {
+    void to(Usage.Gauge gauge, long bytes);
+  }
+
+  void add(Backing backing) {
+    change(backing, Usage.Gauge::add);
+  }
+
+  void remove(Backing backing) {
+    change(backing, Usage.Gauge::remove);
+  }
+
+  private void change(Backing backing, Change change) {
+    long bytes = backing.bytes();
+    change.to(allocated, bytes);
+    change.to(Objects.requireNonNull(pages.get(backing.pages()), "every kind has one"), bytes);
+    if (backing.locked()) {
+      change.to(locked, bytes);
+    }
+    for (int node : backing.numa().nodes()) {
+      Usage.Gauge gauge = nodes.computeIfAbsent(node, _ -> new Usage.Gauge());
+      change.to(gauge, bytes / backing.numa().nodes().size());
+    }
+  }
+
+  /** Compares what a block got with what was wanted. */
+  void countRefusals(HostRequest request, Backing got) {
+    if (request.bytes() == 0) {
+      return;
+    }
+    if (request.pages().isPresent() && got.pages().compareTo(request.pages().get()) < 0) {
+      refusedHugePages.increment();
+    }
+    if (!got.numa().equals(request.numa())) {
+      refusedPolicies.increment();
+    }
+  }
+
+  void countRefusedLock() {
+    refusedLocks.increment();
+  }
+
+  /** Counts memory of others. */
+  Usage.Gauge wrapped() {
+    return wrapped;
+  }
+
+  AllocatorStatistics statistics() {
+    Map<PageKind, Usage> byPages = new EnumMap<>(PageKind.class);
+    pages.forEach((kind, gauge) -> byPages.put(kind, gauge.usage()));
+    Map<Integer, Usage> byNode = new TreeMap<>();
+    nodes.forEach((node, gauge) -> byNode.put(node, gauge.usage()));
+    return new AllocatorStatistics(
+        allocated.usage(),
+        byPages,
+        locked.usage(),
+        byNode,
+        wrapped.usage(),
+        refusedHugePages.sum(),
+        refusedPolicies.sum(),
+        refusedLocks.sum());
+  }
+}
