@@ -3,11 +3,13 @@ package dev.tidepool;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.OptionalInt;
 
 /**
  * How to allocate. Immutable; each option is orthogonal to the others and answers with a copy.
  *
- * <p>Defaults: pooled, not cleared, aligned to 64 bytes (4 KiB from 64 KiB up), untagged.
+ * <p>Defaults: pooled, not cleared, aligned to 64 bytes (4 KiB from 64 KiB up), from any node, on
+ * huge pages from their size up where the system gives them by itself, untagged.
  */
 public final class Allocation {
   private static final Map<MemoryLocation, Allocation> DEFAULTS =
@@ -15,7 +17,7 @@ public final class Allocation {
 
   static {
     for (MemoryLocation location : MemoryLocation.values()) {
-      DEFAULTS.put(location, new Allocation(location, true, false, 0, ""));
+      DEFAULTS.put(location, new Allocation(location, true, false, 0, OptionalInt.empty(), false, ""));
     }
   }
 
@@ -23,14 +25,24 @@ public final class Allocation {
   private final boolean pooled;
   private final boolean zeroed;
   private final long alignment;
+  private final OptionalInt node;
+  private final boolean hugePages;
   private final String tag;
 
   private Allocation(
-      MemoryLocation location, boolean pooled, boolean zeroed, long alignment, String tag) {
+      MemoryLocation location,
+      boolean pooled,
+      boolean zeroed,
+      long alignment,
+      OptionalInt node,
+      boolean hugePages,
+      String tag) {
     this.location = location;
     this.pooled = pooled;
     this.zeroed = zeroed;
     this.alignment = alignment;
+    this.node = node;
+    this.hugePages = hugePages;
     this.tag = tag;
   }
 
@@ -43,12 +55,12 @@ public final class Allocation {
 
   /** Straight from the driver and straight back to it. */
   public Allocation unpooled() {
-    return new Allocation(location, false, zeroed, alignment, tag);
+    return new Allocation(location, false, zeroed, alignment, node, hugePages, tag);
   }
 
   /** With every byte zero. */
   public Allocation zeroed() {
-    return new Allocation(location, pooled, true, alignment, tag);
+    return new Allocation(location, pooled, true, alignment, node, hugePages, tag);
   }
 
   /**
@@ -61,17 +73,49 @@ public final class Allocation {
       throw new IllegalArgumentException(
           "alignment is " + bytes + "; it must be a power of two from 1 to " + (1L << 30));
     }
-    return new Allocation(location, pooled, zeroed, bytes, tag);
+    return new Allocation(location, pooled, zeroed, bytes, node, hugePages, tag);
+  }
+
+  /**
+   * With the host's bytes from a NUMA node while it has room, else from others.
+   *
+   * <p>Holds for buffers that are born in the host's memory: those of HOST and PINNED, and all of
+   * an accelerator that shares the host's memory. Such a block is allocated for the buffer alone
+   * and does not come from a pool. Where the system knows no NUMA policies, or forbids them, the
+   * memory is any: {@code tidepool info} tells.
+   *
+   * @param node its number, from 0; that it exists is checked when memory is allocated, which
+   *     otherwise throws an {@link IllegalArgumentException} that names the nodes there are
+   * @throws IllegalArgumentException if {@code node} is negative
+   */
+  public Allocation onNode(int node) {
+    if (node < 0) {
+      throw new IllegalArgumentException("NUMA node " + node + " is negative");
+    }
+    return new Allocation(
+        location, pooled, zeroed, alignment, OptionalInt.of(node), hugePages, tag);
+  }
+
+  /**
+   * With the host's bytes on huge pages: those that the administrator has set aside if enough are
+   * left, else those that the system puts together as far as it can, else small ones.
+   *
+   * <p>Holds for the same buffers as {@link #onNode}, and such a block is no pool's either. It
+   * takes whole huge pages, at most 2 MiB or an eighth more than asked for.
+   */
+  public Allocation hugePages() {
+    return new Allocation(location, pooled, zeroed, alignment, node, true, tag);
   }
 
   /** Says who owns the bytes, in statistics, errors and leak reports. */
   public Allocation tag(String tag) {
-    return new Allocation(location, pooled, zeroed, alignment, Objects.requireNonNull(tag, "tag"));
+    return new Allocation(
+        location, pooled, zeroed, alignment, node, hugePages, Objects.requireNonNull(tag, "tag"));
   }
 
   /** Whether nothing but location and tag differs from the defaults. */
   public boolean isPlain() {
-    return pooled && !zeroed && alignment == 0;
+    return pooled && !zeroed && alignment == 0 && node.isEmpty() && !hugePages;
   }
 
   /** Where the bytes are born. */
@@ -94,6 +138,16 @@ public final class Allocation {
     return alignment;
   }
 
+  /** The NUMA node that the host's bytes shall come from; empty for any. */
+  public OptionalInt node() {
+    return node;
+  }
+
+  /** Whether the host's bytes shall lie on huge pages. */
+  public boolean wantsHugePages() {
+    return hugePages;
+  }
+
   /** Who owns the bytes; empty if nobody said. */
   public String tag() {
     return tag;
@@ -106,12 +160,14 @@ public final class Allocation {
         && pooled == that.pooled
         && zeroed == that.zeroed
         && alignment == that.alignment
+        && node.equals(that.node)
+        && hugePages == that.hugePages
         && tag.equals(that.tag);
   }
 
   @Override
   public int hashCode() {
-    return Objects.hash(location, pooled, zeroed, alignment, tag);
+    return Objects.hash(location, pooled, zeroed, alignment, node, hugePages, tag);
   }
 
   @Override
@@ -121,6 +177,8 @@ public final class Allocation {
         + (pooled ? "" : ", unpooled")
         + (zeroed ? ", zeroed" : "")
         + (alignment == 0 ? "" : ", aligned to " + alignment)
+        + (node.isEmpty() ? "" : ", on node " + node.getAsInt())
+        + (hugePages ? ", huge pages" : "")
         + (tag.isEmpty() ? "" : ", tag " + tag)
         + "]";
   }

@@ -16,6 +16,7 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceInfo;
+import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
 import java.lang.foreign.MemorySegment;
@@ -72,7 +73,12 @@ public final class CpuDevice implements Device {
 
   @Override
   public Block allocate(long bytes, long alignment, BlockKind kind) {
-    HostRequest request = HostRequest.of(bytes).aligned(alignment);
+    return allocate(bytes, alignment, kind, Placement.ANYWHERE);
+  }
+
+  @Override
+  public Block allocate(long bytes, long alignment, BlockKind kind, Placement placement) {
+    HostRequest request = HostRequest.of(bytes).aligned(alignment).placed(placement);
     if (kind != BlockKind.PINNED) {
       return allocator.allocate(request);
     }

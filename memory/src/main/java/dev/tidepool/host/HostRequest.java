@@ -1,5 +1,6 @@
 package dev.tidepool.host;
 
+import dev.tidepool.spi.Placement;
 import java.util.Optional;
 
 /**
@@ -61,6 +62,15 @@ public record HostRequest(long bytes, long alignment, Optional<PageKind> pages, 
   /** The same, from such nodes. */
   public HostRequest from(NumaPolicy numa) {
     return new HostRequest(bytes, alignment, pages, numa);
+  }
+
+  /** The same, as a buffer's allocation has it: a preferred node, explicit huge pages. */
+  public HostRequest placed(Placement placement) {
+    return new HostRequest(
+        bytes,
+        alignment,
+        placement.hugePages() ? Optional.of(PageKind.EXPLICIT_HUGE) : pages,
+        placement.node().isPresent() ? NumaPolicy.preferred(placement.node().getAsInt()) : numa);
   }
 
   /** The kind that is wanted, or that goes with the size. */

@@ -35,6 +35,14 @@ public interface Device extends AutoCloseable {
   Block allocate(long bytes, long alignment, BlockKind kind);
 
   /**
+   * The same, where the block is memory of the host and this device can choose which; a device that
+   * cannot leaves the wish out.
+   */
+  default Block allocate(long bytes, long alignment, BlockKind kind, Placement placement) {
+    return allocate(bytes, alignment, kind);
+  }
+
+  /**
    * A block over memory of the host that is not the library's, if this device's commands can use it
    * where it lies; null if they need a copy. Freeing such a block leaves the memory alone.
    */

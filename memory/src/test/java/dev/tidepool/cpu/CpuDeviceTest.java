@@ -2,6 +2,7 @@ package dev.tidepool.cpu;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -11,16 +12,22 @@ import dev.tidepool.Capability;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.host.Backing;
+import dev.tidepool.host.HostBlock;
+import dev.tidepool.host.HostPlatform;
+import dev.tidepool.host.NumaPolicy;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.HostAccess;
+import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.Queue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -67,6 +74,31 @@ class CpuDeviceTest {
     assertThat(segment.get(JAVA_BYTE, 9_999)).isEqualTo((byte) 3);
     block.free();
     assertThatIllegalStateException().isThrownBy(() -> segment.get(JAVA_BYTE, 0));
+  }
+
+  @ParameterizedTest
+  @EnumSource(BlockKind.class)
+  void aBlockOfEachKindHasThePlacementAskedFor(BlockKind kind) {
+    assumeTrue(kind != BlockKind.PINNED || device.info().can(Capability.PINNED_MEMORY));
+    HostPlatform platform = HostPlatform.probe();
+    int node = platform.numaNodes().getFirst();
+    Block block = device.allocate(1 << 20, 64, kind, new Placement(OptionalInt.of(node), true));
+    assertThat(block)
+        .isInstanceOfSatisfying(
+            HostBlock.class,
+            host -> {
+              Backing backing = host.backing();
+              assertThat(backing.numa())
+                  .isEqualTo(
+                      platform.numaPolicies() ? NumaPolicy.preferred(node) : NumaPolicy.LOCAL);
+              assertThat(backing.bytes())
+                  .isEqualTo(backing.pageBytes() == 2 << 20 ? 2 << 20 : 1 << 20);
+              assertThat(backing.locked()).isEqualTo(kind == BlockKind.PINNED);
+            });
+    block.free();
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> device.allocate(100, 1, kind, new Placement(OptionalInt.of(4242), false)))
+        .withMessageContaining("4242");
   }
 
   @Test

@@ -9,6 +9,7 @@ import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceInfo;
 import dev.tidepool.spi.HostAccess;
+import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.testkit.SpiCall;
@@ -101,6 +102,11 @@ final class FaultyDevice implements Device {
 
   @Override
   public Block allocate(long bytes, long alignment, BlockKind kind) {
+    return allocate(bytes, alignment, kind, Placement.ANYWHERE);
+  }
+
+  @Override
+  public Block allocate(long bytes, long alignment, BlockKind kind, Placement placement) {
     Failure failure = next(SpiCall.ALLOCATE);
     if (failure != null && failure != Failure.DEVICE_LOST) {
       MemoryInfo memory = device.memory();
@@ -112,7 +118,7 @@ final class FaultyDevice implements Device {
           -1);
     }
     throwIf(failure, SpiCall.ALLOCATE);
-    return new FaultyBlock(this, device.allocate(bytes, alignment, kind));
+    return new FaultyBlock(this, device.allocate(bytes, alignment, kind, placement));
   }
 
   @Override
