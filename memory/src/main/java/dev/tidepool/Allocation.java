@@ -79,10 +79,11 @@ public final class Allocation {
   /**
    * With the host's bytes from a NUMA node while it has room, else from others.
    *
-   * <p>Holds for buffers that are born in the host's memory: those of HOST and PINNED, and all of
-   * an accelerator that shares the host's memory. Such a block is allocated for the buffer alone
-   * and does not come from a pool. Where the system knows no NUMA policies, or forbids them, the
-   * memory is any: {@code tidepool info} tells.
+   * <p>Holds where the library itself takes the bytes from the host: for all buffers of the CPU
+   * accelerator, and for HOST buffers of an accelerator with memory of its own. What a driver
+   * allocates lies where the driver puts it. Such a block is allocated for the buffer alone and
+   * does not come from a pool. Where the system knows no NUMA policies, or forbids them, the memory
+   * is any: {@code tidepool info} tells.
    *
    * @param node its number, from 0; that it exists is checked when memory is allocated, which
    *     otherwise throws an {@link IllegalArgumentException} that names the nodes there are

@@ -61,6 +61,9 @@ public record HostPlatform(
 
   private static final String LOCK_LIMIT = "Max locked memory";
 
+  /** Limits above this are not tried to be exceeded, for want of addresses. */
+  private static final long LARGEST_TRIED = 1L << 40;
+
   /** The largest page that Linux uses on any processor. */
   private static final long LARGEST_PAGE = 256 << 10;
 
@@ -161,11 +164,10 @@ public record HostPlatform(
   /** The limit, unless this process may ignore it: one page more is locked then, untouched. */
   private static OptionalLong lockLimit() {
     OptionalLong limit = CLibrary.lockLimit();
-    if (limit.isEmpty() || !CLibrary.hasMapping()) {
+    if (limit.isEmpty() || limit.getAsLong() > LARGEST_TRIED || !CLibrary.hasMapping()) {
       return limit;
     }
-    long beyond =
-        SystemMemory.roundUp(Math.min(limit.getAsLong(), 1L << 40), Pages.BYTES) + Pages.BYTES;
+    long beyond = SystemMemory.roundUp(limit.getAsLong(), Pages.BYTES) + Pages.BYTES;
     CLibrary.Mapped map = CLibrary.map(beyond);
     if (map.address() == 0) {
       return limit;

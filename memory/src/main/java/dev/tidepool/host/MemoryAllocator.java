@@ -92,7 +92,8 @@ public final class MemoryAllocator {
 
   /**
    * A block whose pages stay in memory; empty, and counted, if the budget or the system says no, or
-   * the system has no page locking. All it occupies counts against the budget until it is freed.
+   * the system has no page locking, or there are no bytes to lock. All it occupies counts against
+   * the budget until it is freed.
    */
   public Optional<HostBlock> tryAllocateLocked(HostRequest request, PinnedBudget budget) {
     SystemMemory locked = nativeAllocation ? locked(request, budget) : null;

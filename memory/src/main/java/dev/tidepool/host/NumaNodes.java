@@ -82,7 +82,7 @@ final class NumaNodes {
   }
 
   /** What the lines of a node's file have free. */
-  private static long freeBytes(List<String> lines, int node) {
+  static long freeBytes(List<String> lines, int node) {
     long free = 0;
     for (String line : lines) {
       for (String part : List.of("MemFree:", "Active(file):", "Inactive(file):", "SReclaimable:")) {

@@ -1,5 +1,6 @@
 package dev.tidepool.host;
 
+import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -80,9 +81,11 @@ final class OwnPages {
     return TransparentMode.OFF ? plain : plain.of(PageKind.TRANSPARENT_HUGE, Pages.HUGE_BYTES);
   }
 
-  /** Read once, because every large block asks. */
+  /** Whether no mapping of this process gets any; read once, because every large block asks. */
   private static final class TransparentMode {
-    static final boolean OFF = Pages.transparentMode().orElse("never").equals("never");
+    static final boolean OFF =
+        Pages.transparentMode().orElse("never").equals("never")
+            || SystemFiles.lines(Path.of("/proc/self/status")).contains("THP_enabled:\t0");
   }
 
   /** Huge pages that were set aside; null if too few of this size are left. */

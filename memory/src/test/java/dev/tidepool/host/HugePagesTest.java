@@ -1,12 +1,18 @@
 package dev.tidepool.host;
 
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.abort;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.invoke.MethodHandle;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -110,7 +116,7 @@ class HugePagesTest {
         assertThat(SetAside.free(page)).isEqualTo(free - whole / page);
         block.segment().asSlice(bytes - 100).fill((byte) 5);
         assertThat(ProcessMemory.figure(block.segment(), "KernelPageSize")).isEqualTo(page);
-        assertThat(ProcessMemory.figure(block.segment(), "Private_Hugetlb")).isEqualTo(whole);
+        assertThat(ProcessMemory.explicitHuge(block.segment())).isEqualTo(whole);
         assertThat(block.residence().orElseThrow())
             .satisfies(
                 residence -> {
@@ -138,7 +144,7 @@ class HugePagesTest {
         assertThat(block.backing().pages()).isNotEqualTo(PageKind.EXPLICIT_HUGE);
         assertThat(block.backing().pages() == PageKind.TRANSPARENT_HUGE)
             .isEqualTo(ProcessMemory.figure(block.segment(), "AnonHugePages") > 0);
-        assertThat(ProcessMemory.figure(block.segment(), "Private_Hugetlb")).isZero();
+        assertThat(ProcessMemory.explicitHuge(block.segment())).isZero();
         assertThat(allocator.statistics().refusedHugePages()).isEqualTo(refused + 1);
         assertThat(SetAside.free(HUGE)).isEqualTo(2);
         block.free();
@@ -163,6 +169,42 @@ class HugePagesTest {
       block.free();
       assertThat(budget.usedBytes()).isZero();
     }
+  }
+
+  /** The program that has switched transparent huge pages off for itself. */
+  static final class WithoutTransparent {
+    private static final int PR_SET_THP_DISABLE = 41;
+
+    private WithoutTransparent() {}
+
+    public static void main(String[] arguments) throws Throwable {
+      Linker linker = Linker.nativeLinker();
+      MethodHandle prctl =
+          linker.downcallHandle(
+              linker.defaultLookup().findOrThrow("prctl"),
+              FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG),
+              Linker.Option.firstVariadicArg(1));
+      System.out.println("prctl=" + (int) prctl.invokeExact(PR_SET_THP_DISABLE, 1L, 0L, 0L, 0L));
+      MemoryAllocator allocator = new MemoryAllocator();
+      HostBlock wished = allocator.allocate(HostRequest.of(4 * MIB).on(PageKind.TRANSPARENT_HUGE));
+      HostBlock ordinary = allocator.allocate(4 * MIB);
+      wished.segment().fill((byte) 1);
+      System.out.println("wished=" + wished.backing().pages());
+      System.out.println("ordinary=" + ordinary.backing().pages());
+      System.out.println("kernel=" + ProcessMemory.figure(wished.segment(), "AnonHugePages"));
+      System.out.println("refused=" + allocator.statistics().refusedHugePages());
+    }
+  }
+
+  @Test
+  void whereTransparentHugePagesAreOffABlockDoesNotClaimThem() throws Exception {
+    assumeTransparent();
+    assertThat(ChildProcess.run(List.of(), List.of(), WithoutTransparent.class))
+        .containsEntry("prctl", "0")
+        .containsEntry("wished", "SMALL")
+        .containsEntry("ordinary", "SMALL")
+        .containsEntry("kernel", "0")
+        .containsEntry("refused", "1");
   }
 
   @Test

@@ -10,9 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -21,8 +19,6 @@ class LockedMemoryTest {
   private static final long MIB = 1 << 20;
 
   private final MemoryAllocator allocator = new MemoryAllocator();
-
-  @TempDir Path folder;
 
   @ParameterizedTest
   @ValueSource(longs = {1, 65_536, 5 * MIB + 3})
@@ -73,7 +69,6 @@ class LockedMemoryTest {
     assertThat(allocator.statistics().allocated().totalBlocks()).isZero();
   }
 
-  /** In a process of its own, because limits and privileges can only be given up. */
   @Test
   void theSystemsLimitIsRespectedByAProcessWithoutPrivilege() throws Exception {
     assumeTrue(ProcessMemory.isTold(), "not Linux");
@@ -121,7 +116,7 @@ class LockedMemoryTest {
     }
   }
 
-  private Map<String, String> runLimited(long limit) throws Exception {
+  private static Map<String, String> runLimited(long limit) throws Exception {
     List<String> command = new ArrayList<>();
     if (isPrivileged()) {
       assumeTrue(
@@ -131,24 +126,7 @@ class LockedMemoryTest {
     }
     assumeTrue(Files.exists(Path.of("/usr/bin/prlimit")), "SKIPPED: no prlimit here");
     command.addAll(List.of("prlimit", "--memlock=" + limit + ":" + limit));
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(List.of("-Xmx64m", "-XX:TieredStopAtLevel=1"));
-    command.addAll(List.of("--enable-native-access=ALL-UNNAMED", "-cp"));
-    command.add(System.getProperty("java.class.path"));
-    command.add(Limited.class.getName());
-    Path output = folder.resolve("output");
-    Process process =
-        new ProcessBuilder(command)
-            .redirectErrorStream(true)
-            .redirectOutput(output.toFile())
-            .start();
-    int status = process.waitFor();
-    List<String> lines = Files.readAllLines(output);
-    assertThat(status).as(String.join("\n", lines)).isZero();
-    return lines.stream()
-        .filter(line -> line.contains("="))
-        .map(line -> line.split("=", 2))
-        .collect(Collectors.toMap(pair -> pair[0], pair -> pair[1]));
+    return ChildProcess.run(command, List.of(), Limited.class);
   }
 
   private static boolean isPrivileged() throws IOException {

@@ -132,6 +132,53 @@ class NumaTest {
     block.free();
   }
 
+  /** The program on an architecture whose calls have no known numbers. */
+  static final class Unknown {
+    private Unknown() {}
+
+    public static void main(String[] arguments) {
+      HostPlatform platform = HostPlatform.probe();
+      System.out.println("policies=" + platform.numaPolicies());
+      System.out.println("told=" + platform.describe().get("NUMA policies"));
+      MemoryAllocator allocator = new MemoryAllocator();
+      HostBlock block = allocator.allocate(HostRequest.of(MIB).from(NumaPolicy.bind(NODE)));
+      block.segment().fill((byte) 1);
+      System.out.println("numa=" + block.backing().numa().mode());
+      System.out.println("refused=" + allocator.statistics().refusedPolicies());
+    }
+  }
+
+  @Test
+  void whereTheSystemHasNoNumaCallsMemoryIsPlainAndThePlatformSaysSo() throws Exception {
+    assertThat(ChildProcess.run(List.of(), List.of("-Dos.arch=unknown"), Unknown.class))
+        .containsEntry("policies", "false")
+        .containsEntry("told", "absent or forbidden: memory comes from any node")
+        .containsEntry("numa", "LOCAL")
+        .containsEntry("refused", "1");
+  }
+
+  @Test
+  void whatANodeHasFreeCountsItsFileCaches() {
+    List<String> lines =
+        List.of(
+            "Node 1 MemTotal:       24683716 kB",
+            "Node 1 MemFree:             100 kB",
+            "Node 1 Active(file):         20 kB",
+            "Node 1 Inactive(file):        3 kB",
+            "Node 1 Active(anon):       5000 kB",
+            "Node 1 SReclaimable:          1 kB",
+            "Node 1 SUnreclaim:         7000 kB");
+    assertThat(NumaNodes.freeBytes(lines, 1)).isEqualTo(124 * 1024);
+    assertThat(NumaNodes.freeBytes(lines, 2)).isZero();
+  }
+
+  @Test
+  void whatTheNodesHaveFreeIsAPartOfTheMachinesMemory() {
+    assumePolicies();
+    assertThat(NumaNodes.freeBytes(NumaNodes.usable()))
+        .isBetween(MIB, HostMemory.now().totalBytes());
+  }
+
   @Test
   void memoryOfAMappingIsReadFromTheSystemsFiles() {
     List<String> maps =

@@ -50,6 +50,11 @@ final class ProcessMemory {
     throw new AssertionError("no mapping begins at " + start);
   }
 
+  /** Bytes on explicit huge pages; kernels count a page of 1 GiB now as private, now as shared. */
+  static long explicitHuge(MemorySegment segment) throws IOException {
+    return figure(segment, "Private_Hugetlb") + figure(segment, "Shared_Hugetlb");
+  }
+
   /** The line of {@code numa_maps} of the mapping that begins where the segment does. */
   static String numaLine(MemorySegment segment) throws IOException {
     String start = Long.toHexString(segment.address()) + " ";
