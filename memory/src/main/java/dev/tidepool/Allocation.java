@@ -17,7 +17,8 @@ public final class Allocation {
 
   static {
     for (MemoryLocation location : MemoryLocation.values()) {
-      DEFAULTS.put(location, new Allocation(location, true, false, 0, OptionalInt.empty(), false, ""));
+      DEFAULTS.put(
+          location, new Allocation(location, true, false, 0, OptionalInt.empty(), false, ""));
     }
   }
 

@@ -15,9 +15,9 @@ import org.jspecify.annotations.Nullable;
  * <p>A request is rounded up to its size class and only served from that class: first from the
  * caller's stripe, then from the shelf that all threads share, then from the other stripes, and
  * last from the source. Blocks below 64 KiB are cut from slabs, so that one call of the driver
- * brings many; slabs of a class double up to 32 MiB. Above 1 GiB there are no classes: such blocks
- * have exactly the size asked for. The way there and back that a steady state takes has no lock,
- * allocates nothing, and touches no memory that other threads write.
+ * brings many; slabs of a class double from 64 KiB up to 32 MiB. Above 1 GiB there are no classes:
+ * such blocks have exactly the size asked for. The way there and back that a steady state takes has
+ * no lock, allocates nothing, and touches no memory that other threads write.
  *
  * <p><b>Ownership.</b> A block has a place for life, and one bit there that says whether it is
  * idle; whoever clears the bit owns it. No lock is held while a block is freed or allocated.
@@ -34,8 +34,11 @@ public final class BlockPool implements AutoCloseable {
   private static final long SINGLE_FROM = 64L << 10;
 
   private static final int SLAB_CLASSES = SizeClasses.indexOf(SINGLE_FROM - 1);
-  private static final int FEWEST_PARTS = 8;
+  private static final long FIRST_SLAB = 64L << 10;
   private static final long LARGEST_SLAB = 32L << 20;
+
+  /** A slab is at most one part in so many of what the pool may keep. */
+  private static final int SLABS_IN_POOL = 16;
 
   private final String name;
   private final Source source;
@@ -144,7 +147,10 @@ public final class BlockPool implements AutoCloseable {
    * @throws IllegalStateException if the pool is closed
    */
   public Lease acquire(long bytes, long alignment) {
-    return new Lease(take(bytes, alignment, true));
+    PooledBlock block = take(bytes, alignment, true);
+    Lease lease = new Lease(block);
+    block.occupy(lease);
+    return lease;
   }
 
   /**
@@ -229,8 +235,10 @@ public final class BlockPool implements AutoCloseable {
 
   private PooledBlock allocateSlab(int sizeClass) {
     long classBytes = SizeClasses.bytesOf(sizeClass);
-    long most = Math.min(LARGEST_SLAB, largestBlock) / classBytes;
-    int count = (int) Math.clamp(nextParts.get(sizeClass), Math.min(FEWEST_PARTS, most), most);
+    int count = partsOfNextSlab(sizeClass);
+    if (count < 2) {
+      return allocateSingle(classBytes, alignment, sizeClass);
+    }
     Block whole;
     try {
       whole = allocate(count * classBytes, alignment);
@@ -251,6 +259,13 @@ public final class BlockPool implements AutoCloseable {
     ledger.enrol(slab);
     allocating.decrementAndGet();
     return Objects.requireNonNull(first, "a slab has parts");
+  }
+
+  private int partsOfNextSlab(int sizeClass) {
+    long classBytes = SizeClasses.bytesOf(sizeClass);
+    long largest = Math.min(LARGEST_SLAB, limits.maxBytes / SLABS_IN_POOL);
+    long most = Math.min(largest, largestBlock) / classBytes;
+    return (int) Math.min(most, Math.max(nextParts.get(sizeClass), FIRST_SLAB / classBytes));
   }
 
   /**

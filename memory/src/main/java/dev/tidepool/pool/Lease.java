@@ -29,20 +29,9 @@ public final class Lease {
 
   private volatile boolean ended;
 
-  /** The right to a block that its caller has taken, and gives up to this. */
-  Lease(PooledBlock pooled) {
+  /** The right to a block that its caller has taken and occupied, and gives up to this. */
+  public Lease(PooledBlock pooled) {
     this.pooled = pooled;
-    pooled.occupy(this);
-  }
-
-  /**
-   * The right to a block that its caller has taken, and gives up to this.
-   *
-   * @param tenant who has the block
-   */
-  public Lease(PooledBlock pooled, Object tenant) {
-    this.pooled = pooled;
-    pooled.occupy(tenant);
   }
 
   /**

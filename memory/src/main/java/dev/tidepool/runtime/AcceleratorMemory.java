@@ -22,6 +22,7 @@ import dev.tidepool.pool.Lease;
 import dev.tidepool.pool.PooledBlock;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.Program;
 import dev.tidepool.transfer.DeviceLink;
 import dev.tidepool.transfer.TransferMeter;
@@ -44,6 +45,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -166,11 +169,12 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
       throw new UnsupportedOperationException(
           accelerator.id() + " has no memory that host and device both address; use DEVICE");
     }
-    return take(
-        pools.kindOf(location),
-        bytes,
-        allocation.alignment(),
-        allocation.isPooled() && !isParanoid());
+    Pools.Kind kind = pools.kindOf(location);
+    Placement placement = Placement.of(allocation);
+    return placement.isAnywhere()
+        ? take(kind, bytes, allocation.alignment(), allocation.isPooled() && !isParanoid())
+        : climb(
+            kind, bytes, () -> pools.takePlaced(kind, bytes, allocation.alignment(), placement));
   }
 
   /** What the fast way of an allocation leaves out. */
@@ -203,6 +207,10 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   }
 
   private PooledBlock take(Pools.Kind kind, long bytes, long alignment, boolean pooled) {
+    return climb(kind, bytes, () -> pools.take(kind, bytes, alignment, pooled));
+  }
+
+  private PooledBlock climb(Pools.Kind kind, long bytes, Supplier<PooledBlock> request) {
     return ladder.climb(
         bytes,
         () -> {
@@ -210,7 +218,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
           if (onDevice && bytes > largest()) {
             throw new OutOfDeviceMemoryException("too large", bytes, -1, -1, -1);
           }
-          return counted(pools.take(kind, bytes, alignment, pooled));
+          return counted(request.get());
         });
   }
 
@@ -239,7 +247,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   private Lease further(PooledBlock block, Object tenant) {
     counters.took();
-    return new Lease(block, tenant);
+    block.occupy(tenant);
+    return new Lease(block);
   }
 
   long stagingChunk() {
@@ -421,6 +430,27 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   Collection<Tenancy> live() {
     return registry.all();
+  }
+
+  /** The managers of the session that share this one's device, this one first. */
+  private Stream<AcceleratorMemory> onDevice() {
+    return Stream.concat(
+        Stream.of(this),
+        session.managers().stream().filter(other -> other != this && other.device.equals(device)));
+  }
+
+  /** The storages of all open buffers, of all managers of the device. */
+  List<Storage> roused() {
+    return onDevice()
+        .flatMap(manager -> manager.live().stream())
+        .map(Tenancy::rouse)
+        .filter(Objects::nonNull)
+        .toList();
+  }
+
+  /** Gives idle blocks back, of all managers of the device. */
+  long trimDevice() {
+    return onDevice().mapToLong(AcceleratorMemory::trim).sum();
   }
 
   /** The storages of the buffers that were used. */

@@ -57,7 +57,7 @@ final class Ladder {
         return block;
       }
     }
-    long trimmed = memory.trim();
+    long trimmed = memory.trimDevice();
     if (trimmed > 0) {
       tried.add("trimmed " + ByteSize.format(trimmed) + " from pools");
       PooledBlock block = attempt(request);
@@ -73,13 +73,13 @@ final class Ladder {
   }
 
   private @Nullable PooledBlock afterEvictions(Supplier<PooledBlock> request, List<String> tried) {
-    List<Storage> idle = new ArrayList<>(memory.awake());
+    List<Storage> idle = new ArrayList<>(memory.roused());
     idle.sort(Comparator.comparingLong(storage -> storage.lastUse() - System.nanoTime()));
     int evicted = 0;
     for (Storage storage : idle) {
-      if (memory.evict(storage)) {
+      if (storage.memory().evict(storage)) {
         evicted++;
-        memory.trim();
+        memory.trimDevice();
         PooledBlock block = attempt(request);
         if (block != null) {
           return block;
@@ -135,7 +135,7 @@ final class Ladder {
       memory.reclaimUnreachable();
       if (memory.leaks() > seen || memory.pooledBytes() > 0) {
         seen = memory.leaks();
-        memory.trim();
+        memory.trimDevice();
         PooledBlock block = attempt(request);
         if (block != null) {
           return block;

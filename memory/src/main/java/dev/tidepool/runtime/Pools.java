@@ -6,6 +6,7 @@ import dev.tidepool.MemoryOptions;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.host.HostMemory;
+import dev.tidepool.host.HostRequest;
 import dev.tidepool.host.MemoryAllocator;
 import dev.tidepool.host.PinnedBudget;
 import dev.tidepool.pool.BlockPool;
@@ -13,11 +14,13 @@ import dev.tidepool.pool.PooledBlock;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
-import java.util.ArrayList;
+import dev.tidepool.spi.Placement;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
@@ -44,6 +47,10 @@ final class Pools implements AutoCloseable {
     STAGING
   }
 
+  private static final BlockPool.Limits NOTHING_KEPT = new BlockPool.Limits(false, 0, 0, 0, false);
+
+  private record Placed(Kind kind, Placement placement) {}
+
   private final Device device;
   private final MemoryAllocator allocator;
   private final PinnedBudget pinned;
@@ -51,7 +58,11 @@ final class Pools implements AutoCloseable {
   private final BlockPool host;
   private final Map<Kind, BlockPool> pools = new EnumMap<>(Kind.class);
   private final Map<MemoryLocation, BlockPool> births = new EnumMap<>(MemoryLocation.class);
-  private final List<BlockPool> own = new ArrayList<>();
+  private final List<BlockPool> own = new CopyOnWriteArrayList<>();
+
+  // For blocks that are told where to lie: made when first asked for, and keep nothing.
+  private final Map<Placed, BlockPool> placed = new ConcurrentHashMap<>();
+
   private final LongAdder fallbacks = new LongAdder();
   private volatile boolean closed;
 
@@ -104,6 +115,12 @@ final class Pools implements AutoCloseable {
 
   private BlockPool ownPool(Kind kind, MemoryOptions options) {
     boolean onDevice = kind == Kind.DEVICE || kind == Kind.UNIFIED;
+    long totalBytes = (onDevice ? device.memory() : HostMemory.now()).totalBytes();
+    return ownPool(kind, Placement.ANYWHERE, limits(options, totalBytes));
+  }
+
+  private BlockPool ownPool(Kind kind, Placement placement, BlockPool.Limits limits) {
+    boolean onDevice = kind == Kind.DEVICE || kind == Kind.UNIFIED;
     // Large blocks that the host sees are aligned to pages although the pool does not know it;
     // many a device aligns its own memory to less than pages and says so.
     boolean hostSees = !onDevice || device.info().can(Capability.SHARED_MEMORY);
@@ -116,14 +133,11 @@ final class Pools implements AutoCloseable {
                     bytes,
                     hostSees
                         ? Math.max(alignment, MemoryAllocator.defaultAlignment(bytes))
-                        : alignment),
+                        : alignment,
+                    placement),
             MemoryAllocator.SMALL_ALIGNMENT,
             onDevice ? device.info().maximumAllocation() : Long.MAX_VALUE,
-            limits(
-                options,
-                kind == Kind.DEVICE
-                    ? device.memory().totalBytes()
-                    : HostMemory.now().totalBytes()));
+            limits);
     own.add(pool);
     return pool;
   }
@@ -141,31 +155,32 @@ final class Pools implements AutoCloseable {
         options.zeroOnRelease());
   }
 
-  private Block allocate(Kind kind, long bytes, long alignment) {
+  private Block allocate(Kind kind, long bytes, long alignment, Placement placement) {
+    HostRequest request = HostRequest.of(bytes).aligned(alignment).placed(placement);
     return switch (kind) {
-      case DEVICE -> device.allocate(bytes, alignment, BlockKind.DEVICE);
-      case UNIFIED -> device.allocate(bytes, alignment, BlockKind.UNIFIED);
-      case HOST -> allocator.allocate(bytes, alignment);
+      case DEVICE -> device.allocate(bytes, alignment, BlockKind.DEVICE, placement);
+      case UNIFIED -> device.allocate(bytes, alignment, BlockKind.UNIFIED, placement);
+      case HOST -> allocator.allocate(request);
       case PINNED -> {
-        Block locked = allocateLocked(bytes, alignment);
-        yield locked == null ? inPlaceOfPinned(bytes, alignment) : locked;
+        Block locked = allocateLocked(bytes, alignment, placement);
+        yield locked == null ? inPlaceOfPinned(request, placement) : locked;
       }
       case STAGING -> {
-        Block locked = allocateLocked(bytes, alignment);
-        yield locked == null ? allocator.allocate(bytes, alignment) : locked;
+        Block locked = allocateLocked(bytes, alignment, placement);
+        yield locked == null ? allocator.allocate(request) : locked;
       }
     };
   }
 
   /** Page-locked memory while there is some, else null. */
-  private @Nullable Block allocateLocked(long bytes, long alignment) {
+  private @Nullable Block allocateLocked(long bytes, long alignment, Placement placement) {
     if (!device.info().can(Capability.PINNED_MEMORY)) {
       return null;
     }
     if (pinned.reserve(bytes)) {
       try {
         return new BudgetedBlock(
-            device.allocate(bytes, alignment, BlockKind.PINNED), pinned, bytes);
+            device.allocate(bytes, alignment, BlockKind.PINNED, placement), pinned, bytes);
       } catch (OutOfDeviceMemoryException | UnsupportedOperationException e) {
         pinned.giveBack(bytes);
       } catch (RuntimeException | Error e) {
@@ -178,19 +193,28 @@ final class Pools implements AutoCloseable {
   }
 
   /** Plain memory, which kernels of a device that shares the host's must be able to use. */
-  private Block inPlaceOfPinned(long bytes, long alignment) {
+  private Block inPlaceOfPinned(HostRequest request, Placement placement) {
     if (!device.info().can(Capability.PINNED_MEMORY)) {
       fallbacks.increment();
     }
     return device.info().can(Capability.SHARED_MEMORY)
-        ? device.allocate(bytes, alignment, BlockKind.DEVICE)
-        : allocator.allocate(bytes, alignment);
+        ? device.allocate(request.bytes(), request.alignment(), BlockKind.DEVICE, placement)
+        : allocator.allocate(request);
   }
 
   /** Takes a block; see {@link BlockPool#take}. */
   PooledBlock take(Kind kind, long bytes, long alignment, boolean pooled) {
     long beyondDefault = alignment <= MemoryAllocator.defaultAlignment(bytes) ? 1 : alignment;
     return pool(kind).take(Math.max(1, bytes), beyondDefault, pooled);
+  }
+
+  /** Takes a block that lies where it is told to, and is not kept. */
+  PooledBlock takePlaced(Kind kind, long bytes, long alignment, Placement placement) {
+    // Refuses a node that does not exist, whatever the kind, before it gets a pool.
+    var _ = HostRequest.of(bytes).placed(placement);
+    return placed
+        .computeIfAbsent(new Placed(kind, placement), _ -> ownPool(kind, placement, NOTHING_KEPT))
+        .take(Math.max(1, bytes), Math.max(1, alignment), false);
   }
 
   BlockPool pool(Kind kind) {

@@ -93,15 +93,25 @@ final class Tenancy {
    * @param site where it was allocated; empty if that is not recorded
    */
   Storage wake(String site) {
+    Storage awake = rouse(site);
+    if (awake == null) {
+      throw closed();
+    }
+    return awake;
+  }
+
+  /** The storage, woken if need be; null if the buffer was closed while it was dormant. */
+  @Nullable Storage rouse() {
+    return rouse("");
+  }
+
+  private @Nullable Storage rouse(String site) {
     PooledBlock held = block;
     if (storage == null && held != null) {
-      Copies copies = memory.copies(location(), byteSize(), new Lease(held, this));
+      Copies copies = memory.copies(location(), byteSize(), new Lease(held));
       settle(new Storage(this, copies, true, site));
     }
-    if (storage instanceof Storage awake) {
-      return awake;
-    }
-    throw closed();
+    return awake();
   }
 
   /** Gives the tenancy its storage, unless it has one or is closed. */

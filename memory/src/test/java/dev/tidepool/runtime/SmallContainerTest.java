@@ -58,7 +58,7 @@ class SmallContainerTest {
     try {
       String output = new String(process.getInputStream().readAllBytes());
       assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
-      assertThat(output).contains("pooled 256 MiB, then 0");
+      assertThat(output).contains("pooled 128 MiB, then 0");
       assertThat(process.exitValue()).isZero();
     } finally {
       process.destroyForcibly().waitFor();

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
@@ -22,18 +23,19 @@ class ShortDeviceTest {
   void idleBlocksGoBackWhenTheDeviceIsNearlyFull() {
     SimulatedProvider simulated =
         new SimulatedProvider(SimulatedHardware.discrete().withMemory(64 * MEBIBYTE));
-    try (Tidepool tidepool = Discovery.using(List.of(simulated), Tidepool::open)) {
+    MemoryOptions options = MemoryOptions.builder().maxPoolBytes(32 * MEBIBYTE).build();
+    try (Tidepool tidepool = Discovery.using(List.of(simulated), () -> Tidepool.open(options))) {
       UnifiedMemoryManager memory = tidepool.memory();
       try (UnifiedBuffer<byte[]> roomy = memory.allocate(ElementType.BYTE, 30 * MEBIBYTE)) {
         memory.allocate(ElementType.BYTE, 28 * MEBIBYTE).close();
         assertThat(memory.statistics().totalPooled()).isEqualTo(28 * MEBIBYTE);
-        // 4 of 64 MiB are free: just enough. A byte less is not.
-        try (UnifiedBuffer<byte[]> last = memory.allocate(ElementType.BYTE, MEBIBYTE)) {
+        // 6 of 64 MiB are free, then 3: less than a sixteenth.
+        try (UnifiedBuffer<byte[]> last = memory.allocate(ElementType.BYTE, 3 * MEBIBYTE)) {
           await()
               .atMost(Duration.ofSeconds(30))
               .until(() -> memory.statistics().totalPooled() == 0);
           assertThat(simulated.device("simulated:0").liveBlocks()).isEqualTo(2);
-          assertThat(last.byteSize() + roomy.byteSize()).isEqualTo(31 * MEBIBYTE);
+          assertThat(last.byteSize() + roomy.byteSize()).isEqualTo(33 * MEBIBYTE);
         }
       }
     }
