@@ -1,6 +1,6 @@
 package dev.tidepool;
 
-import java.util.Arrays;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -63,7 +63,12 @@ public record LaunchRange(List<Long> global, List<Long> group, long localBytes) 
 
   /** All items. */
   public long items() {
-    return global.contains(0L) ? 0 : global.stream().reduce(1L, Math::multiplyExact);
+    // The constructor saw to it that the product of sizes above 0 fits.
+    long items = 1;
+    for (long size : global) {
+      items *= size;
+    }
+    return items;
   }
 
   private static boolean isCountable(List<Long> global) {
@@ -78,6 +83,10 @@ public record LaunchRange(List<Long> global, List<Long> group, long localBytes) 
   }
 
   private static List<Long> boxed(long[] sizes) {
-    return Arrays.stream(sizes).boxed().toList();
+    List<Long> boxed = new ArrayList<>(sizes.length);
+    for (long size : sizes) {
+      boxed.add(size);
+    }
+    return boxed;
   }
 }

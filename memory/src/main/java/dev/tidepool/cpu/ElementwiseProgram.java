@@ -27,6 +27,11 @@ final class ElementwiseProgram implements CpuProgram {
   /** The names of scalar arguments; null where an argument is an array. */
   private final @Nullable String[] scalars;
 
+  private final boolean anyScalar;
+
+  /** The values of the uniforms where no argument is a scalar: the same for every launch. */
+  private volatile long @Nullable [] constants;
+
   ElementwiseProgram(TypedProgram program, List<KernelParameter> parameters) {
     this.program = program;
     this.loop = CpuLoop.compile(program);
@@ -37,6 +42,7 @@ final class ElementwiseProgram implements CpuProgram {
     for (int i = 0; i < scalars.length; i++) {
       scalars[i] = parameters.get(i).access().isArray() ? null : names.get(i);
     }
+    this.anyScalar = parameters.stream().anyMatch(parameter -> !parameter.access().isArray());
   }
 
   @Override
@@ -45,6 +51,21 @@ final class ElementwiseProgram implements CpuProgram {
     for (int i = 0; i < arrays.length; i++) {
       segments[i] = CpuProgram.segment((KernelArgument.Array) launch.arguments().get(arrays[i]));
     }
+    long[] uniforms = uniforms(launch);
+    Crew.spread(
+        launch.range().items(), GRAIN, (from, to) -> loop.run(segments, uniforms, from, to));
+  }
+
+  private long[] uniforms(Launch launch) {
+    long[] known = constants;
+    if (known == null) {
+      known = computed(launch);
+      constants = anyScalar ? null : known;
+    }
+    return known;
+  }
+
+  private long[] computed(Launch launch) {
     Map<String, Object> values = new HashMap<>();
     for (int i = 0; i < scalars.length; i++) {
       String name = scalars[i];
@@ -52,8 +73,6 @@ final class ElementwiseProgram implements CpuProgram {
         values.put(name, ((KernelArgument.Scalar) launch.arguments().get(i)).value());
       }
     }
-    long[] uniforms = program.uniformValues(values);
-    Crew.spread(
-        launch.range().items(), GRAIN, (from, to) -> loop.run(segments, uniforms, from, to));
+    return program.uniformValues(values);
   }
 }

@@ -4,22 +4,55 @@ import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelParameter.Access;
-import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.expression.Expression;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The signature of an expression, whose types are those of its arguments. */
-record ElementwiseSignature(KernelSource.Elementwise source, Expression expression)
-    implements Signature {
+final class ElementwiseSignature implements Signature {
+  private final Expression expression;
+
+  /** What the last call was found to take: most calls are like the one before. */
+  private volatile @Nullable List<KernelParameter> last;
+
+  ElementwiseSignature(Expression expression) {
+    this.expression = expression;
+  }
+
   @Override
   public List<KernelParameter> parameters(Arguments arguments) {
+    List<KernelParameter> known = last;
+    if (known != null && fit(known, arguments.values())) {
+      return known;
+    }
+    List<KernelParameter> found = resolved(arguments);
+    last = found;
+    return found;
+  }
+
+  private static boolean fit(List<KernelParameter> parameters, Map<String, Object> values) {
+    if (parameters.size() != values.size()) {
+      return false;
+    }
+    for (KernelParameter parameter : parameters) {
+      Object value = values.get(parameter.name());
+      if (value == null
+          || isScalar(value) == parameter.access().isArray()
+          || !typeOf(value).equals(parameter.type())) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private List<KernelParameter> resolved(Arguments arguments) {
     List<KernelParameter> parameters = new ArrayList<>();
     Set<String> unknown = new LinkedHashSet<>(arguments.values().keySet());
     for (Expression.Name name : expression.names()) {
@@ -54,12 +87,16 @@ record ElementwiseSignature(KernelSource.Elementwise source, Expression expressi
           case INOUT -> Access.INOUT;
         };
     ElementType<?> type = typeOf(value);
-    boolean isScalar = value instanceof Number || value instanceof Boolean;
+    boolean isScalar = isScalar(value);
     if (isScalar && access != Access.IN) {
       throw new IllegalArgumentException(
           "'" + name.name() + "' is assigned, so it must be a buffer or an array, not " + value);
     }
     return new KernelParameter(name.name(), isScalar ? Access.SCALAR : access, type);
+  }
+
+  private static boolean isScalar(Object value) {
+    return value instanceof Number || value instanceof Boolean;
   }
 
   private static ElementType<?> typeOf(Object value) {

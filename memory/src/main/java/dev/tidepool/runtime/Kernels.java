@@ -10,6 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The programs of one manager, each compiled once for given types of parameters.
@@ -20,9 +21,23 @@ import java.util.concurrent.Future;
 final class Kernels implements AutoCloseable {
   private record Key(KernelSource source, List<KernelParameter> parameters) {}
 
+  /** What was asked for, by identity, and what came of it. */
+  private record Answer(KernelSource source, List<KernelParameter> parameters, Program program) {
+    // Not being the same costs a look-up in the table, nothing more.
+    @SuppressWarnings("ReferenceEquality")
+    boolean isFor(KernelSource asked, List<KernelParameter> with) {
+      return source == asked && parameters == with;
+    }
+  }
+
   private final AcceleratorMemory memory;
   private final ConcurrentHashMap<Key, CompletableFuture<Program>> programs =
       new ConcurrentHashMap<>();
+
+  /**
+   * Launches of one kernel in a row ask the same; to hash all of a key costs more than the rest.
+   */
+  private volatile @Nullable Answer latest;
 
   Kernels(AcceleratorMemory memory) {
     this.memory = memory;
@@ -36,9 +51,7 @@ final class Kernels implements AutoCloseable {
     }
     KernelSource.Elementwise elementwise = (KernelSource.Elementwise) source;
     return new BoundKernel(
-        memory,
-        source,
-        new ElementwiseSignature(elementwise, Expression.parse(elementwise.expression())));
+        memory, source, new ElementwiseSignature(Expression.parse(elementwise.expression())));
   }
 
   private void compileNow(KernelSource source, List<KernelParameter> parameters) {
@@ -55,6 +68,15 @@ final class Kernels implements AutoCloseable {
 
   /** The program of a source for parameters; blocks while it is compiled. */
   Program program(KernelSource source, List<KernelParameter> parameters) {
+    Answer answer = latest;
+    if (answer == null || !answer.isFor(source, parameters)) {
+      answer = new Answer(source, parameters, find(source, parameters));
+      latest = answer;
+    }
+    return answer.program();
+  }
+
+  private Program find(KernelSource source, List<KernelParameter> parameters) {
     Key key = new Key(source, parameters);
     CompletableFuture<Program> known = programs.get(key);
     if (known == null) {
@@ -86,5 +108,6 @@ final class Kernels implements AutoCloseable {
       }
     }
     programs.clear();
+    latest = null;
   }
 }

@@ -44,6 +44,9 @@ final class Lane implements Runnable {
   private final Map<String, UnifiedBuffer<?>> buffers = new LinkedHashMap<>();
   private long capacity;
 
+  /** What the kernel takes for a chunk that fills the buffers, as all but the last do. */
+  private Arguments full = Arguments.of();
+
   Lane(Job job, Chunks chunks) {
     this.job = job;
     this.chunks = chunks;
@@ -107,9 +110,7 @@ final class Lane implements Runnable {
         source.getValue().read(range.from(), mapping.segment());
       }
     }
-    Map<String, Object> arguments = new LinkedHashMap<>(job.scalars());
-    arguments.putAll(views);
-    job.kernel().execute(Arguments.of(arguments));
+    job.kernel().execute(partial ? arguments(views) : full);
     for (Map.Entry<String, ElementSink> sink : job.sinks().entrySet()) {
       try (HostMapping mapping = view(views, sink.getKey()).map(MapMode.READ)) {
         sink.getValue().write(range.from(), mapping.segment());
@@ -119,6 +120,12 @@ final class Lane implements Runnable {
     if (partial) {
       views.values().forEach(UnifiedBuffer::close);
     }
+  }
+
+  private Arguments arguments(Map<String, UnifiedBuffer<?>> views) {
+    Map<String, Object> arguments = new LinkedHashMap<>(job.scalars());
+    arguments.putAll(views);
+    return Arguments.of(arguments);
   }
 
   private static UnifiedBuffer<?> view(Map<String, UnifiedBuffer<?>> views, String name) {
@@ -138,6 +145,7 @@ final class Lane implements Runnable {
     release();
     job.sources().forEach((name, source) -> allocate(name, source.elementType(), wanted));
     job.sinks().forEach((name, sink) -> allocate(name, sink.elementType(), wanted));
+    full = arguments(buffers);
     capacity = wanted;
   }
 
@@ -150,6 +158,7 @@ final class Lane implements Runnable {
   private void release() {
     buffers.values().forEach(UnifiedBuffer::close);
     buffers.clear();
+    full = Arguments.of();
     capacity = 0;
   }
 }

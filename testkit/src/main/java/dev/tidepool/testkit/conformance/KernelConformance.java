@@ -85,6 +85,41 @@ public abstract class KernelConformance extends Topic {
         new int[] {-1, 5, 60});
   }
 
+  /** What a kernel remembers of one call must not decide about the next. */
+  @Test
+  void oneKernelTakesOtherTypesFromCallToCall() {
+    Kernel kernel = bench().kernel("y = a * x");
+    for (int round = 0; round < 2; round++) {
+      float[] single = new float[3];
+      kernel.execute(Arguments.of("a", 0.5, "x", new float[] {1, 2, 3}, "y", single));
+      assertThat(single).containsExactly(0.5f, 1, 1.5f);
+
+      kernel.execute(Arguments.of("a", 2.5, "x", new float[] {1, 2, 3}, "y", single));
+      assertThat(single).containsExactly(2.5f, 5, 7.5f);
+
+      int[] whole = new int[3];
+      kernel.execute(Arguments.of("a", 4, "x", new int[] {1, 2, 3}, "y", whole));
+      assertThat(whole).containsExactly(4, 8, 12);
+
+      float[] factors = {3, 4, 5};
+      kernel.execute(Arguments.of("a", factors, "x", new float[] {1, 2, 3}, "y", single));
+      assertThat(single).containsExactly(3, 8, 15);
+
+      assertThatThrownBy(() -> kernel.execute(Arguments.of("x", factors, "y", single)))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("'a' is missing");
+      assertThatThrownBy(
+              () -> kernel.execute(Arguments.of("b", factors, "x", factors, "y", single)))
+          .isInstanceOf(IllegalArgumentException.class);
+      assertThatThrownBy(
+              () ->
+                  kernel.execute(
+                      Arguments.of("a", factors, "x", factors, "y", single, "unused", 1)))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("unused");
+    }
+  }
+
   private void doubles(String expression) {
     double[] x = Patterns.array(ElementType.DOUBLE, 1000, 1);
     double[] y = new double[1000];
