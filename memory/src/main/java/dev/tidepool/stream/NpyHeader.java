@@ -89,6 +89,24 @@ public record NpyHeader(
     return extended <= 1;
   }
 
+  /**
+   * Where in the file a piece of the array lies.
+   *
+   * @param elementOffset its first element
+   * @param bytes of all of the piece
+   * @throws IllegalArgumentException if that is no whole number of elements
+   * @throws IndexOutOfBoundsException if the array has fewer elements
+   */
+  long position(long elementOffset, long bytes) {
+    int width = type.byteSize();
+    if (bytes % width != 0) {
+      throw new IllegalArgumentException(
+          "a segment of " + bytes + " bytes; it must be a multiple of " + width);
+    }
+    Objects.checkFromIndexSize(elementOffset, bytes / width, elementCount());
+    return dataOffset + elementOffset * width;
+  }
+
   /** Number of elements. */
   public long elementCount() {
     return count(shape, 1);

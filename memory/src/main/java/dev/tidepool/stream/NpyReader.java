@@ -11,7 +11,6 @@ import java.nio.channels.ClosedChannelException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.Objects;
 
 /**
  * A {@code .npy} file, read at positions into segments, in the platform's byte order.
@@ -117,19 +116,12 @@ public final class NpyReader implements ElementSource, AutoCloseable {
    */
   @Override
   public void read(long elementOffset, MemorySegment destination) {
-    int width = header.type().byteSize();
-    if (destination.isReadOnly() || destination.byteSize() % width != 0) {
-      throw new IllegalArgumentException(
-          "a destination of "
-              + destination.byteSize()
-              + (destination.isReadOnly() ? " read-only" : "")
-              + " bytes; it must be writable and a multiple of "
-              + width);
+    if (destination.isReadOnly()) {
+      throw new IllegalArgumentException("a destination that is read-only; it must be writable");
     }
-    Objects.checkFromIndexSize(
-        elementOffset, destination.byteSize() / width, header.elementCount());
+    long position = header.position(elementOffset, destination.byteSize());
     try {
-      file.read(header.dataOffset() + elementOffset * width, destination);
+      file.read(position, destination);
     } catch (ClosedChannelException e) {
       throw new IllegalStateException("the reader of " + path + " is closed", e);
     } catch (EOFException e) {
@@ -147,7 +139,7 @@ public final class NpyReader implements ElementSource, AutoCloseable {
           e);
     }
     if (header.byteOrder() != ByteOrder.nativeOrder()) {
-      ByteSwap.swap(destination, width);
+      ByteSwap.swap(destination, header.type().byteSize());
     }
   }
 

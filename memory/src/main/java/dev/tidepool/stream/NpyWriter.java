@@ -168,13 +168,7 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
    */
   @Override
   public void write(long elementOffset, MemorySegment source) {
-    int width = header.type().byteSize();
-    if (source.byteSize() % width != 0) {
-      throw new IllegalArgumentException(
-          "a source of " + source.byteSize() + " bytes; it must be a multiple of " + width);
-    }
-    Objects.checkFromIndexSize(elementOffset, source.byteSize() / width, header.elementCount());
-    writeBytes(header.dataOffset() + elementOffset * width, source);
+    writeBytes(header.position(elementOffset, source.byteSize()), source);
   }
 
   private void writeBytes(long position, MemorySegment source) {
