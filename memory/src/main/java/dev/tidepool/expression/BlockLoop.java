@@ -12,8 +12,8 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
  * that threads pick by their id, each a single slot that is emptied and filled atomically.
  */
 final class BlockLoop implements CpuLoop {
-  /** Small blocks overlap best: the next reads are under way while the last writes drain. */
-  private static final int SCRATCH_BYTES = 4 << 10;
+  /** Half of the smallest first cache in use: the rest is for the arrays that stream by. */
+  private static final int SCRATCH_BYTES = 16 << 10;
 
   private static final int MIN_BLOCK = 256;
   private static final int MAX_BLOCK = 2048;
