@@ -1,0 +1,88 @@
+package dev.tidepool.host;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_DOUBLE_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+
+/** Finds the first difference, and says what it means. */
+final class Comparisons {
+  private static final int BLOCK = 8192;
+
+  private Comparisons() {}
+
+  /** The offset of the first byte that differs or that one has alone; -1 for equal ones. */
+  static long mismatch(MemorySegment left, MemorySegment right) {
+    if (!left.isMapped() && !right.isMapped()) {
+      return left.mismatch(right);
+    }
+    // The virtual machine's own comparison is vector code, and dies where a file's bytes vanished.
+    long both = Math.min(left.byteSize(), right.byteSize());
+    byte[] l = new byte[(int) Math.min(BLOCK, both)];
+    byte[] r = new byte[l.length];
+    for (long at = 0; at < both; at += l.length) {
+      int length = (int) Math.min(l.length, both - at);
+      MemorySegment.copy(left, JAVA_BYTE, at, l, 0, length);
+      MemorySegment.copy(right, JAVA_BYTE, at, r, 0, length);
+      int difference = Arrays.mismatch(l, 0, length, r, 0, length);
+      if (difference >= 0) {
+        return at + difference;
+      }
+    }
+    return left.byteSize() == right.byteSize() ? -1 : both;
+  }
+
+  /** As {@code memcmp}; where one is the front of the other, the shorter one comes first. */
+  static int compare(MemorySegment left, MemorySegment right) {
+    long at = mismatch(left, right);
+    if (at < 0) {
+      return 0;
+    }
+    return at == Math.min(left.byteSize(), right.byteSize())
+        ? Long.compare(left.byteSize(), right.byteSize())
+        : Integer.compare(left.get(JAVA_BYTE, at) & 0xff, right.get(JAVA_BYTE, at) & 0xff);
+  }
+
+  /** By the first element whose order differs, then by length. */
+  static int compare(Primitive type, MemorySegment left, MemorySegment right) {
+    long both = Math.min(left.byteSize(), right.byteSize());
+    long at = 0;
+    while (at < both) {
+      long difference = mismatch(left.asSlice(at, both - at), right.asSlice(at, both - at));
+      if (difference < 0) {
+        break;
+      }
+      at += difference - difference % type.bytes();
+      int order = compareElements(type, left, right, at);
+      if (order != 0) {
+        return order;
+      }
+      // Different bytes of one value, as not-a-numbers have.
+      at += type.bytes();
+    }
+    return Long.compare(left.byteSize(), right.byteSize());
+  }
+
+  private static int compareElements(
+      Primitive type, MemorySegment left, MemorySegment right, long at) {
+    return switch (type) {
+      case BYTE -> Byte.compare(left.get(JAVA_BYTE, at), right.get(JAVA_BYTE, at));
+      case BOOLEAN -> Boolean.compare(left.get(JAVA_BYTE, at) != 0, right.get(JAVA_BYTE, at) != 0);
+      case SHORT ->
+          Short.compare(left.get(JAVA_SHORT_UNALIGNED, at), right.get(JAVA_SHORT_UNALIGNED, at));
+      case INT ->
+          Integer.compare(left.get(JAVA_INT_UNALIGNED, at), right.get(JAVA_INT_UNALIGNED, at));
+      case LONG ->
+          Long.compare(left.get(JAVA_LONG_UNALIGNED, at), right.get(JAVA_LONG_UNALIGNED, at));
+      case FLOAT ->
+          Float.compare(left.get(JAVA_FLOAT_UNALIGNED, at), right.get(JAVA_FLOAT_UNALIGNED, at));
+      case DOUBLE ->
+          Double.compare(left.get(JAVA_DOUBLE_UNALIGNED, at), right.get(JAVA_DOUBLE_UNALIGNED, at));
+    };
+  }
+}

@@ -1,0 +1,318 @@
+package dev.tidepool.host;
+
+import java.lang.foreign.MemorySegment;
+import java.util.EnumMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Converts elements with the meaning of Java's casts, through blocks of the heap.
+ *
+ * <p>C2 vectorises loops over arrays and, in Java 25, no loop over segments. Blocks are so small
+ * that the processor still reads one while it writes the one before; larger ones, even where they
+ * fit into its first cache, are slower for data in memory.
+ */
+final class Conversions {
+  /** Elements of a block. */
+  static final int BLOCK = 512;
+
+  /** Converts the first elements of one array to another, both of the carriers' classes. */
+  @FunctionalInterface
+  interface Loop {
+    void run(Object source, Object target, int count);
+  }
+
+  /**
+   * By source and target. Where there is no loop the way is by ints, which is what Java's casts do
+   * too. Booleans are bytes: as a source they are made 0 or 1 first.
+   */
+  private static final Map<Primitive, Map<Primitive, Loop>> LOOPS = new EnumMap<>(Primitive.class);
+
+  static {
+    set(Primitive.BYTE, Primitive.SHORT, Conversions::byteToShort);
+    set(Primitive.BYTE, Primitive.INT, Conversions::byteToInt);
+    set(Primitive.SHORT, Primitive.BYTE, Conversions::shortToByte);
+    set(Primitive.SHORT, Primitive.INT, Conversions::shortToInt);
+    set(Primitive.INT, Primitive.BYTE, Conversions::intToByte);
+    set(Primitive.INT, Primitive.SHORT, Conversions::intToShort);
+    set(Primitive.INT, Primitive.LONG, Conversions::intToLong);
+    set(Primitive.INT, Primitive.FLOAT, Conversions::intToFloat);
+    set(Primitive.INT, Primitive.DOUBLE, Conversions::intToDouble);
+    set(Primitive.LONG, Primitive.INT, Conversions::longToInt);
+    set(Primitive.LONG, Primitive.FLOAT, Conversions::longToFloat);
+    set(Primitive.LONG, Primitive.DOUBLE, Conversions::longToDouble);
+    set(Primitive.FLOAT, Primitive.INT, Conversions::floatToInt);
+    set(Primitive.FLOAT, Primitive.LONG, Conversions::floatToLong);
+    set(Primitive.FLOAT, Primitive.DOUBLE, Conversions::floatToDouble);
+    set(Primitive.DOUBLE, Primitive.INT, Conversions::doubleToInt);
+    set(Primitive.DOUBLE, Primitive.LONG, Conversions::doubleToLong);
+    set(Primitive.DOUBLE, Primitive.FLOAT, Conversions::doubleToFloat);
+    set(Primitive.BYTE, Primitive.BOOLEAN, Conversions::byteToBoolean);
+    set(Primitive.BOOLEAN, Primitive.BOOLEAN, Conversions::byteToBoolean);
+    set(Primitive.BOOLEAN, Primitive.BYTE, Conversions::byteToBoolean);
+    set(Primitive.INT, Primitive.BOOLEAN, Conversions::intToBoolean);
+    set(Primitive.LONG, Primitive.BOOLEAN, Conversions::longToBoolean);
+    set(Primitive.FLOAT, Primitive.BOOLEAN, Conversions::floatToBoolean);
+    set(Primitive.DOUBLE, Primitive.BOOLEAN, Conversions::doubleToBoolean);
+  }
+
+  private Conversions() {}
+
+  /** Converts {@code count} elements; the segments are checked, and apart or the same. */
+  static void convert(
+      Primitive from, MemorySegment source, Primitive to, MemorySegment target, long count) {
+    if (from == to && from != Primitive.BOOLEAN) {
+      MemorySegment.copy(source, 0, target, 0, count * from.bytes());
+      return;
+    }
+    long first = SegmentLoops.of(source, target).convert(from, source, to, target, count);
+    int block = (int) Math.min(BLOCK, count - first);
+    Way way = new Way(from, to, block);
+    Object result = to.newBlock(block);
+    for (long at = first; at < count; at += block) {
+      int length = (int) Math.min(block, count - at);
+      way.read(source, at, result, length);
+      to.write(result, target, at, length);
+    }
+  }
+
+  private static void set(Primitive from, Primitive to, Loop loop) {
+    LOOPS.computeIfAbsent(from, first -> new EnumMap<>(Primitive.class)).put(to, loop);
+  }
+
+  private static @Nullable Loop loop(Primitive from, Primitive to) {
+    return LOOPS.getOrDefault(from, Map.of()).get(to);
+  }
+
+  /** Reads elements of one type into a block of another. */
+  static final class Way {
+    private final Primitive from;
+    private final Primitive to;
+    private final Object source;
+    private final int[] between;
+
+    /** A way for at most {@code block} elements at once. */
+    Way(Primitive from, Primitive to, int block) {
+      this.from = from;
+      this.to = to;
+      this.source = from.newBlock(block);
+      this.between = new int[block];
+    }
+
+    void read(MemorySegment segment, long first, Object target, int count) {
+      if (from == to && from != Primitive.BOOLEAN) {
+        from.read(segment, first, target, count);
+        return;
+      }
+      from.read(segment, first, source, count);
+      Loop direct = loop(from, to);
+      if (direct != null) {
+        direct.run(source, target, count);
+        return;
+      }
+      Primitive start = from;
+      if (from == Primitive.BOOLEAN) {
+        byteToBoolean(source, source, count);
+        start = Primitive.BYTE;
+      }
+      run(start, Primitive.INT, source, between, count);
+      run(Primitive.INT, to, between, target, count);
+    }
+
+    private static void run(Primitive from, Primitive to, Object source, Object target, int count) {
+      if (from == to) {
+        System.arraycopy(source, 0, target, 0, count);
+        return;
+      }
+      Loop loop = loop(from, to);
+      if (loop == null) {
+        throw new IllegalStateException("no way from " + from + " to " + to);
+      }
+      loop.run(source, target, count);
+    }
+  }
+
+  private static void byteToShort(Object source, Object target, int count) {
+    byte[] s = (byte[]) source;
+    short[] t = (short[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = s[i];
+    }
+  }
+
+  private static void byteToInt(Object source, Object target, int count) {
+    byte[] s = (byte[]) source;
+    int[] t = (int[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = s[i];
+    }
+  }
+
+  private static void shortToByte(Object source, Object target, int count) {
+    short[] s = (short[]) source;
+    byte[] t = (byte[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = (byte) s[i];
+    }
+  }
+
+  private static void shortToInt(Object source, Object target, int count) {
+    short[] s = (short[]) source;
+    int[] t = (int[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = s[i];
+    }
+  }
+
+  private static void intToByte(Object source, Object target, int count) {
+    int[] s = (int[]) source;
+    byte[] t = (byte[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = (byte) s[i];
+    }
+  }
+
+  private static void intToShort(Object source, Object target, int count) {
+    int[] s = (int[]) source;
+    short[] t = (short[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = (short) s[i];
+    }
+  }
+
+  private static void intToLong(Object source, Object target, int count) {
+    int[] s = (int[]) source;
+    long[] t = (long[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = s[i];
+    }
+  }
+
+  private static void intToFloat(Object source, Object target, int count) {
+    int[] s = (int[]) source;
+    float[] t = (float[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = (float) s[i];
+    }
+  }
+
+  private static void intToDouble(Object source, Object target, int count) {
+    int[] s = (int[]) source;
+    double[] t = (double[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = s[i];
+    }
+  }
+
+  private static void longToInt(Object source, Object target, int count) {
+    long[] s = (long[]) source;
+    int[] t = (int[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = (int) s[i];
+    }
+  }
+
+  private static void longToFloat(Object source, Object target, int count) {
+    long[] s = (long[]) source;
+    float[] t = (float[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = (float) s[i];
+    }
+  }
+
+  private static void longToDouble(Object source, Object target, int count) {
+    long[] s = (long[]) source;
+    double[] t = (double[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = (double) s[i];
+    }
+  }
+
+  private static void floatToInt(Object source, Object target, int count) {
+    float[] s = (float[]) source;
+    int[] t = (int[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = (int) s[i];
+    }
+  }
+
+  private static void floatToLong(Object source, Object target, int count) {
+    float[] s = (float[]) source;
+    long[] t = (long[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = (long) s[i];
+    }
+  }
+
+  private static void floatToDouble(Object source, Object target, int count) {
+    float[] s = (float[]) source;
+    double[] t = (double[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = s[i];
+    }
+  }
+
+  private static void doubleToInt(Object source, Object target, int count) {
+    double[] s = (double[]) source;
+    int[] t = (int[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = (int) s[i];
+    }
+  }
+
+  private static void doubleToLong(Object source, Object target, int count) {
+    double[] s = (double[]) source;
+    long[] t = (long[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = (long) s[i];
+    }
+  }
+
+  private static void doubleToFloat(Object source, Object target, int count) {
+    double[] s = (double[]) source;
+    float[] t = (float[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = (float) s[i];
+    }
+  }
+
+  private static void byteToBoolean(Object source, Object target, int count) {
+    byte[] s = (byte[]) source;
+    byte[] t = (byte[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = (byte) (s[i] != 0 ? 1 : 0);
+    }
+  }
+
+  private static void intToBoolean(Object source, Object target, int count) {
+    int[] s = (int[]) source;
+    byte[] t = (byte[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = (byte) (s[i] != 0 ? 1 : 0);
+    }
+  }
+
+  private static void longToBoolean(Object source, Object target, int count) {
+    long[] s = (long[]) source;
+    byte[] t = (byte[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = (byte) (s[i] != 0 ? 1 : 0);
+    }
+  }
+
+  private static void floatToBoolean(Object source, Object target, int count) {
+    float[] s = (float[]) source;
+    byte[] t = (byte[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = (byte) (s[i] != 0 ? 1 : 0);
+    }
+  }
+
+  private static void doubleToBoolean(Object source, Object target, int count) {
+    double[] s = (double[]) source;
+    byte[] t = (byte[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = (byte) (s[i] != 0 ? 1 : 0);
+    }
+  }
+}

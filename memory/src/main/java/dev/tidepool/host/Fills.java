@@ -1,0 +1,61 @@
+package dev.tidepool.host;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
+
+import java.lang.foreign.MemorySegment;
+
+/**
+ * Repeats a pattern: the front is written, then copied behind itself, twice as much each time.
+ *
+ * <p>Copies are bounded. Large ones go past the caches, as no way to fill does, so a large segment
+ * is filled faster by copies of a part that stays in the cache than by the C library.
+ */
+final class Fills {
+  private static final long SEED = 256;
+
+  /** Copies of this size go past the caches; the part that is copied fits into the last one. */
+  private static final long LONGEST_COPY = 4 << 20;
+
+  private Fills() {}
+
+  static void fill(MemorySegment target, byte value) {
+    long front = target.byteSize() < 2 * LONGEST_COPY ? target.byteSize() : LONGEST_COPY;
+    target.asSlice(0, front).fill(value);
+    repeat(target, front);
+  }
+
+  static void fill(MemorySegment target, short value) {
+    long front = Math.min(SEED, target.byteSize());
+    for (long at = 0; at < front; at += Short.BYTES) {
+      target.set(JAVA_SHORT_UNALIGNED, at, value);
+    }
+    repeat(target, front);
+  }
+
+  static void fill(MemorySegment target, int value) {
+    long front = Math.min(SEED, target.byteSize());
+    for (long at = 0; at < front; at += Integer.BYTES) {
+      target.set(JAVA_INT_UNALIGNED, at, value);
+    }
+    repeat(target, front);
+  }
+
+  static void fill(MemorySegment target, long value) {
+    long front = Math.min(SEED, target.byteSize());
+    for (long at = 0; at < front; at += Long.BYTES) {
+      target.set(JAVA_LONG_UNALIGNED, at, value);
+    }
+    repeat(target, front);
+  }
+
+  private static void repeat(MemorySegment target, long front) {
+    long bytes = target.byteSize();
+    for (long done = front; done < bytes; ) {
+      long length = Math.min(Math.min(done, LONGEST_COPY), bytes - done);
+      MemorySegment.copy(target, 0, target, done, length);
+      done += length;
+    }
+  }
+}

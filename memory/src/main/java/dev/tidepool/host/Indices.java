@@ -1,0 +1,91 @@
+package dev.tidepool.host;
+
+import dev.tidepool.ElementType;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+/**
+ * Indices of elements, wherever they are kept.
+ *
+ * @param memory where they are; empty for arrays
+ * @param count how many
+ * @param reader copies a range of them to a block
+ */
+record Indices(MemorySegment memory, long count, Reader reader) {
+  private static final MemorySegment ARRAY = MemorySegment.NULL;
+  private static final int BLOCK = 512;
+
+  /** Copies {@code count} indices from the {@code first} on to the front of a block. */
+  @FunctionalInterface
+  interface Reader {
+    void read(long first, long[] block, int count);
+  }
+
+  static Indices of(int[] indices) {
+    return new Indices(
+        ARRAY,
+        indices.length,
+        (first, block, count) -> {
+          for (int i = 0; i < count; i++) {
+            block[i] = indices[(int) first + i];
+          }
+        });
+  }
+
+  static Indices of(long[] indices) {
+    return new Indices(
+        ARRAY,
+        indices.length,
+        (first, block, count) -> System.arraycopy(indices, (int) first, block, 0, count));
+  }
+
+  static Indices of(ElementType<?> type, MemorySegment indices) {
+    Operands.readable("segment of indices", indices);
+    long count = Operands.elements("segment of indices", indices, type.byteSize());
+    if (type.equals(ElementType.LONG)) {
+      return new Indices(
+          indices,
+          count,
+          (first, block, length) ->
+              MemorySegment.copy(
+                  indices, ValueLayout.JAVA_LONG_UNALIGNED, first * Long.BYTES, block, 0, length));
+    }
+    if (type.equals(ElementType.INT)) {
+      return new Indices(
+          indices,
+          count,
+          (first, block, length) -> {
+            for (int i = 0; i < length; i++) {
+              block[i] = indices.get(ValueLayout.JAVA_INT_UNALIGNED, (first + i) * Integer.BYTES);
+            }
+          });
+    }
+    throw new IllegalArgumentException("indices are " + type + " elements, but can be INT or LONG");
+  }
+
+  /** Where the indexed elements lie. */
+  ElementMoves.Places places(long elementBytes) {
+    return (first, block, length) -> {
+      reader.read(first, block, length);
+      for (int i = 0; i < length; i++) {
+        block[i] *= elementBytes;
+      }
+    };
+  }
+
+  /** That every index is one of {@code elements} elements. */
+  void check(long elements) {
+    long[] block = new long[(int) Math.min(BLOCK, count)];
+    for (long at = 0; at < count; at += block.length) {
+      int length = (int) Math.min(block.length, count - at);
+      reader.read(at, block, length);
+      for (int i = 0; i < length; i++) {
+        if (block[i] < 0 || block[i] >= elements) {
+          throw new IndexOutOfBoundsException(
+              "index %d, at position %d, is not one of %d elements"
+                  .formatted(block[i], at + i, elements));
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,227 @@
+package dev.tidepool.host;
+
+import dev.tidepool.ElementType;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Folds all elements into one value, in an order that does not depend on how it is computed.
+ *
+ * <p>Elements are taken as doubles or as longs. Blocks of {@value #BLOCK} elements are folded into
+ * {@value #LANES} lanes, element i into lane i modulo {@value #LANES}; the lanes are folded by
+ * halves, lane i with lane i + 8, then i + 4, and so on; and the blocks pairwise, neighbours first,
+ * as a binary counter carries. The rounding error of a sum of n doubles is thus at most {@code
+ * (BLOCK / LANES + 4 + log2(n / BLOCK)) * 2^-53} of the sum of magnitudes (Higham, Accuracy and
+ * Stability of Numerical Algorithms, 4.2).
+ */
+final class Reductions {
+  static final int BLOCK = 4096;
+  static final int LANES = 16;
+
+  private Reductions() {}
+
+  /** Elements of {@code left}, multiplied with those of {@code right} if there are any. */
+  static double ofDoubles(
+      Fold fold, ElementType<?> type, MemorySegment left, @Nullable MemorySegment right) {
+    Primitive primitive = floating(type);
+    long count = elements(fold, primitive, left, right);
+    return Operands.answering(
+        left, right == null ? left : right, () -> ofDoubles(fold, primitive, left, right, count));
+  }
+
+  /** Elements of {@code left}, multiplied with those of {@code right} if there are any. */
+  static long ofLongs(
+      Fold fold, ElementType<?> type, MemorySegment left, @Nullable MemorySegment right) {
+    Primitive primitive = integral(type);
+    long count = elements(fold, primitive, left, right);
+    return Operands.answering(
+        left, right == null ? left : right, () -> ofLongs(fold, primitive, left, right, count));
+  }
+
+  private static Primitive floating(ElementType<?> type) {
+    Primitive primitive = Primitive.of(type);
+    if (!primitive.isFloating()) {
+      throw new IllegalArgumentException(
+          type + " elements are reduced to a long, without loss: use the method that ends AsLong");
+    }
+    return primitive;
+  }
+
+  private static Primitive integral(ElementType<?> type) {
+    Primitive primitive = Primitive.of(type);
+    if (primitive.isFloating()) {
+      throw new IllegalArgumentException(
+          type + " elements are reduced to a double: use the method that does not end AsLong");
+    }
+    return primitive;
+  }
+
+  private static long elements(
+      Fold fold, Primitive type, MemorySegment left, @Nullable MemorySegment right) {
+    Operands.readable("segment", left);
+    if (right != null) {
+      Operands.readable("right segment", right);
+      if (left.byteSize() != right.byteSize()) {
+        throw new IllegalArgumentException(
+            "the factors have %d and %d bytes, but must have as many elements"
+                .formatted(left.byteSize(), right.byteSize()));
+      }
+    }
+    if (fold != Fold.SUM && left.byteSize() == 0) {
+      throw new IllegalArgumentException("an empty segment has no least or greatest element");
+    }
+    return Operands.elements("segment", left, type.bytes());
+  }
+
+  private static double ofDoubles(
+      Fold fold, Primitive type, MemorySegment left, @Nullable MemorySegment right, long count) {
+    SegmentLoops loops = right == null ? SegmentLoops.of(left) : SegmentLoops.of(left, right);
+    DoubleBlock block = new DoubleBlock(fold, type, left, right);
+    double[] partial = new double[Long.SIZE];
+    long blocks = 0;
+    long[] bits = new long[LANES];
+    for (long at = 0; at < count; at += BLOCK) {
+      int length = (int) Math.min(BLOCK, count - at);
+      Arrays.fill(bits, Double.doubleToRawLongBits(fold.neutralDouble));
+      int done = (int) loops.fold(fold, type, left, right, at, length, bits);
+      double value = block.fold(bits, at + done, length - done);
+      int level = 0;
+      for (; (blocks >>> level & 1) != 0; level++) {
+        value = fold.apply(partial[level], value);
+      }
+      partial[level] = value;
+      blocks++;
+    }
+    double result = fold.neutralDouble;
+    for (int level = 0; level < Long.SIZE; level++) {
+      if ((blocks >>> level & 1) != 0) {
+        result = fold.apply(partial[level], result);
+      }
+    }
+    return result;
+  }
+
+  private static long ofLongs(
+      Fold fold, Primitive type, MemorySegment left, @Nullable MemorySegment right, long count) {
+    SegmentLoops loops = right == null ? SegmentLoops.of(left) : SegmentLoops.of(left, right);
+    long[] lanes = new long[LANES];
+    Arrays.fill(lanes, fold.neutralLong);
+    long first = loops.fold(fold, type, left, right, 0, count, lanes);
+    int block = (int) Math.min(Conversions.BLOCK, count - first);
+    Conversions.Way way = new Conversions.Way(type, Primitive.LONG, block);
+    long[] values = new long[block];
+    long[] factors = new long[right == null ? 0 : block];
+    for (long at = first; at < count; at += block) {
+      int length = (int) Math.min(block, count - at);
+      way.read(left, at, values, length);
+      if (right != null) {
+        way.read(right, at, factors, length);
+        for (int i = 0; i < length; i++) {
+          values[i] *= factors[i];
+        }
+      }
+      lanes[0] = intoOne(fold, lanes[0], values, length);
+    }
+    long result = fold.neutralLong;
+    for (long lane : lanes) {
+      result = fold.apply(result, lane);
+    }
+    return result;
+  }
+
+  private static long intoOne(Fold fold, long start, long[] values, int count) {
+    long result = start;
+    switch (fold) {
+      case SUM -> {
+        for (int i = 0; i < count; i++) {
+          result += values[i];
+        }
+      }
+      case MIN -> {
+        for (int i = 0; i < count; i++) {
+          result = Math.min(result, values[i]);
+        }
+      }
+      case MAX -> {
+        for (int i = 0; i < count; i++) {
+          result = Math.max(result, values[i]);
+        }
+      }
+    }
+    return result;
+  }
+
+  /** Folds what segment loops left of a block. */
+  private static final class DoubleBlock {
+    private final Fold fold;
+    private final MemorySegment left;
+    private final @Nullable MemorySegment right;
+    private final Conversions.Way way;
+    private final double[] lanes = new double[LANES];
+    private final double[] values = new double[Conversions.BLOCK];
+    private final double[] factors;
+
+    DoubleBlock(Fold fold, Primitive type, MemorySegment left, @Nullable MemorySegment right) {
+      this.fold = fold;
+      this.left = left;
+      this.right = right;
+      this.way = new Conversions.Way(type, Primitive.DOUBLE, Conversions.BLOCK);
+      this.factors = new double[right == null ? 0 : Conversions.BLOCK];
+    }
+
+    /** Goes on from lanes that have had a multiple of their number of elements each. */
+    double fold(long[] bits, long first, int count) {
+      for (int i = 0; i < LANES; i++) {
+        lanes[i] = Double.longBitsToDouble(bits[i]);
+      }
+      for (int at = 0; at < count; at += values.length) {
+        int length = Math.min(values.length, count - at);
+        way.read(left, first + at, values, length);
+        if (right != null) {
+          way.read(right, first + at, factors, length);
+          for (int i = 0; i < length; i++) {
+            values[i] *= factors[i];
+          }
+        }
+        intoLanes(fold, lanes, values, length);
+      }
+      for (int half = LANES / 2; half > 0; half /= 2) {
+        for (int i = 0; i < half; i++) {
+          lanes[i] = fold.apply(lanes[i], lanes[i + half]);
+        }
+      }
+      return lanes[0];
+    }
+
+    private static void intoLanes(Fold fold, double[] lanes, double[] values, int length) {
+      int whole = length - length % LANES;
+      switch (fold) {
+        case SUM -> {
+          for (int i = 0; i < whole; i += LANES) {
+            for (int j = 0; j < LANES; j++) {
+              lanes[j] += values[i + j];
+            }
+          }
+        }
+        case MIN -> {
+          for (int i = 0; i < whole; i += LANES) {
+            for (int j = 0; j < LANES; j++) {
+              lanes[j] = Math.min(lanes[j], values[i + j]);
+            }
+          }
+        }
+        case MAX -> {
+          for (int i = 0; i < whole; i += LANES) {
+            for (int j = 0; j < LANES; j++) {
+              lanes[j] = Math.max(lanes[j], values[i + j]);
+            }
+          }
+        }
+      }
+      for (int i = whole; i < length; i++) {
+        lanes[i - whole] = fold.apply(lanes[i - whole], values[i]);
+      }
+    }
+  }
+}

@@ -1,0 +1,92 @@
+package dev.tidepool.host;
+
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Loops that work on segments where they lie. Each does as many elements from the front as it can,
+ * and says how many; whoever calls does the rest through blocks of the heap, with the same results
+ * bit for bit. So a loop that a processor lacks is a loop that does nothing.
+ */
+interface SegmentLoops {
+  /** Converts elements; how many it did. */
+  long convert(
+      Primitive from, MemorySegment source, Primitive to, MemorySegment target, long count);
+
+  /** Swaps the bytes of shorts, ints or longs; how many elements it did. */
+  long swapBytes(Primitive type, MemorySegment source, MemorySegment target, long count);
+
+  /**
+   * Folds elements into {@link Reductions#LANES} lanes, element {@code first + i} into lane {@code
+   * i} modulo their number.
+   *
+   * @param right what elements are multiplied with; null for none
+   * @param lanes where each lane stands, as longs or as the bits of doubles; updated
+   * @return how many elements it did, a multiple of the number of lanes
+   */
+  long fold(
+      Fold fold,
+      Primitive type,
+      MemorySegment left,
+      @Nullable MemorySegment right,
+      long first,
+      long count,
+      long[] lanes);
+
+  /** Does nothing. */
+  SegmentLoops NONE =
+      new SegmentLoops() {
+        @Override
+        public long convert(
+            Primitive from, MemorySegment source, Primitive to, MemorySegment target, long count) {
+          return 0;
+        }
+
+        @Override
+        public long swapBytes(
+            Primitive type, MemorySegment source, MemorySegment target, long count) {
+          return 0;
+        }
+
+        @Override
+        public long fold(
+            Fold fold,
+            Primitive type,
+            MemorySegment left,
+            @Nullable MemorySegment right,
+            long first,
+            long count,
+            long[] lanes) {
+          return 0;
+        }
+      };
+
+  /** The loops of this virtual machine. */
+  final class Installed {
+    static final SegmentLoops LOOPS =
+        ModuleLayer.boot().findModule("jdk.incubator.vector").isPresent()
+            ? VectorLoops.ofThisProcessor()
+            : NONE;
+
+    private Installed() {}
+  }
+
+  /** What may touch a segment's bytes. */
+  static SegmentLoops of(MemorySegment segment) {
+    return inPlace(segment) ? Installed.LOOPS : NONE;
+  }
+
+  /** What may touch the bytes of both segments. */
+  static SegmentLoops of(MemorySegment left, MemorySegment right) {
+    return inPlace(left) && inPlace(right) ? Installed.LOOPS : NONE;
+  }
+
+  /**
+   * The bytes of mapped files can vanish: a vector instruction would end the process. Segments of
+   * the heap would make the loops slower for all others, for they would have several kinds to tell
+   * apart.
+   */
+  private static boolean inPlace(MemorySegment segment) {
+    return segment.isNative() && !segment.isMapped();
+  }
+}

@@ -1,0 +1,197 @@
+package dev.tidepool.host;
+
+import dev.tidepool.ElementType;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.PaddingLayout;
+import java.lang.foreign.StructLayout;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Moves fields between arrays of structs and arrays of their own: the checks, then the moves. */
+final class StructFields {
+  /**
+   * A member of structs, and the column that holds it alone.
+   *
+   * @param offset of the member in the struct, in bytes
+   * @param bytes of the member
+   */
+  record Member(long offset, long bytes) {}
+
+  private StructFields() {}
+
+  static void read(
+      MemorySegment structs,
+      long structBytes,
+      long fieldOffset,
+      long fieldBytes,
+      MemorySegment column) {
+    Operands.movable(fieldBytes, structs, column);
+    field(structBytes, fieldOffset, fieldBytes);
+    long count = Operands.elements("segment of structs", structs, structBytes);
+    Operands.room("column", column, count, fieldBytes);
+    Operands.apart(structs, Operands.front(column, count * fieldBytes));
+    Operands.touching(
+        structs,
+        column,
+        () ->
+            new ElementMoves(count)
+                .move(
+                    fieldBytes,
+                    structs,
+                    ElementMoves.every(structBytes, fieldOffset),
+                    column,
+                    ElementMoves.every(fieldBytes, 0),
+                    count));
+  }
+
+  static void write(
+      MemorySegment column,
+      MemorySegment structs,
+      long structBytes,
+      long fieldOffset,
+      long fieldBytes) {
+    Operands.movable(fieldBytes, column, structs);
+    field(structBytes, fieldOffset, fieldBytes);
+    long count = Operands.elements("column", column, fieldBytes);
+    Operands.room("segment of structs", structs, count, structBytes);
+    Operands.apart(column, Operands.front(structs, count * structBytes));
+    Operands.touching(
+        column,
+        structs,
+        () ->
+            new ElementMoves(count)
+                .move(
+                    fieldBytes,
+                    column,
+                    ElementMoves.every(fieldBytes, 0),
+                    structs,
+                    ElementMoves.every(structBytes, fieldOffset),
+                    count));
+  }
+
+  static void split(ElementType<?> struct, MemorySegment structs, MemorySegment... columns) {
+    Operands.readable("segment of structs", structs);
+    long count = Operands.elements("segment of structs", structs, struct.byteSize());
+    List<Member> members = members(struct, columns);
+    for (int i = 0; i < columns.length; i++) {
+      Operands.writable("column " + i, columns[i]);
+      Operands.room("column " + i, columns[i], count, members.get(i).bytes());
+      Operands.apart(structs, columns[i]);
+      for (int other = 0; other < i; other++) {
+        Operands.apart(columns[other], columns[i]);
+      }
+    }
+    Operands.touching(
+        structs,
+        anyMapped(columns),
+        () -> split(struct.byteSize(), members, structs, columns, count));
+  }
+
+  static void join(ElementType<?> struct, MemorySegment structs, MemorySegment... columns) {
+    Operands.writable("segment of structs", structs);
+    List<Member> members = members(struct, columns);
+    Operands.readable("column 0", columns[0]);
+    long count = Operands.elements("column 0", columns[0], members.getFirst().bytes());
+    Operands.room("segment of structs", structs, count, struct.byteSize());
+    for (int i = 0; i < columns.length; i++) {
+      Operands.readable("column " + i, columns[i]);
+      Operands.room("column " + i, columns[i], count, members.get(i).bytes());
+      Operands.apart(columns[i], structs);
+    }
+    Operands.touching(
+        structs,
+        anyMapped(columns),
+        () -> join(struct.byteSize(), members, columns, structs, count));
+  }
+
+  /** The members of a struct, without its padding. */
+  private static List<Member> members(StructLayout struct) {
+    List<Member> members = new ArrayList<>();
+    long offset = 0;
+    for (MemoryLayout layout : struct.memberLayouts()) {
+      if (!(layout instanceof PaddingLayout)) {
+        members.add(new Member(offset, layout.byteSize()));
+      }
+      offset += layout.byteSize();
+    }
+    return members;
+  }
+
+  /** Moves every member to its column, block by block, so that structs are fetched once. */
+  private static void split(
+      long structBytes,
+      List<Member> members,
+      MemorySegment structs,
+      MemorySegment[] columns,
+      long count) {
+    ElementMoves moves = new ElementMoves(count);
+    for (long at = 0; at < count; at += ElementMoves.BLOCK) {
+      long length = Math.min(ElementMoves.BLOCK, count - at);
+      for (int i = 0; i < columns.length; i++) {
+        Member member = members.get(i);
+        moves.move(
+            member.bytes,
+            structs,
+            ElementMoves.every(structBytes, at * structBytes + member.offset),
+            columns[i],
+            ElementMoves.every(member.bytes, at * member.bytes),
+            length);
+      }
+    }
+  }
+
+  /** The way back of {@link #split}. */
+  private static void join(
+      long structBytes,
+      List<Member> members,
+      MemorySegment[] columns,
+      MemorySegment structs,
+      long count) {
+    ElementMoves moves = new ElementMoves(count);
+    for (long at = 0; at < count; at += ElementMoves.BLOCK) {
+      long length = Math.min(ElementMoves.BLOCK, count - at);
+      for (int i = 0; i < columns.length; i++) {
+        Member member = members.get(i);
+        moves.move(
+            member.bytes,
+            columns[i],
+            ElementMoves.every(member.bytes, at * member.bytes),
+            structs,
+            ElementMoves.every(structBytes, at * structBytes + member.offset),
+            length);
+      }
+    }
+  }
+
+  private static List<Member> members(ElementType<?> struct, MemorySegment[] columns) {
+    if (!(struct.layout() instanceof StructLayout layout)) {
+      throw new IllegalArgumentException(struct + " elements have no components");
+    }
+    List<Member> members = members(layout);
+    if (members.size() != columns.length) {
+      throw new IllegalArgumentException(
+          "%d columns for the %d components of %s"
+              .formatted(columns.length, members.size(), struct));
+    }
+    return members;
+  }
+
+  /** A mapped one of the columns if there is one. */
+  private static MemorySegment anyMapped(MemorySegment[] columns) {
+    for (MemorySegment column : columns) {
+      if (column.isMapped()) {
+        return column;
+      }
+    }
+    return columns[0];
+  }
+
+  private static void field(long structBytes, long fieldOffset, long fieldBytes) {
+    if (structBytes <= 0 || fieldOffset < 0 || fieldBytes > structBytes - fieldOffset) {
+      throw new IllegalArgumentException(
+          "a field of %d bytes at offset %d is not within a struct of %d bytes"
+              .formatted(fieldBytes, fieldOffset, structBytes));
+    }
+  }
+}

@@ -1,0 +1,160 @@
+package dev.tidepool.host;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import jdk.incubator.vector.VectorOperators;
+import jdk.incubator.vector.VectorOperators.Associative;
+import jdk.incubator.vector.VectorShape;
+import jdk.incubator.vector.VectorSpecies;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Segment loops by the incubating Vector API. Loaded only where its module is in the boot layer:
+ * programs that start with {@code --add-modules jdk.incubator.vector}.
+ *
+ * <p>Vector code is fast only if types and operators are constants. So there is one template for
+ * all elementwise loops ({@link VectorMap}) and one for all reductions ({@link VectorFold}), loaded
+ * once more, as a hidden class with its own constants, for each loop that is asked for.
+ *
+ * <p>Until the compiler has seen a loop it is slower than any other way, so a few elements are left
+ * to the blocks of the heap.
+ */
+final class VectorLoops implements SegmentLoops {
+  private static final long FEWEST_ELEMENTS = 256;
+
+  /** An elementwise loop. */
+  interface ElementLoop {
+    /** Does elements from the front, as many as fill whole vectors; how many. */
+    long run(MemorySegment source, MemorySegment target, long count);
+  }
+
+  /** A reduction. */
+  interface FoldLoop {
+    /** See {@link SegmentLoops#fold}. */
+    long run(
+        MemorySegment left, @Nullable MemorySegment right, long first, long count, long[] lanes);
+  }
+
+  private record Conversion(Primitive from, Primitive to) {}
+
+  private record Reduction(Fold fold, Primitive type, boolean dot) {}
+
+  private static final ElementLoop NO_LOOP = (source, target, count) -> 0;
+
+  private final int vectorBits = VectorShape.preferredShape().vectorBitSize();
+  private final Map<Conversion, ElementLoop> conversions = new ConcurrentHashMap<>();
+  private final Map<Primitive, ElementLoop> swaps = new ConcurrentHashMap<>();
+  private final Map<Reduction, FoldLoop> folds = new ConcurrentHashMap<>();
+
+  private VectorLoops() {}
+
+  /** None where vectors are so short that blocks of the heap do as well. */
+  static SegmentLoops ofThisProcessor() {
+    VectorLoops loops = new VectorLoops();
+    return loops.vectorBits < VectorShape.S_256_BIT.vectorBitSize() ? NONE : loops;
+  }
+
+  @Override
+  public long convert(
+      Primitive from, MemorySegment source, Primitive to, MemorySegment target, long count) {
+    if (count < FEWEST_ELEMENTS || from == Primitive.BOOLEAN || to == Primitive.BOOLEAN) {
+      return 0;
+    }
+    return conversions
+        .computeIfAbsent(new Conversion(from, to), this::conversionLoop)
+        .run(source, target, count);
+  }
+
+  @Override
+  public long swapBytes(Primitive type, MemorySegment source, MemorySegment target, long count) {
+    if (count < FEWEST_ELEMENTS) {
+      return 0;
+    }
+    return swaps.computeIfAbsent(type, this::swapLoop).run(source, target, count);
+  }
+
+  @Override
+  public long fold(
+      Fold fold,
+      Primitive type,
+      MemorySegment left,
+      @Nullable MemorySegment right,
+      long first,
+      long count,
+      long[] lanes) {
+    // Bytes and shorts would not fill a vector of four.
+    if (count < FEWEST_ELEMENTS || type.bytes() < Integer.BYTES) {
+      return 0;
+    }
+    return folds
+        .computeIfAbsent(new Reduction(fold, type, right != null), VectorLoops::foldLoop)
+        .run(left, right, first, count, lanes);
+  }
+
+  private ElementLoop conversionLoop(Conversion conversion) {
+    int lanes = vectorBits / Byte.SIZE / Math.max(conversion.from.bytes(), conversion.to.bytes());
+    int narrow = Math.min(conversion.from.bytes(), conversion.to.bytes());
+    if (lanes * narrow * Byte.SIZE < VectorShape.S_64_BIT.vectorBitSize()) {
+      return NO_LOOP;
+    }
+    return specialise(
+        VectorMap.class,
+        ElementLoop.class,
+        new VectorMap.Constants(species(conversion.from, lanes), species(conversion.to, lanes)));
+  }
+
+  private ElementLoop swapLoop(Primitive type) {
+    VectorSpecies<?> species = species(type, vectorBits / Byte.SIZE / type.bytes());
+    return specialise(
+        VectorMap.class, ElementLoop.class, new VectorMap.Constants(species, species));
+  }
+
+  private static FoldLoop foldLoop(Reduction reduction) {
+    Primitive accumulator = reduction.type.isFloating() ? Primitive.DOUBLE : Primitive.LONG;
+    Associative operator =
+        switch (reduction.fold) {
+          case SUM -> VectorOperators.ADD;
+          case MIN -> VectorOperators.MIN;
+          case MAX -> VectorOperators.MAX;
+        };
+    return specialise(
+        VectorFold.class,
+        FoldLoop.class,
+        new VectorFold.Constants(
+            species(reduction.type, VectorFold.VECTOR),
+            species(accumulator, VectorFold.VECTOR),
+            operator));
+  }
+
+  private static VectorSpecies<?> species(Primitive type, int lanes) {
+    return VectorSpecies.of(
+        type.elementClass(), VectorShape.forBitSize(lanes * type.bytes() * Byte.SIZE));
+  }
+
+  private static <T> T specialise(Class<?> template, Class<T> type, Object constants) {
+    String file = template.getSimpleName() + ".class";
+    try (InputStream code = template.getResourceAsStream(file)) {
+      if (code == null) {
+        throw new IllegalStateException(file + " is missing where " + template + " was found");
+      }
+      MethodHandles.Lookup loop =
+          MethodHandles.lookup()
+              .defineHiddenClassWithClassData(code.readAllBytes(), constants, true);
+      Object made =
+          loop.findConstructor(loop.lookupClass(), MethodType.methodType(void.class)).invoke();
+      return type.cast(made);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (Error | RuntimeException e) {
+      throw e;
+    } catch (Throwable e) {
+      throw new IllegalStateException("no loop from " + template + " for " + constants, e);
+    }
+  }
+}

@@ -1,0 +1,69 @@
+package dev.tidepool.host;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** Every kind of memory that an operation may be given, at kind and unkind addresses. */
+enum Kinds {
+  NATIVE {
+    @Override
+    MemorySegment allocate(Arena arena, long bytes) {
+      return arena.allocate(bytes, 64);
+    }
+  },
+  MISALIGNED {
+    @Override
+    MemorySegment allocate(Arena arena, long bytes) {
+      return arena.allocate(bytes + 7, 64).asSlice(3, bytes);
+    }
+  },
+  BYTES_OF_THE_HEAP {
+    @Override
+    MemorySegment allocate(Arena arena, long bytes) {
+      return MemorySegment.ofArray(new byte[Math.toIntExact(bytes) + 5]).asSlice(5, bytes);
+    }
+  },
+  LONGS_OF_THE_HEAP {
+    @Override
+    MemorySegment allocate(Arena arena, long bytes) {
+      return MemorySegment.ofArray(new long[Math.toIntExact(bytes / 8) + 1]).asSlice(0, bytes);
+    }
+  },
+  MAPPED {
+    @Override
+    MemorySegment allocate(Arena arena, long bytes) {
+      try {
+        Path file = Files.createTempFile("operations", ".bytes");
+        try (FileChannel channel =
+            FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+          return channel.map(FileChannel.MapMode.READ_WRITE, 0, bytes, arena);
+        } finally {
+          Files.delete(file);
+        }
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+  };
+
+  /** Zeroed, of exactly so many bytes. */
+  abstract MemorySegment allocate(Arena arena, long bytes);
+
+  /** Memory to read and memory to write. */
+  record Pair(Kinds read, Kinds written) {}
+
+  /** Every kind beside native memory, and native beside native. */
+  static Stream<Pair> pairs() {
+    return Stream.concat(
+        List.of(values()).stream().map(kind -> new Pair(kind, NATIVE)),
+        List.of(values()).stream().skip(1).map(kind -> new Pair(NATIVE, kind)));
+  }
+}
