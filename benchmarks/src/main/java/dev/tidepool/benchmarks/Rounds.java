@@ -38,7 +38,8 @@ public final class Rounds {
           TransferBenchmark.class,
           HostAccessBenchmark.class,
           DeviceAllocationBenchmark.class,
-          HostAllocationBenchmark.class);
+          HostAllocationBenchmark.class,
+          MemoryOperationsBenchmark.class);
 
   private static final List<Comparison> COMPARISONS =
       List.of(
@@ -53,7 +54,22 @@ public final class Rounds {
           new Comparison(
               "DeviceAllocationBenchmark.pooled", "DeviceAllocationBenchmark.unpooledTouched"),
           new Comparison("HostAllocationBenchmark.pooled", "HostAllocationBenchmark.malloc"),
-          new Comparison("HostAllocationBenchmark.pooled", "HostAllocationBenchmark.arena"));
+          new Comparison("HostAllocationBenchmark.pooled", "HostAllocationBenchmark.arena"),
+          new Comparison("MemoryOperationsBenchmark.copy", "MemoryOperationsBenchmark.memcpy"),
+          new Comparison("MemoryOperationsBenchmark.fill", "MemoryOperationsBenchmark.memset"),
+          new Comparison("MemoryOperationsBenchmark.fillLongs", "MemoryOperationsBenchmark.memset"),
+          new Comparison(
+              "MemoryOperationsBenchmark.intToFloat", "MemoryOperationsBenchmark.memcpy"),
+          new Comparison("MemoryOperationsBenchmark.swapInts", "MemoryOperationsBenchmark.memcpy"),
+          new Comparison(
+              "MemoryOperationsBenchmark.floatToDouble",
+              "MemoryOperationsBenchmark.memcpyLikeFloatToDouble"),
+          new Comparison(
+              "MemoryOperationsBenchmark.doubleToFloat",
+              "MemoryOperationsBenchmark.memcpyLikeFloatToDouble"),
+          new Comparison(
+              "MemoryOperationsBenchmark.byteToFloat",
+              "MemoryOperationsBenchmark.memcpyLikeByteToFloat"));
 
   /** By parameters, then method: the medians of the rounds. */
   private final Map<String, Map<String, List<Double>>> rounds = new TreeMap<>();

@@ -4,6 +4,9 @@ import java.lang.foreign.MemorySegment;
 
 /** Swaps the bytes of elements, through blocks of the heap where there is no other way. */
 final class ByteSwaps {
+  /** Elements that go through the heap at once. */
+  private static final int BLOCK = 2048;
+
   private ByteSwaps() {}
 
   /** Swaps {@code count} elements of 2, 4 or 8 bytes; the segments are apart or the same. */
@@ -15,9 +18,9 @@ final class ByteSwaps {
           default -> Primitive.LONG;
         };
     long first = SegmentLoops.of(source, target).swapBytes(type, source, target, count);
-    Object block = type.newBlock((int) Math.min(Conversions.BLOCK, count - first));
-    for (long at = first; at < count; at += Conversions.BLOCK) {
-      int length = (int) Math.min(Conversions.BLOCK, count - at);
+    Object block = type.newBlock((int) Math.min(BLOCK, count - first));
+    for (long at = first; at < count; at += BLOCK) {
+      int length = (int) Math.min(BLOCK, count - at);
       type.read(source, at, block, length);
       swap(block, length);
       type.write(block, target, at, length);

@@ -8,13 +8,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * Converts elements with the meaning of Java's casts, through blocks of the heap.
  *
- * <p>C2 vectorises loops over arrays and, in Java 25, no loop over segments. Blocks are so small
- * that the processor still reads one while it writes the one before; larger ones, even where they
- * fit into its first cache, are slower for data in memory.
+ * <p>C2 vectorises loops over arrays and, in Java 25, no loop over segments. Blocks stay in the
+ * first cache, and are large enough to make up for what each costs.
  */
 final class Conversions {
-  /** Elements of a block. */
-  static final int BLOCK = 512;
+  /** Bytes of a block of the larger elements. */
+  private static final int BLOCK_BYTES = 8192;
 
   /** Converts the first elements of one array to another, both of the carriers' classes. */
   @FunctionalInterface
@@ -31,6 +30,8 @@ final class Conversions {
   static {
     set(Primitive.BYTE, Primitive.SHORT, Conversions::byteToShort);
     set(Primitive.BYTE, Primitive.INT, Conversions::byteToInt);
+    set(Primitive.BYTE, Primitive.FLOAT, Conversions::byteToFloat);
+    set(Primitive.SHORT, Primitive.FLOAT, Conversions::shortToFloat);
     set(Primitive.SHORT, Primitive.BYTE, Conversions::shortToByte);
     set(Primitive.SHORT, Primitive.INT, Conversions::shortToInt);
     set(Primitive.INT, Primitive.BYTE, Conversions::intToByte);
@@ -66,7 +67,8 @@ final class Conversions {
       return;
     }
     long first = SegmentLoops.of(source, target).convert(from, source, to, target, count);
-    int block = (int) Math.min(BLOCK, count - first);
+    int whole = BLOCK_BYTES / Math.max(from.bytes(), to.bytes());
+    int block = (int) Math.min(whole, count - first);
     Way way = new Way(from, to, block);
     Object result = to.newBlock(block);
     for (long at = first; at < count; at += block) {
@@ -80,55 +82,49 @@ final class Conversions {
     LOOPS.computeIfAbsent(from, first -> new EnumMap<>(Primitive.class)).put(to, loop);
   }
 
-  private static @Nullable Loop loop(Primitive from, Primitive to) {
-    return LOOPS.getOrDefault(from, Map.of()).get(to);
-  }
-
   /** Reads elements of one type into a block of another. */
   static final class Way {
     private final Primitive from;
-    private final Primitive to;
     private final Object source;
-    private final int[] between;
+
+    /** Null if elements are read as they are. */
+    private final @Nullable Loop loop;
 
     /** A way for at most {@code block} elements at once. */
     Way(Primitive from, Primitive to, int block) {
       this.from = from;
-      this.to = to;
       this.source = from.newBlock(block);
-      this.between = new int[block];
+      this.loop = from == to && from != Primitive.BOOLEAN ? null : loop(from, to, block);
     }
 
     void read(MemorySegment segment, long first, Object target, int count) {
-      if (from == to && from != Primitive.BOOLEAN) {
+      if (loop == null) {
         from.read(segment, first, target, count);
-        return;
+      } else {
+        from.read(segment, first, source, count);
+        loop.run(source, target, count);
       }
-      from.read(segment, first, source, count);
-      Loop direct = loop(from, to);
-      if (direct != null) {
-        direct.run(source, target, count);
-        return;
-      }
-      Primitive start = from;
-      if (from == Primitive.BOOLEAN) {
-        byteToBoolean(source, source, count);
-        start = Primitive.BYTE;
-      }
-      run(start, Primitive.INT, source, between, count);
-      run(Primitive.INT, to, between, target, count);
     }
 
-    private static void run(Primitive from, Primitive to, Object source, Object target, int count) {
-      if (from == to) {
-        System.arraycopy(source, 0, target, 0, count);
-        return;
+    private static Loop loop(Primitive from, Primitive to, int block) {
+      Loop direct = LOOPS.getOrDefault(from, Map.of()).get(to);
+      if (direct != null) {
+        return direct;
       }
-      Loop loop = loop(from, to);
-      if (loop == null) {
-        throw new IllegalStateException("no way from " + from + " to " + to);
+      if (from == Primitive.BOOLEAN) {
+        Loop number = loop(Primitive.BYTE, to, block);
+        return (source, target, count) -> {
+          byteToBoolean(source, source, count);
+          number.run(source, target, count);
+        };
       }
-      loop.run(source, target, count);
+      int[] between = new int[block];
+      Loop toInts = loop(from, Primitive.INT, block);
+      Loop fromInts = loop(Primitive.INT, to, block);
+      return (source, target, count) -> {
+        toInts.run(source, between, count);
+        fromInts.run(between, target, count);
+      };
     }
   }
 
@@ -183,6 +179,22 @@ final class Conversions {
   private static void intToLong(Object source, Object target, int count) {
     int[] s = (int[]) source;
     long[] t = (long[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = s[i];
+    }
+  }
+
+  private static void byteToFloat(Object source, Object target, int count) {
+    byte[] s = (byte[]) source;
+    float[] t = (float[]) target;
+    for (int i = 0; i < count; i++) {
+      t[i] = s[i];
+    }
+  }
+
+  private static void shortToFloat(Object source, Object target, int count) {
+    short[] s = (short[]) source;
+    float[] t = (float[]) target;
     for (int i = 0; i < count; i++) {
       t[i] = s[i];
     }

@@ -19,6 +19,9 @@ final class Reductions {
   static final int BLOCK = 4096;
   static final int LANES = 16;
 
+  /** Elements that go through the heap at once, of a block or of integers. */
+  private static final int CHUNK = 2048;
+
   private Reductions() {}
 
   /** Elements of {@code left}, multiplied with those of {@code right} if there are any. */
@@ -80,12 +83,12 @@ final class Reductions {
     DoubleBlock block = new DoubleBlock(fold, type, left, right);
     double[] partial = new double[Long.SIZE];
     long blocks = 0;
-    long[] bits = new long[LANES];
+    double[] lanes = new double[LANES];
     for (long at = 0; at < count; at += BLOCK) {
       int length = (int) Math.min(BLOCK, count - at);
-      Arrays.fill(bits, Double.doubleToRawLongBits(fold.neutralDouble));
-      int done = (int) loops.fold(fold, type, left, right, at, length, bits);
-      double value = block.fold(bits, at + done, length - done);
+      Arrays.fill(lanes, fold.neutralDouble);
+      int done = (int) loops.fold(fold, type, left, right, at, length, lanes);
+      double value = block.fold(lanes, at + done, length - done);
       int level = 0;
       for (; (blocks >>> level & 1) != 0; level++) {
         value = fold.apply(partial[level], value);
@@ -108,7 +111,7 @@ final class Reductions {
     long[] lanes = new long[LANES];
     Arrays.fill(lanes, fold.neutralLong);
     long first = loops.fold(fold, type, left, right, 0, count, lanes);
-    int block = (int) Math.min(Conversions.BLOCK, count - first);
+    int block = (int) Math.min(CHUNK, count - first);
     Conversions.Way way = new Conversions.Way(type, Primitive.LONG, block);
     long[] values = new long[block];
     long[] factors = new long[right == null ? 0 : block];
@@ -158,23 +161,19 @@ final class Reductions {
     private final MemorySegment left;
     private final @Nullable MemorySegment right;
     private final Conversions.Way way;
-    private final double[] lanes = new double[LANES];
-    private final double[] values = new double[Conversions.BLOCK];
+    private final double[] values = new double[CHUNK];
     private final double[] factors;
 
     DoubleBlock(Fold fold, Primitive type, MemorySegment left, @Nullable MemorySegment right) {
       this.fold = fold;
       this.left = left;
       this.right = right;
-      this.way = new Conversions.Way(type, Primitive.DOUBLE, Conversions.BLOCK);
-      this.factors = new double[right == null ? 0 : Conversions.BLOCK];
+      this.way = new Conversions.Way(type, Primitive.DOUBLE, CHUNK);
+      this.factors = new double[right == null ? 0 : CHUNK];
     }
 
     /** Goes on from lanes that have had a multiple of their number of elements each. */
-    double fold(long[] bits, long first, int count) {
-      for (int i = 0; i < LANES; i++) {
-        lanes[i] = Double.longBitsToDouble(bits[i]);
-      }
+    double fold(double[] lanes, long first, int count) {
       for (int at = 0; at < count; at += values.length) {
         int length = Math.min(values.length, count - at);
         way.read(left, first + at, values, length);

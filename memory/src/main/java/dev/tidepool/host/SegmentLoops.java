@@ -21,7 +21,7 @@ interface SegmentLoops {
    * i} modulo their number.
    *
    * @param right what elements are multiplied with; null for none
-   * @param lanes where each lane stands, as longs or as the bits of doubles; updated
+   * @param lanes where each lane stands, doubles for floating-point elements, else longs; updated
    * @return how many elements it did, a multiple of the number of lanes
    */
   long fold(
@@ -31,7 +31,7 @@ interface SegmentLoops {
       @Nullable MemorySegment right,
       long first,
       long count,
-      long[] lanes);
+      Object lanes);
 
   /** Does nothing. */
   SegmentLoops NONE =
@@ -56,7 +56,7 @@ interface SegmentLoops {
             @Nullable MemorySegment right,
             long first,
             long count,
-            long[] lanes) {
+            Object lanes) {
           return 0;
         }
       };

@@ -4,6 +4,7 @@ import java.lang.constant.ConstantDescs;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.nio.ByteOrder;
+import jdk.incubator.vector.DoubleVector;
 import jdk.incubator.vector.LongVector;
 import jdk.incubator.vector.Vector;
 import jdk.incubator.vector.VectorOperators;
@@ -27,6 +28,7 @@ final class VectorFold implements VectorLoops.FoldLoop {
   private static final VectorSpecies<?> FROM;
   private static final VectorSpecies<?> TO;
   private static final boolean SAME;
+  private static final boolean DOUBLES;
   private static final VectorOperators.Associative FOLD;
   private static final ByteOrder ORDER = ByteOrder.nativeOrder();
 
@@ -38,6 +40,7 @@ final class VectorFold implements VectorLoops.FoldLoop {
       FROM = constants.from();
       TO = constants.to();
       SAME = FROM.equals(TO);
+      DOUBLES = TO.elementType() == double.class;
       FOLD = constants.fold();
     } catch (IllegalAccessException e) {
       throw new ExceptionInInitializerError(e);
@@ -46,39 +49,40 @@ final class VectorFold implements VectorLoops.FoldLoop {
 
   @Override
   public long run(
-      MemorySegment left, @Nullable MemorySegment right, long first, long count, long[] lanes) {
-    Vector<?> a = load(lanes, 0);
-    Vector<?> b = load(lanes, VECTOR);
-    Vector<?> c = load(lanes, 2 * VECTOR);
-    Vector<?> d = load(lanes, 3 * VECTOR);
+      MemorySegment left, @Nullable MemorySegment right, long first, long count, Object lanes) {
     long whole = count - count % Reductions.LANES;
     int step = FROM.vectorByteSize();
     long start = first * step / VECTOR;
     long end = start + whole * step / VECTOR;
     if (right == null) {
       for (long at = start; at < end; at += 4L * step) {
-        a = fold(a, read(left, at));
-        b = fold(b, read(left, at + step));
-        c = fold(c, read(left, at + 2L * step));
-        d = fold(d, read(left, at + 3L * step));
+        fold(lanes, 0, read(left, at));
+        fold(lanes, VECTOR, read(left, at + step));
+        fold(lanes, 2 * VECTOR, read(left, at + 2L * step));
+        fold(lanes, 3 * VECTOR, read(left, at + 3L * step));
       }
     } else {
       for (long at = start; at < end; at += 4L * step) {
-        a = fold(a, product(left, right, at));
-        b = fold(b, product(left, right, at + step));
-        c = fold(c, product(left, right, at + 2L * step));
-        d = fold(d, product(left, right, at + 3L * step));
+        fold(lanes, 0, product(left, right, at));
+        fold(lanes, VECTOR, product(left, right, at + step));
+        fold(lanes, 2 * VECTOR, product(left, right, at + 2L * step));
+        fold(lanes, 3 * VECTOR, product(left, right, at + 3L * step));
       }
     }
-    a.reinterpretAsLongs().intoArray(lanes, 0);
-    b.reinterpretAsLongs().intoArray(lanes, VECTOR);
-    c.reinterpretAsLongs().intoArray(lanes, 2 * VECTOR);
-    d.reinterpretAsLongs().intoArray(lanes, 3 * VECTOR);
     return whole;
   }
 
-  private static Vector<?> load(long[] lanes, int index) {
-    return LongVector.fromArray(LongVector.SPECIES_256, lanes, index).reinterpretShape(TO, 0);
+  /**
+   * Lanes live in the array: a vector that goes round a loop has, for the compiler, only an
+   * abstract type at its end, and would become an object in every round.
+   */
+  private static void fold(Object lanes, int index, Vector<?> values) {
+    Vector<?> folded = fold(TO.fromArray(lanes, index), values);
+    if (DOUBLES) {
+      ((DoubleVector) folded).intoArray((double[]) lanes, index);
+    } else {
+      ((LongVector) folded).intoArray((long[]) lanes, index);
+    }
   }
 
   private static Vector<?> read(MemorySegment segment, long offset) {

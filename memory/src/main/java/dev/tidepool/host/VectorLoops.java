@@ -38,7 +38,7 @@ final class VectorLoops implements SegmentLoops {
   interface FoldLoop {
     /** See {@link SegmentLoops#fold}. */
     long run(
-        MemorySegment left, @Nullable MemorySegment right, long first, long count, long[] lanes);
+        MemorySegment left, @Nullable MemorySegment right, long first, long count, Object lanes);
   }
 
   private record Conversion(Primitive from, Primitive to) {}
@@ -87,7 +87,7 @@ final class VectorLoops implements SegmentLoops {
       @Nullable MemorySegment right,
       long first,
       long count,
-      long[] lanes) {
+      Object lanes) {
     // Bytes and shorts would not fill a vector of four.
     if (count < FEWEST_ELEMENTS || type.bytes() < Integer.BYTES) {
       return 0;
