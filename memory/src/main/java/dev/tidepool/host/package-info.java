@@ -1,6 +1,6 @@
 /**
  * The operating system's memory: aligned blocks, huge pages, page locking, and what the machine
- * has.
+ * has; and operations over memory, {@link dev.tidepool.host.MemoryOperations}.
  *
  * <p>Everything native is called through {@code java.lang.foreign}. A function that a system lacks
  * is an absent value, and the plain way is taken: blocks come from an arena then, and nothing is
