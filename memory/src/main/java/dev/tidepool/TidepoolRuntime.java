@@ -60,6 +60,9 @@ public interface TidepoolRuntime {
   /** A further manager on an accelerator of an open session. */
   UnifiedMemoryManager createManager(Accelerator accelerator, MemoryOptions options);
 
+  /** An object pool, filled to its minimum. */
+  <T> ObjectPool<T> createObjectPool(ObjectPoolOptions<T> options);
+
   /**
    * The runtime that is installed.
    *

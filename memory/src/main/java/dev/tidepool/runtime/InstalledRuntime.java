@@ -2,8 +2,11 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.Accelerator;
 import dev.tidepool.MemoryOptions;
+import dev.tidepool.ObjectPool;
+import dev.tidepool.ObjectPoolOptions;
 import dev.tidepool.TidepoolRuntime;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.pool.StripedObjectPool;
 
 /** The service behind the factories of {@code dev.tidepool}. */
 public final class InstalledRuntime implements TidepoolRuntime {
@@ -31,5 +34,10 @@ public final class InstalledRuntime implements TidepoolRuntime {
               + " Tidepool.accelerators()");
     }
     return device.session().furtherManager(device, options);
+  }
+
+  @Override
+  public <T> ObjectPool<T> createObjectPool(ObjectPoolOptions<T> options) {
+    return StripedObjectPool.open(options);
   }
 }

@@ -1,0 +1,50 @@
+package dev.tidepool.pool;
+
+import dev.tidepool.EvictionPolicy;
+import java.util.Comparator;
+import java.util.function.LongSupplier;
+
+/** An eviction policy as an order of idle members: the first to go is the least. */
+final class Eviction<T> implements Comparator<Member<T>> {
+  private final EvictionPolicy policy;
+  private final long timeToLiveNanos;
+  private final LongSupplier clock;
+
+  /**
+   * A policy.
+   *
+   * @param timeToLiveNanos used by {@link EvictionPolicy#TIME_TO_LIVE} alone
+   * @param clock in nanoseconds
+   */
+  Eviction(EvictionPolicy policy, long timeToLiveNanos, LongSupplier clock) {
+    this.policy = policy;
+    this.timeToLiveNanos = timeToLiveNanos;
+    this.clock = clock;
+  }
+
+  @Override
+  public int compare(Member<T> a, Member<T> b) {
+    int order = Long.compare(rank(a), rank(b));
+    return order != 0 ? order : Long.compare(a.number, b.number);
+  }
+
+  /** The less, the sooner it goes. */
+  long rank(Member<T> member) {
+    return switch (policy) {
+      case LRU -> member.returnedTick;
+      case LFU -> member.leases();
+      case FIFO, TIME_TO_LIVE -> member.number;
+    };
+  }
+
+  /** Whether an idle member makes room for one that comes back. */
+  boolean yields(Member<T> idle, Member<T> returning) {
+    return policy == EvictionPolicy.TIME_TO_LIVE ? hasExpired(idle) : compare(idle, returning) < 0;
+  }
+
+  /** Whether it may not be handed out any more; never without a time to live. */
+  boolean hasExpired(Member<T> member) {
+    return policy == EvictionPolicy.TIME_TO_LIVE
+        && clock.getAsLong() - member.createdNanos >= timeToLiveNanos;
+  }
+}
