@@ -63,6 +63,10 @@ public interface TidepoolRuntime {
   /** An object pool, filled to its minimum. */
   <T> ObjectPool<T> createObjectPool(ObjectPoolOptions<T> options);
 
+  /** A pool of arrays. */
+  <A> ArrayPool<A> createArrayPool(
+      ElementType<A> type, long maximumBytes, ArrayPool.Clearing clearing);
+
   /**
    * The runtime that is installed.
    *

@@ -58,7 +58,8 @@ final class Member<T> {
 
   private volatile long word = OWNED;
 
-  // Nobody uses these: they keep what two threads write off one cache line, which halved the time of
+  // Nobody uses these: they keep what two threads write off one cache line, which halved the time
+  // of
   // a return.
   long pad1;
   long pad2;

@@ -13,6 +13,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -324,22 +325,35 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
     return roster.members().stream().filter(Member::isIdle).toList();
   }
 
-  /** Destroys everything idle; how many objects that were. */
-  int trim() {
-    int trimmed = 0;
+  /** Destroys everything idle; how much that was, as {@code size} measures it. */
+  long trim(ToLongFunction<? super T> size) {
+    long trimmed = 0;
     for (Member<T> member : idle()) {
       if (places.take(member)) {
+        trimmed += size.applyAsLong(member.object);
         destroy(member, discarded);
-        trimmed++;
       }
     }
     return trimmed;
   }
 
+  /** How much is idle. */
+  long idleSize(ToLongFunction<? super T> size) {
+    return idle().stream().mapToLong(member -> size.applyAsLong(member.object)).sum();
+  }
+
+  /** How much is out. */
+  long leasedSize(ToLongFunction<? super T> size) {
+    return roster.members().stream()
+        .filter(Member::isOut)
+        .mapToLong(member -> size.applyAsLong(member.object))
+        .sum();
+  }
+
   /** For whoever just laid a member down: the pool may have been closed, and swept before that. */
   private void sweepIfClosed() {
     if (closed) {
-      trim();
+      trim(object -> 1);
     }
   }
 
@@ -374,7 +388,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
     if (maintenance != null) {
       maintenance.close();
     }
-    trim();
+    trim(object -> 1);
   }
 
   boolean isClosed() {

@@ -1,11 +1,14 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.Accelerator;
+import dev.tidepool.ArrayPool;
+import dev.tidepool.ElementType;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.ObjectPool;
 import dev.tidepool.ObjectPoolOptions;
 import dev.tidepool.TidepoolRuntime;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.pool.SizedArrayPool;
 import dev.tidepool.pool.StripedObjectPool;
 
 /** The service behind the factories of {@code dev.tidepool}. */
@@ -39,5 +42,11 @@ public final class InstalledRuntime implements TidepoolRuntime {
   @Override
   public <T> ObjectPool<T> createObjectPool(ObjectPoolOptions<T> options) {
     return StripedObjectPool.open(options);
+  }
+
+  @Override
+  public <A> ArrayPool<A> createArrayPool(
+      ElementType<A> type, long maximumBytes, ArrayPool.Clearing clearing) {
+    return SizedArrayPool.open(type, maximumBytes, clearing);
   }
 }

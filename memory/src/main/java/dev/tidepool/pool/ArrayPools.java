@@ -1,0 +1,69 @@
+package dev.tidepool.pool;
+
+import dev.tidepool.ArrayPool;
+import dev.tidepool.ArrayPoolStatistics;
+import dev.tidepool.ElementType;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.ToLongFunction;
+
+/**
+ * The array pools of one manager, one for each element type: they share an allowance of idle bytes,
+ * are trimmed together, and are added up in the manager's figures.
+ */
+public final class ArrayPools implements AutoCloseable {
+  private final Allowance allowance;
+  private final ArrayPool.Clearing clearing;
+  private final Duration idleTimeout;
+  private final Map<ElementType<?>, SizedArrayPool<?>> pools = new ConcurrentHashMap<>();
+
+  /**
+   * No pools yet.
+   *
+   * @param maximumBytes of idle arrays of all types
+   * @param clearing when arrays are filled with zeros
+   * @param idleTimeout after which {@link #maintain()} drops what nobody used; zero means never
+   */
+  public ArrayPools(long maximumBytes, ArrayPool.Clearing clearing, Duration idleTimeout) {
+    this.allowance = new Allowance(maximumBytes);
+    this.clearing = clearing;
+    this.idleTimeout = idleTimeout;
+  }
+
+  /**
+   * The pool of a type; another if the last one was closed.
+   *
+   * @throws IllegalArgumentException if the elements are records
+   */
+  @SuppressWarnings("unchecked") // a type's pool is made for that type
+  public <A> ArrayPool<A> of(ElementType<A> type) {
+    return (ArrayPool<A>)
+        pools.compute(type, (same, pool) -> pool == null || pool.isClosed() ? newPool(same) : pool);
+  }
+
+  private <A> SizedArrayPool<A> newPool(ElementType<A> type) {
+    return new SizedArrayPool<>(type, clearing, allowance, idleTimeout, System::nanoTime);
+  }
+
+  /** Drops idle arrays; how many bytes that were. */
+  public long trim() {
+    return pools.values().stream().mapToLong(ArrayPool::trim).sum();
+  }
+
+  /** Drops arrays that nobody used for the idle timeout, as far as it is known. */
+  public void maintain() {
+    pools.values().forEach(SizedArrayPool::maintain);
+  }
+
+  /** A figure added up over all pools. */
+  public long sum(ToLongFunction<ArrayPoolStatistics> figure) {
+    return pools.values().stream().mapToLong(pool -> figure.applyAsLong(pool.statistics())).sum();
+  }
+
+  /** Closes all pools. */
+  @Override
+  public void close() {
+    pools.values().forEach(ArrayPool::close);
+  }
+}
