@@ -34,6 +34,8 @@ final class Places<T> {
   private final Allowance allowance;
   private final long charge;
   private final int stripeMask;
+  private final int stripeBits;
+  private final int slotMask;
   private final AtomicReferenceArray<@Nullable Member<T>> slots;
 
   // A clock for each stripe, a cache line apart, ahead of none that all share but by what the
@@ -57,6 +59,8 @@ final class Places<T> {
     this.charge = charge;
     int stripes = Integer.highestOneBit(Math.clamp(processors, 1, 32) * 4 - 1);
     this.stripeMask = stripes - 1;
+    this.stripeBits = Integer.numberOfTrailingZeros(stripes);
+    this.slotMask = stripes * SLOTS - 1;
     this.slots = new AtomicReferenceArray<>(stripes * SLOTS);
     this.clocks = new long[(stripes + 2) * CLOCK_STRIDE];
     this.shelf = new TreeSet<>(eviction);
@@ -65,6 +69,12 @@ final class Places<T> {
   /** The caller's stripe. Threads get consecutive ids, so neighbours get different ones. */
   private int stripe() {
     return (int) Thread.currentThread().threadId() & stripeMask;
+  }
+
+  /** Where the caller looks first: in its stripe, and not where others of that stripe do. */
+  private int near() {
+    int id = (int) Thread.currentThread().threadId();
+    return (id * SLOTS + (id >>> stripeBits)) & slotMask;
   }
 
   /** What a member that comes back now is marked with. */
@@ -87,18 +97,19 @@ final class Places<T> {
 
   /** Takes an idle member, which its caller then owns: from near, from the shelf, from anywhere. */
   @Nullable Member<T> take() {
-    int own = stripe() * SLOTS;
-    Member<T> member = take(own, own + SLOTS);
-    return member != null ? member : takeFar();
+    int near = near();
+    Member<T> member = take(near, SLOTS);
+    return member != null ? member : takeFar(near);
   }
 
-  private @Nullable Member<T> takeFar() {
+  private @Nullable Member<T> takeFar(int near) {
     Member<T> member = shelfEmpty ? null : takeFromShelf();
-    return member != null ? member : take(0, slots.length());
+    return member != null ? member : take(near + SLOTS, slots.length());
   }
 
-  private @Nullable Member<T> take(int from, int to) {
-    for (int i = from; i < to; i++) {
+  private @Nullable Member<T> take(int from, int count) {
+    for (int n = 0; n < count; n++) {
+      int i = (from + n) & slotMask;
       Member<T> member = slots.getAcquire(i);
       if (member != null && member.tryOwnAt(i)) {
         return member;
@@ -147,18 +158,19 @@ final class Places<T> {
       member.settle(member.place);
       return null;
     }
-    int own = stripe() * SLOTS;
-    if (settleInEmpty(member, own, own + SLOTS)
-        || settleInstead(member, own, own + SLOTS)
+    int near = near();
+    if (settleInEmpty(member, near)
+        || settleInstead(member, near, SLOTS)
         || settleOnShelf(member)
-        || settleInstead(member, 0, slots.length())) {
+        || settleInstead(member, near, slots.length())) {
       return null;
     }
     return evictFor(member);
   }
 
-  private boolean settleInEmpty(Member<T> member, int from, int to) {
-    for (int i = from; i < to; i++) {
+  private boolean settleInEmpty(Member<T> member, int near) {
+    for (int n = 0; n < SLOTS; n++) {
+      int i = (near + n) & slotMask;
       if (slots.getAcquire(i) == null) {
         if (!allowance.charge(charge)) {
           return false;
@@ -174,8 +186,9 @@ final class Places<T> {
   }
 
   /** In the slot of a member that is out. */
-  private boolean settleInstead(Member<T> member, int from, int to) {
-    for (int i = from; i < to; i++) {
+  private boolean settleInstead(Member<T> member, int near, int count) {
+    for (int n = 0; n < count; n++) {
+      int i = (near + n) & slotMask;
       Member<T> out = slots.getAcquire(i);
       if (out != null && out.tryDisplaceFrom(i)) {
         settleAt(i, member);
