@@ -3,5 +3,8 @@ open module dev.tidepool.benchmarks {
   requires static org.jspecify;
   requires dev.tidepool.memory;
   requires dev.tidepool.opencl;
+  requires fast.object.pool;
   requires jmh.core;
+  requires org.apache.commons.pool2;
+  requires stormpot;
 }

@@ -39,7 +39,10 @@ public final class Rounds {
           HostAccessBenchmark.class,
           DeviceAllocationBenchmark.class,
           HostAllocationBenchmark.class,
-          MemoryOperationsBenchmark.class);
+          MemoryOperationsBenchmark.class,
+          ObjectPoolBenchmark.class,
+          ObjectPoolVirtualThreadsBenchmark.class,
+          ArrayPoolBenchmark.class);
 
   private static final List<Comparison> COMPARISONS =
       List.of(
@@ -69,7 +72,38 @@ public final class Rounds {
               "MemoryOperationsBenchmark.memcpyLikeFloatToDouble"),
           new Comparison(
               "MemoryOperationsBenchmark.byteToFloat",
-              "MemoryOperationsBenchmark.memcpyLikeByteToFloat"));
+              "MemoryOperationsBenchmark.memcpyLikeByteToFloat"),
+          new Comparison("ObjectPoolBenchmark.tidepool1", "ObjectPoolBenchmark.stormpot1"),
+          new Comparison("ObjectPoolBenchmark.tidepool1", "ObjectPoolBenchmark.stormpotForEver1"),
+          new Comparison("ObjectPoolBenchmark.tidepool1", "ObjectPoolBenchmark.commons1"),
+          new Comparison("ObjectPoolBenchmark.tidepool1", "ObjectPoolBenchmark.fast1"),
+          new Comparison("ObjectPoolBenchmark.tidepool1", "ObjectPoolBenchmark.plain1"),
+          new Comparison("ObjectPoolBenchmark.tidepoolLease1", "ObjectPoolBenchmark.stormpot1"),
+          new Comparison("ObjectPoolBenchmark.tidepool2", "ObjectPoolBenchmark.stormpot2"),
+          new Comparison("ObjectPoolBenchmark.tidepool2", "ObjectPoolBenchmark.stormpotForEver2"),
+          new Comparison("ObjectPoolBenchmark.tidepool2", "ObjectPoolBenchmark.commons2"),
+          new Comparison("ObjectPoolBenchmark.tidepool2", "ObjectPoolBenchmark.fast2"),
+          new Comparison("ObjectPoolBenchmark.tidepool2", "ObjectPoolBenchmark.plain2"),
+          new Comparison("ObjectPoolBenchmark.tidepoolLease2", "ObjectPoolBenchmark.stormpot2"),
+          new Comparison(
+              "ObjectPoolVirtualThreadsBenchmark.tidepool",
+              "ObjectPoolVirtualThreadsBenchmark.stormpot"),
+          new Comparison(
+              "ObjectPoolVirtualThreadsBenchmark.tidepool",
+              "ObjectPoolVirtualThreadsBenchmark.stormpotForVirtual"),
+          new Comparison(
+              "ObjectPoolVirtualThreadsBenchmark.tidepool",
+              "ObjectPoolVirtualThreadsBenchmark.commons"),
+          new Comparison(
+              "ObjectPoolVirtualThreadsBenchmark.tidepool",
+              "ObjectPoolVirtualThreadsBenchmark.fast"),
+          new Comparison(
+              "ObjectPoolVirtualThreadsBenchmark.tidepool",
+              "ObjectPoolVirtualThreadsBenchmark.plain"),
+          new Comparison("ArrayPoolBenchmark.pooled1", "ArrayPoolBenchmark.plain1"),
+          new Comparison("ArrayPoolBenchmark.cleared1", "ArrayPoolBenchmark.plain1"),
+          new Comparison("ArrayPoolBenchmark.pooled2", "ArrayPoolBenchmark.plain2"),
+          new Comparison("ArrayPoolBenchmark.cleared2", "ArrayPoolBenchmark.plain2"));
 
   /** By parameters, then method: the medians of the rounds. */
   private final Map<String, Map<String, List<Double>>> rounds = new TreeMap<>();
