@@ -3,12 +3,14 @@ package dev.tidepool;
 /**
  * A manager's figures at one moment. Counters are cumulative since the manager was made.
  *
- * @param totalAllocated bytes of buffers that live now, as they were asked for
- * @param totalPooled bytes that lie idle in the manager's pools now
- * @param poolHits blocks that a pool served without the driver
- * @param poolMisses blocks that the driver had to be asked for
+ * @param totalAllocated bytes of buffers that live now, as they were asked for, and of arrays
+ *     rented now
+ * @param totalPooled bytes that lie idle in the manager's pools now, those of arrays too
+ * @param poolHits blocks and arrays that a pool served without the driver
+ * @param poolMisses blocks that the driver had to be asked for, and arrays that had to be made
  * @param activeBuffers buffers that live now
- * @param peakUsage the most that {@code totalAllocated} has been
+ * @param peakUsage the most that {@code totalAllocated} has been; what arrays added is known as far
+ *     as it was asked for
  * @param pinnedBytes page-locked bytes held now by all managers of the {@link Tidepool}
  * @param totalAllocations buffers allocated so far
  * @param totalFreed buffers freed so far; the rest is {@code activeBuffers}

@@ -79,6 +79,18 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode);
 
   /**
+   * Arrays on the Java heap, pooled. Their bytes count in this manager's {@link #statistics()},
+   * idle ones go with {@link #trimExcess()} and by age as blocks do, and {@link
+   * MemoryOptions#maxPoolBytes()}, where it is -1 a quarter of the heap's maximum or 4 GiB, bounds
+   * the idle ones of all types together. They are cleared when they come back if {@link
+   * MemoryOptions#zeroOnRelease()}. One pool for each type, which closes with the manager; closed
+   * earlier, the next call opens another.
+   *
+   * @throws IllegalArgumentException if the elements are records
+   */
+  <A> ArrayPool<A> arrays(ElementType<A> type);
+
+  /**
    * A kernel for this accelerator. What can be checked without arguments is checked now; machine
    * code is made at the first call with given types and kept.
    *

@@ -2,6 +2,8 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.Accelerator;
 import dev.tidepool.Allocation;
+import dev.tidepool.ArrayPool;
+import dev.tidepool.ArrayPoolStatistics;
 import dev.tidepool.BufferInfo;
 import dev.tidepool.Capability;
 import dev.tidepool.DiagnosticsLevel;
@@ -18,6 +20,7 @@ import dev.tidepool.TransferEngine;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.pool.ArrayPools;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.pool.PooledBlock;
 import dev.tidepool.spi.Block;
@@ -58,12 +61,14 @@ import org.jspecify.annotations.Nullable;
 final class AcceleratorMemory implements UnifiedMemoryManager {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
   private static final int COHORT = 64;
+  private static final long MOST_IDLE_ARRAYS = 4L << 30;
 
   private final RuntimeSession session;
   private final DeviceAccelerator accelerator;
   private final Device device;
   private final MemoryOptions options;
   private final Pools pools;
+  private final ArrayPools arrays;
   private final Cohorts cohorts;
   private final LiveBuffers registry;
   private final boolean keepsBlocks;
@@ -106,10 +111,24 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
             session.allocator(),
             session.pinned(),
             options);
+    this.arrays =
+        new ArrayPools(
+            idleArrayBytes(options),
+            options.zeroOnRelease() ? ArrayPool.Clearing.ON_RETURN : ArrayPool.Clearing.NEVER,
+            options.trimInterval());
     this.registry = new LiveBuffers(this, pools);
     this.recordsSites = options.diagnostics() != DiagnosticsLevel.COUNTERS;
     this.cohorts = new Cohorts(recordsSites ? 1 : COHORT);
     this.keepsBlocks = options.pooling() && !isParanoid();
+  }
+
+  private static long idleArrayBytes(MemoryOptions options) {
+    if (!options.pooling()) {
+      return 0;
+    }
+    return options.maxPoolBytes() == -1
+        ? Math.min(Runtime.getRuntime().maxMemory() / 4, MOST_IDLE_ARRAYS)
+        : options.maxPoolBytes();
   }
 
   @Override
@@ -380,6 +399,12 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   }
 
   @Override
+  public <A> ArrayPool<A> arrays(ElementType<A> type) {
+    checkOpen();
+    return arrays.of(type);
+  }
+
+  @Override
   public Kernel compile(KernelSource source) {
     checkOpen();
     return kernels.compile(source);
@@ -394,13 +419,15 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   public MemoryStatistics statistics() {
     long frees = counters.frees();
     long allocations = counters.allocations();
+    long live = counters.live() + arrays.sum(ArrayPoolStatistics::rentedBytes);
+    long arrayHits = arrays.sum(ArrayPoolStatistics::hits);
     return new MemoryStatistics(
-        counters.live(),
-        pooledBytes(),
-        counters.hits(),
-        counters.misses(),
+        live,
+        pooledBytes() + arrays.sum(ArrayPoolStatistics::idleBytes),
+        counters.hits() + arrayHits,
+        counters.misses() + arrays.sum(ArrayPoolStatistics::rents) - arrayHits,
         allocations - frees,
-        counters.peak(),
+        Math.max(live, counters.peak()),
         session.pinned().usedBytes(),
         allocations,
         frees,
@@ -461,7 +488,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   @Override
   public long trimExcess() {
     checkOpen();
-    return trim();
+    return trim() + arrays.trim();
   }
 
   /** Gives idle blocks back; also while the manager closes. */
@@ -662,6 +689,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     if (interval > 0 && now - lastTrim >= interval) {
       lastTrim = now;
       pools.trimIdleSince(now - interval);
+      arrays.maintain();
     }
   }
 
@@ -707,6 +735,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
               + open
               + " buffers open; they were freed");
     }
+    Closing.quietly("array pools", arrays);
     endIfSettled();
   }
 
