@@ -1,6 +1,9 @@
 package dev.tidepool;
 
-/** Which idle object an {@link ObjectPool} lets go first when it is full. */
+/**
+ * Which idle object an {@link ObjectPool} lets go first when it is full, and which idle block a
+ * manager's pools do ({@link MemoryOptions#evictionPolicy}).
+ */
 public enum EvictionPolicy {
   /**
    * The one that came back longest ago. What two threads return between two {@linkplain

@@ -1,6 +1,7 @@
 package dev.tidepool;
 
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.function.Function;
@@ -21,6 +22,9 @@ import org.jspecify.annotations.Nullable;
  * @param keptPoolBytes {@code kept-pool-bytes}: idle bytes that trimming by time leaves; 64 MiB
  * @param trimInterval {@code trim-interval}: how often blocks that were idle all that time are
  *     given back; 5 minutes; zero means never
+ * @param evictionPolicy {@code eviction-policy}: which idle block goes first when a pool is full;
+ *     with {@code TIME_TO_LIVE} the one that was allocated first does, and trimming by time gives
+ *     back what was allocated an interval ago, used since or not; LRU
  * @param pinnedLimit {@code pinned-limit}: page-locked bytes at most over all managers of a {@link
  *     Tidepool}; a quarter of the machine's memory where -1
  * @param concurrentTransfers {@code concurrent-transfers}: transfers that run side by side; 4
@@ -35,6 +39,7 @@ public record MemoryOptions(
     long maxPoolBytesPerClass,
     long keptPoolBytes,
     Duration trimInterval,
+    EvictionPolicy evictionPolicy,
     long pinnedLimit,
     int concurrentTransfers,
     long stagingChunk,
@@ -46,6 +51,7 @@ public record MemoryOptions(
   /** Checks that the options go together. */
   public MemoryOptions {
     Objects.requireNonNull(trimInterval, "trimInterval");
+    Objects.requireNonNull(evictionPolicy, "evictionPolicy");
     Objects.requireNonNull(diagnostics, "diagnostics");
     check(maxPoolBytes >= -1, "max-pool-bytes", maxPoolBytes, "0 or more, or -1 for the default");
     check(maxPoolBytesPerClass >= 0, "max-pool-bytes-per-class", maxPoolBytesPerClass, "0 or more");
@@ -89,6 +95,7 @@ public record MemoryOptions(
     private long maxPoolBytesPerClass = 1L << 30;
     private long keptPoolBytes = 64L << 20;
     private Duration trimInterval = Duration.ofMinutes(5);
+    private EvictionPolicy evictionPolicy = EvictionPolicy.LRU;
     private long pinnedLimit = -1;
     private int concurrentTransfers = 4;
     private long stagingChunk = 4L << 20;
@@ -129,6 +136,12 @@ public record MemoryOptions(
     /** How often idle blocks are given back; zero means never. */
     public Builder trimInterval(Duration interval) {
       this.trimInterval = interval;
+      return this;
+    }
+
+    /** Which idle block goes first when a pool is full. */
+    public Builder evictionPolicy(EvictionPolicy policy) {
+      this.evictionPolicy = policy;
       return this;
     }
 
@@ -178,11 +191,13 @@ public record MemoryOptions(
           overridden("max-pool-bytes-per-class", maxPoolBytesPerClass, ByteSize::parse),
           overridden("kept-pool-bytes", keptPoolBytes, ByteSize::parse),
           overridden("trim-interval", trimInterval, Duration::parse),
+          overridden(
+              "eviction-policy", evictionPolicy, text -> parseEnum(EvictionPolicy.class, text)),
           overridden("pinned-limit", pinnedLimit, ByteSize::parse),
           overridden("concurrent-transfers", concurrentTransfers, Integer::valueOf),
           overridden("staging-chunk", stagingChunk, ByteSize::parse),
           overridden("zero-on-release", zeroOnRelease, Builder::parseBoolean),
-          overridden("diagnostics", diagnostics, Builder::parseLevel));
+          overridden("diagnostics", diagnostics, text -> parseEnum(DiagnosticsLevel.class, text)));
     }
 
     private <T> T overridden(String key, T set, Function<String, T> parser) {
@@ -212,8 +227,14 @@ public record MemoryOptions(
       };
     }
 
-    private static DiagnosticsLevel parseLevel(String text) {
-      return DiagnosticsLevel.valueOf(text.toUpperCase(Locale.ROOT));
+    private static <E extends Enum<E>> E parseEnum(Class<E> type, String text) {
+      for (E constant : type.getEnumConstants()) {
+        if (constant.name().equalsIgnoreCase(text.replace('-', '_'))) {
+          return constant;
+        }
+      }
+      throw new IllegalArgumentException(
+          "write one of " + Arrays.toString(type.getEnumConstants()).toLowerCase(Locale.ROOT));
     }
   }
 }

@@ -30,6 +30,20 @@ final class MemoryOptionsTest {
     }
   }
 
+  @ParameterizedTest
+  @CsvSource({"LRU, 6.5", "FIFO, 5.5"})
+  void theEvictionPolicyNamesWhatGoesWhenThePoolIsFull(EvictionPolicy policy, double left) {
+    try (UnifiedMemoryManager memory =
+        with(MemoryOptions.builder().maxPoolBytes(7 * MIB).evictionPolicy(policy))) {
+      UnifiedBuffer<byte[]> first = memory.allocate(ElementType.BYTE, MIB);
+      memory.allocate(ElementType.BYTE, 2 * MIB).close();
+      first.close();
+      memory.allocate(ElementType.BYTE, 3 * MIB).close();
+      memory.allocate(ElementType.BYTE, 5 * MIB / 2).close();
+      assertThat(memory.statistics().totalPooled()).isEqualTo((long) (left * MIB));
+    }
+  }
+
   @Test
   void poolingKeepsBlocksAndWithoutItNothingIsKept() {
     try (UnifiedMemoryManager on = with(MemoryOptions.builder());

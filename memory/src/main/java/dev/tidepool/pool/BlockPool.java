@@ -1,5 +1,6 @@
 package dev.tidepool.pool;
 
+import dev.tidepool.EvictionPolicy;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
@@ -77,6 +78,8 @@ public final class BlockPool implements AutoCloseable {
    * @param maxBytes of idle blocks in all
    * @param maxBytesPerClass of idle blocks in one size class; those above 1 GiB are one class
    * @param keptBytes of idle blocks that {@link #trimIdleSince} leaves however old they are
+   * @param policy which idle block goes first when there is no room; with {@code TIME_TO_LIVE} the
+   *     one that was allocated first, and {@link #trimIdleSince} goes by the time of allocation
    * @param zeroOnRelease whether blocks that the host reaches directly are cleared before they are
    *     kept
    */
@@ -85,6 +88,7 @@ public final class BlockPool implements AutoCloseable {
       long maxBytes,
       long maxBytesPerClass,
       long keptBytes,
+      EvictionPolicy policy,
       boolean zeroOnRelease) {
     /** Checks that no limit is negative. */
     public Limits {
@@ -129,7 +133,7 @@ public final class BlockPool implements AutoCloseable {
     this.largestBlock = largestBlock;
     this.limits = limits;
     this.idle = new IdleBlocks(limits, this::letGo, this::evictSlab);
-    this.trimming = new Trimming(idle, ledger, limits.keptBytes(), this::free);
+    this.trimming = new Trimming(idle, ledger, limits, this::free);
   }
 
   /** What messages call it. */

@@ -1,5 +1,6 @@
 package dev.tidepool.pool;
 
+import dev.tidepool.EvictionPolicy;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -18,9 +19,10 @@ import org.jspecify.annotations.Nullable;
  * then looks at the credit; the other takes the credit, then looks at the bit. Whatever the order,
  * one of them sees the other's step and {@linkplain #recover recovers} the block.
  *
- * <p>Making room lets go of the least recently used blocks, as told by a clock that ticks whenever
- * a block is put down that is not credited: blocks that came back between two ticks count as
- * equally old. Among many only a sample of each class is compared.
+ * <p>Making room lets go of the blocks that the policy names first: by default the least recently
+ * used, as told by a clock that ticks whenever a block is put down that is not credited: blocks
+ * that came back between two ticks count as equally old. Among many only a sample of each class is
+ * compared.
  */
 final class IdleBlocks {
   /** The class of blocks above the largest size class; it has a shelf, and no place in stripes. */
@@ -35,6 +37,7 @@ final class IdleBlocks {
   private final Stripes stripes = new Stripes(Runtime.getRuntime().availableProcessors());
   private final Shelf[] shelves = new Shelf[SizeClasses.COUNT + 1];
   private final IdleBudget budget;
+  private final EvictionPolicy policy;
   private final AtomicLong clock = new AtomicLong();
   private final Consumer<PooledBlock> evict;
   private final BooleanSupplier evictSlab;
@@ -48,6 +51,7 @@ final class IdleBlocks {
   IdleBlocks(BlockPool.Limits limits, Consumer<PooledBlock> evict, BooleanSupplier evictSlab) {
     this.budget =
         new IdleBudget(limits.maxBytes(), limits.maxBytesPerClass(), SizeClasses.COUNT + 1);
+    this.policy = limits.policy();
     this.evict = evict;
     this.evictSlab = evictSlab;
     for (int i = 0; i < shelves.length; i++) {
@@ -146,7 +150,7 @@ final class IdleBlocks {
       boolean inClass = answer == IdleBudget.Answer.CLASS_IS_FULL;
       int first = inClass ? block.sizeClass : 0;
       int last = inClass ? block.sizeClass : BEYOND_CLASSES;
-      if (!reclaimCredits(first, last) && !evictOldest(first, last) && !evictSlab.getAsBoolean()) {
+      if (!reclaimCredits(first, last) && !evictFirst(first, last) && !evictSlab.getAsBoolean()) {
         return false;
       }
     }
@@ -225,17 +229,17 @@ final class IdleBlocks {
     return reclaimed[0];
   }
 
-  /** Evicts the least recently used block of some classes; false if there was none. */
-  private boolean evictOldest(int first, int last) {
-    Oldest oldest = new Oldest();
+  /** Evicts the block of some classes that goes first; false if there was none. */
+  private boolean evictFirst(int first, int last) {
+    First victims = new First(policy);
     for (int sizeClass = first; sizeClass <= last; sizeClass++) {
-      oldest.samples = SAMPLE;
-      shelves[sizeClass].forEachIdle(oldest::wantsMoreAfter);
+      victims.samples = SAMPLE;
+      shelves[sizeClass].forEachIdle(victims::wantsMoreAfter);
       if (sizeClass != BEYOND_CLASSES) {
-        stripes.forEachIdle(sizeClass, oldest::compare);
+        stripes.forEachIdle(sizeClass, victims::compare);
       }
     }
-    PooledBlock victim = oldest.block;
+    PooledBlock victim = victims.block;
     if (victim == null) {
       return false;
     }
@@ -246,9 +250,15 @@ final class IdleBlocks {
     return true;
   }
 
-  private static final class Oldest {
+  /** The first to go of those that it is shown. */
+  private static final class First {
+    private final EvictionPolicy policy;
     private @Nullable PooledBlock block;
     private int samples;
+
+    First(EvictionPolicy policy) {
+      this.policy = policy;
+    }
 
     boolean wantsMoreAfter(PooledBlock candidate) {
       compare(candidate);
@@ -259,7 +269,7 @@ final class IdleBlocks {
     void compare(PooledBlock candidate) {
       PooledBlock best = block;
       boolean goesAlone = candidate.slab == null;
-      if (goesAlone && (best == null || candidate.idleTick - best.idleTick < 0)) {
+      if (goesAlone && (best == null || candidate.rank(policy) < best.rank(policy))) {
         block = candidate;
       }
     }

@@ -1,11 +1,13 @@
 package dev.tidepool.pool;
 
+import dev.tidepool.EvictionPolicy;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,6 +20,7 @@ public final class PooledBlock implements Reclaimable {
   /** The class of blocks that the pool never keeps. */
   static final int NOT_KEPT = -1;
 
+  private static final AtomicLong NUMBERS = new AtomicLong();
   private static final VarHandle CREDITED;
   private static final VarHandle TENANT;
 
@@ -41,6 +44,11 @@ public final class PooledBlock implements Reclaimable {
 
   /** The slab that it is a part of. */
   final @Nullable Slab slab;
+
+  /** In the order in which blocks were allocated. */
+  final long number = NUMBERS.getAndIncrement();
+
+  private final long createdNanos = System.nanoTime();
 
   /** How often it was leased after it was made. */
   long hits;
@@ -183,8 +191,17 @@ public final class PooledBlock implements Reclaimable {
   }
 
   @Override
-  public long idleTick() {
-    return idleTick;
+  public long rank(EvictionPolicy policy) {
+    return switch (policy) {
+      case LRU -> idleTick;
+      case LFU -> hits;
+      case FIFO, TIME_TO_LIVE -> number;
+    };
+  }
+
+  @Override
+  public boolean isOlderThan(long nanoTime) {
+    return createdNanos - nanoTime <= 0;
   }
 
   @Override

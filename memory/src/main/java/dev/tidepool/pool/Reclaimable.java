@@ -1,5 +1,7 @@
 package dev.tidepool.pool;
 
+import dev.tidepool.EvictionPolicy;
+
 /**
  * What one driver call gave and one gives back: a block, or a slab with all its parts.
  *
@@ -9,8 +11,11 @@ sealed interface Reclaimable permits PooledBlock, Slab {
   /** Bytes that come back with it. */
   long bytes();
 
-  /** The pool's clock when it, or its latest part, became idle. */
-  long idleTick();
+  /** The less, the sooner it goes; of a slab, what its last part to go has. */
+  long rank(EvictionPolicy policy);
+
+  /** Whether it was allocated before a time. */
+  boolean isOlderThan(long nanoTime);
 
   /** Whether all of it seems idle. */
   boolean isAllIdle();

@@ -1,5 +1,6 @@
 package dev.tidepool.pool;
 
+import dev.tidepool.EvictionPolicy;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.MemorySegment;
@@ -44,8 +45,13 @@ final class Slab implements Reclaimable {
   }
 
   @Override
-  public long idleTick() {
-    return parts.stream().mapToLong(PooledBlock::idleTick).max().orElse(0);
+  public long rank(EvictionPolicy policy) {
+    return parts.stream().mapToLong(part -> part.rank(policy)).max().orElse(0);
+  }
+
+  @Override
+  public boolean isOlderThan(long nanoTime) {
+    return parts.getFirst().isOlderThan(nanoTime);
   }
 
   @Override

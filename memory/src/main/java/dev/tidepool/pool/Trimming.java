@@ -1,5 +1,6 @@
 package dev.tidepool.pool;
 
+import dev.tidepool.EvictionPolicy;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -14,13 +15,13 @@ import java.util.function.Consumer;
 final class Trimming {
   private final IdleBlocks idle;
   private final Ledger ledger;
-  private final long keptBytes;
+  private final BlockPool.Limits limits;
   private final Consumer<Reclaimable> free;
 
-  Trimming(IdleBlocks idle, Ledger ledger, long keptBytes, Consumer<Reclaimable> free) {
+  Trimming(IdleBlocks idle, Ledger ledger, BlockPool.Limits limits, Consumer<Reclaimable> free) {
     this.idle = idle;
     this.ledger = ledger;
-    this.keptBytes = keptBytes;
+    this.limits = limits;
     this.free = free;
   }
 
@@ -38,30 +39,32 @@ final class Trimming {
     return counted(freed);
   }
 
-  /** Frees what has been idle since a time, the least recently used first. */
+  /** Frees what has been idle since a time, or is older, the first to go first. */
   synchronized long idleSince(long nanoTime) {
+    boolean byAge = limits.policy() == EvictionPolicy.TIME_TO_LIVE;
     long now = System.nanoTime();
     long idleBytes = 0;
-    List<Aged> old = new ArrayList<>();
+    List<Ranked> old = new ArrayList<>();
     for (Reclaimable candidate : allIdle()) {
       idleBytes += candidate.bytes();
-      if (candidate.looksUnusedSince(nanoTime, now)) {
-        old.add(new Aged(candidate, candidate.idleTick()));
+      boolean unused = candidate.looksUnusedSince(nanoTime, now);
+      if (byAge ? candidate.isOlderThan(nanoTime) : unused) {
+        old.add(new Ranked(candidate, candidate.rank(limits.policy())));
       }
     }
-    old.sort(Comparator.comparingLong(Aged::tick));
-    return counted(freeOldest(old, idleBytes));
+    old.sort(Comparator.comparingLong(Ranked::rank));
+    return counted(freeFirst(old, idleBytes));
   }
 
-  /** With a copy of its tick: other threads may go on using it. */
-  private record Aged(Reclaimable candidate, long tick) {}
+  /** With a copy of its rank: other threads may go on using it. */
+  private record Ranked(Reclaimable candidate, long rank) {}
 
-  private long freeOldest(List<Aged> old, long idleBytes) {
+  private long freeFirst(List<Ranked> old, long idleBytes) {
     long left = idleBytes;
     long freed = 0;
-    for (Aged next : old) {
+    for (Ranked next : old) {
       Reclaimable candidate = next.candidate();
-      if (left <= keptBytes) {
+      if (left <= limits.keptBytes()) {
         break;
       }
       if (!candidate.claim(idle)) {

@@ -1,6 +1,7 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.Capability;
+import dev.tidepool.EvictionPolicy;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.OutOfDeviceMemoryException;
@@ -47,7 +48,8 @@ final class Pools implements AutoCloseable {
     STAGING
   }
 
-  private static final BlockPool.Limits NOTHING_KEPT = new BlockPool.Limits(false, 0, 0, 0, false);
+  private static final BlockPool.Limits NOTHING_KEPT =
+      new BlockPool.Limits(false, 0, 0, 0, EvictionPolicy.LRU, false);
 
   private record Placed(Kind kind, Placement placement) {}
 
@@ -152,6 +154,7 @@ final class Pools implements AutoCloseable {
         most,
         options.maxPoolBytesPerClass(),
         Math.min(options.keptPoolBytes(), most),
+        options.evictionPolicy(),
         options.zeroOnRelease());
   }
 

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tidepool.EvictionPolicy;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.spi.Block;
 import java.lang.foreign.Arena;
@@ -15,6 +16,8 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class BlockPoolTest {
   private static final long KIB = 1 << 10;
@@ -28,7 +31,8 @@ class BlockPoolTest {
         "test",
         memory,
         64,
-        new BlockPool.Limits(true, maxBytes, maxBytesPerClass, keptBytes, false));
+        new BlockPool.Limits(
+            true, maxBytes, maxBytesPerClass, keptBytes, EvictionPolicy.LRU, false));
   }
 
   private BlockPool roomyPool() {
@@ -136,7 +140,11 @@ class BlockPoolTest {
   @Test
   void withoutPoolingEachLeaseHasABlockOfItsOwn() {
     BlockPool pool =
-        new BlockPool("test", memory, 64, new BlockPool.Limits(false, GIB, GIB, 0, false));
+        new BlockPool(
+            "test",
+            memory,
+            64,
+            new BlockPool.Limits(false, GIB, GIB, 0, EvictionPolicy.LRU, false));
     Lease lease = pool.acquire(1000, 1);
     assertThat(lease.block().byteSize()).isEqualTo(1000);
     lease.release();
@@ -163,7 +171,11 @@ class BlockPoolTest {
   void sizesAreNotRoundedBeyondTheLargestBlockOfTheSource() {
     BlockPool pool =
         new BlockPool(
-            "test", memory, 64, 1000 * MIB, new BlockPool.Limits(true, GIB, GIB, 0, false));
+            "test",
+            memory,
+            64,
+            1000 * MIB,
+            new BlockPool.Limits(true, GIB, GIB, 0, EvictionPolicy.LRU, false));
     Lease lease = pool.acquire(990 * MIB, 1);
     assertThat(lease.block().byteSize()).isEqualTo(990 * MIB);
     Block block = lease.block();
@@ -183,6 +195,46 @@ class BlockPoolTest {
     assertThat(pool.statistics())
         .returns(4 * MIB, PoolStatistics::idleBytes)
         .returns(2L, PoolStatistics::evictions);
+  }
+
+  /** One history, after which each policy lets another block go. */
+  @ParameterizedTest
+  @CsvSource({"LRU, 1", "LFU, 2", "FIFO, 01", "TIME_TO_LIVE, 01"})
+  void overTheCapThePolicyNamesTheBlockThatGoes(EvictionPolicy policy, String victims) {
+    BlockPool pool =
+        new BlockPool(
+            "test", memory, 64, new BlockPool.Limits(true, 7 * MIB, GIB, 0, policy, false));
+    List<CountedBlock> blocks = new ArrayList<>();
+    List<Lease> leases = new ArrayList<>();
+    for (long bytes : new long[] {MIB, 2 * MIB, 3 * MIB}) {
+      leases.add(pool.acquire(bytes, 1));
+      blocks.add((CountedBlock) leases.getLast().block());
+    }
+    leases.get(1).release();
+    pool.acquire(2 * MIB, 1).release();
+    leases.get(0).release();
+    pool.acquire(MIB, 1).release();
+    leases.get(2).release();
+    pool.acquire(5 * MIB / 2, 1).release();
+    pool.drain();
+    assertThat(IntStream.range(0, 3).filter(i -> blocks.get(i).freed.get()))
+        .containsExactlyElementsOf(victims.chars().mapToObj(c -> c - '0').toList());
+  }
+
+  @Test
+  void withATimeToLiveTrimmingGoesByTheTimeOfAllocation() {
+    BlockPool pool =
+        new BlockPool(
+            "test",
+            memory,
+            64,
+            new BlockPool.Limits(true, GIB, GIB, 0, EvictionPolicy.TIME_TO_LIVE, false));
+    pool.acquire(MIB, 1).release();
+    long before = System.nanoTime();
+    pool.acquire(MIB, 1).release();
+    pool.acquire(2 * MIB, 1).release();
+    assertThat(pool.trimIdleSince(before)).isEqualTo(MIB);
+    assertThat(pool.trimIdleSince(System.nanoTime())).isEqualTo(2 * MIB);
   }
 
   @Test
@@ -301,7 +353,11 @@ class BlockPoolTest {
     try (Arena arena = Arena.ofShared()) {
       memory.arena = arena;
       BlockPool pool =
-          new BlockPool("test", memory, 64, new BlockPool.Limits(true, GIB, GIB, 0, true));
+          new BlockPool(
+              "test",
+              memory,
+              64,
+              new BlockPool.Limits(true, GIB, GIB, 0, EvictionPolicy.LRU, true));
       for (long bytes : new long[] {100, 5000, 300_000}) {
         Lease lease = pool.acquire(bytes, 1);
         Block block = lease.block();
@@ -351,7 +407,7 @@ class BlockPoolTest {
     assertThatIllegalArgumentException().isThrownBy(() -> pool.acquire(0, 1));
     assertThatIllegalArgumentException().isThrownBy(() -> pool.acquire(1, 3));
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new BlockPool.Limits(true, -1, 0, 0, false))
+        .isThrownBy(() -> new BlockPool.Limits(true, -1, 0, 0, EvictionPolicy.LRU, false))
         .withMessageContaining("-1");
   }
 }

@@ -2,6 +2,7 @@ package dev.tidepool.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tidepool.EvictionPolicy;
 import dev.tidepool.spi.HostAccess;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -34,7 +35,11 @@ class BlockPoolThreadsTest {
     boolean cut = access == HostAccess.DIRECT;
     memory.access = access;
     BlockPool pool =
-        new BlockPool("test", memory, 64, new BlockPool.Limits(true, cap, cap / 2, 0, false));
+        new BlockPool(
+            "test",
+            memory,
+            64,
+            new BlockPool.Limits(true, cap, cap / 2, 0, EvictionPolicy.LRU, false));
     Queue<Lease> handedOver = new ConcurrentLinkedQueue<>();
     AtomicLong acquired = new AtomicLong();
     AtomicLong repeated = new AtomicLong();
@@ -112,7 +117,8 @@ class BlockPoolThreadsTest {
   void theCapHoldsAtEveryMoment() throws Exception {
     long cap = 256 << 10;
     BlockPool pool =
-        new BlockPool("test", memory, 64, new BlockPool.Limits(true, cap, cap, 0, false));
+        new BlockPool(
+            "test", memory, 64, new BlockPool.Limits(true, cap, cap, 0, EvictionPolicy.LRU, false));
     AtomicLong leased = new AtomicLong();
     AtomicLong mostIdle = new AtomicLong();
     run(
@@ -137,7 +143,8 @@ class BlockPoolThreadsTest {
   @Test
   void aDoubleReleaseByTwoThreadsIsOneRelease() throws Exception {
     BlockPool pool =
-        new BlockPool("test", memory, 64, new BlockPool.Limits(true, MIB, MIB, 0, false));
+        new BlockPool(
+            "test", memory, 64, new BlockPool.Limits(true, MIB, MIB, 0, EvictionPolicy.LRU, false));
     for (int round = 0; round < 2_000; round++) {
       Lease lease = pool.acquire(1024, 1);
       CountDownLatch start = new CountDownLatch(1);
@@ -170,7 +177,11 @@ class BlockPoolThreadsTest {
   void nothingIsLostWhenThePoolClosesUnderItsUsers() throws Exception {
     for (int round = 0; round < 50; round++) {
       BlockPool pool =
-          new BlockPool("test", memory, 64, new BlockPool.Limits(true, MIB, MIB, 0, false));
+          new BlockPool(
+              "test",
+              memory,
+              64,
+              new BlockPool.Limits(true, MIB, MIB, 0, EvictionPolicy.LRU, false));
       AtomicBoolean closed = new AtomicBoolean();
       run(
           (thread, random) -> {

@@ -2,6 +2,7 @@ package dev.tidepool.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tidepool.EvictionPolicy;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.Arena;
@@ -26,7 +27,8 @@ class SlabTest {
   }
 
   private BlockPool pool(long cap, long kept) {
-    return new BlockPool("test", memory, 64, new BlockPool.Limits(true, cap, cap, kept, false));
+    return new BlockPool(
+        "test", memory, 64, new BlockPool.Limits(true, cap, cap, kept, EvictionPolicy.LRU, false));
   }
 
   private static List<Lease> acquire(BlockPool pool, int count, long bytes) {
