@@ -55,7 +55,7 @@ public final class BlockPool implements AutoCloseable {
   // Parts of the next slab of each class; races lose a doubling at most.
   private final AtomicIntegerArray nextParts = new AtomicIntegerArray(SLAB_CLASSES);
 
-  /** Whether blocks of the source can be cut; known from the first small one. */
+  /** Whether blocks of the source can be cut; known from the last small one. */
   private volatile boolean cuts;
 
   private volatile boolean closed;
@@ -229,8 +229,7 @@ public final class BlockPool implements AutoCloseable {
       idle.settle(pooled);
     }
     if (sizeClass < SLAB_CLASSES) {
-      // A block that host and device take in turn goes from one to the other as a whole.
-      cuts = block.hostAccess() != HostAccess.MAPPED;
+      cuts = !isTakenInTurn(block);
     }
     ledger.enrol(pooled);
     allocating.decrementAndGet();
@@ -249,6 +248,13 @@ public final class BlockPool implements AutoCloseable {
     } catch (OutOfDeviceMemoryException e) {
       return allocateSingle(classBytes, alignment, sizeClass);
     }
+    if (isTakenInTurn(whole)) {
+      // The source gave another kind of memory than before.
+      cuts = false;
+      freeQuietly(whole);
+      allocating.decrementAndGet();
+      return allocateSingle(classBytes, alignment, sizeClass);
+    }
     nextParts.set(sizeClass, 2 * count);
     Slab slab = new Slab(whole);
     PooledBlock first = null;
@@ -263,6 +269,11 @@ public final class BlockPool implements AutoCloseable {
     ledger.enrol(slab);
     allocating.decrementAndGet();
     return Objects.requireNonNull(first, "a slab has parts");
+  }
+
+  /** A block that host and device take in turn goes from one to the other as a whole. */
+  private static boolean isTakenInTurn(Block block) {
+    return block.hostAccess() == HostAccess.MAPPED;
   }
 
   private int partsOfNextSlab(int sizeClass) {

@@ -124,6 +124,17 @@ class SlabTest {
     assertThat(memory.allocations).hasValue(100);
   }
 
+  /** As page-locked memory is, when it runs out and the device's own takes its place. */
+  @Test
+  void aSourceThatTurnsToBlocksThatCannotBeCutIsNotCutAnyMore() {
+    BlockPool pool = pool(GIB, 0);
+    acquire(pool, 1, 4 * KIB);
+    memory.access = HostAccess.MAPPED;
+    for (Lease lease : acquire(pool, 100, 4 * KIB)) {
+      assertThat(lease.block().whole()).isSameAs(lease.block());
+    }
+  }
+
   @Test
   void whereASlabHasNoRoomABlockOfItsOwnMayHave() {
     BlockPool pool = pool(GIB, 0);
