@@ -170,7 +170,10 @@ final class Pools implements AutoCloseable {
       }
       case STAGING -> {
         Block locked = allocateLocked(bytes, alignment, placement);
-        yield locked == null ? allocator.allocate(request) : locked;
+        if (locked == null) {
+          throw NothingLocked.SIGNAL;
+        }
+        yield locked;
       }
     };
   }
@@ -205,10 +208,27 @@ final class Pools implements AutoCloseable {
         : allocator.allocate(request);
   }
 
+  /**
+   * Says that there is no page-locked memory for staging, so that a block of the shared pool takes
+   * its place. A signal between two methods, on a way that allocations take: without a trace.
+   */
+  private static final class NothingLocked extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+    static final NothingLocked SIGNAL = new NothingLocked();
+
+    private NothingLocked() {
+      super("no page-locked memory is left", null, false, false);
+    }
+  }
+
   /** Takes a block; see {@link BlockPool#take}. */
   PooledBlock take(Kind kind, long bytes, long alignment, boolean pooled) {
     long beyondDefault = alignment <= MemoryAllocator.defaultAlignment(bytes) ? 1 : alignment;
-    return pool(kind).take(Math.max(1, bytes), beyondDefault, pooled);
+    try {
+      return pool(kind).take(Math.max(1, bytes), beyondDefault, pooled);
+    } catch (NothingLocked e) {
+      return host.take(Math.max(1, bytes), beyondDefault, pooled);
+    }
   }
 
   /** Takes a block that lies where it is told to, and is not kept. */

@@ -237,6 +237,22 @@ class BlockPoolTest {
     assertThat(pool.trimIdleSince(System.nanoTime())).isEqualTo(2 * MIB);
   }
 
+  /** The driver may be slow, or wait for the device: who closes a buffer does not wait with it. */
+  @Test
+  void givingBackNeverCallsTheDriverEvenWhenThePoolIsFull() {
+    BlockPool pool = pool(2 * MIB, GIB, 0);
+    List<Lease> leases = acquire(pool, 5, MIB);
+    leases.forEach(Lease::release);
+    assertThat(memory.live).hasValue(5);
+    assertThat(pool.statistics())
+        .returns(2 * MIB, PoolStatistics::idleBytes)
+        .returns(0L, PoolStatistics::leasedBytes)
+        .returns(3L, PoolStatistics::evictions);
+    // The next miss frees them before it asks for more.
+    pool.acquire(4 * MIB, 1);
+    assertThat(memory.liveBytes).hasValue(6 * MIB);
+  }
+
   @Test
   void theCapOfAClassHoldsUnderTheCapOfThePool() {
     BlockPool pool = pool(5 * MIB, 2 * MIB, 0);
