@@ -1,9 +1,11 @@
 package dev.tidepool;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -32,6 +34,10 @@ import org.jspecify.annotations.Nullable;
  * @param zeroOnRelease {@code zero-on-release}: whether blocks are cleared before they go back to a
  *     pool; false
  * @param diagnostics {@code diagnostics}: how much is recorded; counters
+ * @param trace {@code trace}: the file that every allocation and every free of the {@link
+ *     Tidepool}'s managers is written to, for {@code tidepool bench --replay}; none. A file that is
+ *     there is replaced; further Tidepools of one process append {@code .2}, {@code .3} and so on
+ *     to the name
  */
 public record MemoryOptions(
     boolean pooling,
@@ -44,7 +50,8 @@ public record MemoryOptions(
     int concurrentTransfers,
     long stagingChunk,
     boolean zeroOnRelease,
-    DiagnosticsLevel diagnostics) {
+    DiagnosticsLevel diagnostics,
+    Optional<Path> trace) {
 
   private static final long SMALLEST_CHUNK = 4096;
 
@@ -53,6 +60,7 @@ public record MemoryOptions(
     Objects.requireNonNull(trimInterval, "trimInterval");
     Objects.requireNonNull(evictionPolicy, "evictionPolicy");
     Objects.requireNonNull(diagnostics, "diagnostics");
+    Objects.requireNonNull(trace, "trace");
     check(maxPoolBytes >= -1, "max-pool-bytes", maxPoolBytes, "0 or more, or -1 for the default");
     check(maxPoolBytesPerClass >= 0, "max-pool-bytes-per-class", maxPoolBytesPerClass, "0 or more");
     check(keptPoolBytes >= 0, "kept-pool-bytes", keptPoolBytes, "0 or more");
@@ -101,6 +109,7 @@ public record MemoryOptions(
     private long stagingChunk = 4L << 20;
     private boolean zeroOnRelease;
     private DiagnosticsLevel diagnostics = DiagnosticsLevel.COUNTERS;
+    private Optional<Path> trace = Optional.empty();
 
     Builder(Function<String, @Nullable String> environment) {
       this.environment = environment;
@@ -175,6 +184,12 @@ public record MemoryOptions(
       return this;
     }
 
+    /** The file that every allocation and every free is written to. */
+    public Builder trace(Path file) {
+      this.trace = Optional.of(file);
+      return this;
+    }
+
     /**
      * The options, as properties and environment override them.
      *
@@ -197,7 +212,8 @@ public record MemoryOptions(
           overridden("concurrent-transfers", concurrentTransfers, Integer::valueOf),
           overridden("staging-chunk", stagingChunk, ByteSize::parse),
           overridden("zero-on-release", zeroOnRelease, Builder::parseBoolean),
-          overridden("diagnostics", diagnostics, text -> parseEnum(DiagnosticsLevel.class, text)));
+          overridden("diagnostics", diagnostics, text -> parseEnum(DiagnosticsLevel.class, text)),
+          overridden("trace", trace, Builder::parseFile));
     }
 
     private <T> T overridden(String key, T set, Function<String, T> parser) {
@@ -235,6 +251,11 @@ public record MemoryOptions(
       }
       throw new IllegalArgumentException(
           "write one of " + Arrays.toString(type.getEnumConstants()).toLowerCase(Locale.ROOT));
+    }
+
+    /** Empty text is no file, so that an environment variable can be overridden. */
+    private static Optional<Path> parseFile(String text) {
+      return text.isEmpty() ? Optional.empty() : Optional.of(Path.of(text));
     }
   }
 }

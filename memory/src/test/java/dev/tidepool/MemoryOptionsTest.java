@@ -6,8 +6,10 @@ import static org.awaitility.Awaitility.await;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -124,6 +126,7 @@ final class MemoryOptionsTest {
     "tidepool.pooling, off, pooling",
     "tidepool.staging-chunk, 64k, stagingChunk",
     "tidepool.diagnostics, sites, diagnostics",
+    "tidepool.trace, /tmp/a.trace, trace",
   })
   void aPropertyOverridesWhatTheProgramSet(String property, String text, String option) {
     String before = System.setProperty(property, text) == null ? null : property;
@@ -133,15 +136,24 @@ final class MemoryOptionsTest {
               .pooling(true)
               .stagingChunk(MIB)
               .diagnostics(DiagnosticsLevel.COUNTERS)
+              .trace(Path.of("b.trace"))
               .build();
       Map<String, Object> seen =
           Map.of(
               "pooling", options.pooling(),
               "stagingChunk", options.stagingChunk(),
-              "diagnostics", options.diagnostics());
+              "diagnostics", options.diagnostics(),
+              "trace", options.trace());
       Map<String, Object> expected =
           Map.of(
-              "pooling", false, "stagingChunk", 64L << 10, "diagnostics", DiagnosticsLevel.SITES);
+              "pooling",
+              false,
+              "stagingChunk",
+              64L << 10,
+              "diagnostics",
+              DiagnosticsLevel.SITES,
+              "trace",
+              Optional.of(Path.of("/tmp/a.trace")));
       assertThat(seen.get(option)).isEqualTo(expected.get(option));
       assertThat(before).as("the property was not set before").isNull();
     } finally {

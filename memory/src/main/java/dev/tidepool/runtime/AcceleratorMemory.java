@@ -73,6 +73,9 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private final LiveBuffers registry;
   private final boolean keepsBlocks;
   private final boolean recordsSites;
+  private final @Nullable AllocationTrace trace;
+  // Whether buffers are written down one by one.
+  private final boolean recordsBuffers;
   private final Counters counters = new Counters();
   private final TransferMeter meter = new TransferMeter();
   private final Kernels kernels = new Kernels(this);
@@ -118,6 +121,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
             options.trimInterval());
     this.registry = new LiveBuffers(this, pools);
     this.recordsSites = options.diagnostics() != DiagnosticsLevel.COUNTERS;
+    this.trace = session.trace();
+    this.recordsBuffers = recordsSites || trace != null;
     this.cohorts = new Cohorts(recordsSites ? 1 : COHORT);
     this.keepsBlocks = options.pooling() && !isParanoid();
   }
@@ -174,7 +179,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     Tenancy tenancy = new Tenancy(this, type, length, allocation, token.cohort(), block);
     block.occupy(tenancy);
     TypedBuffer<A> buffer = TypedBuffer.root(tenancy, token, type);
-    if (closed || !allocation.isPlain() || recordsSites) {
+    if (closed || !allocation.isPlain() || recordsBuffers) {
       prepare(buffer, tenancy, allocation);
     }
     return buffer;
@@ -198,8 +203,11 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   /** What the fast way of an allocation leaves out. */
   private void prepare(TypedBuffer<?> buffer, Tenancy tenancy, Allocation allocation) {
-    if (recordsSites) {
-      tenancy.wake(Sites.caller());
+    if (recordsBuffers) {
+      Storage storage = tenancy.wake(recordsSites ? Sites.caller() : "");
+      if (trace != null) {
+        storage.record(trace);
+      }
     }
     try {
       // The manager may have closed meanwhile, and missed this buffer.

@@ -5,9 +5,9 @@ import java.lang.ref.WeakReference;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The thread that looks after a session's managers: it notices unreachable buffers and trims pools,
- * at intervals and when memory is short. It holds the session weakly, so that a forgotten one does
- * not live for ever.
+ * The thread that looks after a session's managers: it notices unreachable buffers, trims pools, at
+ * intervals and when memory is short, and writes a trace. It holds the session weakly, so that a
+ * forgotten one does not live for ever.
  */
 final class Maintenance implements AutoCloseable {
   private static final long TICK_NANOS = 250_000_000L;
@@ -36,6 +36,10 @@ final class Maintenance implements AutoCloseable {
       boolean hostIsShort = Shortage.in(HostMemory.now());
       for (AcceleratorMemory manager : current.managers()) {
         maintain(manager, hostIsShort);
+      }
+      AllocationTrace trace = current.trace();
+      if (trace != null) {
+        trace.write();
       }
     }
   }

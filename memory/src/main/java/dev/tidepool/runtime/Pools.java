@@ -171,7 +171,7 @@ final class Pools implements AutoCloseable {
       case STAGING -> {
         Block locked = allocateLocked(bytes, alignment, placement);
         if (locked == null) {
-          throw NothingLocked.SIGNAL;
+          throw new NothingLocked();
         }
         yield locked;
       }
@@ -214,9 +214,8 @@ final class Pools implements AutoCloseable {
    */
   private static final class NothingLocked extends RuntimeException {
     private static final long serialVersionUID = 1L;
-    static final NothingLocked SIGNAL = new NothingLocked();
 
-    private NothingLocked() {
+    NothingLocked() {
       super("no page-locked memory is left", null, false, false);
     }
   }

@@ -31,6 +31,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class RuntimeSession implements TidepoolRuntime.Session {
   private final MemoryOptions options;
+  private final @Nullable AllocationTrace trace;
   private final List<DeviceAccelerator> accelerators;
   private final List<String> notes;
   private final MemoryAllocator allocator = new MemoryAllocator();
@@ -45,8 +46,13 @@ final class RuntimeSession implements TidepoolRuntime.Session {
   private boolean closed;
   private boolean devicesClosed;
 
-  private RuntimeSession(MemoryOptions options, List<Device> devices, List<String> notes) {
+  private RuntimeSession(
+      MemoryOptions options,
+      @Nullable AllocationTrace trace,
+      List<Device> devices,
+      List<String> notes) {
     this.options = options;
+    this.trace = trace;
     this.accelerators =
         devices.stream().map(device -> new DeviceAccelerator(this, device)).toList();
     this.notes = List.copyOf(notes);
@@ -60,8 +66,13 @@ final class RuntimeSession implements TidepoolRuntime.Session {
     this.maintenance = new Maintenance(this);
   }
 
-  /** Asks all providers; the CPU is always there, last. */
+  /**
+   * Asks all providers; the CPU is always there, last.
+   *
+   * @throws dev.tidepool.TransferException if the file of a trace cannot be written
+   */
   static RuntimeSession discover(MemoryOptions options) {
+    AllocationTrace trace = options.trace().map(AllocationTrace::open).orElse(null);
     List<Device> devices = new ArrayList<>();
     List<String> notes = new ArrayList<>();
     for (AcceleratorProvider provider : Discovery.chosenOr(RuntimeSession::installed)) {
@@ -74,7 +85,7 @@ final class RuntimeSession implements TidepoolRuntime.Session {
       }
     }
     devices.add(new CpuDevice());
-    RuntimeSession session = new RuntimeSession(options, devices, notes);
+    RuntimeSession session = new RuntimeSession(options, trace, devices, notes);
     session.maintenance.start();
     return session;
   }
@@ -163,6 +174,11 @@ final class RuntimeSession implements TidepoolRuntime.Session {
     return wanted.equals(options) ? hostPool : null;
   }
 
+  /** Where allocations are written down; null if they are not. All managers share it. */
+  @Nullable AllocationTrace trace() {
+    return trace;
+  }
+
   PinnedBudget pinned() {
     return pinned;
   }
@@ -211,5 +227,8 @@ final class RuntimeSession implements TidepoolRuntime.Session {
     }
     Closing.quietly("the host's pool", hostPool);
     workers.close();
+    if (trace != null) {
+      trace.close();
+    }
   }
 }

@@ -41,6 +41,7 @@ final class Storage {
   private int openMappings;
   private @Nullable Throwable prefetchFailure;
   private @Nullable Work release;
+  private @Nullable AllocationTrace trace;
 
   private volatile long lastUse = System.nanoTime();
 
@@ -260,6 +261,16 @@ final class Storage {
     work.release(memory.freesHere(residency.copies()));
   }
 
+  /** Writes the allocation down, and the free when it comes; nothing if the storage is closed. */
+  void record(AllocationTrace trace) {
+    synchronized (this) {
+      if (!closed) {
+        trace.allocated(number, byteSize(), location());
+        this.trace = trace;
+      }
+    }
+  }
+
   /** Gives the memory back; nothing is under way, and nothing is let in any more. */
   private void free() {
     boolean clean = true;
@@ -271,8 +282,14 @@ final class Storage {
       memory.freeFailed(this, e);
     }
     boolean seen;
+    AllocationTrace recording;
     synchronized (this) {
       seen = exposed && (leaked || memory.isParanoid());
+      recording = trace;
+    }
+    if (recording != null) {
+      // Before the memory goes, or its next owner would stand in front of this line.
+      recording.freed(number);
     }
     memory.free(this, clean && !seen, clean);
   }
