@@ -18,6 +18,10 @@ package dev.tidepool;
  * @param pinnedFallbacks PINNED blocks that became plain memory because no more could be locked
  * @param evictions device copies given up because memory ran out
  * @param leaks buffers that became unreachable unclosed and were reclaimed
+ * @param reservedBytes bytes held of the driver and the operating system now: those of live buffers
+ *     rounded up to size classes, and idle ones
+ * @param peakReserved the most that was held; of several pools, such as the device's and the
+ *     pinned one, the sum of what each held at most
  */
 public record MemoryStatistics(
     long totalAllocated,
@@ -32,7 +36,9 @@ public record MemoryStatistics(
     long driverAllocations,
     long pinnedFallbacks,
     long evictions,
-    long leaks) {
+    long leaks,
+    long reservedBytes,
+    long peakReserved) {
 
   /** The part of blocks that a pool served, from 0 to 1; 0 before the first. */
   public double hitRate() {

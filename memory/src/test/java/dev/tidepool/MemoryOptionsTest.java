@@ -63,6 +63,18 @@ final class MemoryOptionsTest {
   }
 
   @Test
+  void whatIsHeldOfTheSystemIsLiveAndIdleBytesRoundedUpAndItsPeakIsKept() {
+    try (UnifiedMemoryManager memory = with(MemoryOptions.builder())) {
+      allocateAndClose(memory, 3, MIB);
+      allocateAndClose(memory, 1, 2 * MIB - 1);
+      assertThat(memory.statistics().reservedBytes()).isEqualTo(5L * MIB);
+      memory.trimExcess();
+      assertThat(memory.statistics().reservedBytes()).isZero();
+      assertThat(memory.statistics().peakReserved()).isEqualTo(5L * MIB);
+    }
+  }
+
+  @Test
   void thePoolNeverHoldsMoreThanItsCap() {
     try (UnifiedMemoryManager memory = with(MemoryOptions.builder().maxPoolBytes(3 * MIB))) {
       allocateAndClose(memory, 8, MIB);

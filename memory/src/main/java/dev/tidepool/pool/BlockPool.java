@@ -296,7 +296,7 @@ public final class BlockPool implements AutoCloseable {
       drain();
       ledger.misses.increment();
       Block block = source.allocate(bytes, blockAlignment);
-      ledger.allocations.increment();
+      ledger.gained(block.byteSize());
       if (block.byteSize() < bytes) {
         freeQuietly(block);
         throw new IllegalStateException(
@@ -417,7 +417,7 @@ public final class BlockPool implements AutoCloseable {
   }
 
   private void freeQuietly(Block block) {
-    ledger.frees.increment();
+    ledger.lost(block.byteSize());
     try {
       block.free();
     } catch (RuntimeException e) {
@@ -457,6 +457,16 @@ public final class BlockPool implements AutoCloseable {
   /** Bytes that lie idle now. */
   public long idleBytes() {
     return ledger.statistics().idleBytes();
+  }
+
+  /** Bytes that the source has given and not got back. */
+  public long reservedBytes() {
+    return ledger.reservedBytes();
+  }
+
+  /** The most that {@link #reservedBytes} has been. */
+  public long peakReservedBytes() {
+    return ledger.peakReservedBytes();
   }
 
   /** Shows the blocks that somebody has, or that are on their way. */

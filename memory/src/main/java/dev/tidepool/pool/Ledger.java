@@ -14,8 +14,6 @@ import java.util.function.Consumer;
  */
 final class Ledger {
   final LongAdder misses = new LongAdder();
-  final LongAdder allocations = new LongAdder();
-  final LongAdder frees = new LongAdder();
   final LongAdder failedFrees = new LongAdder();
   final LongAdder trims = new LongAdder();
   final LongAdder trimmedBytes = new LongAdder();
@@ -24,7 +22,11 @@ final class Ledger {
   // Not adders: they may allocate, and these count what happens where blocks are given back.
   private final AtomicLong evictions = new AtomicLong();
   private final AtomicLong hitsOfTheGone = new AtomicLong();
+  private final AtomicLong reserved = new AtomicLong();
+  private final AtomicLong peakReserved = new AtomicLong();
 
+  private final LongAdder allocations = new LongAdder();
+  private final LongAdder frees = new LongAdder();
   private final Set<PooledBlock> singles = ConcurrentHashMap.newKeySet();
   private final Set<Slab> slabs = ConcurrentHashMap.newKeySet();
 
@@ -66,6 +68,18 @@ final class Ledger {
     return Collections.unmodifiableCollection(slabs);
   }
 
+  /** The source gave a block. */
+  void gained(long bytes) {
+    allocations.increment();
+    peakReserved.accumulateAndGet(reserved.addAndGet(bytes), Math::max);
+  }
+
+  /** A block goes back to the source. */
+  void lost(long bytes) {
+    frees.increment();
+    reserved.addAndGet(-bytes);
+  }
+
   void trimmed(long bytes) {
     trims.increment();
     trimmedBytes.add(bytes);
@@ -85,6 +99,14 @@ final class Ledger {
         }
       }
     }
+  }
+
+  long reservedBytes() {
+    return reserved.get();
+  }
+
+  long peakReservedBytes() {
+    return peakReserved.get();
   }
 
   private static final class Sum implements Consumer<PooledBlock> {

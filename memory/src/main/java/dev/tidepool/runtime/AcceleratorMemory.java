@@ -442,7 +442,9 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
         counters.misses(),
         pools.fallbacks(),
         counters.evictions(),
-        counters.leaks());
+        counters.leaks(),
+        pools.reservedBytes(),
+        pools.peakReservedBytes());
   }
 
   long pooledBytes() {

@@ -25,6 +25,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -288,9 +289,24 @@ final class Pools implements AutoCloseable {
     all().forEach(pool -> pool.trimIdleSince(nanoTime));
   }
 
-  /** Bytes that lie idle; once this manager is closed, the shared pool's are none of its own. */
+  /** Bytes that lie idle. */
   long idleBytes() {
-    return (closed ? own.stream() : all()).mapToLong(BlockPool::idleBytes).sum();
+    return sum(BlockPool::idleBytes);
+  }
+
+  /** Bytes that the driver and the system have given and not got back. */
+  long reservedBytes() {
+    return sum(BlockPool::reservedBytes);
+  }
+
+  /** The sum of what each pool has held at most. */
+  long peakReservedBytes() {
+    return sum(BlockPool::peakReservedBytes);
+  }
+
+  /** A figure of all pools; once this manager is closed, the shared pool's is none of its own. */
+  private long sum(ToLongFunction<BlockPool> figure) {
+    return (closed ? own.stream() : all()).mapToLong(figure).sum();
   }
 
   private Stream<BlockPool> all() {
