@@ -15,4 +15,6 @@ module dev.tidepool.cli {
       com.google.gson,
       info.picocli,
       org.junit.platform.commons;
+  opens dev.tidepool.cli.trace to
+      com.google.gson;
 }

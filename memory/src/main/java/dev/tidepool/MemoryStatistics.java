@@ -20,8 +20,8 @@ package dev.tidepool;
  * @param leaks buffers that became unreachable unclosed and were reclaimed
  * @param reservedBytes bytes held of the driver and the operating system now: those of live buffers
  *     rounded up to size classes, and idle ones
- * @param peakReserved the most that was held; of several pools, such as the device's and the
- *     pinned one, the sum of what each held at most
+ * @param peakReserved the most that was held; of several pools, such as the device's and the pinned
+ *     one, the sum of what each held at most
  */
 public record MemoryStatistics(
     long totalAllocated,

@@ -30,7 +30,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
       "  tidepool info",
       "  tidepool eval 'z = sqrt(x*x + y*y)' x=a.npy y=b.npy z=out.npy",
       "  tidepool demo",
-      "  tidepool selftest --device opencl:0"
+      "  tidepool selftest --device opencl:0",
+      "  tidepool bench --replay resnet"
     },
     versionProvider = Version.class)
 final class TidepoolCommand implements Runnable {
@@ -79,6 +80,7 @@ final class TidepoolCommand implements Runnable {
         .addSubcommand(new EvalCommand(this))
         .addSubcommand(new DemoCommand(this))
         .addSubcommand(new SelftestCommand(this))
+        .addSubcommand(new BenchCommand(this))
         .setOut(new PrintWriter(out, true, out.charset()))
         .setErr(new PrintWriter(err, true, err.charset()))
         .setExpandAtFiles(false)

@@ -2,8 +2,8 @@
  * The {@code tidepool} command: what a person types, and what it prints.
  *
  * <p>It owns no computation: {@code eval} is a thin front of {@code dev.tidepool.stream}, {@code
- * info} prints what the API answers, {@code demo} and {@code selftest} call the public API as any
- * program would.
+ * info} prints what the API answers, {@code demo}, {@code selftest} and {@code bench} call the
+ * public API as any program would.
  *
  * <p>Two ideas shape it. Every failure ends in one place, {@link dev.tidepool.cli.Failures}, as one
  * line that says what to do. And {@code eval} starts fast: its path loads neither the option parser

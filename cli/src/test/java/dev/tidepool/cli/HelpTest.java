@@ -9,7 +9,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class HelpTest {
   @ParameterizedTest
-  @ValueSource(strings = {"info", "eval", "demo", "selftest"})
+  @ValueSource(strings = {"info", "eval", "demo", "selftest", "bench"})
   void every_command_explains_itself_with_examples_in_80_columns(String command) {
     Command.Result result = Command.run(command, "--help");
     assertThat(result.status()).isZero();
@@ -23,7 +23,8 @@ class HelpTest {
   void the_command_itself_lists_all_of_them_and_its_exit_statuses() {
     Command.Result result = Command.run("--help");
     assertThat(result.status()).isZero();
-    assertThat(result.out()).contains("info", "eval", "demo", "selftest", "Exit status", "130");
+    assertThat(result.out())
+        .contains("info", "eval", "demo", "selftest", "bench", "Exit status", "130");
     assertThat(result.out().lines()).allSatisfy(line -> assertThat(line).hasSizeLessThan(81));
   }
 

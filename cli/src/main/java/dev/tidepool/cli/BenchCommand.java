@@ -1,0 +1,169 @@
+package dev.tidepool.cli;
+
+import com.google.gson.GsonBuilder;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.cli.trace.MalformedTraceException;
+import dev.tidepool.cli.trace.Trace;
+import dev.tidepool.cli.trace.TraceFile;
+import dev.tidepool.cli.trace.Workload;
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code tidepool bench}. */
+@Command(
+    name = "bench",
+    description = {
+      "Measure the pool, transfers and kernels of an accelerator in a few seconds.",
+      "",
+      "Beside each figure stands what the same takes without a pool, without pinned",
+      "memory, or the naive way. With --replay, the allocations of a program are",
+      "repeated with a pool and without one."
+    },
+    descriptionHeading = "%n",
+    optionListHeading = "%nOptions:%n",
+    sortOptions = false,
+    footer = {
+      "",
+      "A program that runs with TIDEPOOL_TRACE=FILE (or -Dtidepool.trace=FILE) records",
+      "its allocations. The first fifth of a trace warms the pool up.",
+      "",
+      "Examples:",
+      "  tidepool bench",
+      "  tidepool bench --device opencl:0 --json figures.json",
+      "  tidepool bench --replay app.trace",
+      "  tidepool bench --replay resnet --fill"
+    })
+final class BenchCommand implements Callable<Integer> {
+  private final TidepoolCommand parent;
+
+  @Option(
+      names = "--replay",
+      paramLabel = "TRACE",
+      description =
+          "Repeat the allocations of a file, or of a generated program: resnet (training steps),"
+              + " query (a column store), stream (windows over bursts).")
+  private @Nullable String replay;
+
+  @Option(names = "--fill", description = "Fill each buffer once while replaying; takes longer.")
+  private boolean fill;
+
+  @Option(
+      names = "--seed",
+      paramLabel = "NUMBER",
+      description = "What a generated program is made from. Default: 1.")
+  private long seed = 1;
+
+  @Option(
+      names = "--device",
+      paramLabel = "ID",
+      description =
+          "The accelerator, by its id in 'tidepool info'. Default: auto, the best that is more"
+              + " than this machine's CPU, or else cpu:0.")
+  private String device = Selection.AUTO;
+
+  @Option(
+      names = "--json",
+      paramLabel = "FILE",
+      description = "Write the figures to a file too, times in nanoseconds, sizes in bytes.")
+  private @Nullable String json;
+
+  BenchCommand(TidepoolCommand parent) {
+    this.parent = parent;
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    Optional<Path> target = target();
+    if (replay == null) {
+      if (fill) {
+        throw new WrongArguments("--fill belongs to --replay; see tidepool bench --help");
+      }
+      write(target, quick());
+    } else {
+      write(target, replay(trace(replay)));
+    }
+    return ExitStatus.DONE;
+  }
+
+  private QuickFigures.Report quick() {
+    try (Selection selection = Selection.open(device, MemoryOptions.defaults())) {
+      Board board = new Board(parent.out(), Terminal.likesColour());
+      return new QuickFigures(selection.tidepool().memory(selection.accelerator()), board).run();
+    }
+  }
+
+  private ReplayTable.Report replay(Trace trace) {
+    // The table makes managers of its own, whose pools are empty at first.
+    try (Selection selection = Selection.open(device, MemoryOptions.defaults())) {
+      return new ReplayTable(selection.accelerator(), trace, fill, parent.out()).run();
+    } catch (UnsupportedOperationException e) {
+      throw new WrongArguments(trace.name() + " cannot be replayed here: " + e.getMessage(), e);
+    }
+  }
+
+  /** The generated program of that name, else the file; {@code ./resnet} is always a file. */
+  private Trace trace(String name) throws IOException {
+    for (Workload workload : Workload.values()) {
+      if (workload.label().equals(name)) {
+        return workload.trace(seed);
+      }
+    }
+    Path file = path(name);
+    if (Files.isDirectory(file)) {
+      throw new WrongArguments("'" + name + "' is a folder; give a file, or one of " + names());
+    }
+    try {
+      return TraceFile.read(file);
+    } catch (MalformedTraceException e) {
+      throw new WrongArguments(e);
+    } catch (NoSuchFileException e) {
+      throw new WrongArguments("no trace '" + name + "'; give a file, or one of " + names(), e);
+    } catch (AccessDeniedException e) {
+      throw new WrongArguments(name + " may not be read", e);
+    }
+  }
+
+  private static String names() {
+    return Arrays.stream(Workload.values()).map(Workload::label).collect(Collectors.joining(", "));
+  }
+
+  private static Path path(String name) {
+    try {
+      return Path.of(name);
+    } catch (InvalidPathException e) {
+      throw new WrongArguments("'" + name + "' is no file name: " + e.getReason(), e);
+    }
+  }
+
+  /** Where the figures are written to; found wrong before anything is measured. */
+  private Optional<Path> target() {
+    if (json == null) {
+      return Optional.empty();
+    }
+    Path target = path(json);
+    Path folder = target.toAbsolutePath().getParent();
+    if (Files.isDirectory(target) || folder == null || !Files.isDirectory(folder)) {
+      throw new WrongArguments("--json " + json + ": name a file in a folder that exists");
+    }
+    return Optional.of(target);
+  }
+
+  private static void write(Optional<Path> target, Object report) throws IOException {
+    if (target.isPresent()) {
+      String text =
+          new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create().toJson(report);
+      Files.writeString(target.get(), text + "\n");
+    }
+  }
+}

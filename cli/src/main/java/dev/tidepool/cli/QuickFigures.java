@@ -1,0 +1,203 @@
+package dev.tidepool.cli;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.Allocation;
+import dev.tidepool.Arguments;
+import dev.tidepool.ElementType;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelSource;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The figures of {@code tidepool bench}: each beside what the same takes without what is measured.
+ * The two sides take turns for a while, and the fastest turn of each counts.
+ */
+final class QuickFigures {
+  private static final int MOST_ELEMENTS = 4 << 20;
+  private static final int[] POOLED_BYTES = {64 << 10, 1 << 20, 16 << 20};
+  private static final long PATIENCE_NANOS = 200_000_000;
+  private static final long TURN_NANOS = 5_000_000;
+  private static final int FEWEST_TURNS = 3;
+
+  /** So many allocations are timed at once, for one alone is too short. */
+  private static final int ALLOCATIONS = 100;
+
+  private final UnifiedMemoryManager memory;
+  private final Board board;
+  private final int elements;
+  private final List<Row> rows = new ArrayList<>();
+  private String part = "";
+
+  QuickFigures(UnifiedMemoryManager memory, Board board) {
+    this.memory = memory;
+    this.board = board;
+    Accelerator accelerator = memory.accelerator();
+    long room = Math.min(accelerator.memory().freeBytes() / 16, accelerator.maximumAllocation());
+    this.elements = (int) Math.min(MOST_ELEMENTS, room / Float.BYTES);
+  }
+
+  /**
+   * Two times of the same work.
+   *
+   * @param part the table's part that it stands in
+   * @param other what Tidepool is held against
+   */
+  record Row(String part, String what, double nanos, String other, double otherNanos) {}
+
+  /** What was measured on a device. */
+  record Report(String device, String name, List<Row> rows) {}
+
+  Report run() {
+    Accelerator accelerator = memory.accelerator();
+    board.title(accelerator.id() + "  " + accelerator.name());
+    pool();
+    transfers();
+    kernels();
+    return new Report(accelerator.id(), accelerator.name(), List.copyOf(rows));
+  }
+
+  private void pool() {
+    head("pool");
+    for (int bytes : POOLED_BYTES) {
+      String size = Figures.bytes(bytes);
+      Allocation pooled = Allocation.at(MemoryLocation.DEVICE);
+      Allocation unpooled = pooled.unpooled();
+      row(
+          "allocate and free " + size,
+          ALLOCATIONS,
+          () -> allocate(bytes, pooled),
+          "no pool",
+          () -> allocate(bytes, unpooled));
+      row(
+          "allocate, fill and free " + size,
+          1,
+          () -> allocateAndFill(bytes, pooled),
+          "no pool",
+          () -> allocateAndFill(bytes, unpooled));
+    }
+  }
+
+  private void allocate(int bytes, Allocation allocation) {
+    memory.allocate(ElementType.BYTE, bytes, allocation).close();
+  }
+
+  private void allocateAndFill(int bytes, Allocation allocation) {
+    try (UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, bytes, allocation)) {
+      buffer.fill((byte) 1);
+    }
+  }
+
+  private void transfers() {
+    head("transfers of " + Figures.bytes((long) elements * Float.BYTES));
+    float[] array = new float[elements];
+    float[] part = new float[Math.min(1024, elements)];
+    try (UnifiedBuffer<float[]> device = memory.copyOf(array);
+        UnifiedBuffer<float[]> pinned = host(MemoryLocation.PINNED);
+        UnifiedBuffer<float[]> plain = host(MemoryLocation.HOST)) {
+      both("to the device", () -> device.copyFrom(pinned), () -> device.copyFrom(plain));
+      both("from the device", () -> pinned.copyFrom(device), () -> plain.copyFrom(device));
+      row(
+          "from an array",
+          1,
+          () -> device.copyFrom(array),
+          "4 KiB each",
+          () -> {
+            for (int at = 0; at + part.length <= elements; at += part.length) {
+              device.copyFrom(part, 0, at, part.length);
+            }
+          });
+    }
+  }
+
+  private void both(String way, Runnable pinned, Runnable plain) {
+    row("pinned buffer " + way, 1, pinned, "unpinned", plain);
+  }
+
+  private UnifiedBuffer<float[]> host(MemoryLocation location) {
+    UnifiedBuffer<float[]> buffer = memory.allocate(ElementType.FLOAT, elements, location);
+    buffer.fill((byte) 0);
+    return buffer;
+  }
+
+  private void kernels() {
+    head("kernels on " + Figures.count(elements, "float"));
+    Kernel affine = memory.compile(KernelSource.elementwise("y = a*x + y"));
+    Kernel fused = memory.compile(KernelSource.elementwise("z = sqrt(x*x + y*y)"));
+    Kernel square = memory.compile(KernelSource.elementwise("s = x*x"));
+    Kernel root = memory.compile(KernelSource.elementwise("z = sqrt(s + t)"));
+    float[] xs = new float[elements];
+    float[] ys = new float[elements];
+    try (UnifiedBuffer<float[]> x = memory.copyOf(xs);
+        UnifiedBuffer<float[]> y = memory.copyOf(ys);
+        UnifiedBuffer<float[]> z = memory.copyOf(xs);
+        UnifiedBuffer<float[]> s = memory.copyOf(xs);
+        UnifiedBuffer<float[]> t = memory.copyOf(xs)) {
+      row(
+          "y = a*x + y",
+          1,
+          () -> affine.execute(Arguments.of("a", 0.5f, "x", x, "y", y)),
+          "Java loop",
+          () -> javaLoop(xs, ys));
+      row(
+          "y = a*x + y, data on the device",
+          1,
+          () -> affine.execute(Arguments.of("a", 0.5f, "x", x, "y", y)),
+          "all copied",
+          () -> affine.execute(Arguments.of("a", 0.5f, "x", xs, "y", ys)));
+      row(
+          "z = sqrt(x*x + y*y)",
+          1,
+          () -> fused.execute(Arguments.of("x", x, "y", y, "z", z)),
+          "3 kernels",
+          () -> {
+            square.execute(Arguments.of("x", x, "s", s));
+            square.execute(Arguments.of("x", y, "s", t));
+            root.execute(Arguments.of("s", s, "t", t, "z", z));
+          });
+    }
+  }
+
+  private static void javaLoop(float[] xs, float[] ys) {
+    for (int i = 0; i < xs.length; i++) {
+      ys[i] = 0.5f * xs[i] + ys[i];
+    }
+  }
+
+  private void head(String part) {
+    board.line("");
+    board.columns(part);
+    this.part = part;
+  }
+
+  /** Measures both sides of a row. */
+  private void row(String what, int repeats, Runnable ours, String other, Runnable naive) {
+    double best = Double.MAX_VALUE;
+    double naiveBest = Double.MAX_VALUE;
+    long begin = System.nanoTime();
+    for (int i = 0; i < FEWEST_TURNS || System.nanoTime() - begin < PATIENCE_NANOS; i++) {
+      best = Math.min(best, nanos(repeats, ours));
+      naiveBest = Math.min(naiveBest, nanos(repeats, naive));
+    }
+    board.times(what, best, naiveBest, other);
+    rows.add(new Row(part, what.strip(), best, other, naiveBest));
+  }
+
+  /** The mean of as many runs as fit a turn. */
+  private static double nanos(int repeats, Runnable action) {
+    long start = System.nanoTime();
+    long nanos = 0;
+    long runs = 0;
+    while (nanos < TURN_NANOS) {
+      for (int i = 0; i < repeats; i++) {
+        action.run();
+      }
+      runs += repeats;
+      nanos = System.nanoTime() - start;
+    }
+    return (double) nanos / runs;
+  }
+}

@@ -1,0 +1,115 @@
+package dev.tidepool.cli.trace;
+
+import dev.tidepool.MemoryLocation;
+import java.util.Arrays;
+
+/**
+ * What a program allocated and freed, in order. Buffers are numbered from 0 in the order of their
+ * allocation. Kept in arrays, for a recorded program may have tens of millions of events.
+ */
+public final class Trace {
+  private final String name;
+  // The buffer that is allocated, or the complement of the one that is freed.
+  private final int[] events;
+  private final long[] bytes;
+  private final MemoryLocation[] locations;
+
+  private Trace(String name, int[] events, long[] bytes, MemoryLocation[] locations) {
+    this.name = name;
+    this.events = events;
+    this.bytes = bytes;
+    this.locations = locations;
+  }
+
+  /** Whoever wants to see the events. */
+  public interface Visitor {
+    /** A buffer is allocated. */
+    void allocated(int buffer, long bytes, MemoryLocation location);
+
+    /** A buffer that was allocated before is freed. */
+    void freed(int buffer);
+  }
+
+  /** What it is called: a file, or the name of a generated one. */
+  public String name() {
+    return name;
+  }
+
+  /** How many buffers are allocated. */
+  public int buffers() {
+    return bytes.length;
+  }
+
+  /** How many allocations and frees there are. */
+  public int events() {
+    return events.length;
+  }
+
+  /** The most bytes that are allocated at one time. */
+  public long peakBytes() {
+    long live = 0;
+    long peak = 0;
+    for (int event : events) {
+      live += event >= 0 ? bytes[event] : -bytes[~event];
+      peak = Math.max(peak, live);
+    }
+    return peak;
+  }
+
+  /** Shows a range of the events. */
+  public void visit(int from, int to, Visitor visitor) {
+    for (int i = from; i < to; i++) {
+      int event = events[i];
+      if (event >= 0) {
+        visitor.allocated(event, bytes[event], locations[event]);
+      } else {
+        visitor.freed(~event);
+      }
+    }
+  }
+
+  /** Collects events; not safe for concurrent use. */
+  public static final class Recorder {
+    private int[] events = new int[1 << 10];
+    private long[] bytes = new long[1 << 10];
+    private MemoryLocation[] locations = new MemoryLocation[1 << 10];
+    private int eventCount;
+    private int bufferCount;
+
+    /** A recorder of no events yet. */
+    public Recorder() {}
+
+    /** Adds an allocation; the number of its buffer. */
+    public int allocate(long size, MemoryLocation location) {
+      if (bufferCount == bytes.length) {
+        bytes = Arrays.copyOf(bytes, 2 * bufferCount);
+        locations = Arrays.copyOf(locations, 2 * bufferCount);
+      }
+      bytes[bufferCount] = size;
+      locations[bufferCount] = location;
+      add(bufferCount);
+      return bufferCount++;
+    }
+
+    /** Adds the free of a buffer that is allocated. */
+    public void free(int buffer) {
+      add(~buffer);
+    }
+
+    private void add(int event) {
+      if (eventCount == events.length) {
+        events = Arrays.copyOf(events, 2 * eventCount);
+      }
+      events[eventCount++] = event;
+    }
+
+    /** The trace of what was added. */
+    public Trace trace(String name) {
+      return new Trace(
+          name,
+          Arrays.copyOf(events, eventCount),
+          Arrays.copyOf(bytes, bufferCount),
+          Arrays.copyOf(locations, bufferCount));
+    }
+  }
+}
