@@ -183,6 +183,24 @@ public final class ElementType<A> {
   }
 
   /**
+   * How many elements so many bytes are.
+   *
+   * @throws IllegalArgumentException if that is no whole number
+   */
+  public long elements(long bytes) {
+    if (bytes % byteSize() != 0) {
+      throw new IllegalArgumentException(
+          bytes
+              + " bytes are no whole number of "
+              + this
+              + " elements of "
+              + byteSize()
+              + " bytes; take a slice of a whole number of them first");
+    }
+    return bytes / byteSize();
+  }
+
+  /**
    * Bytes of {@code length} elements.
    *
    * @throws IllegalArgumentException if {@code length} is negative or the bytes exceed a 64-bit

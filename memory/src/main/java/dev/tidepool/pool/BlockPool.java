@@ -4,6 +4,7 @@ import dev.tidepool.EvictionPolicy;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
@@ -223,52 +224,54 @@ public final class BlockPool implements AutoCloseable {
   }
 
   private PooledBlock allocateSingle(long bytes, long blockAlignment, int sizeClass) {
-    Block block = allocate(bytes, blockAlignment);
-    PooledBlock pooled = new PooledBlock(this, block, bytes, sizeClass, null);
-    if (sizeClass != PooledBlock.NOT_KEPT) {
-      idle.settle(pooled);
+    allocating.incrementAndGet();
+    try {
+      Block block = allocate(bytes, blockAlignment);
+      PooledBlock pooled = new PooledBlock(this, block, bytes, sizeClass, null);
+      if (sizeClass != PooledBlock.NOT_KEPT) {
+        idle.settle(pooled);
+      }
+      if (sizeClass < SLAB_CLASSES) {
+        cuts = !isTakenInTurn(block);
+      }
+      ledger.enrol(pooled);
+      return pooled;
+    } finally {
+      allocating.decrementAndGet();
     }
-    if (sizeClass < SLAB_CLASSES) {
-      cuts = !isTakenInTurn(block);
-    }
-    ledger.enrol(pooled);
-    allocating.decrementAndGet();
-    return pooled;
   }
 
+  /** Cuts a slab, or allocates one block where there is no slab to be had. */
   private PooledBlock allocateSlab(int sizeClass) {
-    long classBytes = SizeClasses.bytesOf(sizeClass);
     int count = partsOfNextSlab(sizeClass);
-    if (count < 2) {
-      return allocateSingle(classBytes, alignment, sizeClass);
-    }
-    Block whole;
+    Slab slab = count < 2 ? null : cutSlab(sizeClass, count);
+    return slab == null
+        ? allocateSingle(SizeClasses.bytesOf(sizeClass), alignment, sizeClass)
+        : slab.parts().getFirst();
+  }
+
+  private @Nullable Slab cutSlab(int sizeClass, int count) {
+    allocating.incrementAndGet();
     try {
-      whole = allocate(count * classBytes, alignment);
-    } catch (OutOfDeviceMemoryException e) {
-      return allocateSingle(classBytes, alignment, sizeClass);
-    }
-    if (isTakenInTurn(whole)) {
-      // The source gave another kind of memory than before.
-      cuts = false;
-      freeQuietly(whole);
-      allocating.decrementAndGet();
-      return allocateSingle(classBytes, alignment, sizeClass);
-    }
-    nextParts.set(sizeClass, 2 * count);
-    Slab slab = new Slab(whole);
-    PooledBlock first = null;
-    for (PooledBlock part : slab.cut(this, sizeClass)) {
-      idle.settle(part);
-      if (first == null) {
-        first = part;
-      } else {
-        idle.putAnyway(part);
+      Block whole = allocate(count * SizeClasses.bytesOf(sizeClass), alignment);
+      if (isTakenInTurn(whole)) {
+        // The source gave another kind of memory than before.
+        freeQuietly(whole);
+        return null;
       }
+      Slab slab = new Slab(whole);
+      List<PooledBlock> parts = slab.cut(this, sizeClass);
+      parts.forEach(idle::settle);
+      // The first is the caller's.
+      parts.subList(1, parts.size()).forEach(idle::putAnyway);
+      nextParts.set(sizeClass, 2 * count);
+      ledger.enrol(slab);
+      return slab;
+    } catch (OutOfDeviceMemoryException e) {
+      return null;
+    } finally {
+      allocating.decrementAndGet();
     }
-    ledger.enrol(slab);
-    allocating.decrementAndGet();
-    return Objects.requireNonNull(first, "a slab has parts");
   }
 
   /** A block that host and device take in turn goes from one to the other as a whole. */
@@ -283,30 +286,21 @@ public final class BlockPool implements AutoCloseable {
     return (int) Math.min(most, Math.max(nextParts.get(sizeClass), FIRST_SLAB / classBytes));
   }
 
-  /**
-   * Asks the source; counts as {@linkplain #isAllocating under way} until its block is enrolled.
-   */
   private Block allocate(long bytes, long blockAlignment) {
-    allocating.incrementAndGet();
-    try {
-      if (closed) {
-        throw new IllegalStateException(
-            "the pool " + name + " is closed; its manager was closed before this request");
-      }
-      drain();
-      ledger.misses.increment();
-      Block block = source.allocate(bytes, blockAlignment);
-      ledger.gained(block.byteSize());
-      if (block.byteSize() < bytes) {
-        freeQuietly(block);
-        throw new IllegalStateException(
-            "the source of " + name + " gave " + block.byteSize() + " bytes instead of " + bytes);
-      }
-      return block;
-    } catch (RuntimeException | Error e) {
-      allocating.decrementAndGet();
-      throw e;
+    if (closed) {
+      throw new IllegalStateException(
+          "the pool " + name + " is closed; its manager was closed before this request");
     }
+    drain();
+    ledger.misses.increment();
+    Block block = source.allocate(bytes, blockAlignment);
+    ledger.gained(block.byteSize());
+    if (block.byteSize() < bytes) {
+      freeQuietly(block);
+      throw new IllegalStateException(
+          "the source of " + name + " gave " + block.byteSize() + " bytes instead of " + bytes);
+    }
+    return block;
   }
 
   /** {@link PooledBlock#giveBack}. */

@@ -15,9 +15,7 @@ import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.MemoryStatistics;
-import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TransferEngine;
-import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.pool.ArrayPools;
@@ -25,17 +23,13 @@ import dev.tidepool.pool.Lease;
 import dev.tidepool.pool.PooledBlock;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Device;
-import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.Program;
 import dev.tidepool.transfer.DeviceLink;
 import dev.tidepool.transfer.TransferMeter;
-import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.channels.FileChannel;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -48,7 +42,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -68,10 +61,10 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private final Device device;
   private final MemoryOptions options;
   private final Pools pools;
+  private final Blocks blocks;
   private final ArrayPools arrays;
   private final Cohorts cohorts;
   private final LiveBuffers registry;
-  private final boolean keepsBlocks;
   private final boolean recordsSites;
   private final @Nullable AllocationTrace trace;
   // Whether buffers are written down one by one.
@@ -79,7 +72,6 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private final Counters counters = new Counters();
   private final TransferMeter meter = new TransferMeter();
   private final Kernels kernels = new Kernels(this);
-  private final Ladder ladder = new Ladder(this);
   private final TransferEngine transfers = new Transfers(this);
   private final AtomicReference<@Nullable DeviceLink> link = new AtomicReference<>();
   // Handed out and not yet completed.
@@ -124,7 +116,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     this.trace = session.trace();
     this.recordsBuffers = recordsSites || trace != null;
     this.cohorts = new Cohorts(recordsSites ? 1 : COHORT);
-    this.keepsBlocks = options.pooling() && !isParanoid();
+    this.blocks = new Blocks(this, pools, counters);
   }
 
   private static long idleArrayBytes(MemoryOptions options) {
@@ -167,13 +159,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   public <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length, Allocation allocation) {
     checkOpen();
     long bytes = type.bytes(length);
-    PooledBlock block = null;
-    if (allocation.isPlain() && keepsBlocks) {
-      block = pools.birthPool(allocation.location()).takeIdle(bytes);
-    }
-    if (block == null) {
-      block = takeSlowly(bytes, allocation);
-    }
+    PooledBlock block = blocks.forBuffer(bytes, allocation);
     counters.allocated(bytes);
     Cohort.Token token = cohorts.join();
     Tenancy tenancy = new Tenancy(this, type, length, allocation, token.cohort(), block);
@@ -183,22 +169,6 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
       prepare(buffer, tenancy, allocation);
     }
     return buffer;
-  }
-
-  private PooledBlock takeSlowly(long bytes, Allocation allocation) {
-    MemoryLocation location = allocation.location();
-    if (location == MemoryLocation.UNIFIED
-        && !device.info().can(Capability.SHARED_MEMORY)
-        && !device.info().can(Capability.UNIFIED_MEMORY)) {
-      throw new UnsupportedOperationException(
-          accelerator.id() + " has no memory that host and device both address; use DEVICE");
-    }
-    Pools.Kind kind = pools.kindOf(location);
-    Placement placement = Placement.of(allocation);
-    return placement.isAnywhere()
-        ? take(kind, bytes, allocation.alignment(), allocation.isPooled() && !isParanoid())
-        : climb(
-            kind, bytes, () -> pools.takePlaced(kind, bytes, allocation.alignment(), placement));
   }
 
   /** What the fast way of an allocation leaves out. */
@@ -233,49 +203,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
         : Copies.onHost(bytes, lease);
   }
 
-  private PooledBlock take(Pools.Kind kind, long bytes, long alignment, boolean pooled) {
-    return climb(kind, bytes, () -> pools.take(kind, bytes, alignment, pooled));
-  }
-
-  private PooledBlock climb(Pools.Kind kind, long bytes, Supplier<PooledBlock> request) {
-    return ladder.climb(
-        bytes,
-        () -> {
-          boolean onDevice = kind == Pools.Kind.DEVICE || kind == Pools.Kind.UNIFIED;
-          if (onDevice && bytes > largest()) {
-            throw new OutOfDeviceMemoryException("too large", bytes, -1, -1, -1);
-          }
-          return counted(request.get());
-        });
-  }
-
-  /** Counts a block that the driver had to be asked for. */
-  private PooledBlock counted(PooledBlock block) {
-    if (block.isFresh()) {
-      counters.missed();
-    }
-    return block;
-  }
-
-  /** The device's copy of a storage that was born on the host. */
-  Lease deviceLease(long bytes, Object tenant) {
-    return further(take(Pools.Kind.DEVICE, bytes, 0, !isParanoid()), tenant);
-  }
-
-  /** The host's copy of a storage that was born on the device: page-locked while there is room. */
-  Lease hostLease(long bytes, Object tenant) {
-    return further(take(Pools.Kind.STAGING, bytes, 0, !isParanoid()), tenant);
-  }
-
-  /** A block for bytes on their way. */
-  Lease stagingLease(long bytes) {
-    return further(counted(pools.take(Pools.Kind.STAGING, bytes, 0, true)), this);
-  }
-
-  private Lease further(PooledBlock block, Object tenant) {
-    counters.took();
-    block.occupy(tenant);
-    return new Lease(block);
+  Blocks blocks() {
+    return blocks;
   }
 
   long stagingChunk() {
@@ -357,16 +286,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
       @Nullable Arena arena,
       boolean writable,
       String tag) {
-    if (memory.byteSize() % type.byteSize() != 0) {
-      throw new IllegalArgumentException(
-          memory.byteSize()
-              + " bytes are no whole number of "
-              + type
-              + " elements of "
-              + type.byteSize()
-              + " bytes");
-    }
-    long length = memory.byteSize() / type.byteSize();
+    long length = type.elements(memory.byteSize());
     Cohort.Token token = cohorts.join();
     Tenancy tenancy =
         new Tenancy(
@@ -387,19 +307,10 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   @Override
   public <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode) {
     checkOpen();
-    Set<StandardOpenOption> how =
-        mode.writes()
-            ? Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE)
-            : Set.of(StandardOpenOption.READ);
     Arena arena = Arena.ofShared();
-    try (FileChannel channel = FileChannel.open(file, how)) {
-      FileChannel.MapMode mapMode =
-          mode.writes() ? FileChannel.MapMode.READ_WRITE : FileChannel.MapMode.READ_ONLY;
-      MemorySegment memory = channel.map(mapMode, 0, channel.size(), arena);
+    try {
+      MemorySegment memory = MappedFile.map(file, mode, arena);
       return foreign(type, memory, arena, mode.writes(), file.getFileName().toString());
-    } catch (IOException e) {
-      arena.close();
-      throw new TransferException("cannot map " + file + ": " + e, e);
     } catch (RuntimeException | Error e) {
       arena.close();
       throw e;
@@ -557,7 +468,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     if (open != null) {
       return open;
     }
-    DeviceLink fresh = new DeviceLink(device, this::stagingLease, options.stagingChunk());
+    DeviceLink fresh = new DeviceLink(device, blocks::forStaging, options.stagingChunk());
     if (link.compareAndSet(null, fresh)) {
       return fresh;
     }

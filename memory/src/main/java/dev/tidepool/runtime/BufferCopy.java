@@ -83,7 +83,7 @@ final class BufferCopy {
     long start = System.nanoTime();
     long at = destination.from();
     if (overlaps()) {
-      Lease between = memory.deviceLease(bytes, this);
+      Lease between = memory.blocks().forDevice(bytes, this);
       try {
         memory.link().copy(from.copies().device(), source.from(), between.block(), 0, bytes);
         memory.link().copy(between.block(), 0, to.copies().device(), at, bytes);
@@ -107,7 +107,7 @@ final class BufferCopy {
   private void throughHost() {
     AcceleratorMemory memory = destination.storage().memory();
     long step = Math.min(bytes, memory.stagingChunk());
-    Lease lease = memory.stagingLease(step);
+    Lease lease = memory.blocks().forStaging(step);
     try {
       MemorySegment block = Objects.requireNonNull(lease.block().segment(), "staging");
       for (long at = 0; at < bytes; at += step) {

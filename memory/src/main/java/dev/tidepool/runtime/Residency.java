@@ -361,7 +361,7 @@ final class Residency {
   /** Makes the host's copy where there is none; all of it is still the device's then. */
   private void beginOnHost(BufferState next) {
     if (!copies.hasHost()) {
-      copies.setHost(memory.hostLease(size, storage.tenancy()));
+      copies.setHost(memory.blocks().forHost(size, storage.tenancy()));
     }
     begin(BufferState.DEVICE_ONLY, next);
   }
@@ -369,7 +369,7 @@ final class Residency {
   /** Makes the device's copy where there is none; all of it is still the host's then. */
   private void beginOnDevice() {
     if (!copies.hasDevice()) {
-      copies.setDevice(memory.deviceLease(size, storage.tenancy()));
+      copies.setDevice(memory.blocks().forDevice(size, storage.tenancy()));
     }
     begin(BufferState.HOST_ONLY, BufferState.HOST_DIRTY);
   }

@@ -204,7 +204,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
   @Override
   public void copyFrom(MemorySegment source, long offset) {
     checkOpen();
-    long count = elementsOf(source);
+    long count = type.elements(source.byteSize());
     Objects.checkFromIndexSize(offset, count, count());
     if (mayTouch(source)) {
       perform(inbound(new HostBytes.Segment(source, false), at(offset)));
@@ -221,7 +221,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
   @Override
   public void copyTo(long offset, MemorySegment destination) {
     checkOpen();
-    long count = elementsOf(destination);
+    long count = type.elements(destination.byteSize());
     Objects.checkFromIndexSize(offset, count, count());
     if (destination.isReadOnly()) {
       throw new IllegalArgumentException("the destination is a read-only segment");
@@ -246,7 +246,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
 
   /** Copies by way of a block, because the caller must not block and others must not touch. */
   private void throughBlock(long bytes, Consumer<MemorySegment> copy) {
-    Lease lease = tenancy.memory().hostLease(bytes, this);
+    Lease lease = tenancy.memory().blocks().forHost(bytes, this);
     try {
       copy.accept(Objects.requireNonNull(lease.block().segment()).asSlice(0, bytes));
     } finally {
@@ -326,16 +326,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
   @Override
   public <B> UnifiedBuffer<B> as(ElementType<B> type) {
     checkOpen();
-    if (bytes() % type.byteSize() != 0) {
-      throw new IllegalArgumentException(
-          bytes()
-              + " bytes are no whole number of "
-              + type
-              + " elements of "
-              + type.byteSize()
-              + " bytes; take a slice first");
-    }
-    return new Part<>(tenancy, token, type, from(), bytes() / type.byteSize());
+    return new Part<>(tenancy, token, type, from(), type.elements(bytes()));
   }
 
   @Override
@@ -515,20 +506,6 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
           "the array has " + room + " elements, but " + tenancy + " needs " + count());
     }
     return (int) count();
-  }
-
-  private long elementsOf(MemorySegment segment) {
-    if (segment.byteSize() % type.byteSize() != 0) {
-      throw new IllegalArgumentException(
-          "the segment's "
-              + segment.byteSize()
-              + " bytes are no whole number of "
-              + type
-              + " elements of "
-              + type.byteSize()
-              + " bytes");
-    }
-    return segment.byteSize() / type.byteSize();
   }
 
   private long at(long element) {

@@ -1,0 +1,110 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.Allocation;
+import dev.tidepool.Capability;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.pool.Lease;
+import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.spi.Placement;
+import java.util.function.Supplier;
+
+/**
+ * Where a manager's buffers, their second copies and its transfers get their blocks from: a pool
+ * first, then the driver, then the rungs of the {@link Ladder}. Every block is counted as a hit or
+ * a miss. Safe for use by any thread.
+ */
+final class Blocks {
+  private final AcceleratorMemory memory;
+  private final Pools pools;
+  private final Counters counters;
+  private final Ladder ladder;
+  private final boolean paranoid;
+  private final boolean keeps;
+
+  Blocks(AcceleratorMemory memory, Pools pools, Counters counters) {
+    this.memory = memory;
+    this.pools = pools;
+    this.counters = counters;
+    this.ladder = new Ladder(memory);
+    this.paranoid = memory.isParanoid();
+    this.keeps = memory.options().pooling() && !paranoid;
+  }
+
+  /**
+   * The block that a buffer is born with; its caller says who occupies it.
+   *
+   * @throws UnsupportedOperationException if the device has no memory at that location
+   */
+  PooledBlock forBuffer(long bytes, Allocation allocation) {
+    if (keeps && allocation.isPlain()) {
+      PooledBlock block = pools.birthPool(allocation.location()).takeIdle(bytes);
+      if (block != null) {
+        return block;
+      }
+    }
+    return takeAsTold(bytes, allocation);
+  }
+
+  private PooledBlock takeAsTold(long bytes, Allocation allocation) {
+    MemoryLocation location = allocation.location();
+    if (location == MemoryLocation.UNIFIED
+        && !memory.device().info().can(Capability.SHARED_MEMORY)
+        && !memory.device().info().can(Capability.UNIFIED_MEMORY)) {
+      throw new UnsupportedOperationException(
+          memory.accelerator().id()
+              + " has no memory that host and device both address; use DEVICE");
+    }
+    Pools.Kind kind = pools.kindOf(location);
+    long alignment = allocation.alignment();
+    Placement placement = Placement.of(allocation);
+    return placement.isAnywhere()
+        ? take(kind, bytes, alignment, allocation.isPooled() && !paranoid)
+        : climb(kind, bytes, () -> pools.takePlaced(kind, bytes, alignment, placement));
+  }
+
+  /** For the device's copy of a buffer that was born on the host. */
+  Lease forDevice(long bytes, Object tenant) {
+    return further(take(Pools.Kind.DEVICE, bytes, 0, !paranoid), tenant);
+  }
+
+  /** For the host's copy of one that was born on the device: page-locked while there is room. */
+  Lease forHost(long bytes, Object tenant) {
+    return further(take(Pools.Kind.STAGING, bytes, 0, !paranoid), tenant);
+  }
+
+  /** For bytes on their way; fails rather than climb the ladder, for it may be on a rung. */
+  Lease forStaging(long bytes) {
+    return further(counted(pools.take(Pools.Kind.STAGING, bytes, 0, true)), memory);
+  }
+
+  private Lease further(PooledBlock block, Object tenant) {
+    counters.took();
+    block.occupy(tenant);
+    return new Lease(block);
+  }
+
+  private PooledBlock take(Pools.Kind kind, long bytes, long alignment, boolean pooled) {
+    return climb(kind, bytes, () -> pools.take(kind, bytes, alignment, pooled));
+  }
+
+  private PooledBlock climb(Pools.Kind kind, long bytes, Supplier<PooledBlock> request) {
+    return ladder.climb(
+        bytes,
+        () -> {
+          boolean onDevice = kind == Pools.Kind.DEVICE || kind == Pools.Kind.UNIFIED;
+          if (onDevice && bytes > memory.largest()) {
+            throw new OutOfDeviceMemoryException("too large", bytes, -1, -1, -1);
+          }
+          return counted(request.get());
+        });
+  }
+
+  /** Counts a block that the driver had to be asked for. */
+  private PooledBlock counted(PooledBlock block) {
+    if (block.isFresh()) {
+      counters.missed();
+    }
+    return block;
+  }
+}

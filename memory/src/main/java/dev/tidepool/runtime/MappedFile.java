@@ -1,0 +1,37 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.MapMode;
+import dev.tidepool.TransferException;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Set;
+
+/** Whole files as memory. */
+final class MappedFile {
+  private MappedFile() {}
+
+  /**
+   * Maps a file until the arena is closed.
+   *
+   * @throws TransferException if the file cannot be opened or mapped
+   */
+  static MemorySegment map(Path file, MapMode mode, Arena arena) {
+    Set<StandardOpenOption> how =
+        mode.writes()
+            ? Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE)
+            : Set.of(StandardOpenOption.READ);
+    try (FileChannel channel = FileChannel.open(file, how)) {
+      return channel.map(
+          mode.writes() ? FileChannel.MapMode.READ_WRITE : FileChannel.MapMode.READ_ONLY,
+          0,
+          channel.size(),
+          arena);
+    } catch (IOException e) {
+      throw new TransferException("cannot map " + file + ": " + e, e);
+    }
+  }
+}
