@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the benchmarks and runs them with JMH in rounds; prints tables in Markdown.
 #
-#   benchmarks/run.sh [ROUNDS [CLASS...]]     3 rounds of all classes, about 20 minutes
+#   benchmarks/run.sh [ROUNDS [CLASS...]]     3 rounds of all classes, about an hour
 #
 # The whole commands are in eval.sh. JAVA_HOME names a JDK 25 or newer; MAVEN_ARGS are more options
 # for the build, and with SKIP_BUILD=1 there is none.

@@ -4,7 +4,9 @@ open module dev.tidepool.benchmarks {
   requires dev.tidepool.memory;
   requires dev.tidepool.opencl;
   requires fast.object.pool;
+  requires io.netty.buffer;
   requires jmh.core;
+  requires org.apache.arrow.memory.core;
   requires org.apache.commons.pool2;
   requires stormpot;
 }

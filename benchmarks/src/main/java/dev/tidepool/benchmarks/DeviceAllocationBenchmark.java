@@ -33,7 +33,7 @@ import org.openjdk.jmh.annotations.Warmup;
 @Fork(1)
 public class DeviceAllocationBenchmark {
   /** The size of a buffer. */
-  @Param({"1", "10"})
+  @Param({"1", "10", "100"})
   public int mib;
 
   /** How Tidepool treats the device's memory. */

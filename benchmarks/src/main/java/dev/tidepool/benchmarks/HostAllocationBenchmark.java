@@ -1,18 +1,17 @@
 package dev.tidepool.benchmarks;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedMemoryManager;
+import io.netty.buffer.AdaptiveByteBufAllocator;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.PooledByteBufAllocator;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
 import java.util.concurrent.TimeUnit;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.RootAllocator;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Fork;
@@ -26,7 +25,10 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** A host buffer from the pool and back, beside the C library's allocator and Java's own arena. */
+/**
+ * A host buffer from the pool and back, beside Netty's allocators with their leak detection,
+ * Arrow's, the C library's, and Java's own arena. The memory is not touched, but for the arena's.
+ */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -34,33 +36,32 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 5, time = 500, timeUnit = TimeUnit.MILLISECONDS)
 @Fork(1)
 public class HostAllocationBenchmark {
-  private static final Linker LINKER = Linker.nativeLinker();
-  private static final MethodHandle MALLOC =
-      LINKER.downcallHandle(
-          LINKER.defaultLookup().findOrThrow("malloc"), FunctionDescriptor.of(ADDRESS, JAVA_LONG));
-  private static final MethodHandle FREE =
-      LINKER.downcallHandle(
-          LINKER.defaultLookup().findOrThrow("free"), FunctionDescriptor.ofVoid(ADDRESS));
-
   /** The size of a buffer. */
-  @Param({"1", "64", "1024"})
+  @Param({"1", "64", "1024", "65536"})
   public int kib;
 
-  private long bytes;
+  private int bytes;
   private Tidepool tidepool;
   private UnifiedMemoryManager memory;
+  private ByteBufAllocator adaptive;
+  private ByteBufAllocator nettyPooled;
+  private BufferAllocator arrow;
 
-  /** Opens the CPU. */
+  /** Opens the CPU and the peers. */
   @Setup
   public void open() {
-    bytes = (long) kib << 10;
+    bytes = kib << 10;
     tidepool = Tidepool.open();
     memory = tidepool.memory(tidepool.accelerator("cpu:0"));
+    adaptive = new AdaptiveByteBufAllocator();
+    nettyPooled = new PooledByteBufAllocator(true);
+    arrow = new RootAllocator();
   }
 
-  /** Closes it. */
+  /** Closes them. */
   @TearDown
   public void close() {
+    arrow.close();
     tidepool.close();
   }
 
@@ -70,11 +71,29 @@ public class HostAllocationBenchmark {
     memory.allocate(ElementType.BYTE, bytes, MemoryLocation.HOST).close();
   }
 
-  /** The C library, by a plain downcall each; the memory is not touched. */
+  /** Netty's default allocator. */
   @Benchmark
-  public void malloc() throws Throwable {
-    MemorySegment block = (MemorySegment) MALLOC.invokeExact(bytes);
-    FREE.invokeExact(block);
+  public boolean nettyAdaptive() {
+    return adaptive.directBuffer(bytes, bytes).release();
+  }
+
+  /** Netty's older allocator, with caches for each thread. */
+  @Benchmark
+  public boolean nettyPooled() {
+    return nettyPooled.directBuffer(bytes, bytes).release();
+  }
+
+  /** Arrow, on its allocator by Unsafe. */
+  @Benchmark
+  public void arrow() {
+    arrow.buffer(bytes).close();
+  }
+
+  /** The C library, by a plain downcall each. */
+  @Benchmark
+  public void malloc() {
+    MemorySegment block = SystemAllocator.malloc(bytes);
+    SystemAllocator.free(block);
   }
 
   /** A confined arena with one segment, which it clears. */

@@ -2,13 +2,19 @@ package dev.tidepool.benchmarks;
 
 import java.lang.reflect.Field;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.profile.GCProfiler;
 import org.openjdk.jmh.results.IterationResult;
 import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.Runner;
@@ -16,6 +22,7 @@ import org.openjdk.jmh.runner.RunnerException;
 import org.openjdk.jmh.runner.options.ChainedOptionsBuilder;
 import org.openjdk.jmh.runner.options.OptionsBuilder;
 import org.openjdk.jmh.runner.options.VerboseMode;
+import org.openjdk.jmh.util.Statistics;
 
 /**
  * Runs benchmark classes with JMH in rounds: within a round, all methods of a class follow each
@@ -32,6 +39,16 @@ public final class Rounds {
    */
   private record Comparison(String ours, String peer) {}
 
+  private static final String[] JVM_OPTIONS = {
+    "--enable-native-access=ALL-UNNAMED",
+    // Arrow's allocator wants it.
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "-Xms1g",
+    "-Xmx1g",
+    // Netty's blocks count against it.
+    "-XX:MaxDirectMemorySize=8g"
+  };
+
   private static final List<Class<?>> CLASSES =
       List.of(
           ElementwiseBenchmark.class,
@@ -39,10 +56,24 @@ public final class Rounds {
           HostAccessBenchmark.class,
           DeviceAllocationBenchmark.class,
           HostAllocationBenchmark.class,
+          HostWriteBenchmark.class,
+          PoolMissBenchmark.class,
+          HolesBenchmark.class,
           MemoryOperationsBenchmark.class,
           ObjectPoolBenchmark.class,
           ObjectPoolVirtualThreadsBenchmark.class,
           ArrayPoolBenchmark.class);
+
+  /** Those that are run by one thread, and then by two at the same time. */
+  private static final Set<Class<?>> CONCURRENT =
+      Set.of(HostAllocationBenchmark.class, HolesBenchmark.class);
+
+  private static final String THREADS = "threads";
+
+  /** What the profiler calls the bytes of garbage that one operation makes. */
+  private static final String GARBAGE = "gc.alloc.rate.norm";
+
+  private static final double[] PERCENTILES = {50, 99, 99.9};
 
   private static final List<Comparison> COMPARISONS =
       List.of(
@@ -53,11 +84,25 @@ public final class Rounds {
           new Comparison("TransferBenchmark.arrayOut", "TransferBenchmark.bareRead"),
           new Comparison("TransferBenchmark.pinnedOut", "TransferBenchmark.bareRead"),
           new Comparison(
+              "DeviceAllocationBenchmark.pooledTouched", "DeviceAllocationBenchmark.driverTouched"),
+          new Comparison(
               "DeviceAllocationBenchmark.pooled", "DeviceAllocationBenchmark.driverTouched"),
           new Comparison(
               "DeviceAllocationBenchmark.pooled", "DeviceAllocationBenchmark.unpooledTouched"),
+          new Comparison(
+              "DeviceAllocationBenchmark.pooledTouched",
+              "DeviceAllocationBenchmark.unpooledTouched"),
           new Comparison("HostAllocationBenchmark.pooled", "HostAllocationBenchmark.malloc"),
           new Comparison("HostAllocationBenchmark.pooled", "HostAllocationBenchmark.arena"),
+          new Comparison("HostAllocationBenchmark.pooled", "HostAllocationBenchmark.nettyAdaptive"),
+          new Comparison("HostAllocationBenchmark.pooled", "HostAllocationBenchmark.nettyPooled"),
+          new Comparison("HostAllocationBenchmark.pooled", "HostAllocationBenchmark.arrow"),
+          new Comparison("HostWriteBenchmark.pooled", "HostWriteBenchmark.malloc"),
+          new Comparison("HostWriteBenchmark.pooled", "HostWriteBenchmark.arena"),
+          new Comparison("HostWriteBenchmark.pooled", "HostWriteBenchmark.hugePages"),
+          new Comparison("HostWriteBenchmark.pooled", "HostWriteBenchmark.nettyAdaptive"),
+          new Comparison("HolesBenchmark.pooled", "HolesBenchmark.nettyAdaptive"),
+          new Comparison("HolesBenchmark.pooled", "HolesBenchmark.malloc"),
           new Comparison("MemoryOperationsBenchmark.copy", "MemoryOperationsBenchmark.memcpy"),
           new Comparison("MemoryOperationsBenchmark.fill", "MemoryOperationsBenchmark.memset"),
           new Comparison("MemoryOperationsBenchmark.fillLongs", "MemoryOperationsBenchmark.memset"),
@@ -109,6 +154,12 @@ public final class Rounds {
   private final Map<String, Map<String, List<Double>>> rounds = new TreeMap<>();
 
   private final Map<String, Map<String, List<Double>>> iterations = new TreeMap<>();
+  private final Map<String, Map<String, List<Double>>> garbage = new TreeMap<>();
+
+  /**
+   * By parameters, then method: the percentiles of each round, where single operations are timed.
+   */
+  private final Map<String, Map<String, List<double[]>>> percentiles = new TreeMap<>();
 
   private Rounds() {}
 
@@ -134,10 +185,18 @@ public final class Rounds {
     ChainedOptionsBuilder options =
         new OptionsBuilder()
             .include("\\." + type.getSimpleName() + "\\.")
-            .jvmArgsAppend("--enable-native-access=ALL-UNNAMED", "-Xms1g", "-Xmx1g")
+            .jvmArgsAppend(JVM_OPTIONS)
+            .addProfiler(GCProfiler.class)
             .shouldFailOnError(true)
             .verbosity(VerboseMode.SILENT);
-    parameters.forEach((name, value) -> options.param(name, value));
+    parameters.forEach(
+        (name, value) -> {
+          if (name.equals(THREADS)) {
+            options.threads(Integer.parseInt(value));
+          } else {
+            options.param(name, value);
+          }
+        });
     Collection<RunResult> results = new Runner(options.build()).run();
     for (RunResult result : results) {
       String benchmark = result.getParams().getBenchmark();
@@ -155,32 +214,40 @@ public final class Rounds {
       String key = parameters.toString();
       of(iterations, name, key).addAll(scores);
       of(rounds, name, key).add(median(scores));
+      of(garbage, name, key).add(result.getSecondaryResults().get(GARBAGE).getScore());
+      if (result.getParams().getMode() == Mode.SampleTime) {
+        Statistics single = result.getPrimaryResult().getStatistics();
+        of(percentiles, name, key)
+            .add(Arrays.stream(PERCENTILES).map(single::getPercentile).toArray());
+      }
     }
   }
 
-  private static List<Double> of(
-      Map<String, Map<String, List<Double>>> scores, String name, String parameters) {
+  private static <T> List<T> of(
+      Map<String, Map<String, List<T>>> scores, String name, String parameters) {
     return scores
         .computeIfAbsent(name, absent -> new LinkedHashMap<>())
         .computeIfAbsent(parameters, absent -> new ArrayList<>());
   }
 
   private void print() {
-    System.out.println("| benchmark | parameters | median | least | greatest |");
-    System.out.println("|---|---|---|---|---|");
+    System.out.println("| benchmark | parameters | median | least | greatest | garbage |");
+    System.out.println("|---|---|---|---|---|---|");
     iterations.forEach(
         (name, byParameters) ->
             byParameters.forEach(
                 (parameters, scores) ->
                     System.out.printf(
                         Locale.ROOT,
-                        "| %s | %s | %s | %s | %s |%n",
+                        "| %s | %s | %s | %s | %s | %.0f bytes |%n",
                         name,
                         parameters,
                         time(median(scores)),
                         time(scores.stream().min(Double::compare).orElseThrow()),
-                        time(scores.stream().max(Double::compare).orElseThrow()))));
+                        time(scores.stream().max(Double::compare).orElseThrow()),
+                        median(of(garbage, name, parameters)))));
     System.out.println();
+    printPercentiles();
     System.out.println("| speed of | relative to | parameters | ratio | of the rounds |");
     System.out.println("|---|---|---|---|---|");
     for (Comparison comparison : COMPARISONS) {
@@ -188,6 +255,30 @@ public final class Rounds {
           .getOrDefault(comparison.ours(), Map.of())
           .forEach((parameters, ours) -> print(comparison, parameters, ours));
     }
+  }
+
+  private void printPercentiles() {
+    if (percentiles.isEmpty()) {
+      return;
+    }
+    System.out.println("| single operations of | parameters | median | 99% | 99.9% |");
+    System.out.println("|---|---|---|---|---|");
+    percentiles.forEach(
+        (name, byParameters) ->
+            byParameters.forEach(
+                (parameters, byRound) ->
+                    System.out.printf(
+                        "| %s | %s | %s |%n",
+                        name,
+                        parameters,
+                        IntStream.range(0, PERCENTILES.length)
+                            .mapToObj(i -> time(medianOf(byRound, i)))
+                            .collect(Collectors.joining(" | ")))));
+    System.out.println();
+  }
+
+  private static double medianOf(List<double[]> rounds, int index) {
+    return median(rounds.stream().map(round -> round[index]).toList());
   }
 
   private void print(Comparison comparison, String parameters, List<Double> ours) {
@@ -228,7 +319,10 @@ public final class Rounds {
   }
 
   private static List<Map<String, String>> combinations(Class<?> type) {
-    List<Map<String, String>> all = List.of(Map.of());
+    List<Map<String, String>> all =
+        CONCURRENT.contains(type)
+            ? List.of(Map.of(THREADS, "1"), Map.of(THREADS, "2"))
+            : List.of(Map.of());
     for (Field field : type.getFields()) {
       Param values = field.getAnnotation(Param.class);
       if (values != null) {

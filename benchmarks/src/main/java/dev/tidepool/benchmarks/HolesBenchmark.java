@@ -1,0 +1,213 @@
+package dev.tidepool.benchmarks;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import io.netty.buffer.AdaptiveByteBufAllocator;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import java.lang.foreign.MemorySegment;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * Random allocations and frees among 100,000 live blocks of mixed sizes for each thread: every
+ * operation picks a place, frees the block that is there, or puts a new one. Each is timed by
+ * itself, the clock's 20 to 30 ns included.
+ */
+@BenchmarkMode(Mode.SampleTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@Warmup(iterations = 3, time = 1)
+@Measurement(iterations = 5, time = 1)
+@Fork(1)
+public class HolesBenchmark {
+  private static final int PLACES = 200_000;
+  private static final int SMALLEST_BITS = 8;
+  private static final int LARGEST_BITS = 15;
+  private static final long SEED = 42;
+
+  /** Places for blocks, half of them taken. */
+  abstract static class Places<B> {
+    private final Object[] blocks = new Object[PLACES];
+    private final SplittableRandom random = new SplittableRandom(SEED);
+
+    abstract B allocate(int bytes);
+
+    abstract void free(B block);
+
+    void fill() {
+      for (int place = 0; place < PLACES; place += 2) {
+        blocks[place] = allocate(size());
+      }
+    }
+
+    /** As many blocks of each doubling, from 256 bytes to 64 KiB. */
+    private int size() {
+      int least = 1 << random.nextInt(SMALLEST_BITS, LARGEST_BITS + 1);
+      return least + random.nextInt(least);
+    }
+
+    void change() {
+      int place = random.nextInt(PLACES);
+      B block = at(place);
+      if (block == null) {
+        blocks[place] = allocate(size());
+      } else {
+        blocks[place] = null;
+        free(block);
+      }
+    }
+
+    @SuppressWarnings("unchecked") // only what allocate answered is put there
+    private B at(int place) {
+      return (B) blocks[place];
+    }
+
+    void empty() {
+      for (int place = 0; place < PLACES; place++) {
+        B block = at(place);
+        if (block != null) {
+          free(block);
+        }
+      }
+    }
+  }
+
+  /** The manager that threads share. */
+  @State(Scope.Benchmark)
+  public static class Manager {
+    private Tidepool tidepool;
+    private UnifiedMemoryManager memory;
+
+    /** Opens the CPU. */
+    @Setup
+    public void open() {
+      tidepool = Tidepool.open();
+      memory = tidepool.memory(tidepool.accelerator("cpu:0"));
+    }
+
+    /** Closes it. */
+    @TearDown
+    public void close() {
+      tidepool.close();
+    }
+  }
+
+  /** A thread's buffers. */
+  @State(Scope.Thread)
+  public static class Buffers extends Places<UnifiedBuffer<byte[]>> {
+    private UnifiedMemoryManager memory;
+
+    /** Allocates. */
+    @Setup
+    public void open(Manager manager) {
+      memory = manager.memory;
+      fill();
+    }
+
+    /** Frees. */
+    @TearDown
+    public void close() {
+      empty();
+    }
+
+    @Override
+    UnifiedBuffer<byte[]> allocate(int bytes) {
+      return memory.allocate(ElementType.BYTE, bytes, MemoryLocation.HOST);
+    }
+
+    @Override
+    void free(UnifiedBuffer<byte[]> buffer) {
+      buffer.close();
+    }
+  }
+
+  /** A thread's blocks of Netty's default allocator. */
+  @State(Scope.Thread)
+  public static class NettyBuffers extends Places<ByteBuf> {
+    private static final ByteBufAllocator ALLOCATOR = new AdaptiveByteBufAllocator();
+
+    /** Allocates. */
+    @Setup
+    public void open() {
+      fill();
+    }
+
+    /** Frees. */
+    @TearDown
+    public void close() {
+      empty();
+    }
+
+    @Override
+    ByteBuf allocate(int bytes) {
+      return ALLOCATOR.directBuffer(bytes, bytes);
+    }
+
+    @Override
+    void free(ByteBuf buffer) {
+      buffer.release();
+    }
+  }
+
+  /** A thread's blocks of the C library. */
+  @State(Scope.Thread)
+  public static class MallocBlocks extends Places<MemorySegment> {
+    /** Allocates. */
+    @Setup
+    public void open() {
+      fill();
+    }
+
+    /** Frees. */
+    @TearDown
+    public void close() {
+      empty();
+    }
+
+    @Override
+    MemorySegment allocate(int bytes) {
+      return SystemAllocator.malloc(bytes);
+    }
+
+    @Override
+    void free(MemorySegment block) {
+      SystemAllocator.free(block);
+    }
+  }
+
+  /** Tidepool's pool. */
+  @Benchmark
+  public void pooled(Buffers buffers) {
+    buffers.change();
+  }
+
+  /** Netty's default allocator. */
+  @Benchmark
+  public void nettyAdaptive(NettyBuffers buffers) {
+    buffers.change();
+  }
+
+  /** The C library. */
+  @Benchmark
+  public void malloc(MallocBlocks blocks) {
+    blocks.change();
+  }
+
+  /** The clock alone. */
+  @Benchmark
+  public void nothing() {}
+}
