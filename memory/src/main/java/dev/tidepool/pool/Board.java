@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
  * Up to 64 places for blocks of one class, and one bit for each that says whether its block is
  * idle.
  *
- * <p>A block keeps its place for as long as it lives; what changes hands is the bit. Whoever clears
- * it owns the block alone until it is set again: one atomic operation takes a block, one puts it
- * back, by whatever thread, and neither waits, allocates or fails.
+ * <p>A block keeps its place while it changes hands; what changes is the bit. Whoever clears it
+ * owns the block alone until it is set again: one atomic operation takes a block, one puts it back,
+ * by whatever thread, and neither waits, allocates or fails.
  */
 final class Board {
   static final int MOST_PLACES = 64;
@@ -39,7 +39,7 @@ final class Board {
     this.places = new PooledBlock[places];
   }
 
-  /** Gives a block, which its caller owns, a place for life; false if all are taken. */
+  /** Gives a block, which its caller owns, a place; false if all are taken. */
   synchronized boolean settle(PooledBlock block) {
     int place = Long.numberOfTrailingZeros(~used);
     if (place >= places.length) {
@@ -49,6 +49,10 @@ final class Board {
     places[place] = block;
     block.settled(this, 1L << place);
     return true;
+  }
+
+  synchronized boolean hasRoom() {
+    return Long.bitCount(used) < places.length;
   }
 
   /** Ends the place of a block, which its caller owns; answers whether all places were taken. */

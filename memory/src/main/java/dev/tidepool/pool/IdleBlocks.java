@@ -67,7 +67,13 @@ final class IdleBlocks {
   /** Takes a block of a class from wherever there is one. */
   @Nullable PooledBlock takeAny(int sizeClass) {
     PooledBlock block = shelves[sizeClass].take();
-    return block == null ? stripes.steal(sizeClass) : discharged(block);
+    block = block == null ? stripes.steal(sizeClass) : discharged(block);
+    if (block != null && stripes.hasRoom(sizeClass)) {
+      // The next time it is found near.
+      leavePlace(block);
+      settle(block);
+    }
+    return block;
   }
 
   /** Takes a block above the largest class that has exactly that size. */
@@ -105,7 +111,7 @@ final class IdleBlocks {
     return block;
   }
 
-  /** Gives a new block, which its caller owns, a place for life. */
+  /** Gives a block, which its caller owns, a place: near the caller, if there is room. */
   void settle(PooledBlock block) {
     if (block.sizeClass == BEYOND_CLASSES || !stripes.settle(block)) {
       shelves[block.sizeClass].settle(block);
@@ -117,6 +123,10 @@ final class IdleBlocks {
     if (block.takeCredit()) {
       discharged(block);
     }
+    leavePlace(block);
+  }
+
+  private void leavePlace(PooledBlock block) {
     if (block.isInStripe()) {
       block.board().vacate(block);
     } else {

@@ -16,19 +16,16 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Ownership.</b> Whoever took it owns it alone until it goes back, once. Its plain fields are
  * its owner's: the pool's, while it is being moved or freed. Others may glimpse them.
  */
-public final class PooledBlock implements Reclaimable {
+public final class PooledBlock extends LeaseNotes implements Reclaimable {
   /** The class of blocks that the pool never keeps. */
   static final int NOT_KEPT = -1;
 
   private static final AtomicLong NUMBERS = new AtomicLong();
   private static final VarHandle CREDITED;
-  private static final VarHandle TENANT;
 
   static {
     try {
-      MethodHandles.Lookup lookup = MethodHandles.lookup();
-      CREDITED = lookup.findVarHandle(PooledBlock.class, "credited", boolean.class);
-      TENANT = lookup.findVarHandle(PooledBlock.class, "tenant", Object.class);
+      CREDITED = MethodHandles.lookup().findVarHandle(PooledBlock.class, "credited", boolean.class);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }
@@ -50,12 +47,6 @@ public final class PooledBlock implements Reclaimable {
 
   private final long createdNanos = System.nanoTime();
 
-  /** How often it was leased after it was made. */
-  long hits;
-
-  /** The pool's clock when it became idle. */
-  long idleTick;
-
   /** Whether it will never be leased again. */
   volatile boolean ending;
 
@@ -67,7 +58,7 @@ public final class PooledBlock implements Reclaimable {
   private long seenNanos;
   private long seenHits = -1;
 
-  // Where it lies when it is idle: set once.
+  // Where it lies when it is idle. Changed by its owner; others may see a mixture of old and new.
   private @Nullable Board board;
   private long bit;
   // What its shelf knows of its place; null for a place in a stripe.
@@ -78,10 +69,6 @@ public final class PooledBlock implements Reclaimable {
    * that it goes back without a word to the others. Taken away by who needs the room.
    */
   private volatile boolean credited;
-
-  /** Who has it; written with release, for the bit is what decides. */
-  @SuppressWarnings("unused") // through TENANT
-  private @Nullable Object tenant;
 
   PooledBlock(BlockPool pool, Block block, long bytes, int sizeClass, @Nullable Slab slab) {
     this.pool = pool;
@@ -117,24 +104,10 @@ public final class PooledBlock implements Reclaimable {
     return hits == 0;
   }
 
-  /** Says who has the block, for all who look at what lives; a block that goes back has none. */
-  public void occupy(Object tenant) {
-    TENANT.setRelease(this, tenant);
-  }
-
-  /** Who has the block; null if nobody has, or has not said so yet. */
-  public @Nullable Object tenant() {
-    return TENANT.getAcquire(this);
-  }
-
-  /** The block has no tenant any more; its owner is about to put it back. */
-  void vacated() {
-    TENANT.setRelease(this, null);
-  }
-
   void settled(Board board, long bit) {
     this.board = board;
     this.bit = bit;
+    this.spot = null;
   }
 
   void spot(Object spot) {

@@ -130,7 +130,7 @@ final class Shelf {
     }
   }
 
-  /** Gives a block, which its caller owns, a place for life. */
+  /** Gives a block, which its caller owns, a place. */
   synchronized void settle(PooledBlock block) {
     for (; ; ) {
       Spot spot = roomy.peek();

@@ -9,9 +9,10 @@ import org.jspecify.annotations.Nullable;
  * A few blocks of each class for each stripe of threads, where a thread finds again what it gave
  * back before, and meets no other.
  *
- * <p>A block belongs to the stripe of the thread that it was first allocated for and goes back
- * there whoever gives it back: a consumer that closes what a producer allocates feeds the producer.
- * Threads find their stripe by their id, so virtual threads have one like all others.
+ * <p>A block belongs to the stripe of the thread that it was allocated for, or of the first that
+ * found room for it, and goes back there whoever gives it back: a consumer that closes what a
+ * producer allocates feeds the producer. Threads find their stripe by their id, so virtual threads
+ * have one like all others.
  */
 final class Stripes {
   private static final VarHandle ELEMENT = MethodHandles.arrayElementVarHandle(Board[][].class);
@@ -57,6 +58,12 @@ final class Stripes {
       }
     }
     return null;
+  }
+
+  /** Whether the caller's stripe has a free place for a block of a class. */
+  boolean hasRoom(int sizeClass) {
+    Board board = mine(sizeClass);
+    return board == null || board.hasRoom();
   }
 
   /**

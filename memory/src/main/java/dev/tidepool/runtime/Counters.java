@@ -45,6 +45,7 @@ final class Counters {
   }
 
   /** One stripe's counts; volatile where others read what is written plainly. */
+  @SuppressWarnings("UnusedVariable") // the padding
   private static final class Tally {
     @Nullable Thread owner;
 
@@ -59,6 +60,16 @@ final class Counters {
 
     /** Live bytes that need no look at the others. */
     volatile long ceiling;
+
+    // Keeps the next tally on the heap a cache line away.
+    long pad1;
+    long pad2;
+    long pad3;
+    long pad4;
+    long pad5;
+    long pad6;
+    long pad7;
+    long pad8;
 
     @SuppressWarnings("ReferenceEquality") // the very thread is meant
     boolean isOwnedBy(Thread thread) {
