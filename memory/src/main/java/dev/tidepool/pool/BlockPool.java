@@ -52,7 +52,8 @@ public final class BlockPool implements AutoCloseable {
   private final Ledger ledger = new Ledger();
   private final Doomed doomed = new Doomed();
   private final Trimming trimming;
-  private final AtomicInteger allocating = new AtomicInteger();
+  // Allocations, and frees, that are under way.
+  private final AtomicInteger calls = new AtomicInteger();
   // Parts of the next slab of each class; races lose a doubling at most.
   private final AtomicIntegerArray nextParts = new AtomicIntegerArray(SLAB_CLASSES);
 
@@ -224,7 +225,7 @@ public final class BlockPool implements AutoCloseable {
   }
 
   private PooledBlock allocateSingle(long bytes, long blockAlignment, int sizeClass) {
-    allocating.incrementAndGet();
+    calls.incrementAndGet();
     try {
       Block block = allocate(bytes, blockAlignment);
       PooledBlock pooled = new PooledBlock(this, block, bytes, sizeClass, null);
@@ -237,7 +238,7 @@ public final class BlockPool implements AutoCloseable {
       ledger.enrol(pooled);
       return pooled;
     } finally {
-      allocating.decrementAndGet();
+      calls.decrementAndGet();
     }
   }
 
@@ -251,7 +252,7 @@ public final class BlockPool implements AutoCloseable {
   }
 
   private @Nullable Slab cutSlab(int sizeClass, int count) {
-    allocating.incrementAndGet();
+    calls.incrementAndGet();
     try {
       Block whole = allocate(count * SizeClasses.bytesOf(sizeClass), alignment);
       if (isTakenInTurn(whole)) {
@@ -270,7 +271,7 @@ public final class BlockPool implements AutoCloseable {
     } catch (OutOfDeviceMemoryException e) {
       return null;
     } finally {
-      allocating.decrementAndGet();
+      calls.decrementAndGet();
     }
   }
 
@@ -355,11 +356,16 @@ public final class BlockPool implements AutoCloseable {
     while (evicting) {
       evicting = evictSlab() && idle.isOverfull();
     }
-    PooledBlock block = doomed.takeAll();
-    while (block != null) {
-      PooledBlock next = block.nextDoomed;
-      free(block.slab == null ? block : block.slab);
-      block = next;
+    calls.incrementAndGet();
+    try {
+      PooledBlock block = doomed.takeAll();
+      while (block != null) {
+        PooledBlock next = block.nextDoomed;
+        free(block.slab == null ? block : block.slab);
+        block = next;
+      }
+    } finally {
+      calls.decrementAndGet();
     }
   }
 
@@ -393,6 +399,15 @@ public final class BlockPool implements AutoCloseable {
 
   /** Frees what its caller owns. */
   private void free(Reclaimable claimed) {
+    calls.incrementAndGet();
+    try {
+      freed(claimed);
+    } finally {
+      calls.decrementAndGet();
+    }
+  }
+
+  private void freed(Reclaimable claimed) {
     switch (claimed) {
       case PooledBlock block -> {
         if (block.sizeClass != PooledBlock.NOT_KEPT) {
@@ -473,9 +488,9 @@ public final class BlockPool implements AutoCloseable {
         });
   }
 
-  /** Whether somebody waits for the source right now. */
-  public boolean isAllocating() {
-    return allocating.get() > 0;
+  /** Whether somebody allocates a block, or frees one, right now. */
+  public boolean isBusy() {
+    return calls.get() > 0;
   }
 
   /** What it has and has done; takes some microseconds, and more with many blocks. */

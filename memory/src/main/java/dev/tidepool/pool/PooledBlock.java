@@ -104,6 +104,11 @@ public final class PooledBlock extends LeaseNotes implements Reclaimable {
     return hits == 0;
   }
 
+  /** Whether somebody has just taken it, or is giving it back or freeing it. */
+  public boolean isOnItsWay() {
+    return tenant() == null && !isIdle() && !ending;
+  }
+
   void settled(Board board, long bit) {
     this.board = board;
     this.bit = bit;

@@ -81,6 +81,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private volatile boolean closed;
   // Only the maintenance thread touches it.
   private long lastTrim = System.nanoTime();
+  // Closed, and no more to be done for that but by who frees the last buffer.
+  private volatile boolean ending;
   private final AtomicBoolean ended = new AtomicBoolean();
   private final Consumer<AcceleratorMemory> whenEnded;
 
@@ -549,7 +551,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
       freeFailed(storage, e);
     }
     registry.removeForeign(storage.tenancy());
-    if (closed) {
+    if (ending) {
       endIfSettled();
     }
   }
@@ -558,7 +560,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   void freeDormant(Tenancy tenancy, PooledBlock block) {
     counters.freed(tenancy.byteSize());
     block.giveBack();
-    if (closed) {
+    if (ending) {
       endIfSettled();
     }
   }
@@ -612,6 +614,9 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
       pools.trimIdleSince(now - interval);
       arrays.maintain();
     }
+    if (ending) {
+      endIfSettled();
+    }
   }
 
   MemoryOptions options() {
@@ -635,18 +640,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
       return;
     }
     closed = true;
-    int open = 0;
-    do {
-      Collection<Tenancy> live = live();
-      for (Tenancy tenancy : live) {
-        open += tenancy.close() ? 1 : 0;
-      }
-      for (Storage storage : awake()) {
-        storage.unfinished().forEach(Work::await);
-      }
-      // Who closes or allocates on another thread right now is done in a moment.
-      Thread.onSpinWait();
-    } while (registry.isUnsettled());
+    Closing.quietly("array pools", arrays);
+    int open = closeBuffers();
     if (open > 0) {
       LOG.log(
           Level.INFO,
@@ -656,12 +651,36 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
               + open
               + " buffers open; they were freed");
     }
-    Closing.quietly("array pools", arrays);
-    endIfSettled();
   }
 
   /**
-   * Frees what is left once every buffer is freed; an open mapping puts that off until it closes.
+   * Closes what is live until the manager has ended or only mappings are left; how many were open.
+   */
+  @SuppressWarnings("ThreadPriorityCheck") // a virtual thread must let others have its carrier
+  private int closeBuffers() {
+    int open = 0;
+    pools.awaitTenants();
+    do {
+      for (Tenancy tenancy : live()) {
+        open += tenancy.close() ? 1 : 0;
+      }
+      for (Storage storage : awake()) {
+        storage.unfinished().forEach(Work::await);
+      }
+      // Who closes, allocates or trims on another thread right now is done in a moment; on a
+      // virtual thread perhaps only when this one makes room.
+      Thread.yield();
+      endIfSettled();
+    } while (!ended.get() && !registry.awaitMappings());
+    ending = true;
+    // The last mapping may have been closed meanwhile.
+    endIfSettled();
+    return open;
+  }
+
+  /**
+   * Frees what is left once every buffer is freed; an open mapping puts that off until it closes,
+   * and a block that is on its way just now until the maintenance thread looks again.
    */
   private void endIfSettled() {
     if (!registry.isEmpty() || !ended.compareAndSet(false, true)) {

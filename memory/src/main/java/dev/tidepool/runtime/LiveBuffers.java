@@ -53,9 +53,11 @@ final class LiveBuffers {
     return all().isEmpty() && !pools.isInUse(tenant -> false);
   }
 
-  /** Whether memory is in use by anything but closed buffers that wait for an open mapping. */
-  boolean isUnsettled() {
-    return all().stream().anyMatch(tenancy -> !tenancy.awaitsMapping())
-        || pools.isInUse(tenant -> tenant instanceof Tenancy tenancy && tenancy.awaitsMapping());
+  /** Whether closed buffers that wait for an open mapping are all that is left. */
+  boolean awaitMappings() {
+    Collection<Tenancy> left = all();
+    return !left.isEmpty()
+        && left.stream().allMatch(Tenancy::awaitsMapping)
+        && !pools.isInUse(tenant -> tenant instanceof Tenancy tenancy && tenancy.awaitsMapping());
   }
 }

@@ -16,6 +16,7 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Placement;
+import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -330,13 +331,39 @@ final class Pools implements AutoCloseable {
   }
 
   /**
+   * Waits until each block of the shared pool that is on its way right now has arrived: who takes
+   * one later sees what the caller did before. Own pools need no such care, for their blocks count
+   * as {@linkplain #isInUse in use} without a tenant too.
+   */
+  @SuppressWarnings("ThreadPriorityCheck") // a virtual thread must let others have its carrier
+  void awaitTenants() {
+    if (shared == null) {
+      return;
+    }
+    List<PooledBlock> arriving = new ArrayList<>();
+    shared.forEachTaken(
+        block -> {
+          if (block.isOnItsWay()) {
+            arriving.add(block);
+          }
+        });
+    for (PooledBlock block : arriving) {
+      while (block.isOnItsWay()) {
+        Thread.yield();
+      }
+    }
+  }
+
+  /**
    * Whether a block of this manager's own pools is taken by anything but what {@code spared} says.
    */
   boolean isInUse(Predicate<@Nullable Object> spared) {
     boolean[] found = new boolean[1];
     for (BlockPool pool : own) {
-      found[0] |= pool.isAllocating();
+      // Before, for a block that is enrolled only now; and after, for one that is being freed.
+      found[0] |= pool.isBusy();
       pool.forEachTaken(block -> found[0] |= !spared.test(block.tenant()));
+      found[0] |= pool.isBusy();
     }
     return found[0];
   }
