@@ -1,6 +1,7 @@
 package dev.tidepool.cpu;
 
 import dev.tidepool.TidepoolException;
+import dev.tidepool.host.VanishedBytes;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -114,6 +115,7 @@ final class Crew {
         try {
           if (failure.get() == null) {
             piece.run(from, Math.min(items, from + grain));
+            VanishedBytes.surface();
           }
         } catch (Throwable e) {
           failure.compareAndSet(null, e);

@@ -112,15 +112,10 @@ final class Operands {
    *
    * @throws TransferException if they vanished
    */
-  @SuppressWarnings("ThreadPriorityCheck") // not for the scheduler's sake
   static <T> T answering(MemorySegment left, MemorySegment right, Supplier<T> work) {
     try {
       T answer = work.get();
-      if (left.isMapped() || right.isMapped()) {
-        // Compiled code raises the error late, when it next looks for safepoints: a native call
-        // does.
-        Thread.yield();
-      }
+      VanishedBytes.surface(left, right);
       return answer;
     } catch (InternalError e) {
       throw new TransferException(

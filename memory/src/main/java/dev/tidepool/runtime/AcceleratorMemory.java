@@ -160,7 +160,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   @Override
   public <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length, Allocation allocation) {
     checkOpen();
-    long bytes = type.bytes(length);
+    Objects.requireNonNull(allocation, "allocation");
+    long bytes = Objects.requireNonNull(type, "type").bytes(length);
     PooledBlock block = blocks.forBuffer(bytes, allocation);
     counters.allocated(bytes);
     Cohort.Token token = cohorts.join();
@@ -222,7 +223,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   public <A> CompletableFuture<UnifiedBuffer<A>> allocateAsync(
       ElementType<A> type, long length, Allocation allocation) {
     checkOpen();
-    type.bytes(length);
+    Objects.requireNonNull(allocation, "allocation");
+    Objects.requireNonNull(type, "type").bytes(length);
     CompletableFuture<UnifiedBuffer<A>> future = track(new CompletableFuture<>());
     transferThreads()
         .execute(
@@ -248,6 +250,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   @Override
   public <A> UnifiedBuffer<A> copyOf(A array) {
+    Objects.requireNonNull(array, "array");
     @SuppressWarnings("unchecked") // the type was found by the array's own class
     ElementType<A> type =
         (ElementType<A>)
@@ -271,6 +274,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   @Override
   public <A> UnifiedBuffer<A> wrap(ElementType<A> type, MemorySegment memory) {
     checkOpen();
+    Objects.requireNonNull(type, "type");
+    Objects.requireNonNull(memory, "memory");
     if (!memory.isNative() || memory.isReadOnly() || !memory.isAccessibleBy(OTHER_THREAD)) {
       throw new IllegalArgumentException(
           "wrap takes a writable native segment that all threads may access, such as one of"
@@ -309,6 +314,9 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   @Override
   public <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode) {
     checkOpen();
+    Objects.requireNonNull(file, "file");
+    Objects.requireNonNull(type, "type");
+    Objects.requireNonNull(mode, "mode");
     Arena arena = Arena.ofShared();
     try {
       MemorySegment memory = MappedFile.map(file, mode, arena);
@@ -328,6 +336,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   @Override
   public Kernel compile(KernelSource source) {
     checkOpen();
+    Objects.requireNonNull(source, "source");
     return kernels.compile(source);
   }
 
@@ -348,7 +357,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
         counters.hits() + arrayHits,
         counters.misses() + arrays.sum(ArrayPoolStatistics::rents) - arrayHits,
         allocations - frees,
-        Math.max(live, counters.peak()),
+        counters.peak(live),
         session.pinned().usedBytes(),
         allocations,
         frees,

@@ -76,6 +76,11 @@ final class Copies {
     return owned;
   }
 
+  /** Whether the memory is still there; the caller's may have ended. */
+  boolean isAlive() {
+    return owned || host().scope().isAlive();
+  }
+
   /** Whether the host must ask before it touches the shared block. */
   boolean isMapped() {
     return shared && device != null && device.hostAccess() == HostAccess.MAPPED;

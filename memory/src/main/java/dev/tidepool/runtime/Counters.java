@@ -202,11 +202,18 @@ final class Counters {
     return leaks.sum();
   }
 
+  /** Bytes in live buffers; a sum that others change meanwhile is not below nothing. */
   long live() {
-    return sum(Tally::live);
+    return Math.max(0, sum(Tally::live));
   }
 
-  synchronized long peak() {
+  /**
+   * The most bytes that were live.
+   *
+   * @param seen what was seen to be live by who asks, so that the peak never falls below it again
+   */
+  synchronized long peak(long seen) {
+    peak = Math.max(peak, seen);
     return peak;
   }
 

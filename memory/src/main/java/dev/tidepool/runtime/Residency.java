@@ -1,6 +1,7 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.BufferState;
+import dev.tidepool.host.VanishedBytes;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.spi.Block;
 import dev.tidepool.transfer.DeviceLink;
@@ -208,7 +209,9 @@ final class Residency {
   /** Sets bytes, on the side that is newest. */
   void fill(long from, long to, byte value) {
     if (copies.isShared() || writesOnHost()) {
-      targetOnHost(from, to).asSlice(from, to - from).fill(value);
+      MemorySegment target = targetOnHost(from, to).asSlice(from, to - from);
+      target.fill(value);
+      VanishedBytes.surface(target, target);
     } else {
       storage.movements().accessed(true);
       link().fill(copies.device(), from, to - from, value);

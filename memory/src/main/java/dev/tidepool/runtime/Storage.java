@@ -113,6 +113,12 @@ final class Storage {
   /** Lets work in, or says why not; the monitor is held. */
   void check(Use use) {
     checkOpen();
+    if (!residency.copies().isAlive()) {
+      throw new IllegalStateException(
+          "the memory under "
+              + this
+              + " has ended: its arena was closed before the buffer; keep it open as long");
+    }
     if (use.writes() && !writable) {
       throw new UnsupportedOperationException(
           this + " is mapped from a file for reading; map the file with READ_WRITE to change it");

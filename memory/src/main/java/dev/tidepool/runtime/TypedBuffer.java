@@ -204,6 +204,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
   @Override
   public void copyFrom(MemorySegment source, long offset) {
     checkOpen();
+    Objects.requireNonNull(source, "source");
     long count = type.elements(source.byteSize());
     Objects.checkFromIndexSize(offset, count, count());
     if (mayTouch(source)) {
@@ -212,7 +213,10 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
       throughBlock(
           source.byteSize(),
           block -> {
-            block.copyFrom(source);
+            guarded(
+                    () -> new HostBytes.Segment(source, false).copyTo(0, block),
+                    "copying " + block.byteSize() + " bytes in")
+                .run();
             perform(inbound(new HostBytes.Segment(block, true), at(offset)));
           });
     }
@@ -221,6 +225,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
   @Override
   public void copyTo(long offset, MemorySegment destination) {
     checkOpen();
+    Objects.requireNonNull(destination, "destination");
     long count = type.elements(destination.byteSize());
     Objects.checkFromIndexSize(offset, count, count());
     if (destination.isReadOnly()) {
@@ -233,7 +238,10 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
           destination.byteSize(),
           block -> {
             perform(outbound(at(offset), new HostBytes.Segment(block, true)));
-            destination.copyFrom(block);
+            guarded(
+                    () -> new HostBytes.Segment(destination, false).copyFrom(block, 0),
+                    "copying " + block.byteSize() + " bytes out")
+                .run();
           });
     }
   }
@@ -308,6 +316,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
   @Override
   public HostMapping map(MapMode mode, boolean shared) {
     checkOpen();
+    Objects.requireNonNull(mode, "mode");
     return Mapping.open(this, mode, shared);
   }
 
@@ -326,6 +335,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
   @Override
   public <B> UnifiedBuffer<B> as(ElementType<B> type) {
     checkOpen();
+    Objects.requireNonNull(type, "type");
     return new Part<>(tenancy, token, type, from(), type.elements(bytes()));
   }
 
@@ -410,6 +420,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
 
   private Work inbound(A source, int sourceOffset, long offset, int count) {
     checkOpen();
+    Objects.requireNonNull(source, "source");
     Objects.checkFromIndexSize(sourceOffset, count, type.length(source));
     Objects.checkFromIndexSize(offset, (long) count, count());
     return inbound(new HostBytes.Elements<>(type, source, sourceOffset, count), at(offset));
@@ -425,6 +436,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
 
   private Work outbound(long offset, A destination, int destinationOffset, int count) {
     checkOpen();
+    Objects.requireNonNull(destination, "destination");
     Objects.checkFromIndexSize(destinationOffset, count, type.length(destination));
     Objects.checkFromIndexSize(offset, (long) count, count());
     return outbound(
@@ -441,6 +453,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
 
   private Work inbound(UnifiedBuffer<A> source) {
     checkOpen();
+    Objects.requireNonNull(source, "source");
     if (!source.elementType().equals(type)) {
       throw new IllegalArgumentException(
           "the source holds " + source.elementType() + ", not " + type + "; use as() first");
@@ -493,6 +506,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
 
   private int fitting(A source) {
     checkOpen();
+    Objects.requireNonNull(source, "source");
     int count = type.length(source);
     Objects.checkFromIndexSize(0L, (long) count, count());
     return count;
@@ -500,6 +514,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
 
   private int requiredBy(A destination) {
     checkOpen();
+    Objects.requireNonNull(destination, "destination");
     int room = type.length(destination);
     if (room < count()) {
       throw new IndexOutOfBoundsException(

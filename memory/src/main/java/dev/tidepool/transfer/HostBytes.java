@@ -1,6 +1,7 @@
 package dev.tidepool.transfer;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.host.VanishedBytes;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -35,11 +36,13 @@ public sealed interface HostBytes {
     @Override
     public void copyTo(long offset, MemorySegment target) {
       MemorySegment.copy(segment, offset, target, 0, target.byteSize());
+      VanishedBytes.surface(segment, target);
     }
 
     @Override
     public void copyFrom(MemorySegment source, long offset) {
       MemorySegment.copy(source, 0, segment, offset, source.byteSize());
+      VanishedBytes.surface(segment, source);
     }
 
     @Override
@@ -65,11 +68,13 @@ public sealed interface HostBytes {
     @Override
     public void copyTo(long offset, MemorySegment target) {
       type.write(array, index(offset), target, 0, elements(target));
+      VanishedBytes.surface(target, target);
     }
 
     @Override
     public void copyFrom(MemorySegment source, long offset) {
       type.read(source, 0, array, index(offset), elements(source));
+      VanishedBytes.surface(source, source);
     }
 
     @Override

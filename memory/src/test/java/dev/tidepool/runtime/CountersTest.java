@@ -7,6 +7,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 
@@ -30,7 +32,7 @@ class CountersTest {
         counters.freed(bytes);
         sum -= bytes;
       }
-      assertThat(counters.peak()).isEqualTo(peak);
+      assertThat(counters.peak(0)).isEqualTo(peak);
     }
     assertThat(counters.live()).isEqualTo(sum);
     assertThat(counters.allocations() - counters.frees()).isEqualTo(live.size());
@@ -63,7 +65,7 @@ class CountersTest {
     // One more allocation, so that what was allocated in the same moment is counted.
     counters.allocated(1);
     assertThat(counters.live()).isEqualTo(threads * 1000L + 1);
-    assertThat(counters.peak()).isEqualTo(threads * 1000L + 1);
+    assertThat(counters.peak(0)).isEqualTo(threads * 1000L + 1);
     mayFree.countDown();
     for (Thread thread : started) {
       thread.join();
@@ -72,7 +74,63 @@ class CountersTest {
     assertThat(counters.live()).isZero();
     assertThat(counters.allocations()).isEqualTo(2L * threads + 1);
     assertThat(counters.frees()).isEqualTo(2L * threads + 1);
-    assertThat(counters.peak()).isEqualTo(threads * 1000L + 1);
+    assertThat(counters.peak(0)).isEqualTo(threads * 1000L + 1);
+  }
+
+  @Test
+  void whatIsLiveIsNeverBelowNothingWhoeverFreesIt() throws Exception {
+    Counters counters = new Counters();
+    AtomicLong lowest = new AtomicLong();
+    List<Thread> threads = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      SynchronousQueue<Long> handedOver = new SynchronousQueue<>();
+      threads.add(
+          Thread.ofPlatform()
+              .start(
+                  () -> {
+                    for (long k = 1; k <= 30_000; k++) {
+                      counters.allocated(k);
+                      put(handedOver, k);
+                    }
+                  }));
+      threads.add(
+          Thread.ofPlatform()
+              .start(
+                  () -> {
+                    for (int k = 0; k < 30_000; k++) {
+                      counters.freed(take(handedOver));
+                      lowest.accumulateAndGet(counters.live(), Math::min);
+                    }
+                  }));
+    }
+    for (Thread thread : threads) {
+      thread.join();
+    }
+    assertThat(lowest).hasValue(0);
+    assertThat(counters.live()).isZero();
+  }
+
+  private static void put(SynchronousQueue<Long> queue, long bytes) {
+    try {
+      queue.put(bytes);
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static long take(SynchronousQueue<Long> queue) {
+    try {
+      return queue.take();
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @Test
+  void thePeakNeverFallsBelowWhatWasSeen() {
+    Counters counters = new Counters();
+    assertThat(counters.peak(100)).isEqualTo(100);
+    assertThat(counters.peak(50)).isEqualTo(100);
   }
 
   /** Threads come and go, and take over the stripes of those that ended. */

@@ -1,0 +1,79 @@
+package dev.tidepool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Each mistake is one clear exception, and changes nothing. */
+class BadInputTest {
+  private final Tidepool tidepool = Tidepool.open();
+  private final UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("cpu:0"));
+
+  @AfterEach
+  void close() {
+    tidepool.close();
+  }
+
+  @Test
+  @SuppressWarnings({"NullAway", "DataFlowIssue"}) // that is the mistake
+  void aMissingArgumentIsNamed() {
+    UnifiedBuffer<float[]> buffer = memory.allocate(ElementType.FLOAT, 4);
+    Map<ThrowingCallable, String> mistakes = new LinkedHashMap<>();
+    mistakes.put(() -> buffer.copyFrom((float[]) null), "source");
+    mistakes.put(() -> buffer.copyFrom((float[]) null, 0, 0, 0), "source");
+    mistakes.put(() -> buffer.copyFromAsync((float[]) null), "source");
+    mistakes.put(() -> buffer.copyTo((float[]) null), "destination");
+    mistakes.put(() -> buffer.copyTo(0, (float[]) null, 0, 0), "destination");
+    mistakes.put(() -> buffer.copyFrom((MemorySegment) null, 0), "source");
+    mistakes.put(() -> buffer.copyTo(0, (MemorySegment) null), "destination");
+    mistakes.put(() -> buffer.copyFrom((UnifiedBuffer<float[]>) null), "source");
+    mistakes.put(() -> buffer.map(null), "mode");
+    mistakes.put(() -> buffer.as(null), "type");
+    mistakes.put(() -> memory.allocate(null, 4), "type");
+    mistakes.put(() -> memory.allocate(ElementType.FLOAT, 4, (Allocation) null), "allocation");
+    mistakes.put(() -> memory.copyOf(null), "array");
+    mistakes.put(() -> memory.wrap(ElementType.FLOAT, null), "memory");
+    mistakes.put(() -> memory.map(Path.of("none"), null, MapMode.READ), "type");
+    mistakes.put(() -> memory.compile(null), "source");
+    mistakes.forEach(
+        (mistake, name) ->
+            assertThatThrownBy(mistake).isInstanceOf(NullPointerException.class).hasMessage(name));
+    assertThat(memory.statistics().activeBuffers()).isEqualTo(1);
+  }
+
+  @Test
+  void aBufferWhoseArenaWasClosedSaysSo() {
+    Arena arena = Arena.ofShared();
+    UnifiedBuffer<float[]> buffer = memory.wrap(ElementType.FLOAT, arena.allocate(64, 8));
+    UnifiedBuffer<float[]> other = memory.allocate(ElementType.FLOAT, 16);
+    Kernel kernel = memory.compile(KernelSource.elementwise("y = x + 1"));
+    arena.close();
+    Map<String, ThrowingCallable> uses = new LinkedHashMap<>();
+    uses.put("copy in", () -> buffer.copyFrom(new float[1]));
+    uses.put("copy out", () -> buffer.copyTo(new float[16]));
+    uses.put("copy on", () -> other.copyFrom(buffer));
+    uses.put("view", buffer::asSegment);
+    uses.put("map", () -> buffer.map(MapMode.READ));
+    uses.put("fill", () -> buffer.fill((byte) 0));
+    uses.put("kernel", () -> kernel.execute(Arguments.of("x", buffer, "y", other)));
+    uses.forEach(
+        (use, action) ->
+            assertThatThrownBy(action)
+                .as(use)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("'wrapped'")
+                .hasMessageContaining("its arena was closed"));
+    assertThatCode(buffer::close).doesNotThrowAnyException();
+    other.close();
+    assertThat(memory.statistics().activeBuffers()).isZero();
+  }
+}
