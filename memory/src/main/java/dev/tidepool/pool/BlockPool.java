@@ -39,7 +39,7 @@ public final class BlockPool implements AutoCloseable {
   private static final long FIRST_SLAB = 64L << 10;
   private static final long LARGEST_SLAB = 32L << 20;
 
-  /** A slab is at most one part in so many of what the pool may keep. */
+  /** A slab is at most one part in so many of what the pool may keep, in all or in a class. */
   private static final int SLABS_IN_POOL = 16;
 
   private final String name;
@@ -282,11 +282,13 @@ public final class BlockPool implements AutoCloseable {
 
   private int partsOfNextSlab(int sizeClass) {
     long classBytes = SizeClasses.bytesOf(sizeClass);
-    long largest = Math.min(LARGEST_SLAB, limits.maxBytes / SLABS_IN_POOL);
+    long kept = Math.min(limits.maxBytes, limits.maxBytesPerClass);
+    long largest = Math.min(LARGEST_SLAB, kept / SLABS_IN_POOL);
     long most = Math.min(largest, largestBlock) / classBytes;
     return (int) Math.min(most, Math.max(nextParts.get(sizeClass), FIRST_SLAB / classBytes));
   }
 
+  /** Asks the source; the caller counts as one of {@link #calls} until the block is enrolled. */
   private Block allocate(long bytes, long blockAlignment) {
     if (closed) {
       throw new IllegalStateException(

@@ -38,6 +38,9 @@ final class Workers implements AutoCloseable {
     ThreadPoolExecutor pool =
         new ThreadPoolExecutor(
             size, size, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory);
+    // What comes while the session ends is done by who asks: it finds out that all is closed, and
+    // memory on its way back gets there.
+    pool.setRejectedExecutionHandler((task, _) -> task.run());
     pool.allowCoreThreadTimeOut(true);
     return pool;
   }

@@ -54,6 +54,22 @@ class SlabTest {
   }
 
   @Test
+  void slabsKeepTheCapOfTheirClass() {
+    long cap = 64 * KIB;
+    BlockPool pool =
+        new BlockPool(
+            "test",
+            memory,
+            64,
+            new BlockPool.Limits(true, 4 * GIB, cap, 0, EvictionPolicy.LRU, false));
+    pool.acquire(1 * KIB, 1).release();
+    assertThat(pool.idleBytes()).isLessThanOrEqualTo(cap);
+    acquire(pool, 1000, 1 * KIB).forEach(Lease::release);
+    pool.drain();
+    assertThat(pool.idleBytes()).isLessThanOrEqualTo(cap);
+  }
+
+  @Test
   void partsOfASlabDoNotOverlap() {
     BlockPool pool = pool(4 * GIB, 0);
     Set<List<Object>> places = new HashSet<>();

@@ -1,0 +1,19 @@
+package dev.tidepool.runtime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class WorkersTest {
+  @Test
+  void whatIsAskedForAfterTheEndIsDoneByWhoAsks() {
+    Workers workers = new Workers(1);
+    workers.close();
+    List<Thread> ran = new ArrayList<>();
+    workers.transfers().execute(() -> ran.add(Thread.currentThread()));
+    workers.kernels().execute(() -> ran.add(Thread.currentThread()));
+    assertThat(ran).containsExactly(Thread.currentThread(), Thread.currentThread());
+  }
+}
