@@ -537,9 +537,13 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     return work.performIfIdle(!Thread.currentThread().isVirtual()) && evicted.get();
   }
 
-  /** Clears what pools cannot clear by themselves: memory of the device alone. */
+  /**
+   * Clears what pools cannot clear by themselves: memory of the device alone, and what the host may
+   * not touch without asking.
+   */
   void clearReleased(Copies copies) {
-    if (options.zeroOnRelease() && copies.hasDevice() && !copies.isShared()) {
+    boolean beyondPools = !copies.isShared() || (copies.isMapped() && copies.isHostOwned());
+    if (options.zeroOnRelease() && copies.hasDevice() && beyondPools) {
       Block block = copies.device();
       link().fill(block, 0, block.byteSize(), (byte) 0);
     }
