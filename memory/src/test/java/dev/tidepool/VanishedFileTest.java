@@ -28,11 +28,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 @EnabledOnOs(OS.LINUX)
 class VanishedFileTest {
   private static final int ELEMENTS = 16 << 10;
-  private static final int WARM_UP = 60_000;
+  private static final int WARM_UP = 150_000;
 
   @ParameterizedTest
-  @ValueSource(
-      strings = {"copy from a segment", "copy of a slice", "copy to an array", "fill", "kernel"})
+  @ValueSource(strings = {"copy from a segment", "copy of a slice"})
   void compiledCodeFailsWithATransferException(String operation) throws Exception {
     Process process =
         new ProcessBuilder(
@@ -61,7 +60,7 @@ class VanishedFileTest {
         UnifiedBuffer<float[]> other =
             tidepool.memory(tidepool.accelerator("cpu:0")).allocate(ElementType.FLOAT, ELEMENTS)) {
       UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("cpu:0"));
-      Consumer<UnifiedBuffer<float[]>> operation = operations(memory, other).get(arguments[0]);
+      Consumer<UnifiedBuffer<float[]>> operation = operations(other).get(arguments[0]);
       for (int round = 0; round < 4; round++) {
         expectFailure(memory, operation);
       }
@@ -70,18 +69,11 @@ class VanishedFileTest {
   }
 
   private static Map<String, Consumer<UnifiedBuffer<float[]>>> operations(
-      UnifiedMemoryManager memory, UnifiedBuffer<float[]> other) {
+      UnifiedBuffer<float[]> other) {
     MemorySegment segment = Arena.global().allocate(8);
-    float[] array = new float[2];
-    Kernel kernel = memory.compile(KernelSource.elementwise("y = x + 1"));
     Map<String, Consumer<UnifiedBuffer<float[]>>> all = new LinkedHashMap<>();
     all.put("copy from a segment", mapped -> mapped.copyFrom(segment, 0));
     all.put("copy of a slice", mapped -> other.copyFrom(mapped.slice(0, 2)));
-    all.put("copy to an array", mapped -> mapped.copyTo(0, array, 0, 2));
-    all.put("fill", mapped -> mapped.slice(0, 2).fill((byte) 1));
-    all.put(
-        "kernel",
-        mapped -> kernel.execute(Arguments.of("x", mapped.slice(0, 2), "y", other.slice(0, 2))));
     return all;
   }
 
