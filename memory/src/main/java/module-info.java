@@ -1,8 +1,6 @@
 /** Unified host/device memory: the API, its runtime, and the CPU accelerator. */
 module dev.tidepool.memory {
   requires static org.jspecify;
-  requires static jdk.incubator
-      .vector; // faster loops where the program resolves it; see VectorLoops
 
   exports dev.tidepool;
   exports dev.tidepool.spi;

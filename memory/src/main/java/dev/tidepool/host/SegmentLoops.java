@@ -64,11 +64,15 @@ interface SegmentLoops {
   /** The loops of this virtual machine. */
   final class Installed {
     static final SegmentLoops LOOPS =
-        ModuleLayer.boot().findModule("jdk.incubator.vector").isPresent()
-            ? VectorLoops.ofThisProcessor()
-            : NONE;
+        ModuleLayer.boot().findModule("jdk.incubator.vector").map(Installed::reading).orElse(NONE);
 
     private Installed() {}
+
+    /** Not a `requires`, which would warn whoever compiles against this module. */
+    private static SegmentLoops reading(Module vectors) {
+      Installed.class.getModule().addReads(vectors);
+      return VectorLoops.ofThisProcessor();
+    }
   }
 
   /** What may touch a segment's bytes. */
