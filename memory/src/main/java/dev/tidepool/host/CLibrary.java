@@ -47,6 +47,7 @@ final class CLibrary {
       WINDOWS ? has("_aligned_malloc", "_aligned_free") : has("aligned_alloc", "free");
   private static final boolean HAS_MAPPING = LINUX && has("mmap", "munmap", "mprotect", "madvise");
   private static final boolean HAS_LOCKING = !WINDOWS && has("mlock", "munlock");
+  private static final boolean HAS_SETTING = has("memset");
 
   /** The C library's heap. Windows takes the size first, the others the alignment. */
   private static final class Heap {
@@ -78,6 +79,11 @@ final class CLibrary {
   private static final class Protection {
     static final MethodHandle MPROTECT =
         link("mprotect", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT));
+  }
+
+  private static final class Setting {
+    static final MethodHandle MEMSET =
+        link("memset", FunctionDescriptor.of(ADDRESS, ADDRESS, JAVA_INT, JAVA_LONG));
   }
 
   private static final class Locking {
@@ -116,6 +122,22 @@ final class CLibrary {
 
   static boolean hasLocking() {
     return HAS_LOCKING;
+  }
+
+  static boolean hasSetting() {
+    return HAS_SETTING;
+  }
+
+  /**
+   * Sets all bytes of native memory, which stays alive meanwhile. Not for mapped files: the process
+   * would end with the file's bytes.
+   */
+  static void set(MemorySegment memory, byte value) {
+    try {
+      var _ = (MemorySegment) Setting.MEMSET.invokeExact(memory, (int) value, memory.byteSize());
+    } catch (Throwable e) {
+      throw unexpected(e);
+    }
   }
 
   /** Memory of {@code bytes}, a multiple of {@code alignment}; 0 if there is none. */

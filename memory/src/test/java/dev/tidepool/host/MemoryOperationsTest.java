@@ -382,4 +382,24 @@ class MemoryOperationsTest {
       return MemoryOperations.compare(type, l, r);
     }
   }
+
+  /** Large fills are the C library's where it may touch the bytes. */
+  @Test
+  void aLargeFillSetsEveryByteAndNoOther() {
+    long bytes = (9 << 20) + 3;
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment all = arena.allocate(bytes + 2);
+      MemoryOperations.fill(all.asSlice(1, bytes), (byte) -91);
+      assertThat(all.get(JAVA_BYTE, 0)).isZero();
+      assertThat(all.get(JAVA_BYTE, bytes + 1)).isZero();
+      for (long i = 1; i <= bytes; i++) {
+        if (all.get(JAVA_BYTE, i) != -91) {
+          throw new AssertionError("byte " + i + " is not set");
+        }
+      }
+    }
+    MemorySegment onHeap = MemorySegment.ofArray(new byte[9 << 20]);
+    MemoryOperations.fill(onHeap, (byte) 7);
+    assertThat((byte[]) onHeap.heapBase().orElseThrow()).containsOnly(7);
+  }
 }
