@@ -192,10 +192,7 @@ public final class BlockPool implements AutoCloseable {
       return null;
     }
     PooledBlock block = idle.takeNear(SizeClasses.indexOf(bytes));
-    if (block != null) {
-      block.hits++;
-    }
-    return block;
+    return block == null ? null : again(block);
   }
 
   private PooledBlock takeSlowly(long bytes, int sizeClass) {

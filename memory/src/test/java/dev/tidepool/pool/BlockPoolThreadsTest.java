@@ -8,12 +8,10 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
-import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -43,7 +41,8 @@ class BlockPoolThreadsTest {
     Queue<Lease> handedOver = new ConcurrentLinkedQueue<>();
     AtomicLong acquired = new AtomicLong();
     AtomicLong repeated = new AtomicLong();
-    run(
+    Threads.run(
+        THREADS,
         (thread, random) -> {
           ArrayDeque<Lease> held = new ArrayDeque<>();
           for (int step = 0; step < STEPS; step++) {
@@ -121,7 +120,8 @@ class BlockPoolThreadsTest {
             "test", memory, 64, new BlockPool.Limits(true, cap, cap, 0, EvictionPolicy.LRU, false));
     AtomicLong leased = new AtomicLong();
     AtomicLong mostIdle = new AtomicLong();
-    run(
+    Threads.run(
+        THREADS,
         (thread, random) -> {
           for (int step = 0; step < STEPS / 4; step++) {
             leased.addAndGet(32 << 10);
@@ -183,7 +183,8 @@ class BlockPoolThreadsTest {
               64,
               new BlockPool.Limits(true, MIB, MIB, 0, EvictionPolicy.LRU, false));
       AtomicBoolean closed = new AtomicBoolean();
-      run(
+      Threads.run(
+          THREADS,
           (thread, random) -> {
             if (thread == 0) {
               Thread.yield();
@@ -200,34 +201,6 @@ class BlockPoolThreadsTest {
             }
           });
       assertThat(memory.live).hasValue(0);
-    }
-  }
-
-  private interface Body {
-    void run(int thread, SplittableRandom random);
-  }
-
-  private static void run(Body body) throws Exception {
-    AtomicReference<Throwable> failure = new AtomicReference<>();
-    List<Thread> threads = new ArrayList<>();
-    for (int t = 0; t < THREADS; t++) {
-      int thread = t;
-      Runnable guarded =
-          () -> {
-            try {
-              body.run(thread, new SplittableRandom(thread * 31L + 5));
-            } catch (Throwable e) {
-              failure.compareAndSet(null, e);
-            }
-          };
-      threads.add(
-          t % 2 == 0 ? Thread.ofPlatform().start(guarded) : Thread.ofVirtual().start(guarded));
-    }
-    for (Thread thread : threads) {
-      thread.join();
-    }
-    if (failure.get() != null) {
-      throw new AssertionError("a thread failed", failure.get());
     }
   }
 }
