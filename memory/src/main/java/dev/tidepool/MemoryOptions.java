@@ -24,6 +24,9 @@ import org.jspecify.annotations.Nullable;
  * @param keptPoolBytes {@code kept-pool-bytes}: idle bytes that trimming by time leaves; 64 MiB
  * @param trimInterval {@code trim-interval}: how often blocks that were idle all that time are
  *     given back; 5 minutes; zero means never
+ * @param defragmentInterval {@code defragment-interval}: how often small buffers are moved together
+ *     while more than a quarter of the device memory held is idle beside them; 5 minutes; zero
+ *     means only on request and when memory runs out
  * @param evictionPolicy {@code eviction-policy}: which idle block goes first when a pool is full;
  *     with {@code TIME_TO_LIVE} the one that was allocated first does, and trimming by time gives
  *     back what was allocated an interval ago, used since or not; LRU
@@ -45,6 +48,7 @@ public record MemoryOptions(
     long maxPoolBytesPerClass,
     long keptPoolBytes,
     Duration trimInterval,
+    Duration defragmentInterval,
     EvictionPolicy evictionPolicy,
     long pinnedLimit,
     int concurrentTransfers,
@@ -58,6 +62,7 @@ public record MemoryOptions(
   /** Checks that the options go together. */
   public MemoryOptions {
     Objects.requireNonNull(trimInterval, "trimInterval");
+    Objects.requireNonNull(defragmentInterval, "defragmentInterval");
     Objects.requireNonNull(evictionPolicy, "evictionPolicy");
     Objects.requireNonNull(diagnostics, "diagnostics");
     Objects.requireNonNull(trace, "trace");
@@ -70,6 +75,11 @@ public record MemoryOptions(
         keptPoolBytes,
         "at most max-pool-bytes, which is " + maxPoolBytes);
     check(!trimInterval.isNegative(), "trim-interval", trimInterval, "zero or more");
+    check(
+        !defragmentInterval.isNegative(),
+        "defragment-interval",
+        defragmentInterval,
+        "zero or more");
     check(pinnedLimit >= -1, "pinned-limit", pinnedLimit, "0 or more, or -1 for the default");
     check(concurrentTransfers >= 1, "concurrent-transfers", concurrentTransfers, "1 or more");
     check(
@@ -103,6 +113,7 @@ public record MemoryOptions(
     private long maxPoolBytesPerClass = 1L << 30;
     private long keptPoolBytes = 64L << 20;
     private Duration trimInterval = Duration.ofMinutes(5);
+    private Duration defragmentInterval = Duration.ofMinutes(5);
     private EvictionPolicy evictionPolicy = EvictionPolicy.LRU;
     private long pinnedLimit = -1;
     private int concurrentTransfers = 4;
@@ -145,6 +156,12 @@ public record MemoryOptions(
     /** How often idle blocks are given back; zero means never. */
     public Builder trimInterval(Duration interval) {
       this.trimInterval = interval;
+      return this;
+    }
+
+    /** How often scattered small buffers are moved together; zero means only on request. */
+    public Builder defragmentInterval(Duration interval) {
+      this.defragmentInterval = interval;
       return this;
     }
 
@@ -206,6 +223,7 @@ public record MemoryOptions(
           overridden("max-pool-bytes-per-class", maxPoolBytesPerClass, ByteSize::parse),
           overridden("kept-pool-bytes", keptPoolBytes, ByteSize::parse),
           overridden("trim-interval", trimInterval, Duration::parse),
+          overridden("defragment-interval", defragmentInterval, Duration::parse),
           overridden(
               "eviction-policy", evictionPolicy, text -> parseEnum(EvictionPolicy.class, text)),
           overridden("pinned-limit", pinnedLimit, ByteSize::parse),

@@ -108,6 +108,19 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   /** Gives idle pooled blocks back to the driver; answers how many bytes. */
   long trimExcess();
 
+  /** How scattered the device memory is; takes some microseconds, more with many buffers. */
+  Fragmentation fragmentation();
+
+  /**
+   * Moves small buffers of the device's memory together, by copies on the device, and gives back
+   * the driver's blocks that become idle by that. Buffers that are in use, mapped, or exposed by
+   * {@link UnifiedBuffer#asSegment()} where host and device share the memory stay where they are.
+   * Nothing that allocates waits for it; who uses a buffer that is being moved waits for that
+   * buffer's copy. Done by itself when memory runs out, and every {@code defragment-interval} while
+   * memory is scattered.
+   */
+  Defragmentation defragment();
+
   /** Waits until all work asked for so far is done; failed work does not throw here. */
   void synchronize();
 

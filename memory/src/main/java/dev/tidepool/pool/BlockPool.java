@@ -52,6 +52,7 @@ public final class BlockPool implements AutoCloseable {
   private final Ledger ledger = new Ledger();
   private final Doomed doomed = new Doomed();
   private final Trimming trimming;
+  private final Compaction compaction;
   // Allocations, and frees, that are under way.
   private final AtomicInteger calls = new AtomicInteger();
   // Parts of the next slab of each class; races lose a doubling at most.
@@ -136,6 +137,7 @@ public final class BlockPool implements AutoCloseable {
     this.limits = limits;
     this.idle = new IdleBlocks(limits, this::letGo, this::evictSlab);
     this.trimming = new Trimming(idle, ledger, limits, this::free);
+    this.compaction = new Compaction(idle, ledger, this::free);
   }
 
   /** What messages call it. */
@@ -460,6 +462,21 @@ public final class BlockPool implements AutoCloseable {
   public long trimIdleSince(long nanoTime) {
     drain();
     return trimming.idleSince(nanoTime);
+  }
+
+  /**
+   * Moves what slabs hold together, so that some become idle, and gives those back. Allocations
+   * never wait for it; what cannot be moved at once stays.
+   *
+   * @return how many bytes that gave back
+   */
+  public long compact(Mover mover) {
+    return compaction.run(mover);
+  }
+
+  /** Idle bytes that cannot go back to the source, because other parts of their slab are in use. */
+  public long boundBytes() {
+    return ledger.boundBytes();
   }
 
   /** Bytes that lie idle now. */

@@ -64,6 +64,23 @@ public final class Lease {
     }
   }
 
+  /** Whether this is the right to that block. */
+  @SuppressWarnings("ReferenceEquality") // the very block is meant
+  public boolean isOf(PooledBlock block) {
+    return pooled == block && !ended;
+  }
+
+  /**
+   * Ends the lease without giving the block back: it is the caller's, who moved what it held.
+   *
+   * @throws IllegalStateException if the lease has ended
+   */
+  public void surrender() {
+    if (!ENDED.compareAndSet(this, false, true)) {
+      throw new IllegalStateException("a lease that has ended has no block to surrender");
+    }
+  }
+
   /**
    * Frees the block, so that nobody gets it again: for blocks whose segment may still be in
    * someone's hands. Never throws; after the lease's end it is counted and ignored.

@@ -101,6 +101,15 @@ final class Ledger {
     }
   }
 
+  /** Idle bytes of slabs that are in use. */
+  long boundBytes() {
+    long bound = 0;
+    for (Slab slab : slabs) {
+      bound += slab.boundBytes();
+    }
+    return bound;
+  }
+
   long reservedBytes() {
     return reserved.get();
   }

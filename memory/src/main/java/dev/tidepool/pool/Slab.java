@@ -39,6 +39,40 @@ final class Slab implements Reclaimable {
     return Collections.unmodifiableList(parts);
   }
 
+  int sizeClass() {
+    return parts.getFirst().sizeClass;
+  }
+
+  /** Parts that somebody seems to have. */
+  int liveParts() {
+    int live = 0;
+    for (PooledBlock part : parts) {
+      live += part.isIdle() || part.ending ? 0 : 1;
+    }
+    return live;
+  }
+
+  /** Bytes of idle parts, beside which others are in use. */
+  long boundBytes() {
+    long idle = 0;
+    boolean used = false;
+    for (PooledBlock part : parts) {
+      boolean lies = part.isIdle();
+      idle += lies ? part.bytes : 0;
+      used |= !lies && !part.ending;
+    }
+    return used ? idle : 0;
+  }
+
+  /** Keeps others from claiming the slab, for who takes its parts one by one; false if taken. */
+  boolean reserve() {
+    return claimed.compareAndSet(false, true);
+  }
+
+  void unreserve() {
+    claimed.set(false);
+  }
+
   @Override
   public long bytes() {
     return whole.byteSize();
@@ -80,7 +114,7 @@ final class Slab implements Reclaimable {
 
   @Override
   public boolean claim(IdleBlocks idle) {
-    if (!claimed.compareAndSet(false, true)) {
+    if (!reserve()) {
       return false;
     }
     for (int i = 0; i < parts.size(); i++) {
@@ -104,7 +138,7 @@ final class Slab implements Reclaimable {
         idle.putAnyway(part);
       }
     }
-    claimed.set(false);
+    unreserve();
   }
 
   /** A range of the driver's block. */

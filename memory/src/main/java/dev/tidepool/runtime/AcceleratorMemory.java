@@ -6,12 +6,15 @@ import dev.tidepool.ArrayPool;
 import dev.tidepool.ArrayPoolStatistics;
 import dev.tidepool.BufferInfo;
 import dev.tidepool.Capability;
+import dev.tidepool.Defragmentation;
 import dev.tidepool.DiagnosticsLevel;
 import dev.tidepool.ElementType;
+import dev.tidepool.Fragmentation;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MapMode;
+import dev.tidepool.MemoryInfo;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.MemoryStatistics;
@@ -56,6 +59,9 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private static final int COHORT = 64;
   private static final long MOST_IDLE_ARRAYS = 4L << 30;
 
+  /** Device memory is scattered when more than one part in so many of it is bound. */
+  private static final int SCATTERED = 4;
+
   private final RuntimeSession session;
   private final DeviceAccelerator accelerator;
   private final Device device;
@@ -77,10 +83,12 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   // Handed out and not yet completed.
   private final Map<Long, CompletableFuture<?>> futures = new ConcurrentHashMap<>();
   private final AtomicLong futureNumbers = new AtomicLong();
+  private final AtomicBoolean defragmenting = new AtomicBoolean();
   private final AtomicBoolean closing = new AtomicBoolean();
   private volatile boolean closed;
-  // Only the maintenance thread touches it.
+  // Only the maintenance thread touches them.
   private long lastTrim = System.nanoTime();
+  private long lastDefragmentation = System.nanoTime();
   // Closed, and no more to be done for that but by who frees the last buffer.
   private volatile boolean ending;
   private final AtomicBoolean ended = new AtomicBoolean();
@@ -423,6 +431,51 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     return trim() + arrays.trim();
   }
 
+  @Override
+  public Fragmentation fragmentation() {
+    checkOpen();
+    MemoryInfo info = device.memory();
+    long idle = pools.idleDeviceBytes();
+    long bound = Math.min(idle, pools.boundDeviceBytes());
+    long free = info.freeBytes() + idle;
+    return new Fragmentation(free, bound, Math.min(free - bound, largest()), info.freeIsEstimate());
+  }
+
+  @Override
+  public Defragmentation defragment() {
+    checkOpen();
+    return defragmentOwn();
+  }
+
+  private Defragmentation defragmentOwn() {
+    Defragmentation done = Defragmenter.run(this, pools);
+    if (done.returnedBytes() > 0) {
+      LOG.log(Level.DEBUG, "{0}: {1}", accelerator.id(), done);
+    }
+    return done;
+  }
+
+  /** Moves small buffers together, of all managers of the device; how many bytes went back. */
+  long defragmentDevice() {
+    return onDevice().mapToLong(manager -> manager.defragmentOwn().returnedBytes()).sum();
+  }
+
+  /** Defragments when a good part of what is held is bound; one pass at a time. */
+  private void defragmentIfScattered() {
+    if (pools.boundDeviceBytes() > pools.reservedDeviceBytes() / SCATTERED
+        && defragmenting.compareAndSet(false, true)) {
+      transferThreads()
+          .execute(
+              () -> {
+                try {
+                  defragmentOwn();
+                } finally {
+                  defragmenting.set(false);
+                }
+              });
+    }
+  }
+
   /** Gives idle blocks back; also while the manager closes. */
   long trim() {
     return pools.trim();
@@ -519,7 +572,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     AtomicBoolean evicted = new AtomicBoolean();
     Work work =
         Work.of(
-            List.of(Use.eviction(storage)),
+            List.of(Use.housekeeping(storage)),
             transferThreads(),
             () -> {
               // A failure is nobody's who comes behind, or needs the room: both copies stay valid.
@@ -534,7 +587,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
                 LOG.log(Level.DEBUG, storage + " could not be evicted; it stays where it is", e);
               }
             });
-    return work.performIfIdle(!Thread.currentThread().isVirtual()) && evicted.get();
+    return work.performIfUndisturbed(!Thread.currentThread().isVirtual()) && evicted.get();
   }
 
   /**
@@ -544,9 +597,19 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   void clearReleased(Copies copies) {
     boolean beyondPools = !copies.isShared() || (copies.isMapped() && copies.isHostOwned());
     if (options.zeroOnRelease() && copies.hasDevice() && beyondPools) {
-      Block block = copies.device();
-      link().fill(block, 0, block.byteSize(), (byte) 0);
+      clear(copies.device());
     }
+  }
+
+  /** The same for a block of the device whose contents have moved. */
+  void clearAbandoned(Block block) {
+    if (options.zeroOnRelease() && block.segment() == null) {
+      clear(block);
+    }
+  }
+
+  private void clear(Block block) {
+    link().fill(block, 0, block.byteSize(), (byte) 0);
   }
 
   /**
@@ -626,6 +689,11 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
       lastTrim = now;
       pools.trimIdleSince(now - interval);
       arrays.maintain();
+    }
+    long defragments = options.defragmentInterval().toNanos();
+    if (defragments > 0 && !closed && now - lastDefragmentation >= defragments) {
+      lastDefragmentation = now;
+      defragmentIfScattered();
     }
     if (ending) {
       endIfSettled();

@@ -1,6 +1,7 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.pool.Lease;
+import dev.tidepool.pool.PooledBlock;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.Arena;
@@ -35,8 +36,7 @@ final class Copies {
   /** One block that host and device both reach. */
   static Copies shared(long byteSize, Lease lease) {
     Copies copies = new Copies(byteSize, true, true, null);
-    copies.setDevice(lease);
-    copies.host = Objects.requireNonNull(lease.block().segment()).asSlice(0, byteSize);
+    copies.setBoth(lease);
     return copies;
   }
 
@@ -115,12 +115,33 @@ final class Copies {
     device = lease.block();
   }
 
+  private void setBoth(Lease lease) {
+    setDevice(lease);
+    host = Objects.requireNonNull(lease.block().segment()).asSlice(0, byteSize);
+  }
+
   /** Takes the device's copy away from a storage that has both. */
   Lease detachDevice() {
     Lease detached = Objects.requireNonNull(deviceLease, "no device copy");
     deviceLease = null;
     device = null;
     return detached;
+  }
+
+  /** Whether the device's copy is in that block, and may lie in another. */
+  boolean isMovableFrom(PooledBlock block) {
+    return deviceLease != null && deviceLease.isOf(block) && !isMapped();
+  }
+
+  /** The device's copy, or the one that is both, lies in another block now; the old one's lease. */
+  Lease moved(Lease to) {
+    Lease old = Objects.requireNonNull(deviceLease, "no device copy");
+    if (shared) {
+      setBoth(to);
+    } else {
+      setDevice(to);
+    }
+    return old;
   }
 
   /**

@@ -15,8 +15,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What happens when memory runs out, whoever said so: blocks on their way back are waited for,
- * pools are trimmed, unreachable buffers reclaimed, idle device copies given up; after each rung
- * that gave something back the request is tried again, and only then it fails.
+ * pools are trimmed, unreachable buffers reclaimed, small buffers moved together, idle device
+ * copies given up; after each rung that gave something back the request is tried again, and only
+ * then it fails.
  *
  * <p>Bounded: each rung is climbed once, except that device copies are given up one by one. Holds
  * no lock.
@@ -68,6 +69,14 @@ final class Ladder {
     PooledBlock collected = afterCollection(request, tried);
     if (collected != null) {
       return collected;
+    }
+    long joined = memory.defragmentDevice();
+    if (joined > 0) {
+      tried.add("moved small buffers together, which gave back " + ByteSize.format(joined));
+      PooledBlock block = attempt(request);
+      if (block != null) {
+        return block;
+      }
     }
     return afterEvictions(request, tried);
   }

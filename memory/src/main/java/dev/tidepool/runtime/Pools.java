@@ -11,6 +11,7 @@ import dev.tidepool.host.HostRequest;
 import dev.tidepool.host.MemoryAllocator;
 import dev.tidepool.host.PinnedBudget;
 import dev.tidepool.pool.BlockPool;
+import dev.tidepool.pool.Mover;
 import dev.tidepool.pool.PooledBlock;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
@@ -298,6 +299,30 @@ final class Pools implements AutoCloseable {
   /** Bytes that the driver and the system have given and not got back. */
   long reservedBytes() {
     return sum(BlockPool::reservedBytes);
+  }
+
+  /** Moves what lies in pools of the device's memory together; how many bytes went back. */
+  long compactDevice(Mover mover) {
+    return lent().mapToLong(pool -> pool.compact(mover)).sum();
+  }
+
+  /** Idle bytes in pools of the device's memory. */
+  long idleDeviceBytes() {
+    return lent().mapToLong(BlockPool::idleBytes).sum();
+  }
+
+  /** Those of them that cannot go back, for others beside them are in use. */
+  long boundDeviceBytes() {
+    return lent().mapToLong(BlockPool::boundBytes).sum();
+  }
+
+  /** What pools of the device's memory hold of the driver. */
+  long reservedDeviceBytes() {
+    return lent().mapToLong(BlockPool::reservedBytes).sum();
+  }
+
+  private Stream<BlockPool> lent() {
+    return Stream.of(Kind.DEVICE, Kind.UNIFIED).map(this::pool).distinct();
   }
 
   /** The sum of what each pool has held at most. */

@@ -113,6 +113,10 @@ final class Storage {
   /** Lets work in, or says why not; the monitor is held. */
   void check(Use use) {
     checkOpen();
+    view = View.NONE;
+    if (use.purpose() == Use.Purpose.HOUSEKEEPING) {
+      return;
+    }
     if (!residency.copies().isAlive()) {
       throw new IllegalStateException(
           "the memory under "
@@ -144,9 +148,8 @@ final class Storage {
         mappings++;
         writingMappings++;
       }
-      case ACCESS, DEVICE -> {}
+      case ACCESS, DEVICE, HOUSEKEEPING -> {}
     }
-    view = View.NONE;
     lastUse = System.nanoTime();
   }
 
@@ -167,10 +170,28 @@ final class Storage {
     return view != View.NONE;
   }
 
-  /** Remembers that a raw segment is out, and whether the next view needs no work. */
-  void exposed(boolean writing) {
+  /** A raw segment goes out: from now on the host's bytes stay where they are. */
+  void expose() {
     synchronized (this) {
       exposed = true;
+    }
+  }
+
+  /** Whether the library may move what the host sees. */
+  boolean isHostMovable() {
+    synchronized (this) {
+      return !exposed && mappings == 0;
+    }
+  }
+
+  /** Whether housekeeping may begin now; the monitor is held. */
+  boolean isUndisturbed() {
+    return !closed && lane.isIdle();
+  }
+
+  /** Remembers whether the next view needs no work. */
+  void viewed(boolean writing) {
+    synchronized (this) {
       if (closed || !lane.isIdle()) {
         view = View.NONE;
       } else if (writing && residency.isHostWritableEverywhere()) {

@@ -302,9 +302,15 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
         Work.of(
             List.of(writing ? Use.write(storage) : Use.read(storage)),
             storage.memory().transferThreads(),
-            guarded(() -> opened[0] = new View(part(host.apply(storage))), "fetching")));
+            guarded(
+                () -> {
+                  opened[0] = new View(part(host.apply(storage)));
+                  // Before anything else has its turn, such as what would move these bytes.
+                  storage.expose();
+                },
+                "fetching")));
     view = opened[0];
-    storage.exposed(writing);
+    storage.viewed(writing);
     return opened[0];
   }
 

@@ -109,22 +109,29 @@ final class Work {
   }
 
   /**
-   * Performs the work only if nothing is ahead of it on its one storage.
+   * Performs the work only if nothing is ahead of it on any of its storages, and all are open.
    *
    * @return whether it was performed
    * @throws RuntimeException what the work failed with
    */
-  boolean performIfIdle(boolean here) {
+  boolean performIfUndisturbed(boolean here) {
     awaited = here;
-    Storage storage = uses.getFirst().storage();
-    synchronized (storage) {
-      if (!storage.lane().isIdle()) {
-        return false;
-      }
-      enter(0);
+    if (!enterUndisturbed(0)) {
+      return false;
     }
     finishHereOrJoin();
     return true;
+  }
+
+  private boolean enterUndisturbed(int index) {
+    if (index == uses.size()) {
+      enter(0);
+      return true;
+    }
+    Storage storage = uses.get(index).storage();
+    synchronized (storage) {
+      return storage.isUndisturbed() && enterUndisturbed(index + 1);
+    }
   }
 
   private void finishHereOrJoin() {

@@ -94,13 +94,18 @@ public final class DeviceLink implements AutoCloseable {
 
   /** Copies between blocks that the device reaches; the ranges do not overlap. */
   public void copy(Block source, long sourceOffset, Block destination, long offset, long bytes) {
-    finish(
-        local.copy(
-            source.whole(),
-            source.start() + sourceOffset,
-            destination.whole(),
-            destination.start() + offset,
-            bytes));
+    finish(copyAhead(source, sourceOffset, destination, offset, bytes));
+  }
+
+  /** The same without waiting; the caller waits for the event and closes it. */
+  public Event copyAhead(
+      Block source, long sourceOffset, Block destination, long offset, long bytes) {
+    return local.copy(
+        source.whole(),
+        source.start() + sourceOffset,
+        destination.whole(),
+        destination.start() + offset,
+        bytes);
   }
 
   /** Sets bytes of a block. */

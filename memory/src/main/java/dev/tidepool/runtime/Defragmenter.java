@@ -1,0 +1,130 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.Defragmentation;
+import dev.tidepool.pool.Lease;
+import dev.tidepool.pool.Mover;
+import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.Event;
+import java.lang.System.Logger.Level;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One pass that moves the device copies of idle buffers together. The pools say which block goes
+ * where; this moves the bytes, in the order of the buffers' work, and waits for nobody: a buffer
+ * with work under way stays, and so does one that is mapped, or exposed where the host sees its
+ * block. Used by one thread.
+ */
+final class Defragmenter implements Mover {
+  private static final System.Logger LOG = System.getLogger("dev.tidepool");
+
+  private final AcceleratorMemory memory;
+  private long buffers;
+  private long bytes;
+
+  private Defragmenter(AcceleratorMemory memory) {
+    this.memory = memory;
+  }
+
+  /** Defragments the pools of a manager; shared ones too, with all buffers in them. */
+  static Defragmentation run(AcceleratorMemory memory, Pools pools) {
+    Defragmenter pass = new Defragmenter(memory);
+    long returned = pools.compactDevice(pass);
+    return new Defragmentation(pass.buffers, pass.bytes, returned);
+  }
+
+  /** A buffer on its way. */
+  private record Relocation(Storage storage, PooledBlock from, PooledBlock to) {
+    Copies copies() {
+      return storage.residency().copies();
+    }
+
+    boolean isPossible() {
+      return copies().isMovableFrom(from) && (!copies().isShared() || storage.isHostMovable());
+    }
+  }
+
+  @Override
+  public boolean move(List<Move> moves) {
+    List<Relocation> relocations = new ArrayList<>();
+    for (Move move : moves) {
+      Storage storage = holder(move.from());
+      if (storage == null) {
+        return false;
+      }
+      relocations.add(new Relocation(storage, move.from(), move.to()));
+    }
+    AtomicBoolean moved = new AtomicBoolean();
+    Work work =
+        Work.of(
+            relocations.stream().map(each -> Use.housekeeping(each.storage())).toList(),
+            memory.transferThreads(),
+            () -> moved.set(moved(relocations)));
+    return work.performIfUndisturbed(!Thread.currentThread().isVirtual()) && moved.get();
+  }
+
+  private static @Nullable Storage holder(PooledBlock block) {
+    return block.tenant() instanceof Tenancy tenancy ? tenancy.rouse() : null;
+  }
+
+  private boolean moved(List<Relocation> relocations) {
+    if (!relocations.stream().allMatch(Relocation::isPossible)) {
+      return false;
+    }
+    try {
+      copyAll(relocations);
+    } catch (RuntimeException e) {
+      LOG.log(Level.DEBUG, "buffers could not be moved together; they stay where they are", e);
+      return false;
+    }
+    for (Relocation each : relocations) {
+      each.to().occupy(each.storage().tenancy());
+      each.copies().moved(new Lease(each.to())).surrender();
+      buffers++;
+      bytes += each.storage().byteSize();
+    }
+    return true;
+  }
+
+  /** Copies everything, side by side where the device does it; nobody uses the bytes meanwhile. */
+  private static void copyAll(List<Relocation> relocations) {
+    List<Event> events = new ArrayList<>();
+    RuntimeException failure = null;
+    try {
+      for (Relocation each : relocations) {
+        if (each.copies().isShared()) {
+          copyOnHost(each);
+        } else {
+          AcceleratorMemory owner = each.storage().memory();
+          Block from = each.from().block();
+          events.add(
+              owner.link().copyAhead(from, 0, each.to().block(), 0, each.storage().byteSize()));
+        }
+      }
+    } catch (RuntimeException e) {
+      failure = e;
+    }
+    for (Event event : events) {
+      try (event) {
+        event.await();
+      } catch (RuntimeException e) {
+        failure = e;
+      }
+    }
+    if (failure != null) {
+      throw failure;
+    }
+    relocations.forEach(each -> each.storage().memory().clearAbandoned(each.from().block()));
+  }
+
+  private static void copyOnHost(Relocation each) {
+    MemorySegment from = Objects.requireNonNull(each.from().block().segment());
+    MemorySegment to = Objects.requireNonNull(each.to().block().segment());
+    MemorySegment.copy(from, 0, to, 0, each.storage().byteSize());
+  }
+}
