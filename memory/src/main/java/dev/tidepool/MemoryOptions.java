@@ -41,6 +41,12 @@ import org.jspecify.annotations.Nullable;
  *     Tidepool}'s managers is written to, for {@code tidepool bench --replay}; none. A file that is
  *     there is replaced; further Tidepools of one process append {@code .2}, {@code .3} and so on
  *     to the name
+ * @param memoryLimit {@code memory-limit}: bytes that a manager holds of drivers and system at
+ *     most: those of its buffers, of their second copies and of idle blocks, each rounded up to its
+ *     size class; arrays on the heap, wrapped memory and mapped files are not counted, nor are the
+ *     staging blocks of running transfers where the limit is reached; none where -1. A refusal of
+ *     the limit is answered as a driver's is: what can be given back is, and only then an
+ *     allocation fails
  */
 public record MemoryOptions(
     boolean pooling,
@@ -55,7 +61,8 @@ public record MemoryOptions(
     long stagingChunk,
     boolean zeroOnRelease,
     DiagnosticsLevel diagnostics,
-    Optional<Path> trace) {
+    Optional<Path> trace,
+    long memoryLimit) {
 
   private static final long SMALLEST_CHUNK = 4096;
 
@@ -87,6 +94,7 @@ public record MemoryOptions(
         "staging-chunk",
         stagingChunk,
         "from " + SMALLEST_CHUNK + " to " + (1L << 30));
+    check(memoryLimit == -1 || memoryLimit >= 1, "memory-limit", memoryLimit, "1 or more, or -1");
   }
 
   private static void check(boolean holds, String key, Object value, String rule) {
@@ -121,6 +129,7 @@ public record MemoryOptions(
     private boolean zeroOnRelease;
     private DiagnosticsLevel diagnostics = DiagnosticsLevel.COUNTERS;
     private Optional<Path> trace = Optional.empty();
+    private long memoryLimit = -1;
 
     Builder(Function<String, @Nullable String> environment) {
       this.environment = environment;
@@ -208,6 +217,14 @@ public record MemoryOptions(
     }
 
     /**
+     * Bytes that a manager holds at most: buffers, second copies and idle blocks; -1 for no limit.
+     */
+    public Builder memoryLimit(long bytes) {
+      this.memoryLimit = bytes;
+      return this;
+    }
+
+    /**
      * The options, as properties and environment override them.
      *
      * @throws IllegalArgumentException if an option is out of its range; the message names its key
@@ -231,7 +248,8 @@ public record MemoryOptions(
           overridden("staging-chunk", stagingChunk, ByteSize::parse),
           overridden("zero-on-release", zeroOnRelease, Builder::parseBoolean),
           overridden("diagnostics", diagnostics, text -> parseEnum(DiagnosticsLevel.class, text)),
-          overridden("trace", trace, Builder::parseFile));
+          overridden("trace", trace, Builder::parseFile),
+          overridden("memory-limit", memoryLimit, ByteSize::parse));
     }
 
     private <T> T overridden(String key, T set, Function<String, T> parser) {

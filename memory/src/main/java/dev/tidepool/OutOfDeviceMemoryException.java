@@ -12,6 +12,7 @@ public class OutOfDeviceMemoryException extends TidepoolException {
   private final long freeBytes;
   private final long totalBytes;
   private final long pooledBytes;
+  private final long largestIdleBytes;
 
   /**
    * A request that could not be met. Byte counts that nobody knows are -1.
@@ -20,11 +21,23 @@ public class OutOfDeviceMemoryException extends TidepoolException {
    */
   public OutOfDeviceMemoryException(
       String message, long requestedBytes, long freeBytes, long totalBytes, long pooledBytes) {
+    this(message, requestedBytes, freeBytes, totalBytes, pooledBytes, -1);
+  }
+
+  /** A request that could not be met although a pool had a block of {@code largestIdleBytes}. */
+  public OutOfDeviceMemoryException(
+      String message,
+      long requestedBytes,
+      long freeBytes,
+      long totalBytes,
+      long pooledBytes,
+      long largestIdleBytes) {
     super(message);
     this.requestedBytes = requestedBytes;
     this.freeBytes = freeBytes;
     this.totalBytes = totalBytes;
     this.pooledBytes = pooledBytes;
+    this.largestIdleBytes = largestIdleBytes;
   }
 
   /** Bytes that were asked for. */
@@ -45,5 +58,10 @@ public class OutOfDeviceMemoryException extends TidepoolException {
   /** Bytes that lay idle in pools at that time, or -1. */
   public long pooledBytes() {
     return pooledBytes;
+  }
+
+  /** Bytes of the largest single block that lay idle in pools at that time; 0 for none, or -1. */
+  public long largestIdleBytes() {
+    return largestIdleBytes;
   }
 }

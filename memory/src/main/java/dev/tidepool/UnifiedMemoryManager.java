@@ -121,6 +121,17 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    */
   Defragmentation defragment();
 
+  /**
+   * Changes {@link MemoryOptions#memoryLimit()} of this manager. Idle pooled blocks are given back
+   * if they are in the way. Takes effect at once; raising it lets nobody who was refused try again.
+   *
+   * @param bytes the new limit
+   * @throws IllegalArgumentException if more is in use, or {@code bytes} is less than 1; the limit
+   *     stays what it was
+   * @throws IllegalStateException if the manager was made without a limit
+   */
+  void limit(long bytes);
+
   /** Waits until all work asked for so far is done; failed work does not throw here. */
   void synchronize();
 

@@ -484,6 +484,18 @@ public final class BlockPool implements AutoCloseable {
     return ledger.statistics().idleBytes();
   }
 
+  /** Bytes of the largest idle block; 0 if none is idle. */
+  public long largestIdleBytes() {
+    long[] largest = new long[1];
+    ledger.forEach(
+        block -> {
+          if (block.isIdle()) {
+            largest[0] = Math.max(largest[0], block.bytes);
+          }
+        });
+    return largest[0];
+  }
+
   /** Bytes that the source has given and not got back. */
   public long reservedBytes() {
     return ledger.reservedBytes();

@@ -66,6 +66,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private final DeviceAccelerator accelerator;
   private final Device device;
   private final MemoryOptions options;
+  private final @Nullable MemoryLimit limit;
   private final Pools pools;
   private final Blocks blocks;
   private final ArrayPools arrays;
@@ -109,10 +110,12 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     this.device = accelerator.device();
     this.options = options;
     this.whenEnded = whenEnded;
+    this.limit = options.memoryLimit() == -1 ? null : new MemoryLimit(options.memoryLimit());
     this.pools =
         new Pools(
             device,
-            session.sharedHostPool(options),
+            limit == null ? session.sharedHostPool(options) : null,
+            limit,
             session.allocator(),
             session.pinned(),
             options);
@@ -381,6 +384,10 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     return pools.idleBytes();
   }
 
+  long largestIdleBytes() {
+    return pools.largestIdleBytes();
+  }
+
   long leaks() {
     return counters.leaks();
   }
@@ -406,13 +413,25 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
         session.managers().stream().filter(other -> other != this && other.device.equals(device)));
   }
 
-  /** The storages of all open buffers, of all managers of the device. */
-  List<Storage> roused() {
-    return onDevice()
+  /**
+   * The storages of all open buffers, of this manager alone or of all managers of the device, the
+   * least recently used first.
+   */
+  List<Storage> idlest(boolean ownOnly) {
+    record Candidate(Storage storage, long lastUse) {}
+    // Others use them meanwhile, and an order that changes cannot be sorted by.
+    return roused(ownOnly)
+        .map(storage -> new Candidate(storage, storage.lastUse()))
+        .sorted((a, b) -> Long.signum(a.lastUse() - b.lastUse()))
+        .map(Candidate::storage)
+        .toList();
+  }
+
+  private Stream<Storage> roused(boolean ownOnly) {
+    return (ownOnly ? Stream.of(this) : onDevice())
         .flatMap(manager -> manager.live().stream())
         .map(Tenancy::rouse)
-        .filter(Objects::nonNull)
-        .toList();
+        .filter(Objects::nonNull);
   }
 
   /** Gives idle blocks back, of all managers of the device. */
@@ -423,6 +442,40 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   /** The storages of the buffers that were used. */
   List<Storage> awake() {
     return live().stream().map(Tenancy::awake).filter(Objects::nonNull).toList();
+  }
+
+  /** What this manager may hold; null for as much as there is. */
+  @Nullable MemoryLimit limit() {
+    return limit;
+  }
+
+  @Override
+  public void limit(long bytes) {
+    checkOpen();
+    if (bytes < 1) {
+      throw new IllegalArgumentException("memory-limit is " + bytes + "; it must be 1 or more");
+    }
+    MemoryLimit current = limit;
+    if (current == null) {
+      throw new IllegalStateException(
+          "the memory manager of "
+              + accelerator.id()
+              + " was made without a limit and shares a pool with others; set memory-limit when it"
+              + " is made");
+    }
+    if (!current.change(bytes)) {
+      trimExcess();
+      if (!current.change(bytes)) {
+        throw new IllegalArgumentException(
+            "a memory-limit of "
+                + bytes
+                + " bytes is below the "
+                + current.usedBytes()
+                + " bytes in use; close buffers first. The limit stays "
+                + current.limitBytes()
+                + " bytes");
+      }
+    }
   }
 
   @Override
@@ -444,20 +497,17 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   @Override
   public Defragmentation defragment() {
     checkOpen();
-    return defragmentOwn();
+    return Defragmenter.run(this, pools);
   }
 
-  private Defragmentation defragmentOwn() {
-    Defragmentation done = Defragmenter.run(this, pools);
-    if (done.returnedBytes() > 0) {
-      LOG.log(Level.DEBUG, "{0}: {1}", accelerator.id(), done);
-    }
-    return done;
+  /** Moves small buffers of this manager's pools together; how many bytes went back. */
+  long defragmentOwn() {
+    return Defragmenter.run(this, pools).returnedBytes();
   }
 
   /** Moves small buffers together, of all managers of the device; how many bytes went back. */
   long defragmentDevice() {
-    return onDevice().mapToLong(manager -> manager.defragmentOwn().returnedBytes()).sum();
+    return onDevice().mapToLong(AcceleratorMemory::defragmentOwn).sum();
   }
 
   /** Defragments when a good part of what is held is bound; one pass at a time. */

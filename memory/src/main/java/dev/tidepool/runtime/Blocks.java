@@ -73,9 +73,28 @@ final class Blocks {
     return further(take(Pools.Kind.STAGING, bytes, 0, !paranoid), tenant);
   }
 
-  /** For bytes on their way; fails rather than climb the ladder, for it may be on a rung. */
+  /** {@link #forHost} for what the ladder moves to the host, being on its rung. */
+  Lease forHostFromRung(long bytes, Object tenant) {
+    return further(
+        ladder.climbFromRung(
+            bytes, () -> counted(pools.take(Pools.Kind.STAGING, bytes, 0, !paranoid))),
+        tenant);
+  }
+
+  /**
+   * For bytes on their way; fails rather than climb the ladder, for it may be on a rung. The limit
+   * refuses none, or nothing could move where it is reached.
+   */
   Lease forStaging(long bytes) {
-    return further(counted(pools.take(Pools.Kind.STAGING, bytes, 0, true)), memory);
+    return further(counted(takeForStaging(bytes)), memory);
+  }
+
+  private PooledBlock takeForStaging(long bytes) {
+    try {
+      return pools.take(Pools.Kind.STAGING, bytes, 0, true);
+    } catch (LimitReached e) {
+      return pools.takeInTransit(bytes);
+    }
   }
 
   private Lease further(PooledBlock block, Object tenant) {
@@ -89,10 +108,11 @@ final class Blocks {
   }
 
   private PooledBlock climb(Pools.Kind kind, long bytes, Supplier<PooledBlock> request) {
+    boolean onDevice = kind == Pools.Kind.DEVICE || kind == Pools.Kind.UNIFIED;
     return ladder.climb(
         bytes,
+        onDevice,
         () -> {
-          boolean onDevice = kind == Pools.Kind.DEVICE || kind == Pools.Kind.UNIFIED;
           if (onDevice && bytes > memory.largest()) {
             throw new OutOfDeviceMemoryException("too large", bytes, -1, -1, -1);
           }

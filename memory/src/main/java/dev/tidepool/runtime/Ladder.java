@@ -1,232 +1,247 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.ByteSize;
-import dev.tidepool.MemoryInfo;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.pool.PooledBlock;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What happens when memory runs out, whoever said so: blocks on their way back are waited for,
- * pools are trimmed, unreachable buffers reclaimed, small buffers moved together, idle device
- * copies given up; after each rung that gave something back the request is tried again, and only
- * then it fails.
+ * What happens when memory runs out, whoever said so, a driver, the system or the manager's limit:
+ * blocks on their way back are waited for, pools are trimmed, unreachable buffers reclaimed, small
+ * buffers moved together, idle device copies given up; after each rung that gave something back the
+ * request is tried again, and only then it fails.
  *
- * <p>Bounded: each rung is climbed once, except that device copies are given up one by one. Holds
+ * <p>Bounded: each rung is climbed once, except that copies are given up one by one. What a rung
+ * itself needs climbs a shorter ladder, which moves nothing to the host: so the depth is two. Holds
  * no lock.
  */
 final class Ladder {
   private static final long CLOSING_WAIT_NANOS = 2_000_000_000L;
   private static final long COLLECTOR_WAIT_NANOS = 100_000_000L;
-  private static final int TAGS_NAMED = 5;
+
+  /** A collection costs more than giving a copy up, so it comes first only once in a while. */
+  private static final long COLLECTOR_REST_NANOS = 10_000_000_000L;
 
   private final AcceleratorMemory memory;
+  private final AtomicLong lastCollection =
+      new AtomicLong(System.nanoTime() - COLLECTOR_REST_NANOS);
 
   Ladder(AcceleratorMemory memory) {
     this.memory = memory;
   }
 
-  /** The request's block, after as many rungs as it takes. */
-  PooledBlock climb(long bytes, Supplier<PooledBlock> request) {
-    List<String> tried = new ArrayList<>();
+  /**
+   * The request's block, after as many rungs as it takes.
+   *
+   * @param onDevice whether the block is of the device's memory
+   */
+  PooledBlock climb(long bytes, boolean onDevice, Supplier<PooledBlock> request) {
     try {
       return request.get();
     } catch (OutOfDeviceMemoryException refused) {
       if (bytes > memory.largest()) {
-        throw tooLarge(bytes, refused);
+        throw Refusal.tooLarge(memory, bytes, refused);
       }
-      PooledBlock block = afterRungs(request, tried);
-      if (block == null) {
-        throw exhausted(bytes, tried, refused);
-      }
-      return block;
+      return new Climb(onDevice, request, refused).all(bytes);
     }
   }
 
-  private @Nullable PooledBlock afterRungs(Supplier<PooledBlock> request, List<String> tried) {
-    if (waitForClosing()) {
-      tried.add("waited for buffers that were closing");
-      PooledBlock block = attempt(request);
-      if (block != null) {
-        return block;
-      }
-    }
-    long trimmed = memory.trimDevice();
-    if (trimmed > 0) {
-      tried.add("trimmed " + ByteSize.format(trimmed) + " from pools");
-      PooledBlock block = attempt(request);
-      if (block != null) {
-        return block;
-      }
-    }
-    PooledBlock collected = afterCollection(request, tried);
-    if (collected != null) {
-      return collected;
-    }
-    long joined = memory.defragmentDevice();
-    if (joined > 0) {
-      tried.add("moved small buffers together, which gave back " + ByteSize.format(joined));
-      PooledBlock block = attempt(request);
-      if (block != null) {
-        return block;
-      }
-    }
-    return afterEvictions(request, tried);
-  }
-
-  private @Nullable PooledBlock afterEvictions(Supplier<PooledBlock> request, List<String> tried) {
-    List<Storage> idle = new ArrayList<>(memory.roused());
-    idle.sort(Comparator.comparingLong(storage -> storage.lastUse() - System.nanoTime()));
-    int evicted = 0;
-    for (Storage storage : idle) {
-      if (storage.memory().evict(storage)) {
-        evicted++;
-        memory.trimDevice();
-        PooledBlock block = attempt(request);
-        if (block != null) {
-          return block;
-        }
-      }
-    }
-    if (evicted > 0) {
-      tried.add("gave up " + evicted + " idle device copies");
-    }
-    return null;
-  }
-
-  private static @Nullable PooledBlock attempt(Supplier<PooledBlock> request) {
+  /** The block of host memory that a rung needs to make room elsewhere. */
+  PooledBlock climbFromRung(long bytes, Supplier<PooledBlock> request) {
     try {
       return request.get();
-    } catch (OutOfDeviceMemoryException stillFull) {
-      return null;
+    } catch (OutOfDeviceMemoryException refused) {
+      return new Climb(false, request, refused).fromRung(bytes);
     }
   }
 
-  /**
-   * Whether something that was closing is gone now. The library's own threads do not wait: what is
-   * closing may be queued behind them.
-   */
-  private boolean waitForClosing() {
-    if (Workers.isWorker(Thread.currentThread())) {
-      return false;
-    }
-    List<Storage> closing = memory.awake().stream().filter(Storage::isClosing).toList();
-    long deadline = System.nanoTime() + CLOSING_WAIT_NANOS;
-    boolean freed = false;
-    for (Storage storage : closing) {
-      for (Work work : storage.unfinished()) {
-        freed |= work.await(deadline - System.nanoTime());
-      }
-    }
-    return freed;
-  }
+  /** One request on its way up; for one thread. */
+  private final class Climb {
+    private final boolean onDevice;
+    private final Supplier<PooledBlock> request;
+    private final List<String> tried = new ArrayList<>();
+    private OutOfDeviceMemoryException refused;
+    private boolean collected;
 
-  /**
-   * Has unreachable buffers noticed, by the maintenance thread or here, and tries again as long as
-   * that brings blocks back.
-   */
-  private @Nullable PooledBlock afterCollection(Supplier<PooledBlock> request, List<String> tried) {
-    long before = memory.leaks();
-    memory.reclaimUnreachable();
-    if (memory.leaks() == before && !memory.live().isEmpty()) {
-      System.gc();
+    Climb(boolean onDevice, Supplier<PooledBlock> request, OutOfDeviceMemoryException refused) {
+      this.onDevice = onDevice;
+      this.request = request;
+      this.refused = refused;
     }
-    long deadline = System.nanoTime() + COLLECTOR_WAIT_NANOS;
-    long seen = before;
-    while (System.nanoTime() < deadline) {
-      memory.reclaimUnreachable();
-      if (memory.leaks() > seen || memory.pooledBytes() > 0) {
-        seen = memory.leaks();
-        memory.trimDevice();
-        PooledBlock block = attempt(request);
+
+    PooledBlock all(long bytes) {
+      return up(
+          bytes,
+          List.of(
+              this::waitForClosing,
+              this::trimPools,
+              this::reclaimUnreachable,
+              this::joinSmallBuffers,
+              this::giveUpDeviceCopies,
+              this::collectAtLast));
+    }
+
+    PooledBlock fromRung(long bytes) {
+      return up(bytes, List.of(this::trimPools));
+    }
+
+    private PooledBlock up(long bytes, List<Supplier<@Nullable PooledBlock>> rungs) {
+      for (Supplier<@Nullable PooledBlock> rung : rungs) {
+        PooledBlock block = rung.get();
         if (block != null) {
           return block;
         }
       }
-      if (memory.live().isEmpty()) {
-        break;
+      throw Refusal.exhausted(memory, bytes, tried, refused);
+    }
+
+    private @Nullable PooledBlock attempt() {
+      try {
+        return request.get();
+      } catch (OutOfDeviceMemoryException stillFull) {
+        refused = stillFull;
+        return null;
       }
-      LockSupport.parkNanos(1_000_000);
     }
-    if (seen > before) {
-      tried.add("reclaimed " + (seen - before) + " unreachable buffers");
+
+    /** Whether the manager's own limit said no: then only what is the manager's helps. */
+    private boolean isLimited() {
+      return refused instanceof LimitReached;
     }
-    return null;
-  }
 
-  private OutOfDeviceMemoryException tooLarge(long bytes, OutOfDeviceMemoryException refused) {
-    MemoryInfo info = memory.accelerator().memory();
-    OutOfDeviceMemoryException thrown =
-        new OutOfDeviceMemoryException(
-            "a buffer of "
-                + bytes
-                + " bytes is larger than the largest that "
-                + memory.accelerator().id()
-                + " allows, "
-                + memory.largest()
-                + " bytes; split it",
-            bytes,
-            info.freeBytes(),
-            info.totalBytes(),
-            memory.pooledBytes());
-    thrown.initCause(refused);
-    return thrown;
-  }
-
-  private OutOfDeviceMemoryException exhausted(
-      long bytes, List<String> tried, OutOfDeviceMemoryException refused) {
-    MemoryInfo info = memory.accelerator().memory();
-    OutOfDeviceMemoryException thrown =
-        new OutOfDeviceMemoryException(
-            "no room for "
-                + ByteSize.format(bytes)
-                + " on "
-                + memory.accelerator().id()
-                + ": "
-                + ByteSize.format(info.freeBytes())
-                + " of "
-                + ByteSize.format(info.totalBytes())
-                + (info.freeIsEstimate() ? " free (estimated), " : " free, ")
-                + ByteSize.format(memory.pooledBytes())
-                + " pooled, "
-                + ByteSize.format(memory.liveBytes())
-                + " in live buffers"
-                + biggestTags()
-                + (tried.isEmpty()
-                    ? "; nothing could be given back"
-                    : "; " + String.join(", ", tried))
-                + ". Close buffers, or work in smaller chunks. "
-                + refused.getMessage(),
-            bytes,
-            info.freeBytes(),
-            info.totalBytes(),
-            memory.pooledBytes());
-    thrown.initCause(refused);
-    return thrown;
-  }
-
-  private String biggestTags() {
-    Map<String, Long> byTag =
-        memory.live().stream()
-            .map(Tenancy::info)
-            .collect(
-                Collectors.groupingBy(
-                    info -> info.tag().isEmpty() ? "untagged" : "'" + info.tag() + "'",
-                    Collectors.summingLong(info -> info.byteSize())));
-    if (byTag.isEmpty()) {
-      return "";
+    private long trim() {
+      return isLimited() ? memory.trim() : memory.trimDevice();
     }
-    return byTag.entrySet().stream()
-        .sorted(Map.Entry.<String, Long>comparingByValue().reversed())
-        .limit(TAGS_NAMED)
-        .map(tag -> tag.getKey() + " " + ByteSize.format(tag.getValue()))
-        .collect(Collectors.joining(", ", " (", ")"));
+
+    private @Nullable PooledBlock trimPools() {
+      long trimmed = trim();
+      if (trimmed == 0) {
+        return null;
+      }
+      tried.add("trimmed " + ByteSize.format(trimmed) + " from pools");
+      return attempt();
+    }
+
+    private @Nullable PooledBlock joinSmallBuffers() {
+      long returned = isLimited() ? memory.defragmentOwn() : memory.defragmentDevice();
+      if (returned == 0) {
+        return null;
+      }
+      tried.add(
+          "moved small buffers together, which gave back " + ByteSize.format(returned));
+      return attempt();
+    }
+
+    /**
+     * Waits for what is closing. The library's own threads do not: it may be queued behind them.
+     */
+    private @Nullable PooledBlock waitForClosing() {
+      if (Workers.isWorker(Thread.currentThread())) {
+        return null;
+      }
+      List<Storage> closing = memory.awake().stream().filter(Storage::isClosing).toList();
+      long deadline = System.nanoTime() + CLOSING_WAIT_NANOS;
+      boolean freed = false;
+      for (Storage storage : closing) {
+        for (Work work : storage.unfinished()) {
+          freed |= work.await(deadline - System.nanoTime());
+        }
+      }
+      if (!freed) {
+        return null;
+      }
+      tried.add("waited for buffers that were closing");
+      return attempt();
+    }
+
+    private @Nullable PooledBlock reclaimUnreachable() {
+      long before = memory.leaks();
+      memory.reclaimUnreachable();
+      long now = System.nanoTime();
+      long last = lastCollection.get();
+      if (now - last >= COLLECTOR_REST_NANOS && lastCollection.compareAndSet(last, now)) {
+        return collect(before);
+      }
+      return memory.leaks() > before ? reclaimed(before) : null;
+    }
+
+    /** Has garbage collected that was left lying while a collection seemed too dear. */
+    private @Nullable PooledBlock collectAtLast() {
+      if (collected) {
+        return null;
+      }
+      lastCollection.set(System.nanoTime());
+      return collect(memory.leaks());
+    }
+
+    /**
+     * Has unreachable buffers noticed, by the maintenance thread or here, and tries again as long
+     * as that brings blocks back.
+     */
+    private @Nullable PooledBlock collect(long before) {
+      collected = true;
+      if (memory.leaks() == before && !memory.live().isEmpty()) {
+        System.gc();
+      }
+      long deadline = System.nanoTime() + COLLECTOR_WAIT_NANOS;
+      long seen = before;
+      while (System.nanoTime() < deadline) {
+        memory.reclaimUnreachable();
+        if (memory.leaks() > seen || memory.pooledBytes() > 0) {
+          seen = memory.leaks();
+          PooledBlock block = attemptOrTrim();
+          if (block != null) {
+            return block;
+          }
+        }
+        if (memory.live().isEmpty()) {
+          break;
+        }
+        LockSupport.parkNanos(1_000_000);
+      }
+      return seen > before ? reclaimed(before) : null;
+    }
+
+    private @Nullable PooledBlock reclaimed(long before) {
+      tried.add("reclaimed " + (memory.leaks() - before) + " unreachable buffers");
+      return attemptOrTrim();
+    }
+
+    /** Tries first with what has just become idle, for it may be of the very size. */
+    private @Nullable PooledBlock attemptOrTrim() {
+      PooledBlock block = attempt();
+      if (block != null) {
+        return block;
+      }
+      trim();
+      return attempt();
+    }
+
+    private @Nullable PooledBlock giveUpDeviceCopies() {
+      if (!onDevice && !isLimited()) {
+        return null;
+      }
+      int evicted = 0;
+      for (Storage storage : memory.idlest(isLimited())) {
+        // Under the limit a copy that moves to the host takes as much there.
+        boolean helps = !isLimited() || storage.residency().hasTwoCopies();
+        if (helps && storage.memory().evict(storage)) {
+          evicted++;
+          PooledBlock block = attemptOrTrim();
+          if (block != null) {
+            return block;
+          }
+        }
+      }
+      if (evicted > 0) {
+        tried.add("gave up " + evicted + " idle device copies");
+      }
+      return null;
+    }
   }
 }

@@ -59,8 +59,10 @@ final class Pools implements AutoCloseable {
   private final Device device;
   private final MemoryAllocator allocator;
   private final PinnedBudget pinned;
+  private final @Nullable MemoryLimit limit;
   private final @Nullable BlockPool shared;
   private final BlockPool host;
+  private final BlockPool transit;
   private final Map<Kind, BlockPool> pools = new EnumMap<>(Kind.class);
   private final Map<MemoryLocation, BlockPool> births = new EnumMap<>(MemoryLocation.class);
   private final List<BlockPool> own = new CopyOnWriteArrayList<>();
@@ -76,21 +78,31 @@ final class Pools implements AutoCloseable {
    *
    * @param shared blocks of plain host memory, for several managers and outliving them; null to
    *     have an own pool of them
+   * @param limit what all of them together may hold; null for as much as there is
    */
   Pools(
       Device device,
       @Nullable BlockPool shared,
+      @Nullable MemoryLimit limit,
       MemoryAllocator allocator,
       PinnedBudget pinned,
       MemoryOptions options) {
     this.device = device;
     this.shared = shared;
-    this.host = shared != null ? shared : hostPool(allocator, options);
+    this.limit = limit;
+    this.host = shared != null ? shared : hostPool(allocator, limit, options);
     if (shared == null) {
       own.add(host);
     }
     this.allocator = allocator;
     this.pinned = pinned;
+    this.transit =
+        new BlockPool(
+            "bytes on their way",
+            allocator::allocate,
+            MemoryAllocator.SMALL_ALIGNMENT,
+            NOTHING_KEPT);
+    own.add(transit);
     for (Kind kind : Kind.values()) {
       pools.put(kind, isPlainHostMemory(kind) ? host : ownPool(kind, options));
     }
@@ -101,12 +113,24 @@ final class Pools implements AutoCloseable {
 
   /** The pool of plain host memory for all managers with these options. */
   static BlockPool hostPool(MemoryAllocator allocator, MemoryOptions options) {
+    return hostPool(allocator, null, options);
+  }
+
+  private static BlockPool hostPool(
+      MemoryAllocator allocator, @Nullable MemoryLimit limit, MemoryOptions options) {
     return new BlockPool(
         "host memory",
-        (bytes, alignment) ->
-            allocator.allocate(bytes, Math.max(alignment, MemoryAllocator.defaultAlignment(bytes))),
+        within(
+            limit,
+            (bytes, alignment) ->
+                allocator.allocate(
+                    bytes, Math.max(alignment, MemoryAllocator.defaultAlignment(bytes)))),
         MemoryAllocator.SMALL_ALIGNMENT,
         limits(options, HostMemory.now().totalBytes()));
+  }
+
+  private static BlockPool.Source within(@Nullable MemoryLimit limit, BlockPool.Source source) {
+    return limit == null ? source : limit.over(source);
   }
 
   private boolean isPlainHostMemory(Kind kind) {
@@ -132,14 +156,16 @@ final class Pools implements AutoCloseable {
     BlockPool pool =
         new BlockPool(
             device.info().id() + " " + kind,
-            (bytes, alignment) ->
-                allocate(
-                    kind,
-                    bytes,
-                    hostSees
-                        ? Math.max(alignment, MemoryAllocator.defaultAlignment(bytes))
-                        : alignment,
-                    placement),
+            within(
+                limit,
+                (bytes, alignment) ->
+                    allocate(
+                        kind,
+                        bytes,
+                        hostSees
+                            ? Math.max(alignment, MemoryAllocator.defaultAlignment(bytes))
+                            : alignment,
+                        placement)),
             MemoryAllocator.SMALL_ALIGNMENT,
             onDevice ? device.info().maximumAllocation() : Long.MAX_VALUE,
             limits);
@@ -148,10 +174,11 @@ final class Pools implements AutoCloseable {
   }
 
   private static BlockPool.Limits limits(MemoryOptions options, long totalBytes) {
-    long most =
+    long wanted =
         options.maxPoolBytes() == -1
             ? Math.min(totalBytes / 4, LARGEST_POOL)
             : options.maxPoolBytes();
+    long most = options.memoryLimit() == -1 ? wanted : Math.min(wanted, options.memoryLimit());
     return new BlockPool.Limits(
         options.pooling(),
         most,
@@ -188,8 +215,10 @@ final class Pools implements AutoCloseable {
     }
     if (pinned.reserve(bytes)) {
       try {
-        return new BudgetedBlock(
-            device.allocate(bytes, alignment, BlockKind.PINNED, placement), pinned, bytes);
+        return new ChargedBlock(
+            device.allocate(bytes, alignment, BlockKind.PINNED, placement),
+            pinned::giveBack,
+            bytes);
       } catch (OutOfDeviceMemoryException | UnsupportedOperationException e) {
         pinned.giveBack(bytes);
       } catch (RuntimeException | Error e) {
@@ -240,6 +269,14 @@ final class Pools implements AutoCloseable {
     return placed
         .computeIfAbsent(new Placed(kind, placement), _ -> ownPool(kind, placement, NOTHING_KEPT))
         .take(Math.max(1, bytes), Math.max(1, alignment), false);
+  }
+
+  /**
+   * Takes a block that the limit does not count, for bytes that are on their way: at the limit they
+   * must still get where room is made. Not kept.
+   */
+  PooledBlock takeInTransit(long bytes) {
+    return transit.take(Math.max(1, bytes), 1, false);
   }
 
   BlockPool pool(Kind kind) {
@@ -294,6 +331,11 @@ final class Pools implements AutoCloseable {
   /** Bytes that lie idle. */
   long idleBytes() {
     return sum(BlockPool::idleBytes);
+  }
+
+  /** Bytes of the largest idle block. */
+  long largestIdleBytes() {
+    return all().mapToLong(BlockPool::largestIdleBytes).max().orElse(0);
   }
 
   /** Bytes that the driver and the system have given and not got back. */

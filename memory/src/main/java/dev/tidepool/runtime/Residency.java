@@ -305,6 +305,11 @@ final class Residency {
     return !copies.isShared() && copies.hasDevice();
   }
 
+  /** Whether a copy can be given up without a place for its bytes. */
+  boolean hasTwoCopies() {
+    return isEvictable() && copies.hasHost();
+  }
+
   /** Fetches what only the device has and gives its copy up; null if there is none to give. */
   @Nullable Lease evictDevice() {
     moving.lock();
@@ -313,6 +318,9 @@ final class Residency {
         return null;
       }
       if (!isHostNewest()) {
+        if (!copies.hasHost()) {
+          copies.setHost(memory.blocks().forHostFromRung(size, storage.tenancy()));
+        }
         beginOnHost(BufferState.DEVICE_DIRTY);
         fetch(0, size);
       }

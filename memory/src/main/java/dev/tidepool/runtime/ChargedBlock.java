@@ -1,16 +1,18 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.host.PinnedBudget;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.MemorySegment;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A page-locked block that counts in the budget of all managers until it is freed. The device gets
- * the {@linkplain #whole() block} itself.
+ * A block that counts in a budget until it is freed. The device gets the {@linkplain #whole()
+ * block} itself.
+ *
+ * @param giveBack takes the charged bytes off the budget; never throws
  */
-record BudgetedBlock(Block block, PinnedBudget budget, long charged) implements Block {
+record ChargedBlock(Block block, LongConsumer giveBack, long charged) implements Block {
   @Override
   public long byteSize() {
     return block.byteSize();
@@ -41,7 +43,7 @@ record BudgetedBlock(Block block, PinnedBudget budget, long charged) implements 
     try {
       block.free();
     } finally {
-      budget.giveBack(charged);
+      giveBack.accept(charged);
     }
   }
 }

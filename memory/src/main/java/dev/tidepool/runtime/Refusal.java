@@ -1,0 +1,116 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.ByteSize;
+import dev.tidepool.MemoryInfo;
+import dev.tidepool.OutOfDeviceMemoryException;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/** What users read when memory has run out: the numbers, who holds the bytes, what was tried. */
+final class Refusal {
+  private static final int TAGS_NAMED = 5;
+
+  private Refusal() {}
+
+  static OutOfDeviceMemoryException tooLarge(
+      AcceleratorMemory memory, long bytes, OutOfDeviceMemoryException refused) {
+    return exception(
+        memory,
+        bytes,
+        "a buffer of "
+            + bytes
+            + " bytes is larger than the largest that "
+            + memory.accelerator().id()
+            + " allows, "
+            + memory.largest()
+            + " bytes; split it",
+        refused);
+  }
+
+  static OutOfDeviceMemoryException exhausted(
+      AcceleratorMemory memory,
+      long bytes,
+      List<String> tried,
+      OutOfDeviceMemoryException refused) {
+    return exception(
+        memory,
+        bytes,
+        "no room for "
+            + ByteSize.format(bytes)
+            + " on "
+            + memory.accelerator().id()
+            + ": "
+            + free(memory)
+            + limit(memory)
+            + pooled(memory)
+            + ByteSize.format(memory.liveBytes())
+            + " in live buffers"
+            + biggestTags(memory)
+            + (tried.isEmpty() ? "; nothing could be given back" : "; " + String.join(", ", tried))
+            + ". Close buffers, or work in smaller chunks. "
+            + refused.getMessage(),
+        refused);
+  }
+
+  private static OutOfDeviceMemoryException exception(
+      AcceleratorMemory memory, long bytes, String message, OutOfDeviceMemoryException refused) {
+    MemoryInfo info = memory.accelerator().memory();
+    OutOfDeviceMemoryException thrown =
+        new OutOfDeviceMemoryException(
+            message,
+            bytes,
+            info.freeBytes(),
+            info.totalBytes(),
+            memory.pooledBytes(),
+            memory.largestIdleBytes());
+    thrown.initCause(refused);
+    return thrown;
+  }
+
+  private static String free(AcceleratorMemory memory) {
+    MemoryInfo info = memory.accelerator().memory();
+    return ByteSize.format(info.freeBytes())
+        + " of "
+        + ByteSize.format(info.totalBytes())
+        + (info.freeIsEstimate() ? " free (estimated), " : " free, ");
+  }
+
+  private static String limit(AcceleratorMemory memory) {
+    MemoryLimit limit = memory.limit();
+    return limit == null
+        ? ""
+        : ByteSize.format(limit.usedBytes())
+            + " used of the memory-limit of "
+            + ByteSize.format(limit.limitBytes())
+            + ", ";
+  }
+
+  private static String pooled(AcceleratorMemory memory) {
+    long pooled = memory.pooledBytes();
+    return ByteSize.format(pooled)
+        + " pooled"
+        + (pooled == 0
+            ? ", "
+            : " (largest block " + ByteSize.format(memory.largestIdleBytes()) + "), ");
+  }
+
+  private static String biggestTags(AcceleratorMemory memory) {
+    Map<String, Long> byTag =
+        memory.live().stream()
+            .map(Tenancy::info)
+            .collect(
+                Collectors.groupingBy(
+                    info -> info.tag().isEmpty() ? "untagged" : "'" + info.tag() + "'",
+                    Collectors.summingLong(info -> info.byteSize())));
+    if (byTag.isEmpty()) {
+      return "";
+    }
+    return byTag.entrySet().stream()
+        .sorted(Map.Entry.<String, Long>comparingByValue(Comparator.reverseOrder()))
+        .limit(TAGS_NAMED)
+        .map(tag -> tag.getKey() + " " + ByteSize.format(tag.getValue()))
+        .collect(Collectors.joining(", ", " (", ")"));
+  }
+}

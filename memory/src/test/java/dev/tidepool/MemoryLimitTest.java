@@ -1,0 +1,198 @@
+package dev.tidepool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A manager holds no more than its limit, and goes on below it. */
+final class MemoryLimitTest {
+  private static final int MIB = 1 << 20;
+  private static final long SEED = Long.getLong("tidepool.test.seed", System.nanoTime());
+
+  private static UnifiedMemoryManager limited(long bytes) {
+    return UnifiedMemoryManager.create(MemoryOptions.builder().memoryLimit(bytes).build());
+  }
+
+  @Test
+  void whatIsBeyondTheLimitIsRefusedWithTheNumbers() {
+    try (UnifiedMemoryManager memory = limited(4 * MIB);
+        UnifiedBuffer<byte[]> _ =
+            memory.allocate(
+                ElementType.BYTE,
+                3 * MIB,
+                Allocation.at(MemoryLocation.DEVICE).tag("the big one"))) {
+      assertThatThrownBy(() -> memory.allocate(ElementType.BYTE, 2 * MIB))
+          .isInstanceOfSatisfying(
+              OutOfDeviceMemoryException.class,
+              e -> assertThat(e.requestedBytes()).isEqualTo(2 * MIB))
+          .hasMessageContaining("no room for 2 MiB")
+          .hasMessageContaining("3 MiB used of the memory-limit of 4 MiB")
+          .hasMessageContaining("0 bytes pooled")
+          .hasMessageContaining("'the big one' 3 MiB");
+      memory.allocate(ElementType.BYTE, MIB).close();
+    }
+  }
+
+  @Test
+  void idleBlocksCountAndGiveWayToOtherSizes() {
+    try (UnifiedMemoryManager memory = limited(4 * MIB)) {
+      memory.allocate(ElementType.BYTE, 3 * MIB).close();
+      assertThat(memory.statistics().totalPooled()).isEqualTo(3 * MIB);
+      try (UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, 2 * MIB)) {
+        assertThat(buffer.byteSize()).isEqualTo(2 * MIB);
+        assertThat(memory.statistics().totalPooled()).isZero();
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aLimitHoldsWithAndWithoutAPool(boolean pooling) {
+    MemoryOptions options = MemoryOptions.builder().memoryLimit(2 * MIB).pooling(pooling).build();
+    try (UnifiedMemoryManager memory = UnifiedMemoryManager.create(options)) {
+      for (int i = 0; i < 10; i++) {
+        memory.allocate(ElementType.BYTE, 2 * MIB).close();
+      }
+      UnifiedBuffer<byte[]> held = memory.allocate(ElementType.BYTE, MIB);
+      assertThatThrownBy(() -> memory.allocate(ElementType.BYTE, 2 * MIB))
+          .isInstanceOf(OutOfDeviceMemoryException.class);
+      held.close();
+    }
+  }
+
+  @Test
+  void aPoolThatMayKeepMoreThanTheLimitStaysWithinIt() {
+    MemoryOptions options =
+        MemoryOptions.builder().memoryLimit(4 * MIB).maxPoolBytes(64L * MIB).build();
+    try (UnifiedMemoryManager memory = UnifiedMemoryManager.create(options)) {
+      for (long bytes = 100; bytes <= 4 * MIB; bytes *= 2) {
+        memory.allocate(ElementType.BYTE, bytes).close();
+        assertThat(memory.statistics().reservedBytes()).isLessThanOrEqualTo(4 * MIB);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(DiagnosticsLevel.class)
+  void aLimitHoldsAtEveryLevelOfDiagnostics(DiagnosticsLevel level) {
+    MemoryOptions options =
+        MemoryOptions.builder().memoryLimit(MIB).diagnostics(level).zeroOnRelease(true).build();
+    try (UnifiedMemoryManager memory = UnifiedMemoryManager.create(options)) {
+      UnifiedBuffer<byte[]> half = memory.allocate(ElementType.BYTE, MIB / 2);
+      assertThatThrownBy(() -> memory.allocate(ElementType.BYTE, MIB))
+          .isInstanceOf(OutOfDeviceMemoryException.class);
+      half.close();
+      memory.allocate(ElementType.BYTE, MIB / 2).close();
+    }
+  }
+
+  @Test
+  void unreachableBuffersAreReclaimedBeforeTheLimitRefuses() {
+    try (UnifiedMemoryManager memory = limited(4 * MIB)) {
+      for (int i = 0; i < 20; i++) {
+        memory.allocate(ElementType.BYTE, MIB);
+      }
+      assertThat(memory.statistics().totalAllocations()).isEqualTo(20);
+      assertThat(memory.statistics().leaks()).isPositive();
+    }
+  }
+
+  @Test
+  void manyThreadsNeverExceedTheLimitAndAllGoesBack() throws Exception {
+    System.out.println("seed " + SEED);
+    long limit = 8L * MIB;
+    try (UnifiedMemoryManager memory = limited(limit);
+        ExecutorService threads = Executors.newFixedThreadPool(8)) {
+      AtomicBoolean done = new AtomicBoolean();
+      Future<Long> watched = threads.submit(() -> highest(memory, done));
+      List<Future<?>> work = new ArrayList<>();
+      for (int thread = 0; thread < 7; thread++) {
+        SplittableRandom random = new SplittableRandom(SEED + thread);
+        work.add(threads.submit(() -> allocateAtRandom(memory, random)));
+      }
+      for (Future<?> each : work) {
+        each.get();
+      }
+      done.set(true);
+      assertThat(watched.get()).isBetween(1L, limit);
+      memory.trimExcess();
+      assertThat(memory.statistics().reservedBytes()).isZero();
+      // All of it is there again: nothing that was reserved was forgotten.
+      memory.allocate(ElementType.BYTE, limit).close();
+    }
+  }
+
+  private static long highest(UnifiedMemoryManager memory, AtomicBoolean done) {
+    long highest = 0;
+    while (!done.get()) {
+      highest = Math.max(highest, memory.statistics().reservedBytes());
+    }
+    return highest;
+  }
+
+  private static void allocateAtRandom(UnifiedMemoryManager memory, SplittableRandom random) {
+    for (int i = 0; i < 300; i++) {
+      long bytes = 1 + random.nextLong(1L << random.nextInt(8, 21));
+      try (UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, bytes)) {
+        if (random.nextInt(4) == 0) {
+          buffer.fill((byte) i);
+        }
+      } catch (OutOfDeviceMemoryException e) {
+        assertThat(e.requestedBytes()).isEqualTo(bytes);
+      }
+    }
+  }
+
+  @Test
+  void theLimitChangesWhileTheManagerRunsButNotBelowWhatIsInUse() {
+    try (UnifiedMemoryManager memory = limited(4 * MIB);
+        UnifiedBuffer<byte[]> _ = memory.allocate(ElementType.BYTE, 2 * MIB)) {
+      memory.allocate(ElementType.BYTE, 2 * MIB).close();
+      assertThatThrownBy(() -> memory.limit(MIB))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("a memory-limit of 1048576 bytes is below the 2097152 bytes in use")
+          .hasMessageContaining("stays 4194304 bytes");
+      memory.limit(2 * MIB);
+      assertThatThrownBy(() -> memory.allocate(ElementType.BYTE, MIB))
+          .isInstanceOf(OutOfDeviceMemoryException.class);
+      memory.limit(3 * MIB);
+      memory.allocate(ElementType.BYTE, MIB).close();
+      assertThatThrownBy(() -> memory.limit(0)).isInstanceOf(IllegalArgumentException.class);
+    }
+  }
+
+  @Test
+  void aManagerWithoutALimitGetsNoneLater() {
+    try (UnifiedMemoryManager memory =
+        UnifiedMemoryManager.create(MemoryOptions.builder().build())) {
+      assertThatThrownBy(() -> memory.limit(MIB))
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("set memory-limit when it is made");
+    }
+  }
+
+  @Test
+  void aLimitIsAnOptionThatPropertiesOverride() {
+    assertThat(MemoryOptions.builder().build().memoryLimit()).isEqualTo(-1);
+    System.setProperty("tidepool.memory-limit", "3m");
+    try {
+      assertThat(MemoryOptions.builder().memoryLimit(MIB).build().memoryLimit()).isEqualTo(3 * MIB);
+    } finally {
+      System.clearProperty("tidepool.memory-limit");
+    }
+    assertThatThrownBy(() -> MemoryOptions.builder().memoryLimit(0).build())
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("memory-limit is 0");
+  }
+}
