@@ -47,6 +47,10 @@ import org.jspecify.annotations.Nullable;
  *     staging blocks of running transfers where the limit is reached; none where -1. A refusal of
  *     the limit is answered as a driver's is: what can be given back is, and only then an
  *     allocation fails
+ * @param siteSampling {@code site-sampling}: at the level {@link DiagnosticsLevel#SITES}, the mean
+ *     distance in allocated bytes from one allocation whose stack is taken to the next; 512 KiB. 1
+ *     takes every one. A thread that takes many at a time doubles its distance for the next quarter
+ *     of a second, so that large buffers do not cost more than small ones
  */
 public record MemoryOptions(
     boolean pooling,
@@ -62,7 +66,8 @@ public record MemoryOptions(
     boolean zeroOnRelease,
     DiagnosticsLevel diagnostics,
     Optional<Path> trace,
-    long memoryLimit) {
+    long memoryLimit,
+    long siteSampling) {
 
   private static final long SMALLEST_CHUNK = 4096;
 
@@ -95,6 +100,7 @@ public record MemoryOptions(
         stagingChunk,
         "from " + SMALLEST_CHUNK + " to " + (1L << 30));
     check(memoryLimit == -1 || memoryLimit >= 1, "memory-limit", memoryLimit, "1 or more, or -1");
+    check(siteSampling >= 1, "site-sampling", siteSampling, "1 or more");
   }
 
   private static void check(boolean holds, String key, Object value, String rule) {
@@ -130,6 +136,7 @@ public record MemoryOptions(
     private DiagnosticsLevel diagnostics = DiagnosticsLevel.COUNTERS;
     private Optional<Path> trace = Optional.empty();
     private long memoryLimit = -1;
+    private long siteSampling = 512L << 10;
 
     Builder(Function<String, @Nullable String> environment) {
       this.environment = environment;
@@ -216,6 +223,12 @@ public record MemoryOptions(
       return this;
     }
 
+    /** Mean bytes from one allocation whose stack is taken to the next; 1 for all. */
+    public Builder siteSampling(long bytes) {
+      this.siteSampling = bytes;
+      return this;
+    }
+
     /**
      * Bytes that a manager holds at most: buffers, second copies and idle blocks; -1 for no limit.
      */
@@ -249,7 +262,8 @@ public record MemoryOptions(
           overridden("zero-on-release", zeroOnRelease, Builder::parseBoolean),
           overridden("diagnostics", diagnostics, text -> parseEnum(DiagnosticsLevel.class, text)),
           overridden("trace", trace, Builder::parseFile),
-          overridden("memory-limit", memoryLimit, ByteSize::parse));
+          overridden("memory-limit", memoryLimit, ByteSize::parse),
+          overridden("site-sampling", siteSampling, ByteSize::parse));
     }
 
     private <T> T overridden(String key, T set, Function<String, T> parser) {

@@ -139,6 +139,7 @@ final class MemoryOptionsTest {
     "tidepool.staging-chunk, 64k, stagingChunk",
     "tidepool.diagnostics, sites, diagnostics",
     "tidepool.trace, /tmp/a.trace, trace",
+    "tidepool.site-sampling, 1m, siteSampling",
   })
   void aPropertyOverridesWhatTheProgramSet(String property, String text, String option) {
     String before = System.setProperty(property, text) == null ? null : property;
@@ -155,7 +156,8 @@ final class MemoryOptionsTest {
               "pooling", options.pooling(),
               "stagingChunk", options.stagingChunk(),
               "diagnostics", options.diagnostics(),
-              "trace", options.trace());
+              "trace", options.trace(),
+              "siteSampling", options.siteSampling());
       Map<String, Object> expected =
           Map.of(
               "pooling",
@@ -165,7 +167,9 @@ final class MemoryOptionsTest {
               "diagnostics",
               DiagnosticsLevel.SITES,
               "trace",
-              Optional.of(Path.of("/tmp/a.trace")));
+              Optional.of(Path.of("/tmp/a.trace")),
+              "siteSampling",
+              1L << 20);
       assertThat(seen.get(option)).isEqualTo(expected.get(option));
       assertThat(before).as("the property was not set before").isNull();
     } finally {

@@ -18,6 +18,9 @@ import org.junit.jupiter.api.Test;
 
 /** A buffer that becomes unreachable unclosed is noticed, reported and reclaimed. */
 final class UnreachableBufferTest {
+  private static final MemoryOptions EVERY_SITE =
+      MemoryOptions.builder().diagnostics(DiagnosticsLevel.SITES).siteSampling(1).build();
+
   private final Logger logger = Logger.getLogger("dev.tidepool");
   private final List<String> reports = new CopyOnWriteArrayList<>();
   private final Handler handler =
@@ -61,8 +64,7 @@ final class UnreachableBufferTest {
 
   @Test
   void fromLevelSitesOnTheReportNamesThePlaceThatAllocated() {
-    MemoryOptions options = MemoryOptions.builder().diagnostics(DiagnosticsLevel.SITES).build();
-    try (UnifiedMemoryManager memory = UnifiedMemoryManager.create(options)) {
+    try (UnifiedMemoryManager memory = UnifiedMemoryManager.create(EVERY_SITE)) {
       leak(memory, 1);
       awaitLeaks(memory, 1);
       assertThat(reports.getFirst()).contains("UnreachableBufferTest.leak");
@@ -71,8 +73,7 @@ final class UnreachableBufferTest {
 
   @Test
   void levelSitesTellsThePlaceOfLiveBuffers() {
-    MemoryOptions options = MemoryOptions.builder().diagnostics(DiagnosticsLevel.SITES).build();
-    try (UnifiedMemoryManager memory = UnifiedMemoryManager.create(options);
+    try (UnifiedMemoryManager memory = UnifiedMemoryManager.create(EVERY_SITE);
         UnifiedBuffer<int[]> buffer = memory.allocate(ElementType.INT, 1)) {
       assertThat(memory.buffers().getFirst().site()).contains("UnreachableBufferTest");
       assertThat(buffer.length()).isEqualTo(1);

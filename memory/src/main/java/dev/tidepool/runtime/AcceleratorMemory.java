@@ -56,7 +56,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class AcceleratorMemory implements UnifiedMemoryManager {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
-  private static final int COHORT = 64;
   private static final long MOST_IDLE_ARRAYS = 4L << 30;
 
   /** Device memory is scattered when more than one part in so many of it is bound. */
@@ -72,11 +71,10 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private final ArrayPools arrays;
   private final Cohorts cohorts;
   private final LiveBuffers registry;
-  private final boolean recordsSites;
   private final @Nullable AllocationTrace trace;
-  // Whether buffers are written down one by one.
-  private final boolean recordsBuffers;
-  private final Counters counters = new Counters();
+  // Whether buffers have a storage from the start.
+  private final boolean wakesBuffers;
+  private final Counters counters;
   private final TransferMeter meter = new TransferMeter();
   private final Kernels kernels = new Kernels(this);
   private final TransferEngine transfers = new Transfers(this);
@@ -125,10 +123,13 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
             options.zeroOnRelease() ? ArrayPool.Clearing.ON_RETURN : ArrayPool.Clearing.NEVER,
             options.trimInterval());
     this.registry = new LiveBuffers(this, pools);
-    this.recordsSites = options.diagnostics() != DiagnosticsLevel.COUNTERS;
+    this.counters =
+        options.diagnostics() == DiagnosticsLevel.OFF
+            ? new NoCounters(registry, pools)
+            : new Counters();
+    this.cohorts = SitedCohorts.of(options);
     this.trace = session.trace();
-    this.recordsBuffers = recordsSites || trace != null;
-    this.cohorts = new Cohorts(recordsSites ? 1 : COHORT);
+    this.wakesBuffers = isParanoid() || trace != null;
     this.blocks = new Blocks(this, pools, counters);
   }
 
@@ -173,13 +174,18 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     checkOpen();
     Objects.requireNonNull(allocation, "allocation");
     long bytes = Objects.requireNonNull(type, "type").bytes(length);
+    return allocate(type, length, allocation, cohorts.join(bytes));
+  }
+
+  private <A> UnifiedBuffer<A> allocate(
+      ElementType<A> type, long length, Allocation allocation, Cohort.Token token) {
+    long bytes = type.bytes(length);
     PooledBlock block = blocks.forBuffer(bytes, allocation);
     counters.allocated(bytes);
-    Cohort.Token token = cohorts.join();
     Tenancy tenancy = new Tenancy(this, type, length, allocation, token.cohort(), block);
     block.occupy(tenancy);
     TypedBuffer<A> buffer = TypedBuffer.root(tenancy, token, type);
-    if (closed || !allocation.isPlain() || recordsBuffers) {
+    if (closed || !allocation.isPlain() || wakesBuffers) {
       prepare(buffer, tenancy, allocation);
     }
     return buffer;
@@ -187,8 +193,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   /** What the fast way of an allocation leaves out. */
   private void prepare(TypedBuffer<?> buffer, Tenancy tenancy, Allocation allocation) {
-    if (recordsBuffers) {
-      Storage storage = tenancy.wake(recordsSites ? Sites.caller() : "");
+    if (wakesBuffers) {
+      Storage storage = tenancy.storage();
       if (trace != null) {
         storage.record(trace);
       }
@@ -235,7 +241,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
       ElementType<A> type, long length, Allocation allocation) {
     checkOpen();
     Objects.requireNonNull(allocation, "allocation");
-    Objects.requireNonNull(type, "type").bytes(length);
+    // Here, where the stack is the user's.
+    Cohort.Token token = cohorts.join(Objects.requireNonNull(type, "type").bytes(length));
     CompletableFuture<UnifiedBuffer<A>> future = track(new CompletableFuture<>());
     transferThreads()
         .execute(
@@ -244,7 +251,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
                 return;
               }
               try {
-                UnifiedBuffer<A> buffer = allocate(type, length, allocation);
+                checkOpen();
+                UnifiedBuffer<A> buffer = allocate(type, length, allocation, token);
                 completions()
                     .execute(
                         () -> {
@@ -305,12 +313,12 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
       boolean writable,
       String tag) {
     long length = type.elements(memory.byteSize());
-    Cohort.Token token = cohorts.join();
+    Cohort.Token token = cohorts.join(memory.byteSize());
     Tenancy tenancy =
         new Tenancy(
             this, type, length, Allocation.at(MemoryLocation.HOST).tag(tag), token.cohort(), null);
     Copies copies = Copies.foreign(memory, device.adopt(memory), arena);
-    tenancy.settle(new Storage(tenancy, copies, writable, recordsSites ? Sites.caller() : ""));
+    tenancy.settle(new Storage(tenancy, copies, writable));
     counters.allocated(memory.byteSize());
     counters.adopted();
     registry.addForeign(tenancy);
@@ -367,7 +375,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
         pooledBytes() + arrays.sum(ArrayPoolStatistics::idleBytes),
         counters.hits() + arrayHits,
         counters.misses() + arrays.sum(ArrayPoolStatistics::rents) - arrayHits,
-        allocations - frees,
+        counters.active(allocations - frees),
         counters.peak(live),
         session.pinned().usedBytes(),
         allocations,
@@ -727,6 +735,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
    */
   void maintain(long now, boolean hostIsShort) {
     reclaimUnreachable();
+    cohorts.tick();
     pools.drain();
     if (hostIsShort) {
       pools.trim(true);

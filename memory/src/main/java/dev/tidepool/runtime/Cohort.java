@@ -10,8 +10,8 @@ import java.lang.ref.ReferenceQueue;
  * nothing. Every handle of every member holds the cohort's {@link Token}, and every tenancy the
  * cohort; when the token is gone, no handle is left, and members that are still there have leaked.
  * The price: a leak is noticed when the last of its cohort is gone, so one long-lived buffer hides
- * those that were allocated next to it. Cohorts are small and closed often for that reason, and
- * hold one member each where sites are recorded.
+ * those that were allocated next to it. Cohorts are small and closed often for that reason, and a
+ * buffer whose {@link SitedCohorts site is recorded} has one of its own.
  *
  * <p>A cohort whose members are all closed is forgotten by everyone, and never enqueued.
  */
@@ -20,9 +20,13 @@ final class Cohort extends PhantomReference<Cohort.Token> {
   static final class Token {
     private final Cohort cohort;
 
-    /** The token of a new cohort. */
-    Token(ReferenceQueue<Token> queue) {
-      this.cohort = new Cohort(this, queue);
+    /**
+     * The token of a new cohort.
+     *
+     * @param site the stack that allocates its only member; empty if that is not recorded
+     */
+    Token(ReferenceQueue<Token> queue, String site) {
+      this.cohort = new Cohort(this, queue, site);
     }
 
     Cohort cohort() {
@@ -30,13 +34,20 @@ final class Cohort extends PhantomReference<Cohort.Token> {
     }
   }
 
+  private final String site;
   private final long createdNanos = System.nanoTime();
 
   /** Counted by who joins, without care for others: a few more or less do no harm. */
   private int joined;
 
-  private Cohort(Token token, ReferenceQueue<Token> queue) {
+  private Cohort(Token token, ReferenceQueue<Token> queue, String site) {
     super(token, queue);
+    this.site = site;
+  }
+
+  /** The stack that allocated its only member; empty if that is not recorded. */
+  String site() {
+    return site;
   }
 
   /** About when its members were allocated. */

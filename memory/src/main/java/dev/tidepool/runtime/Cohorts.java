@@ -12,39 +12,37 @@ import org.jspecify.annotations.Nullable;
  * The cohorts that new buffers join: one is open for each stripe of threads, so that threads do not
  * meet.
  */
-final class Cohorts {
+class Cohorts {
   private static final int STRIPES = 8;
 
-  private final int capacity;
+  /** Members of one cohort, about. */
+  private static final int CAPACITY = 64;
+
   private final ReferenceQueue<Cohort.Token> unreachable = new ReferenceQueue<>();
   private final AtomicReferenceArray<Cohort.@Nullable Token> open =
       new AtomicReferenceArray<>(STRIPES);
 
-  /**
-   * No cohort yet.
-   *
-   * @param capacity members of one cohort, about; 1 notices each buffer by itself
-   */
-  Cohorts(int capacity) {
-    this.capacity = capacity;
-  }
-
-  /** The token for the handles of a new buffer, whose cohort it has joined. */
-  Cohort.Token join() {
-    if (capacity == 1) {
-      return new Cohort.Token(unreachable);
-    }
+  /** The token for the handles of a new buffer of so many bytes, whose cohort it has joined. */
+  Cohort.Token join(long bytes) {
     int stripe = (int) (Thread.currentThread().threadId() & (STRIPES - 1));
     Cohort.Token current = open.getAcquire(stripe);
-    return current != null && current.cohort().join(capacity) ? current : replace(stripe);
+    return current != null && current.cohort().join(CAPACITY) ? current : replace(stripe);
+  }
+
+  /** The token for a buffer that is watched by itself. */
+  final Cohort.Token alone(String site) {
+    return new Cohort.Token(unreachable, site);
   }
 
   private Cohort.Token replace(int stripe) {
-    Cohort.Token fresh = new Cohort.Token(unreachable);
-    fresh.cohort().join(capacity);
+    Cohort.Token fresh = new Cohort.Token(unreachable, "");
+    fresh.cohort().join(CAPACITY);
     open.setRelease(stripe, fresh);
     return fresh;
   }
+
+  /** Some moments have passed; called by the maintenance thread. */
+  void tick() {}
 
   /** Closes the open cohorts, so that their tokens depend on handles alone. */
   void seal() {

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * what is left below it. (Bytes that another thread allocates in that very moment may be counted
  * the next time.)
  */
-final class Counters {
+class Counters {
   private static final VarHandle OWNER;
   private static final VarHandle OWN_LIVE;
   private static final VarHandle OWN_ALLOCATIONS;
@@ -183,6 +183,15 @@ final class Counters {
 
   long frees() {
     return sum(tally -> (long) OWN_FREES.getAcquire(tally) + tally.sharedFrees);
+  }
+
+  /**
+   * Buffers that live.
+   *
+   * @param counted allocations less frees, as who asks has read them
+   */
+  long active(long counted) {
+    return counted;
   }
 
   /** Blocks that were there when they were needed. */

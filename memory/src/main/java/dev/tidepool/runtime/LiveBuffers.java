@@ -44,6 +44,11 @@ final class LiveBuffers {
     return all;
   }
 
+  /** Their bytes, as they were asked for. */
+  long bytes() {
+    return all().stream().mapToLong(Tenancy::byteSize).sum();
+  }
+
   private boolean isOurs(@Nullable Object tenant) {
     return tenant instanceof Tenancy tenancy && tenancy.memory() == memory;
   }

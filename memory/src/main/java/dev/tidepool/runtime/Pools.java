@@ -328,6 +328,13 @@ final class Pools implements AutoCloseable {
     all().forEach(pool -> pool.trimIdleSince(nanoTime));
   }
 
+  /**
+   * Blocks that the pools had when they were asked for; of managers that share one, all of them.
+   */
+  long hits() {
+    return sum(pool -> pool.statistics().hits());
+  }
+
   /** Bytes that lie idle. */
   long idleBytes() {
     return sum(BlockPool::idleBytes);

@@ -25,7 +25,6 @@ final class Storage {
   private final long number = NUMBERS.getAndIncrement();
   private final Tenancy tenancy;
   private final AcceleratorMemory memory;
-  private final String site;
   private final boolean writable;
   private final boolean exclusive;
   private final Residency residency;
@@ -55,15 +54,10 @@ final class Storage {
     WRITABLE
   }
 
-  /**
-   * The storage of a tenancy.
-   *
-   * @param site where it was allocated; empty if that is not recorded
-   */
-  Storage(Tenancy tenancy, Copies copies, boolean writable, String site) {
+  /** The storage of a tenancy. */
+  Storage(Tenancy tenancy, Copies copies, boolean writable) {
     this.tenancy = tenancy;
     this.memory = tenancy.memory();
-    this.site = site;
     this.writable = writable;
     this.exclusive = copies.isMapped();
     this.residency = new Residency(this, memory, copies, tenancy.birthState());
@@ -345,10 +339,6 @@ final class Storage {
 
   BufferMetrics metrics() {
     return movements.metrics(Instant.now().minusNanos(System.nanoTime() - lastUse));
-  }
-
-  String site() {
-    return site;
   }
 
   @Override

@@ -84,16 +84,11 @@ final class Tenancy {
 
   /** The storage, woken if need be. */
   Storage storage() {
-    return storage instanceof Storage awake ? awake : wake("");
+    return storage instanceof Storage awake ? awake : wake();
   }
 
-  /**
-   * Makes the storage of a buffer that begins to be used.
-   *
-   * @param site where it was allocated; empty if that is not recorded
-   */
-  Storage wake(String site) {
-    Storage awake = rouse(site);
+  private Storage wake() {
+    Storage awake = rouse();
     if (awake == null) {
       throw closed();
     }
@@ -102,14 +97,10 @@ final class Tenancy {
 
   /** The storage, woken if need be; null if the buffer was closed while it was dormant. */
   @Nullable Storage rouse() {
-    return rouse("");
-  }
-
-  private @Nullable Storage rouse(String site) {
     PooledBlock held = block;
     if (storage == null && held != null) {
       Copies copies = memory.copies(location(), byteSize(), new Lease(held));
-      settle(new Storage(this, copies, true, site));
+      settle(new Storage(this, copies, true));
     }
     return awake();
   }
@@ -182,10 +173,9 @@ final class Tenancy {
     return storage instanceof Storage awake && awake.awaitsMapping();
   }
 
-  /** Where it was allocated; empty if that is not recorded. */
+  /** The stack that allocated it, a line for each frame; empty if that is not recorded. */
   String site() {
-    Storage awake = awake();
-    return awake == null ? "" : awake.site();
+    return cohort.site();
   }
 
   BufferInfo info() {

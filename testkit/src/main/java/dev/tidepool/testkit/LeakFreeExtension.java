@@ -75,7 +75,8 @@ final class LeakFreeExtension
             .map(LeakFree::accelerator)
             .orElse("auto");
     Tidepool tidepool =
-        Tidepool.open(MemoryOptions.builder().diagnostics(DiagnosticsLevel.SITES).build());
+        Tidepool.open(
+            MemoryOptions.builder().diagnostics(DiagnosticsLevel.SITES).siteSampling(1).build());
     return new Provided(tidepool, tidepool.memory(tidepool.accelerator(id)));
   }
 
@@ -125,7 +126,7 @@ final class LeakFreeExtension
             manager.accelerator().id(),
             leak.site().isEmpty()
                 ? "; DiagnosticsLevel.SITES records where it was allocated"
-                : ", allocated at " + leak.site());
+                : ", allocated at\n    " + leak.site().replace("\n", "\n    "));
   }
 
   /** What is live now, pending work done; null if the manager is closed. */

@@ -1,0 +1,37 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.MemoryOptions;
+
+/**
+ * Cohorts of a manager that records where buffers are allocated. A buffer in the sample has a
+ * cohort of its own, which knows the stack: so its leak is noticed by itself, and the way of an
+ * allocation needs no other step. A manager that records no sites has plain {@link Cohorts}, and
+ * nothing of this on its way.
+ */
+final class SitedCohorts extends Cohorts {
+  private final Sites sites = new Sites();
+  private final SiteSampling sampling;
+
+  private SitedCohorts(SiteSampling sampling) {
+    this.sampling = sampling;
+  }
+
+  /** Cohorts as the options say. */
+  static Cohorts of(MemoryOptions options) {
+    return switch (options.diagnostics()) {
+      case OFF, COUNTERS -> new Cohorts();
+      case SITES -> new SitedCohorts(new SiteSampling(options.siteSampling()));
+      case PARANOID -> new SitedCohorts(new SiteSampling(1));
+    };
+  }
+
+  @Override
+  Cohort.Token join(long bytes) {
+    return sampling.takes(bytes) ? alone(sites.here()) : super.join(bytes);
+  }
+
+  @Override
+  void tick() {
+    sampling.restart();
+  }
+}
