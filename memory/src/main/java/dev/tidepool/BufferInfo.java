@@ -12,7 +12,8 @@ import java.time.Duration;
  * @param location where it was born
  * @param state which copies exist
  * @param age the time since it was allocated
- * @param site the place that allocated it, from level {@link DiagnosticsLevel#SITES} on; else empty
+ * @param site the stack that allocated it, a line for each frame from the program's first on; empty
+ *     below level {@link DiagnosticsLevel#SITES} and for what is not in its sample
  */
 public record BufferInfo(
     String tag,

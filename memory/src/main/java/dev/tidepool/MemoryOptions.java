@@ -6,15 +6,16 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
  * How managers behave. Immutable; made by a {@link Builder}.
  *
- * <p>Each option has a key. The system property {@code tidepool.KEY} overrides what the program
- * set, and the environment variable {@code TIDEPOOL_KEY} (upper case, {@code _} for {@code -})
- * overrides that where no property is set.
+ * <p>Each option but the listener has a key. The system property {@code tidepool.KEY} overrides
+ * what the program set, and the environment variable {@code TIDEPOOL_KEY} (upper case, {@code _}
+ * for {@code -}) overrides that where no property is set.
  *
  * @param pooling {@code pooling}: whether blocks are kept for reuse; true
  * @param maxPoolBytes {@code max-pool-bytes}: idle bytes kept at most in one pool; a quarter of the
@@ -51,6 +52,8 @@ import org.jspecify.annotations.Nullable;
  *     distance in allocated bytes from one allocation whose stack is taken to the next; 512 KiB. 1
  *     takes every one. A thread that takes many at a time doubles its distance for the next quarter
  *     of a second, so that large buffers do not cost more than small ones
+ * @param reportListener hears of leaks and other findings, which are logged as well; nobody. It is
+ *     called on a thread of the library, or by who closes the manager; what it throws is logged
  */
 public record MemoryOptions(
     boolean pooling,
@@ -67,7 +70,9 @@ public record MemoryOptions(
     DiagnosticsLevel diagnostics,
     Optional<Path> trace,
     long memoryLimit,
-    long siteSampling) {
+    long siteSampling,
+    long siteSampling,
+    Optional<Consumer<DiagnosticReport>> reportListener) {
 
   private static final long SMALLEST_CHUNK = 4096;
 
@@ -78,6 +83,7 @@ public record MemoryOptions(
     Objects.requireNonNull(evictionPolicy, "evictionPolicy");
     Objects.requireNonNull(diagnostics, "diagnostics");
     Objects.requireNonNull(trace, "trace");
+    Objects.requireNonNull(reportListener, "reportListener");
     check(maxPoolBytes >= -1, "max-pool-bytes", maxPoolBytes, "0 or more, or -1 for the default");
     check(maxPoolBytesPerClass >= 0, "max-pool-bytes-per-class", maxPoolBytesPerClass, "0 or more");
     check(keptPoolBytes >= 0, "kept-pool-bytes", keptPoolBytes, "0 or more");
@@ -137,6 +143,7 @@ public record MemoryOptions(
     private Optional<Path> trace = Optional.empty();
     private long memoryLimit = -1;
     private long siteSampling = 512L << 10;
+    private Optional<Consumer<DiagnosticReport>> reportListener = Optional.empty();
 
     Builder(Function<String, @Nullable String> environment) {
       this.environment = environment;
@@ -229,6 +236,12 @@ public record MemoryOptions(
       return this;
     }
 
+    /** Hears of leaks and other findings; see {@link MemoryOptions#reportListener()}. */
+    public Builder reportListener(Consumer<DiagnosticReport> listener) {
+      this.reportListener = Optional.of(listener);
+      return this;
+    }
+
     /**
      * Bytes that a manager holds at most: buffers, second copies and idle blocks; -1 for no limit.
      */
@@ -263,7 +276,9 @@ public record MemoryOptions(
           overridden("diagnostics", diagnostics, text -> parseEnum(DiagnosticsLevel.class, text)),
           overridden("trace", trace, Builder::parseFile),
           overridden("memory-limit", memoryLimit, ByteSize::parse),
-          overridden("site-sampling", siteSampling, ByteSize::parse));
+          overridden("site-sampling", siteSampling, ByteSize::parse),
+          overridden("site-sampling", siteSampling, ByteSize::parse),
+          reportListener);
     }
 
     private <T> T overridden(String key, T set, Function<String, T> parser) {

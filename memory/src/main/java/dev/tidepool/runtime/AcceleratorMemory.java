@@ -13,6 +13,7 @@ import dev.tidepool.Fragmentation;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
+import dev.tidepool.LeakReport;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.MemoryLocation;
@@ -75,6 +76,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   // Whether buffers have a storage from the start.
   private final boolean wakesBuffers;
   private final Counters counters;
+  private final Reports reports;
   private final TransferMeter meter = new TransferMeter();
   private final Kernels kernels = new Kernels(this);
   private final TransferEngine transfers = new Transfers(this);
@@ -128,6 +130,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
             ? new NoCounters(registry, pools)
             : new Counters();
     this.cohorts = SitedCohorts.of(options);
+    this.reports = new Reports(options.reportListener());
     this.trace = session.trace();
     this.wakesBuffers = isParanoid() || trace != null;
     this.blocks = new Blocks(this, pools, counters);
@@ -707,25 +710,18 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   void reclaimUnreachable() {
     cohorts.seal();
     Set<Cohort> gone = cohorts.drain();
-    if (!gone.isEmpty()) {
-      live().stream().filter(tenancy -> gone.contains(tenancy.cohort())).forEach(this::reclaim);
+    if (gone.isEmpty()) {
+      return;
     }
-  }
-
-  private void reclaim(Tenancy tenancy) {
-    if (tenancy.reclaim()) {
-      LOG.log(
-          Level.WARNING,
-          tenancy
-              + " of "
-              + tenancy.byteSize()
-              + " bytes became unreachable without close()"
-              + (tenancy.site().isEmpty()
-                  ? "; set tidepool.diagnostics=sites to see where it was allocated"
-                  : "; it was allocated at " + tenancy.site())
-              + ". It was reclaimed");
-      counters.leaked();
+    LeakCensus leaks = new LeakCensus(this, LeakReport.Cause.UNREACHABLE);
+    for (Tenancy tenancy : live()) {
+      if (gone.contains(tenancy.cohort()) && tenancy.reclaim()) {
+        counters.leaked();
+        leaks.add(tenancy);
+      }
     }
+    leaks.log(reports, Level.WARNING);
+    leaks.reports().forEach(report -> completions().execute(() -> reports.tell(report)));
   }
 
   /**
@@ -781,28 +777,30 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     }
     closed = true;
     Closing.quietly("array pools", arrays);
-    int open = closeBuffers();
-    if (open > 0) {
+    LeakCensus open = closeBuffers();
+    if (open.buffers() > 0) {
       LOG.log(
           Level.INFO,
           "the memory manager of "
               + accelerator.id()
               + " was closed with "
-              + open
+              + open.buffers()
               + " buffers open; they were freed");
+      open.log(reports, Level.INFO);
+      open.reports().forEach(reports::tell);
     }
   }
 
-  /**
-   * Closes what is live until the manager has ended or only mappings are left; how many were open.
-   */
+  /** Closes what is live until the manager has ended or only mappings are left; what was open. */
   @SuppressWarnings("ThreadPriorityCheck") // a virtual thread must let others have its carrier
-  private int closeBuffers() {
-    int open = 0;
+  private LeakCensus closeBuffers() {
+    LeakCensus open = new LeakCensus(this, LeakReport.Cause.OPEN_AT_CLOSE);
     pools.awaitTenants();
     do {
       for (Tenancy tenancy : live()) {
-        open += tenancy.close() ? 1 : 0;
+        if (tenancy.close()) {
+          open.add(tenancy);
+        }
       }
       for (Storage storage : awake()) {
         storage.unfinished().forEach(Work::await);

@@ -1,0 +1,163 @@
+package dev.tidepool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Consumer;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Leaks are told once for each owner and place: to a listener, and in few lines of the log. */
+final class LeakReportTest {
+  private final Queue<LeakReport> reports = new ConcurrentLinkedQueue<>();
+  private final List<String> lines = new ArrayList<>();
+  private final Logger logger = Logger.getLogger("dev.tidepool");
+  private final Handler handler =
+      new Handler() {
+        @Override
+        public synchronized void publish(LogRecord record) {
+          lines.add(record.getMessage());
+        }
+
+        @Override
+        public void flush() {}
+
+        @Override
+        public void close() {}
+      };
+
+  @BeforeEach
+  void listen() {
+    logger.addHandler(handler);
+    logger.setUseParentHandlers(false);
+  }
+
+  @AfterEach
+  void stopListening() {
+    logger.removeHandler(handler);
+    logger.setUseParentHandlers(true);
+  }
+
+  private MemoryOptions reported(DiagnosticsLevel level) {
+    return MemoryOptions.builder()
+        .diagnostics(level)
+        .siteSampling(1)
+        .reportListener(report -> reports.add((LeakReport) report))
+        .build();
+  }
+
+  private static UnifiedBuffer<float[]> lost(UnifiedMemoryManager memory, String tag) {
+    return memory.allocate(ElementType.FLOAT, 1000, Allocation.at(MemoryLocation.HOST).tag(tag));
+  }
+
+  private void awaitReported(long buffers) {
+    await()
+        .atMost(Duration.ofSeconds(30))
+        .until(
+            () -> {
+              System.gc();
+              return reports.stream().mapToLong(LeakReport::buffers).sum() == buffers;
+            });
+  }
+
+  @Test
+  void unreachableBuffersOfOnePlaceAreOneReport() {
+    try (UnifiedMemoryManager memory =
+        UnifiedMemoryManager.create(reported(DiagnosticsLevel.SITES))) {
+      for (int i = 0; i < 3000; i++) {
+        assertThat(lost(memory, "planted").length()).isEqualTo(1000);
+      }
+      awaitReported(3000);
+      assertThat(reports.stream().mapToLong(LeakReport::bytes).sum()).isEqualTo(3000 * 4000L);
+      assertThat(reports)
+          .allSatisfy(
+              report -> {
+                assertThat(report)
+                    .returns(LeakReport.Cause.UNREACHABLE, LeakReport::cause)
+                    .returns("cpu:0", LeakReport::accelerator)
+                    .returns("planted", LeakReport::tag)
+                    .returns("FLOAT", LeakReport::elementType)
+                    .returns(MemoryLocation.HOST, LeakReport::location);
+                assertThat(report.site()).startsWith("dev.tidepool.LeakReportTest.lost(");
+                assertThat(report.age()).isPositive();
+              });
+      // As many reports as there were looks at what the collector found, not as buffers.
+      assertThat(reports).hasSizeLessThan(300);
+      assertThat(lines).hasSize(reports.size());
+      assertThat(lines.getFirst()).contains("'planted'", "LeakReportTest.lost(");
+    }
+  }
+
+  @Test
+  void withoutSitesTheReportSaysHowToSeeThem() {
+    try (UnifiedMemoryManager memory =
+        UnifiedMemoryManager.create(reported(DiagnosticsLevel.OFF))) {
+      assertThat(lost(memory, "planted").length()).isEqualTo(1000);
+      awaitReported(1);
+      assertThat(reports.peek().site()).isEmpty();
+      assertThat(lines.getFirst()).contains("'planted'", "tidepool.diagnostics=sites");
+    }
+  }
+
+  @Test
+  void whatIsOpenWhenTheManagerClosesIsReportedWithItsPlace() {
+    List<UnifiedBuffer<float[]>> held = new ArrayList<>();
+    try (UnifiedMemoryManager memory =
+        UnifiedMemoryManager.create(reported(DiagnosticsLevel.SITES))) {
+      for (int i = 0; i < 10; i++) {
+        held.add(lost(memory, i < 3 ? "few" : "many"));
+      }
+      held.getFirst().fill((byte) 1);
+      held.add(lost(memory, "closed"));
+      held.getLast().close();
+    }
+    assertThat(held).hasSize(11);
+    assertThat(reports).hasSize(2);
+    assertThat(List.copyOf(reports).getFirst())
+        .returns(LeakReport.Cause.OPEN_AT_CLOSE, LeakReport::cause)
+        .returns("many", LeakReport::tag)
+        .returns(7L, LeakReport::buffers)
+        .returns(28_000L, LeakReport::bytes);
+    assertThat(lines).hasSize(3);
+    assertThat(lines.getFirst()).contains("closed with 10 buffers open");
+  }
+
+  @Test
+  void thousandsOfOwnersAreTwentyLinesAndOneForTheRest() {
+    List<UnifiedBuffer<float[]>> held = new ArrayList<>();
+    try (UnifiedMemoryManager memory =
+        UnifiedMemoryManager.create(reported(DiagnosticsLevel.COUNTERS))) {
+      for (int i = 0; i < 2000; i++) {
+        held.add(lost(memory, "owner " + i));
+      }
+    }
+    assertThat(held).hasSize(2000);
+    assertThat(reports).hasSize(2000);
+    assertThat(lines).hasSize(1 + 20 + 1);
+    assertThat(lines.getLast()).contains("1980 further buffers");
+  }
+
+  @Test
+  void aListenerThatFailsStopsNothing() {
+    Consumer<DiagnosticReport> failing =
+        _ -> {
+          throw new IllegalStateException("planted");
+        };
+    UnifiedMemoryManager memory =
+        UnifiedMemoryManager.create(MemoryOptions.builder().reportListener(failing).build());
+    UnifiedBuffer<float[]> open = lost(memory, "open");
+    memory.close();
+    assertThat(memory.statistics().activeBuffers()).isZero();
+    assertThat(lines).anyMatch(line -> line.contains("report listener failed"));
+    open.close();
+  }
+}
