@@ -71,7 +71,6 @@ public record MemoryOptions(
     Optional<Path> trace,
     long memoryLimit,
     long siteSampling,
-    long siteSampling,
     Optional<Consumer<DiagnosticReport>> reportListener) {
 
   private static final long SMALLEST_CHUNK = 4096;
@@ -276,7 +275,6 @@ public record MemoryOptions(
           overridden("diagnostics", diagnostics, text -> parseEnum(DiagnosticsLevel.class, text)),
           overridden("trace", trace, Builder::parseFile),
           overridden("memory-limit", memoryLimit, ByteSize::parse),
-          overridden("site-sampling", siteSampling, ByteSize::parse),
           overridden("site-sampling", siteSampling, ByteSize::parse),
           reportListener);
     }

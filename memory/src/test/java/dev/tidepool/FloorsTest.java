@@ -43,6 +43,7 @@ class FloorsTest {
           "dev.tidepool.transfer",
           "dev.tidepool.expression",
           "dev.tidepool.cpu",
+          "dev.tidepool.runtime.flight",
           "dev.tidepool.runtime",
           "dev.tidepool.stream");
 

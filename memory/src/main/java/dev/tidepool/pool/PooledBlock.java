@@ -78,6 +78,11 @@ public final class PooledBlock extends LeaseNotes implements Reclaimable {
     this.slab = slab;
   }
 
+  /** The pool that it belongs to. */
+  public BlockPool pool() {
+    return pool;
+  }
+
   /** The memory. For its owner only. */
   public Block block() {
     return block;

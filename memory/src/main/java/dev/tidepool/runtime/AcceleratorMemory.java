@@ -19,12 +19,15 @@ import dev.tidepool.MemoryInfo;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.MemoryStatistics;
+import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TransferEngine;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.pool.ArrayPools;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.runtime.flight.EvictionEvent;
+import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Program;
@@ -150,6 +153,11 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     return accelerator;
   }
 
+  /** The accelerator's. */
+  String id() {
+    return device.info().id();
+  }
+
   DeviceAccelerator deviceAccelerator() {
     return accelerator;
   }
@@ -188,6 +196,10 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     Tenancy tenancy = new Tenancy(this, type, length, allocation, token.cohort(), block);
     block.occupy(tenancy);
     TypedBuffer<A> buffer = TypedBuffer.root(tenancy, token, type);
+    if (Flight.recordsAllocations()) {
+      Flight.allocated(
+          id(), allocation.location().name(), type.toString(), allocation.tag(), bytes);
+    }
     if (closed || !allocation.isPlain() || wakesBuffers) {
       prepare(buffer, tenancy, allocation);
     }
@@ -638,9 +650,13 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
             () -> {
               // A failure is nobody's who comes behind, or needs the room: both copies stay valid.
               try {
+                EvictionEvent event = Flight.eviction();
                 Lease lease = residency.evictDevice();
                 if (lease != null) {
                   lease.release();
+                  if (event != null) {
+                    event.evicted(id(), storage.tenancy().tag(), storage.byteSize());
+                  }
                   counters.evicted();
                   evicted.set(true);
                 }
@@ -718,10 +734,28 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
       if (gone.contains(tenancy.cohort()) && tenancy.reclaim()) {
         counters.leaked();
         leaks.add(tenancy);
+        Flight.leaked(
+            id(),
+            tenancy.type().toString(),
+            tenancy.tag(),
+            tenancy.byteSize(),
+            tenancy.site(),
+            tenancy.ageNanos());
       }
     }
     leaks.log(reports, Level.WARNING);
     leaks.reports().forEach(report -> completions().execute(() -> reports.tell(report)));
+  }
+
+  /** Tells those who record it that an allocation failed for good. Never throws. */
+  void exhausted(OutOfDeviceMemoryException failure) {
+    Flight.exhausted(
+        id(),
+        failure.requestedBytes(),
+        failure.freeBytes(),
+        failure.pooledBytes(),
+        counters.live(),
+        String.valueOf(failure.getMessage()));
   }
 
   /**

@@ -6,6 +6,8 @@ import dev.tidepool.MemoryLocation;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.runtime.flight.Flight;
+import dev.tidepool.runtime.flight.PoolMissEvent;
 import dev.tidepool.spi.Placement;
 import java.util.function.Supplier;
 
@@ -77,7 +79,7 @@ final class Blocks {
   Lease forHostFromRung(long bytes, Object tenant) {
     return further(
         ladder.climbFromRung(
-            bytes, () -> counted(pools.take(Pools.Kind.STAGING, bytes, 0, !paranoid))),
+            bytes, () -> counted(() -> pools.take(Pools.Kind.STAGING, bytes, 0, !paranoid))),
         tenant);
   }
 
@@ -86,7 +88,7 @@ final class Blocks {
    * refuses none, or nothing could move where it is reached.
    */
   Lease forStaging(long bytes) {
-    return further(counted(takeForStaging(bytes)), memory);
+    return further(counted(() -> takeForStaging(bytes)), memory);
   }
 
   private PooledBlock takeForStaging(long bytes) {
@@ -109,21 +111,31 @@ final class Blocks {
 
   private PooledBlock climb(Pools.Kind kind, long bytes, Supplier<PooledBlock> request) {
     boolean onDevice = kind == Pools.Kind.DEVICE || kind == Pools.Kind.UNIFIED;
-    return ladder.climb(
-        bytes,
-        onDevice,
-        () -> {
-          if (onDevice && bytes > memory.largest()) {
-            throw new OutOfDeviceMemoryException("too large", bytes, -1, -1, -1);
-          }
-          return counted(request.get());
-        });
+    try {
+      return ladder.climb(
+          bytes,
+          onDevice,
+          () -> {
+            if (onDevice && bytes > memory.largest()) {
+              throw new OutOfDeviceMemoryException("too large", bytes, -1, -1, -1);
+            }
+            return counted(request);
+          });
+    } catch (OutOfDeviceMemoryException exhausted) {
+      memory.exhausted(exhausted);
+      throw exhausted;
+    }
   }
 
   /** Counts a block that the driver had to be asked for. */
-  private PooledBlock counted(PooledBlock block) {
+  private PooledBlock counted(Supplier<PooledBlock> request) {
+    PoolMissEvent event = Flight.poolMiss();
+    PooledBlock block = request.get();
     if (block.isFresh()) {
       counters.missed();
+      if (event != null) {
+        event.missed(memory.id(), block.pool().name(), block.bytes());
+      }
     }
     return block;
   }

@@ -1,6 +1,8 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.pool.Lease;
+import dev.tidepool.runtime.flight.Flight;
+import dev.tidepool.runtime.flight.TransferEvent;
 import dev.tidepool.transfer.Direction;
 import dev.tidepool.transfer.HostBytes;
 import java.lang.foreign.MemorySegment;
@@ -80,6 +82,7 @@ final class BufferCopy {
 
   private void onDevice() {
     AcceleratorMemory memory = destination.storage().memory();
+    TransferEvent event = Flight.transfer();
     long start = System.nanoTime();
     long at = destination.from();
     if (overlaps()) {
@@ -95,7 +98,12 @@ final class BufferCopy {
       memory.link().copy(from.copies().device(), source.from(), target, at, bytes);
     }
     to.deviceWritten(at, at + bytes);
-    memory.meter().moved(Direction.DEVICE_TO_DEVICE, bytes, System.nanoTime() - start, false);
+    Direction direction = Direction.DEVICE_TO_DEVICE;
+    memory.meter().moved(direction, bytes, System.nanoTime() - start, false);
+    if (event != null) {
+      String tag = destination.storage().tenancy().tag();
+      event.moved(memory.id(), direction.name(), false, tag, bytes);
+    }
   }
 
   private boolean overlaps() {

@@ -13,6 +13,8 @@ import dev.tidepool.host.PinnedBudget;
 import dev.tidepool.pool.BlockPool;
 import dev.tidepool.pool.Mover;
 import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.runtime.flight.Flight;
+import dev.tidepool.runtime.flight.TrimEvent;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
@@ -309,23 +311,34 @@ final class Pools implements AutoCloseable {
   }
 
   long trim() {
-    return all().mapToLong(BlockPool::trim).sum();
+    return trim("request", all(), BlockPool::trim);
+  }
+
+  private long trim(String cause, Stream<BlockPool> some, ToLongFunction<BlockPool> trimming) {
+    TrimEvent event = Flight.trim();
+    long bytes = some.mapToLong(trimming).sum();
+    if (event != null) {
+      event.trimmed(device.info().id(), cause, bytes);
+    }
+    return bytes;
   }
 
   /** Trims what lies in the host's memory, or what lies in the device's own. */
   void trim(boolean onHost) {
     boolean shared = device.info().can(Capability.SHARED_MEMORY);
+    List<BlockPool> there = new ArrayList<>();
     pools.forEach(
         (kind, pool) -> {
           boolean lent = kind == Kind.DEVICE || kind == Kind.UNIFIED;
           if ((shared || !lent) == onHost) {
-            pool.trim();
+            there.add(pool);
           }
         });
+    trim("shortage", there.stream(), BlockPool::trim);
   }
 
   void trimIdleSince(long nanoTime) {
-    all().forEach(pool -> pool.trimIdleSince(nanoTime));
+    trim("age", all(), pool -> pool.trimIdleSince(nanoTime));
   }
 
   /**

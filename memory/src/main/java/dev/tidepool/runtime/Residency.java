@@ -3,6 +3,8 @@ package dev.tidepool.runtime;
 import dev.tidepool.BufferState;
 import dev.tidepool.host.VanishedBytes;
 import dev.tidepool.pool.Lease;
+import dev.tidepool.runtime.flight.Flight;
+import dev.tidepool.runtime.flight.TransferEvent;
 import dev.tidepool.spi.Block;
 import dev.tidepool.transfer.DeviceLink;
 import dev.tidepool.transfer.Direction;
@@ -453,9 +455,13 @@ final class Residency {
   }
 
   private void move(Direction direction, long bytes, BooleanSupplier movement) {
+    TransferEvent event = Flight.transfer();
     long start = System.nanoTime();
     boolean staged = movement.getAsBoolean();
     long elapsed = System.nanoTime() - start;
+    if (event != null) {
+      event.moved(memory.id(), direction.name(), staged, storage.tenancy().tag(), bytes);
+    }
     memory.meter().moved(direction, bytes, elapsed, staged);
     storage.movements().moved(direction, bytes, elapsed);
   }

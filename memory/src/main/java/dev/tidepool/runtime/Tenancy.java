@@ -74,6 +74,14 @@ final class Tenancy {
     return allocation.location();
   }
 
+  String tag() {
+    return allocation.tag();
+  }
+
+  ElementType<?> type() {
+    return type;
+  }
+
   Cohort cohort() {
     return cohort;
   }
@@ -178,6 +186,11 @@ final class Tenancy {
     return cohort.site();
   }
 
+  /** About how long ago it was allocated. */
+  long ageNanos() {
+    return System.nanoTime() - cohort.createdNanos();
+  }
+
   BufferInfo info() {
     return new BufferInfo(
         allocation.tag(),
@@ -186,7 +199,7 @@ final class Tenancy {
         byteSize(),
         location(),
         state(),
-        Duration.ofNanos(System.nanoTime() - cohort.createdNanos()),
+        Duration.ofNanos(ageNanos()),
         site());
   }
 

@@ -1,0 +1,42 @@
+package dev.tidepool.runtime.flight;
+
+import jdk.jfr.DataAmount;
+import jdk.jfr.Description;
+import jdk.jfr.Label;
+import jdk.jfr.Name;
+import jdk.jfr.Throttle;
+
+/** A buffer was allocated: a sample of all, of a hundred a second unless a recording sets more. */
+@Name("dev.tidepool.Allocation")
+@Label("Buffer Allocation")
+@Description("A buffer was allocated; sampled")
+@Throttle("100/s")
+final class AllocationEvent extends MemoryEvent {
+  @Label("Location")
+  String location = "";
+
+  @Label("Element Type")
+  String elementType = "";
+
+  @Label("Tag")
+  @Description("Who owns the bytes; empty if nobody said")
+  String tag = "";
+
+  @Label("Bytes")
+  @DataAmount
+  long bytes;
+
+  static boolean isRecorded() {
+    return new AllocationEvent().isEnabled();
+  }
+
+  static void allocated(String accelerator, String location, String type, String tag, long bytes) {
+    AllocationEvent event = new AllocationEvent();
+    event.accelerator = accelerator;
+    event.location = location;
+    event.elementType = type;
+    event.tag = tag;
+    event.bytes = bytes;
+    event.commit();
+  }
+}

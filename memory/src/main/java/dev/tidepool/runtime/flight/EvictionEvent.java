@@ -1,0 +1,34 @@
+package dev.tidepool.runtime.flight;
+
+import jdk.jfr.DataAmount;
+import jdk.jfr.Description;
+import jdk.jfr.Label;
+import jdk.jfr.Name;
+import org.jspecify.annotations.Nullable;
+
+/** A device copy was given up; the event takes as long as its newer bytes took to the host. */
+@Name("dev.tidepool.Eviction")
+@Label("Eviction")
+@Description("The device copy of an idle buffer was given up because memory ran out")
+public final class EvictionEvent extends MemoryEvent {
+  @Label("Tag")
+  String tag = "";
+
+  @Label("Bytes")
+  @DataAmount
+  long bytes;
+
+  private EvictionEvent() {}
+
+  static @Nullable EvictionEvent begun() {
+    return begun(new EvictionEvent());
+  }
+
+  /** The copy is gone. */
+  public void evicted(String accelerator, String tag, long bytes) {
+    this.accelerator = accelerator;
+    this.tag = tag;
+    this.bytes = bytes;
+    commit();
+  }
+}

@@ -1,0 +1,63 @@
+package dev.tidepool.runtime.flight;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where events begin; null, or nothing, where nobody records them.
+ *
+ * <p>An event that has begun takes the time until its last method, which hands it to the recorder.
+ * With no recording a call costs a look at a field, if anything.
+ */
+public final class Flight {
+  /** Decided once, so that the compiler leaves the rest out where there is no recorder. */
+  private static final boolean PRESENT = ModuleLayer.boot().findModule("jdk.jfr").isPresent();
+
+  private Flight() {}
+
+  /** Whether somebody records allocations. */
+  public static boolean recordsAllocations() {
+    return PRESENT && AllocationEvent.isRecorded();
+  }
+
+  /** A buffer was allocated; for callers that know that somebody records it. */
+  public static void allocated(
+      String accelerator, String location, String type, String tag, long bytes) {
+    AllocationEvent.allocated(accelerator, location, type, tag, bytes);
+  }
+
+  /** A pool is about to be asked for a block. */
+  public static @Nullable PoolMissEvent poolMiss() {
+    return PRESENT ? PoolMissEvent.begun() : null;
+  }
+
+  /** Pools are about to give idle blocks back. */
+  public static @Nullable TrimEvent trim() {
+    return PRESENT ? TrimEvent.begun() : null;
+  }
+
+  /** A device copy is about to be given up. */
+  public static @Nullable EvictionEvent eviction() {
+    return PRESENT ? EvictionEvent.begun() : null;
+  }
+
+  /** Bytes are about to move. */
+  public static @Nullable TransferEvent transfer() {
+    return PRESENT ? TransferEvent.begun() : null;
+  }
+
+  /** A buffer became unreachable unclosed. */
+  public static void leaked(
+      String accelerator, String type, String tag, long bytes, String site, long ageNanos) {
+    if (PRESENT) {
+      LeakEvent.leaked(accelerator, type, tag, bytes, site, ageNanos);
+    }
+  }
+
+  /** Memory ran out, and all that was tried did not help. */
+  public static void exhausted(
+      String accelerator, long requested, long free, long pooled, long live, String message) {
+    if (PRESENT) {
+      OutOfMemoryEvent.exhausted(accelerator, requested, free, pooled, live, message);
+    }
+  }
+}

@@ -1,0 +1,24 @@
+package dev.tidepool.runtime.flight;
+
+import jdk.jfr.Category;
+import jdk.jfr.Description;
+import jdk.jfr.Event;
+import jdk.jfr.Label;
+import org.jspecify.annotations.Nullable;
+
+/** What all events tell. */
+@Category({"Tidepool", "Memory"})
+abstract class MemoryEvent extends Event {
+  @Label("Accelerator")
+  @Description("The id of the accelerator whose memory manager it was")
+  String accelerator = "";
+
+  /** The event, its time running; null if nobody records it. */
+  static <E extends MemoryEvent> @Nullable E begun(E event) {
+    if (!event.isEnabled()) {
+      return null;
+    }
+    event.begin();
+    return event;
+  }
+}

@@ -1,0 +1,38 @@
+package dev.tidepool.runtime.flight;
+
+import jdk.jfr.DataAmount;
+import jdk.jfr.Description;
+import jdk.jfr.Label;
+import jdk.jfr.Name;
+import org.jspecify.annotations.Nullable;
+
+/** Pools gave idle blocks back. */
+@Name("dev.tidepool.Trim")
+@Label("Pool Trim")
+@Description("The pools of a memory manager gave idle blocks back to the driver and the system")
+public final class TrimEvent extends MemoryEvent {
+  @Label("Cause")
+  @Description("request, shortage (the machine or the device has little memory left), or age")
+  String cause = "";
+
+  @Label("Bytes")
+  @Description("What was given back")
+  @DataAmount
+  long bytes;
+
+  private TrimEvent() {}
+
+  static @Nullable TrimEvent begun() {
+    return begun(new TrimEvent());
+  }
+
+  /** So much was given back; nothing is no event. */
+  public void trimmed(String accelerator, String cause, long bytes) {
+    if (bytes > 0) {
+      this.accelerator = accelerator;
+      this.cause = cause;
+      this.bytes = bytes;
+      commit();
+    }
+  }
+}
