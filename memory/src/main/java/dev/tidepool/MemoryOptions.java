@@ -54,6 +54,11 @@ import org.jspecify.annotations.Nullable;
  *     of a second, so that large buffers do not cost more than small ones
  * @param reportListener hears of leaks and other findings, which are logged as well; nobody. It is
  *     called on a thread of the library, or by who closes the manager; what it throws is logged
+ * @param spillDirectory {@code spill-directory}: where idle buffers go when the host's memory or
+ *     the limit is exhausted, the least recently used first, to be brought back when they are
+ *     touched; none. An existing directory on a local disk with room for what shall not be in
+ *     memory. Each manager has one file there, which only its owner may open, and which is gone
+ *     when the manager closes or its process dies
  */
 public record MemoryOptions(
     boolean pooling,
@@ -71,7 +76,8 @@ public record MemoryOptions(
     Optional<Path> trace,
     long memoryLimit,
     long siteSampling,
-    Optional<Consumer<DiagnosticReport>> reportListener) {
+    Optional<Consumer<DiagnosticReport>> reportListener,
+    Optional<Path> spillDirectory) {
 
   private static final long SMALLEST_CHUNK = 4096;
 
@@ -83,6 +89,7 @@ public record MemoryOptions(
     Objects.requireNonNull(diagnostics, "diagnostics");
     Objects.requireNonNull(trace, "trace");
     Objects.requireNonNull(reportListener, "reportListener");
+    Objects.requireNonNull(spillDirectory, "spillDirectory");
     check(maxPoolBytes >= -1, "max-pool-bytes", maxPoolBytes, "0 or more, or -1 for the default");
     check(maxPoolBytesPerClass >= 0, "max-pool-bytes-per-class", maxPoolBytesPerClass, "0 or more");
     check(keptPoolBytes >= 0, "kept-pool-bytes", keptPoolBytes, "0 or more");
@@ -143,6 +150,7 @@ public record MemoryOptions(
     private long memoryLimit = -1;
     private long siteSampling = 512L << 10;
     private Optional<Consumer<DiagnosticReport>> reportListener = Optional.empty();
+    private Optional<Path> spillDirectory = Optional.empty();
 
     Builder(Function<String, @Nullable String> environment) {
       this.environment = environment;
@@ -249,6 +257,12 @@ public record MemoryOptions(
       return this;
     }
 
+    /** Where idle buffers go when the host's memory or the limit is exhausted. */
+    public Builder spillDirectory(Path directory) {
+      this.spillDirectory = Optional.of(directory);
+      return this;
+    }
+
     /**
      * The options, as properties and environment override them.
      *
@@ -276,7 +290,8 @@ public record MemoryOptions(
           overridden("trace", trace, Builder::parseFile),
           overridden("memory-limit", memoryLimit, ByteSize::parse),
           overridden("site-sampling", siteSampling, ByteSize::parse),
-          reportListener);
+          reportListener,
+          overridden("spill-directory", spillDirectory, Builder::parseFile));
     }
 
     private <T> T overridden(String key, T set, Function<String, T> parser) {

@@ -22,6 +22,9 @@ package dev.tidepool;
  *     rounded up to size classes, and idle ones
  * @param peakReserved the most that was held; of several pools, such as the device's and the pinned
  *     one, the sum of what each held at most
+ * @param spilledBytes bytes of live buffers that are in the spill file now
+ * @param spills buffers written to the spill file because memory ran out
+ * @param unspills buffers brought back from it because they were touched
  */
 public record MemoryStatistics(
     long totalAllocated,
@@ -38,7 +41,10 @@ public record MemoryStatistics(
     long evictions,
     long leaks,
     long reservedBytes,
-    long peakReserved) {
+    long peakReserved,
+    long spilledBytes,
+    long spills,
+    long unspills) {
 
   /** The part of blocks that a pool served, from 0 to 1; 0 before the first. */
   public double hitRate() {

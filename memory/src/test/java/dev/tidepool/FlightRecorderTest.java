@@ -135,7 +135,8 @@ final class FlightRecorderTest {
 
   @Test
   void aLeakIsRecordedWithItsTagAndItsSite() throws IOException {
-    MemoryOptions options = MemoryOptions.builder().diagnostics(DiagnosticsLevel.SITES).build();
+    MemoryOptions options =
+        MemoryOptions.builder().diagnostics(DiagnosticsLevel.SITES).siteSampling(1).build();
     try (Recording recording = recording("Leak", Map.of());
         UnifiedMemoryManager memory = UnifiedMemoryManager.create(options)) {
       memory.allocate(

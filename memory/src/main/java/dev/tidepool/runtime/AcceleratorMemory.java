@@ -75,6 +75,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private final ArrayPools arrays;
   private final Cohorts cohorts;
   private final LiveBuffers registry;
+  private final @Nullable Spilling spilling;
   private final @Nullable AllocationTrace trace;
   // Whether buffers have a storage from the start.
   private final boolean wakesBuffers;
@@ -128,6 +129,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
             options.zeroOnRelease() ? ArrayPool.Clearing.ON_RETURN : ArrayPool.Clearing.NEVER,
             options.trimInterval());
     this.registry = new LiveBuffers(this, pools);
+    this.spilling =
+        options.spillDirectory().map(directory -> new Spilling(directory, registry)).orElse(null);
     this.counters =
         options.diagnostics() == DiagnosticsLevel.OFF
             ? new NoCounters(registry, pools)
@@ -336,7 +339,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     tenancy.settle(new Storage(tenancy, copies, writable));
     counters.allocated(memory.byteSize());
     counters.adopted();
-    registry.addForeign(tenancy);
+    registry.addWithoutBlock(tenancy);
     TypedBuffer<A> buffer = TypedBuffer.root(tenancy, token, type);
     if (closed) {
       buffer.close();
@@ -400,7 +403,10 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
         counters.evictions(),
         counters.leaks(),
         pools.reservedBytes(),
-        pools.peakReservedBytes());
+        pools.peakReservedBytes(),
+        spilling == null ? 0 : spilling.spilledBytes(),
+        spilling == null ? 0 : spilling.spills(),
+        spilling == null ? 0 : spilling.returns());
   }
 
   long pooledBytes() {
@@ -520,12 +526,12 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   @Override
   public Defragmentation defragment() {
     checkOpen();
-    return Defragmenter.run(this, pools);
+    return Defragmenter.run(pools);
   }
 
   /** Moves small buffers of this manager's pools together; how many bytes went back. */
   long defragmentOwn() {
-    return Defragmenter.run(this, pools).returnedBytes();
+    return Defragmenter.run(pools).returnedBytes();
   }
 
   /** Moves small buffers together, of all managers of the device; how many bytes went back. */
@@ -639,14 +645,14 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
    */
   boolean evict(Storage storage) {
     Residency residency = storage.residency();
-    if (storage.isClosing() || !residency.isEvictable()) {
+    if (!residency.isEvictable()) {
       return false;
     }
     AtomicBoolean evicted = new AtomicBoolean();
     Work work =
-        Work.of(
-            List.of(Use.housekeeping(storage)),
-            transferThreads(),
+        Work.makingRoom(
+            List.of(storage),
+            Workers.evictions(),
             () -> {
               // A failure is nobody's who comes behind, or needs the room: both copies stay valid.
               try {
@@ -664,7 +670,21 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
                 LOG.log(Level.DEBUG, storage + " could not be evicted; it stays where it is", e);
               }
             });
-    return work.performIfUndisturbed(!Thread.currentThread().isVirtual()) && evicted.get();
+    return work.performIfIdle(!Thread.currentThread().isVirtual()) && evicted.get();
+  }
+
+  /** What takes idle buffers to a file; null without a spill directory. */
+  @Nullable Spilling spilling() {
+    return spilling;
+  }
+
+  /**
+   * Takes an idle storage to the spill file, if there is one; whether that made room.
+   *
+   * @throws dev.tidepool.TransferException if the file takes no more
+   */
+  boolean spill(Storage storage) {
+    return spilling != null && spilling.spill(storage, Workers.evictions());
   }
 
   /**
@@ -703,7 +723,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     } catch (RuntimeException | Error e) {
       freeFailed(storage, e);
     }
-    registry.removeForeign(storage.tenancy());
+    registry.removeWithoutBlock(storage.tenancy());
     if (ending) {
       endIfSettled();
     }
@@ -864,6 +884,9 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
       Closing.quietly("queues", opened);
     }
     Closing.quietly("pools", pools);
+    if (spilling != null) {
+      Closing.quietly("the spill file", spilling);
+    }
     whenEnded.accept(this);
   }
 }

@@ -75,6 +75,11 @@ final class Blocks {
     return further(take(Pools.Kind.STAGING, bytes, 0, !paranoid), tenant);
   }
 
+  /** For a buffer that comes back from a file: of the kind that it was born with. */
+  Lease forReturn(Tenancy tenancy) {
+    return further(takeAsTold(tenancy.byteSize(), tenancy.allocation()), tenancy);
+  }
+
   /** {@link #forHost} for what the ladder moves to the host, being on its rung. */
   Lease forHostFromRung(long bytes, Object tenant) {
     return further(

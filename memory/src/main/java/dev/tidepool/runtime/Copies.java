@@ -6,12 +6,15 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The memory behind a storage: a block on the host, a block on the device, or one block that is
- * both.
+ * both; or a part of a spill file while there is no room for any.
  *
  * <p>Changed only by work in the storage's lane under the residency lock, or under the storage's
  * monitor while its lane is idle; work that comes later sees it through that monitor.
@@ -20,34 +23,39 @@ final class Copies {
   private final long byteSize;
   private final boolean shared;
   private final boolean owned;
+  private final boolean mapped;
   private final @Nullable Arena foreign;
   private @Nullable Lease hostLease;
   private @Nullable Lease deviceLease;
   private @Nullable MemorySegment host;
   private @Nullable Block device;
+  // Where the bytes are when there is no block at all.
+  private SpillFile.@Nullable Extent spilled;
 
-  private Copies(long byteSize, boolean shared, boolean owned, @Nullable Arena foreign) {
+  private Copies(
+      long byteSize, boolean shared, boolean owned, @Nullable Block both, @Nullable Arena foreign) {
     this.byteSize = byteSize;
     this.shared = shared;
     this.owned = owned;
+    this.mapped = both != null && both.hostAccess() == HostAccess.MAPPED;
     this.foreign = foreign;
   }
 
   /** One block that host and device both reach. */
   static Copies shared(long byteSize, Lease lease) {
-    Copies copies = new Copies(byteSize, true, true, null);
+    Copies copies = new Copies(byteSize, true, true, lease.block(), null);
     copies.setBoth(lease);
     return copies;
   }
 
   static Copies onHost(long byteSize, Lease lease) {
-    Copies copies = new Copies(byteSize, false, true, null);
+    Copies copies = new Copies(byteSize, false, true, null, null);
     copies.setHost(lease);
     return copies;
   }
 
   static Copies onDevice(long byteSize, Lease lease) {
-    Copies copies = new Copies(byteSize, false, true, null);
+    Copies copies = new Copies(byteSize, false, true, null, null);
     copies.setDevice(lease);
     return copies;
   }
@@ -60,7 +68,7 @@ final class Copies {
    *     business
    */
   static Copies foreign(MemorySegment memory, @Nullable Block adopted, @Nullable Arena arena) {
-    Copies copies = new Copies(memory.byteSize(), adopted != null, false, arena);
+    Copies copies = new Copies(memory.byteSize(), adopted != null, false, adopted, arena);
     copies.host = memory;
     copies.device = adopted;
     return copies;
@@ -83,7 +91,7 @@ final class Copies {
 
   /** Whether the host must ask before it touches the shared block. */
   boolean isMapped() {
-    return shared && device != null && device.hostAccess() == HostAccess.MAPPED;
+    return mapped;
   }
 
   boolean hasHost() {
@@ -105,19 +113,23 @@ final class Copies {
 
   void setHost(Lease lease) {
     hostLease = lease;
-    host =
-        Objects.requireNonNull(lease.block().segment(), "a host block has a segment")
-            .asSlice(0, byteSize);
+    host = segment(lease);
+  }
+
+  private void setBoth(Lease lease) {
+    setDevice(lease);
+    host = segment(lease);
+  }
+
+  /** The bytes of a block that the host reaches, exactly as many as the storage has. */
+  MemorySegment segment(Lease lease) {
+    return Objects.requireNonNull(lease.block().segment(), "a host block has a segment")
+        .asSlice(0, byteSize);
   }
 
   void setDevice(Lease lease) {
     deviceLease = lease;
     device = lease.block();
-  }
-
-  private void setBoth(Lease lease) {
-    setDevice(lease);
-    host = Objects.requireNonNull(lease.block().segment()).asSlice(0, byteSize);
   }
 
   /** Takes the device's copy away from a storage that has both. */
@@ -144,6 +156,35 @@ final class Copies {
     return old;
   }
 
+  /** Where the bytes are if they are in no memory. */
+  SpillFile.@Nullable Extent spilled() {
+    return spilled;
+  }
+
+  /** Takes all blocks away from a storage whose bytes are in a file now. */
+  List<Lease> detachAll(SpillFile.Extent extent) {
+    List<Lease> detached =
+        Stream.of(Optional.ofNullable(hostLease), Optional.ofNullable(deviceLease))
+            .flatMap(Optional::stream)
+            .toList();
+    spilled = extent;
+    hostLease = null;
+    deviceLease = null;
+    host = null;
+    device = null;
+    return detached;
+  }
+
+  /** Gives a storage that was spilled a block again: both copies, or the host's. */
+  void attach(Lease lease) {
+    spilled = null;
+    if (shared) {
+      setBoth(lease);
+    } else {
+      setHost(lease);
+    }
+  }
+
   /**
    * Gives everything back.
    *
@@ -153,6 +194,9 @@ final class Copies {
   void free(boolean hostReusable, boolean deviceReusable) {
     giveBack(hostLease, hostReusable);
     giveBack(deviceLease, shared ? hostReusable : deviceReusable);
+    if (spilled != null) {
+      spilled.drop();
+    }
     if (shared && !owned) {
       device().free();
     }

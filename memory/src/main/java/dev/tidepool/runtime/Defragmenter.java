@@ -23,17 +23,14 @@ import org.jspecify.annotations.Nullable;
 final class Defragmenter implements Mover {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
-  private final AcceleratorMemory memory;
   private long buffers;
   private long bytes;
 
-  private Defragmenter(AcceleratorMemory memory) {
-    this.memory = memory;
-  }
+  private Defragmenter() {}
 
   /** Defragments the pools of a manager; shared ones too, with all buffers in them. */
-  static Defragmentation run(AcceleratorMemory memory, Pools pools) {
-    Defragmenter pass = new Defragmenter(memory);
+  static Defragmentation run(Pools pools) {
+    Defragmenter pass = new Defragmenter();
     long returned = pools.compactDevice(pass);
     return new Defragmentation(pass.buffers, pass.bytes, returned);
   }
@@ -45,7 +42,7 @@ final class Defragmenter implements Mover {
     }
 
     boolean isPossible() {
-      return copies().isMovableFrom(from) && (!copies().isShared() || storage.isHostMovable());
+      return copies().isMovableFrom(from) && (!copies().isShared() || !storage.isHeldByHost());
     }
   }
 
@@ -61,11 +58,11 @@ final class Defragmenter implements Mover {
     }
     AtomicBoolean moved = new AtomicBoolean();
     Work work =
-        Work.of(
-            relocations.stream().map(each -> Use.housekeeping(each.storage())).toList(),
-            memory.transferThreads(),
+        Work.makingRoom(
+            relocations.stream().map(Relocation::storage).toList(),
+            Workers.evictions(),
             () -> moved.set(moved(relocations)));
-    return work.performIfUndisturbed(!Thread.currentThread().isVirtual()) && moved.get();
+    return work.performIfIdle(!Thread.currentThread().isVirtual()) && moved.get();
   }
 
   private static @Nullable Storage holder(PooledBlock block) {

@@ -1,7 +1,9 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.ByteSize;
+import dev.tidepool.Capability;
 import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.TransferException;
 import dev.tidepool.pool.PooledBlock;
 import java.util.ArrayList;
 import java.util.List;
@@ -13,12 +15,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * What happens when memory runs out, whoever said so, a driver, the system or the manager's limit:
  * blocks on their way back are waited for, pools are trimmed, unreachable buffers reclaimed, small
- * buffers moved together, idle device copies given up; after each rung that gave something back the
- * request is tried again, and only then it fails.
+ * buffers moved together, idle device copies given up, idle buffers taken to the spill file; after
+ * each rung that gave something back the request is tried again, and only then it fails.
  *
  * <p>Bounded: each rung is climbed once, except that copies are given up one by one. What a rung
- * itself needs climbs a shorter ladder, which moves nothing to the host: so the depth is two. Holds
- * no lock.
+ * itself needs climbs a shorter ladder, which moves nothing to the host: so the depth is two. A
+ * rung waits for no work of others, so who climbs inside of his own work waits for nobody who waits
+ * for him. Holds no lock.
  */
 final class Ladder {
   private static final long CLOSING_WAIT_NANOS = 2_000_000_000L;
@@ -83,11 +86,12 @@ final class Ladder {
               this::reclaimUnreachable,
               this::joinSmallBuffers,
               this::giveUpDeviceCopies,
+              this::spill,
               this::collectAtLast));
     }
 
     PooledBlock fromRung(long bytes) {
-      return up(bytes, List.of(this::trimPools));
+      return up(bytes, List.of(this::trimPools, this::spill));
     }
 
     private PooledBlock up(long bytes, List<Supplier<@Nullable PooledBlock>> rungs) {
@@ -242,6 +246,36 @@ final class Ladder {
         tried.add("gave up " + evicted + " idle device copies");
       }
       return null;
+    }
+
+    private @Nullable PooledBlock spill() {
+      int spilled = 0;
+      for (Storage storage : memory.idlest(isLimited())) {
+        try {
+          if (!spillingHelps(storage) || !storage.memory().spill(storage)) {
+            continue;
+          }
+        } catch (TransferException e) {
+          tried.add(e.getMessage());
+          break;
+        }
+        spilled++;
+        PooledBlock block = attemptOrTrim();
+        if (block != null) {
+          return block;
+        }
+      }
+      if (spilled > 0) {
+        tried.add("spilled " + spilled + " idle buffers");
+      }
+      return null;
+    }
+
+    /** Whether the memory that a storage occupies is of the kind that is short. */
+    private boolean spillingHelps(Storage storage) {
+      Copies copies = storage.residency().copies();
+      boolean deviceIsHost = memory.device().info().can(Capability.SHARED_MEMORY);
+      return isLimited() || deviceIsHost || (onDevice ? copies.isShared() : !copies.hasDevice());
     }
   }
 }

@@ -10,31 +10,32 @@ import org.jspecify.annotations.Nullable;
 /**
  * The buffers of a manager that have memory: found by looking who occupies the blocks of the pools,
  * so that a buffer's birth and death are written down nowhere else. Buffers over foreign memory
- * have no block, and stand in a set.
+ * have no block, nor do those in a spill file: they stand in a set.
  */
 final class LiveBuffers {
   private final AcceleratorMemory memory;
   private final Pools pools;
-  private final Set<Tenancy> foreign = ConcurrentHashMap.newKeySet();
+  private final Set<Tenancy> withoutBlock = ConcurrentHashMap.newKeySet();
 
   LiveBuffers(AcceleratorMemory memory, Pools pools) {
     this.memory = memory;
     this.pools = pools;
   }
 
-  void addForeign(Tenancy tenancy) {
-    foreign.add(tenancy);
+  /** A buffer that no block tells of. */
+  void addWithoutBlock(Tenancy tenancy) {
+    withoutBlock.add(tenancy);
   }
 
-  /** Forgets a buffer over foreign memory; others are gone with their blocks. */
-  void removeForeign(Tenancy tenancy) {
-    foreign.remove(tenancy);
+  /** Such a buffer is gone, or has a block now; others are gone with their blocks. */
+  void removeWithoutBlock(Tenancy tenancy) {
+    withoutBlock.remove(tenancy);
   }
 
   /** All of them, those that are closing included. Takes some microseconds, more with many. */
   Collection<Tenancy> all() {
     Set<Tenancy> all = Collections.newSetFromMap(new IdentityHashMap<>());
-    all.addAll(foreign);
+    all.addAll(withoutBlock);
     pools.forEachTenant(
         tenant -> {
           if (isOurs(tenant)) {

@@ -48,8 +48,11 @@ final class Refusal {
             + ByteSize.format(memory.liveBytes())
             + " in live buffers"
             + biggestTags(memory)
+            + spilled(memory)
             + (tried.isEmpty() ? "; nothing could be given back" : "; " + String.join(", ", tried))
-            + ". Close buffers, or work in smaller chunks. "
+            + ". Close buffers, "
+            + (memory.spilling() == null ? "name a spill-directory, " : "")
+            + "or work in smaller chunks. "
             + refused.getMessage(),
         refused);
   }
@@ -94,6 +97,10 @@ final class Refusal {
         + (pooled == 0
             ? ", "
             : " (largest block " + ByteSize.format(memory.largestIdleBytes()) + "), ");
+  }
+
+  private static String spilled(AcceleratorMemory memory) {
+    return memory.spilling() == null ? "" : "; spilled " + memory.spilling();
   }
 
   private static String biggestTags(AcceleratorMemory memory) {

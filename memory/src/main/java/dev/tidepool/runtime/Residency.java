@@ -1,6 +1,7 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.BufferState;
+import dev.tidepool.MemoryLocation;
 import dev.tidepool.host.VanishedBytes;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.runtime.flight.Flight;
@@ -11,6 +12,7 @@ import dev.tidepool.transfer.Direction;
 import dev.tidepool.transfer.HostBytes;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -82,6 +84,7 @@ final class Residency {
   MemorySegment hostForRead(long from, long to) {
     moving.lock();
     try {
+      bringBack(true);
       boolean found = hostHasNewest(from, to);
       storage.movements().accessed(found || copies.isShared());
       hold();
@@ -105,6 +108,7 @@ final class Residency {
   MemorySegment hostForWrite(long from, long to, boolean overwritten) {
     moving.lock();
     try {
+      bringBack(!overwritten || from > 0 || to < size);
       boolean found = isHostNewest() || (overwritten && from == 0 && to == size);
       storage.movements().accessed(found || copies.isShared());
       hold();
@@ -123,6 +127,7 @@ final class Residency {
   Block deviceForRead(long from, long to) {
     moving.lock();
     try {
+      bringBack(true);
       boolean found = deviceHasNewest(from, to);
       storage.movements().accessed(found || copies.isShared());
       yieldToDevice();
@@ -144,6 +149,8 @@ final class Residency {
   Block deviceForWrite(long from, long to, boolean overwritten) {
     moving.lock();
     try {
+      // Overwritten or not: if the kernel fails, the old bytes count.
+      bringBack(true);
       boolean found = isDeviceNewest() || (overwritten && from == 0 && to == size);
       storage.movements().accessed(found || copies.isShared());
       yieldToDevice();
@@ -223,7 +230,7 @@ final class Residency {
 
   /** Clears the only copy that there is yet, without a change of state. */
   void clear() {
-    if (copies.hasHost()) {
+    if (copies.hasHost() || !copies.hasDevice()) {
       readable().fill((byte) 0);
     } else {
       link().fill(copies.device(), 0, size, (byte) 0);
@@ -277,6 +284,7 @@ final class Residency {
   private MemorySegment sharedForWrite(long from, long to) {
     moving.lock();
     try {
+      bringBack(from > 0 || to < size);
       storage.movements().accessed(true);
       hold();
       if (writesOnHost()) {
@@ -294,6 +302,7 @@ final class Residency {
   MemorySegment readable() {
     moving.lock();
     try {
+      bringBack(true);
       storage.movements().accessed(true);
       hold();
       return copies.host();
@@ -326,13 +335,118 @@ final class Residency {
         beginOnHost(BufferState.DEVICE_DIRTY);
         fetch(0, size);
       }
-      synchronized (storage) {
-        state = BufferState.HOST_ONLY;
-        dirty.clear();
-      }
+      memory.clearReleased(copies);
+      becomeHostOnly();
       return copies.detachDevice();
     } finally {
       moving.unlock();
+    }
+  }
+
+  /**
+   * Writes the newest bytes to a file and gives all memory up; false if the host's bytes must stay.
+   * What users see of the state changes as if a device copy was evicted.
+   *
+   * @throws dev.tidepool.TransferException if the file takes no more; nothing has changed then
+   */
+  boolean spill(Spilling spilling) {
+    List<Lease> freed;
+    moving.lock();
+    try {
+      boolean resident = copies.hasHost() || copies.hasDevice();
+      if (!resident || !copies.isHostOwned() || size == 0 || storage.isHeldByHost()) {
+        return false;
+      }
+      SpillFile.Extent extent = spilling.reserve(size);
+      try {
+        writeTo(extent);
+        handBack();
+        memory.clearReleased(copies);
+      } catch (RuntimeException | Error e) {
+        extent.drop();
+        throw e;
+      }
+      spilling.spilled(storage);
+      if (!copies.isShared()) {
+        becomeHostOnly();
+      }
+      freed = copies.detachAll(extent);
+    } finally {
+      moving.unlock();
+    }
+    freed.forEach(Lease::release);
+    return true;
+  }
+
+  private void writeTo(SpillFile.Extent extent) {
+    if (copies.hasHost()) {
+      hold();
+      if (!copies.isShared() && !isHostNewest()) {
+        fetch(0, size);
+      }
+      extent.write(0, copies.host());
+      return;
+    }
+    // The host has no room for a copy, so the bytes pass through.
+    long step = Math.min(size, memory.stagingChunk());
+    Lease staging = memory.blocks().forStaging(step);
+    try {
+      MemorySegment block = Objects.requireNonNull(staging.block().segment(), "staging");
+      for (long at = 0; at < size; at += step) {
+        MemorySegment part = block.asSlice(0, Math.min(step, size - at));
+        link().download(copies.device(), at, new HostBytes.Segment(part, true));
+        extent.write(at, part);
+      }
+    } finally {
+      staging.release();
+    }
+  }
+
+  /**
+   * Gives a storage whose bytes are in a file its memory again; {@code moving} is held.
+   *
+   * @param read whether the bytes are needed
+   */
+  private void bringBack(boolean read) {
+    SpillFile.Extent extent = copies.spilled();
+    if (extent == null) {
+      return;
+    }
+    Spilling spilling = Objects.requireNonNull(memory.spilling(), "who spilled it");
+    Tenancy tenancy = storage.tenancy();
+    boolean asBorn = copies.isShared() || tenancy.location() != MemoryLocation.DEVICE;
+    Lease lease =
+        asBorn ? memory.blocks().forReturn(tenancy) : memory.blocks().forHost(size, tenancy);
+    try {
+      if (read) {
+        fill(lease, extent);
+      }
+    } catch (RuntimeException | Error e) {
+      lease.discard();
+      throw e;
+    }
+    copies.attach(lease);
+    spilling.broughtBack(storage);
+    extent.drop();
+  }
+
+  private void fill(Lease lease, SpillFile.Extent extent) {
+    if (copies.isMapped()) {
+      link().acquire(lease.block());
+    }
+    try {
+      extent.read(copies.segment(lease));
+    } finally {
+      if (copies.isMapped()) {
+        link().release(lease.block());
+      }
+    }
+  }
+
+  private void becomeHostOnly() {
+    synchronized (storage) {
+      state = BufferState.HOST_ONLY;
+      dirty.clear();
     }
   }
 
@@ -499,12 +613,16 @@ final class Residency {
   void beforeFree() {
     moving.lock();
     try {
-      if (hostHolds) {
-        hostHolds = false;
-        link().release(copies.device());
-      }
+      handBack();
     } finally {
       moving.unlock();
+    }
+  }
+
+  private void handBack() {
+    if (hostHolds) {
+      hostHolds = false;
+      link().release(copies.device());
     }
   }
 

@@ -69,9 +69,14 @@ final class RuntimeSession implements TidepoolRuntime.Session {
   /**
    * Asks all providers; the CPU is always there, last.
    *
-   * @throws dev.tidepool.TransferException if the file of a trace cannot be written
+   * @throws dev.tidepool.TransferException if the file of a trace, or one in the spill directory,
+   *     cannot be written
    */
   static RuntimeSession discover(MemoryOptions options) {
+    // Before anything is opened that would have to be closed again.
+    options
+        .spillDirectory()
+        .ifPresent(directory -> Closing.quietly("the spill file", SpillFile.open(directory)));
     AllocationTrace trace = options.trace().map(AllocationTrace::open).orElse(null);
     List<Device> devices = new ArrayList<>();
     List<String> notes = new ArrayList<>();

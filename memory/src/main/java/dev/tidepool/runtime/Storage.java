@@ -107,10 +107,6 @@ final class Storage {
   /** Lets work in, or says why not; the monitor is held. */
   void check(Use use) {
     checkOpen();
-    view = View.NONE;
-    if (use.purpose() == Use.Purpose.HOUSEKEEPING) {
-      return;
-    }
     if (!residency.copies().isAlive()) {
       throw new IllegalStateException(
           "the memory under "
@@ -142,8 +138,9 @@ final class Storage {
         mappings++;
         writingMappings++;
       }
-      case ACCESS, DEVICE, HOUSEKEEPING -> {}
+      case ACCESS, DEVICE -> {}
     }
+    view = View.NONE;
     lastUse = System.nanoTime();
   }
 
@@ -164,27 +161,27 @@ final class Storage {
     return view != View.NONE;
   }
 
-  /** A raw segment goes out: from now on the host's bytes stay where they are. */
-  void expose() {
+  /** Whether it is open and nothing is asked of it; the monitor is held. */
+  boolean isIdle() {
+    return !closed && lane.isIdle();
+  }
+
+  /** Whether its host bytes must stay where they are, for somebody holds their address. */
+  boolean isHeldByHost() {
+    synchronized (this) {
+      return exposed || mappings > 0;
+    }
+  }
+
+  /** A raw segment is about to be handed out, by work in the lane: from now on its bytes stay. */
+  void exposing() {
     synchronized (this) {
       exposed = true;
     }
   }
 
-  /** Whether the library may move what the host sees. */
-  boolean isHostMovable() {
-    synchronized (this) {
-      return !exposed && mappings == 0;
-    }
-  }
-
-  /** Whether housekeeping may begin now; the monitor is held. */
-  boolean isUndisturbed() {
-    return !closed && lane.isIdle();
-  }
-
-  /** Remembers whether the next view needs no work. */
-  void viewed(boolean writing) {
+  /** Remembers whether the next view, after a raw segment was handed out, needs no work. */
+  void exposed(boolean writing) {
     synchronized (this) {
       if (closed || !lane.isIdle()) {
         view = View.NONE;

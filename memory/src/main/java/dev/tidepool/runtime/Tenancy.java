@@ -70,6 +70,10 @@ final class Tenancy {
     return length;
   }
 
+  Allocation allocation() {
+    return allocation;
+  }
+
   MemoryLocation location() {
     return allocation.location();
   }

@@ -305,12 +305,11 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
             guarded(
                 () -> {
                   opened[0] = new View(part(host.apply(storage)));
-                  // Before anything else has its turn, such as what would move these bytes.
-                  storage.expose();
+                  storage.exposing();
                 },
                 "fetching")));
     view = opened[0];
-    storage.viewed(writing);
+    storage.exposed(writing);
     return opened[0];
   }
 

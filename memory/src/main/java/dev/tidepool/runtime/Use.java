@@ -18,8 +18,6 @@ record Use(Storage storage, boolean writes, boolean alone, Purpose purpose) {
     ACCESS,
     /** Kernels and prefetches. */
     DEVICE,
-    /** What the library does on its own account: evictions and moves. */
-    HOUSEKEEPING,
     /** The beginning of a mapping that only reads. */
     MAP_TO_READ,
     /** The beginning of a mapping that writes. */
@@ -43,8 +41,8 @@ record Use(Storage storage, boolean writes, boolean alone, Purpose purpose) {
   }
 
   /** Moving bytes changes none, but nothing may run beside it. */
-  static Use housekeeping(Storage storage) {
-    return new Use(storage, false, true, Purpose.HOUSEKEEPING);
+  static Use eviction(Storage storage) {
+    return new Use(storage, false, true, Purpose.ACCESS);
   }
 
   static Use mapping(Storage storage, MapMode mode) {

@@ -72,6 +72,15 @@ final class Work {
     return new Work(List.of(Use.write(storage)), body, executor, true);
   }
 
+  /**
+   * Work of the library's own that moves bytes of storages to make room: no use of them that
+   * counts, and nothing may run beside it.
+   */
+  static Work makingRoom(List<Storage> storages, Executor executor, Body body) {
+    return new Work(
+        distinct(storages.stream().map(Use::eviction).toList()), body, executor, true);
+  }
+
   private static List<Use> distinct(List<Use> uses) {
     if (uses.size() < 2) {
       return uses;
@@ -109,28 +118,28 @@ final class Work {
   }
 
   /**
-   * Performs the work only if nothing is ahead of it on any of its storages, and all are open.
+   * Performs the work only if all its storages are open and nothing is ahead on any.
    *
    * @return whether it was performed
    * @throws RuntimeException what the work failed with
    */
-  boolean performIfUndisturbed(boolean here) {
+  boolean performIfIdle(boolean here) {
     awaited = here;
-    if (!enterUndisturbed(0)) {
+    if (!enterIfIdle(0)) {
       return false;
     }
     finishHereOrJoin();
     return true;
   }
 
-  private boolean enterUndisturbed(int index) {
+  private boolean enterIfIdle(int index) {
     if (index == uses.size()) {
       enter(0);
       return true;
     }
     Storage storage = uses.get(index).storage();
     synchronized (storage) {
-      return storage.isUndisturbed() && enterUndisturbed(index + 1);
+      return storage.isIdle() && enterIfIdle(index + 1);
     }
   }
 

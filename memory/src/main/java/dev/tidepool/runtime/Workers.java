@@ -58,6 +58,14 @@ final class Workers implements AutoCloseable {
     return kernels;
   }
 
+  /**
+   * For making room on behalf of virtual threads. Not the transfer threads: they may all wait for
+   * what such a thread holds.
+   */
+  static Executor evictions() {
+    return task -> Thread.ofPlatform().daemon().name("tidepool-eviction").start(task);
+  }
+
   Executor completions() {
     // Never shut down: what ends while the session closes must still complete its future.
     return task -> completing.newThread(task).start();

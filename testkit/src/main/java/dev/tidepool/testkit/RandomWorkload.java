@@ -43,6 +43,7 @@ public final class RandomWorkload {
   private final int operations;
   private final int threads;
   private final @Nullable FaultInjector faults;
+  private final MemoryOptions options;
 
   /** 100,000 operations on one thread, without faults. */
   public RandomWorkload(Tidepool tidepool, String accelerator) {
@@ -50,7 +51,15 @@ public final class RandomWorkload {
   }
 
   private RandomWorkload(Tidepool tidepool, String accelerator, long seed) {
-    this(tidepool, accelerator, seed, 100_000, 1, null);
+    // Small staging blocks: transfers of a few elements take the path of large ones.
+    this(
+        tidepool,
+        accelerator,
+        seed,
+        100_000,
+        1,
+        null,
+        MemoryOptions.builder().stagingChunk(SMALL_CHUNK).build());
   }
 
   private RandomWorkload(
@@ -59,33 +68,40 @@ public final class RandomWorkload {
       long seed,
       int operations,
       int threads,
-      @Nullable FaultInjector faults) {
+      @Nullable FaultInjector faults,
+      MemoryOptions options) {
     this.tidepool = tidepool;
     this.accelerator = accelerator;
     this.seed = seed;
     this.operations = operations;
     this.threads = threads;
     this.faults = faults;
+    this.options = options;
   }
 
   /** What happens follows from this. */
   public RandomWorkload seed(long seed) {
-    return new RandomWorkload(tidepool, accelerator, seed, operations, threads, faults);
+    return new RandomWorkload(tidepool, accelerator, seed, operations, threads, faults, options);
   }
 
   /** How many operations. */
   public RandomWorkload operations(int count) {
-    return new RandomWorkload(tidepool, accelerator, seed, count, threads, faults);
+    return new RandomWorkload(tidepool, accelerator, seed, count, threads, faults, options);
   }
 
   /** How many threads share them. */
   public RandomWorkload threads(int count) {
-    return new RandomWorkload(tidepool, accelerator, seed, operations, count, faults);
+    return new RandomWorkload(tidepool, accelerator, seed, operations, count, faults, options);
   }
 
   /** Lets calls of this injector's devices fail, one in fifty operations. */
   public RandomWorkload faults(FaultInjector injector) {
-    return new RandomWorkload(tidepool, accelerator, seed, operations, threads, injector);
+    return new RandomWorkload(tidepool, accelerator, seed, operations, threads, injector, options);
+  }
+
+  /** How its managers behave: two of the accelerator, and one of each. */
+  public RandomWorkload options(MemoryOptions options) {
+    return new RandomWorkload(tidepool, accelerator, seed, operations, threads, faults, options);
   }
 
   /**
@@ -120,8 +136,6 @@ public final class RandomWorkload {
   private long perform(List<Operation> list, int threads) {
     List<UnifiedMemoryManager> managers = new ArrayList<>();
     try {
-      // Small staging blocks: transfers of a few elements take the path of large ones.
-      MemoryOptions options = MemoryOptions.builder().stagingChunk(SMALL_CHUNK).build();
       Accelerator first = tidepool.accelerator(accelerator);
       managers.add(UnifiedMemoryManager.create(first, options));
       for (Accelerator other : tidepool.accelerators()) {

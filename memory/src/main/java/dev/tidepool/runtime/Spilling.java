@@ -1,0 +1,108 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.ByteSize;
+import dev.tidepool.TransferException;
+import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a manager's idle buffers go to a file when memory is short, and come back when touched.
+ *
+ * <p>To spill is work in the storage's order, with nothing beside it, and is only done where
+ * nothing is ahead: so nobody meets a buffer that is half in the file, and no thread waits for
+ * another buffer's work while it makes room for its own.
+ */
+final class Spilling implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger("dev.tidepool");
+
+  private final SpillFile file;
+  private final LiveBuffers registry;
+  private final LongAdder spills = new LongAdder();
+  private final LongAdder returns = new LongAdder();
+
+  /**
+   * Opens the file.
+   *
+   * @throws TransferException if the directory cannot be used
+   */
+  Spilling(Path directory, LiveBuffers registry) {
+    this.file = SpillFile.open(directory);
+    this.registry = registry;
+  }
+
+  /**
+   * Writes an idle storage's bytes to the file and gives its memory up; whether it did.
+   *
+   * @throws TransferException if the file takes no more; the storage is as it was then
+   */
+  boolean spill(Storage storage, Executor executor) {
+    AtomicBoolean spilled = new AtomicBoolean();
+    AtomicReference<@Nullable TransferException> failure = new AtomicReference<>();
+    Work work =
+        Work.makingRoom(
+            List.of(storage),
+            executor,
+            () -> {
+              try {
+                spilled.set(storage.residency().spill(this));
+              } catch (TransferException e) {
+                // Not the failure of what comes behind on this storage: its bytes are all there.
+                failure.set(e);
+              } catch (RuntimeException | InternalError e) {
+                LOG.log(Level.DEBUG, storage + " could not be spilled; it stays where it is", e);
+              }
+            });
+    boolean performed = work.performIfIdle(storage.memory().runsHere(storage));
+    TransferException refused = failure.get();
+    if (refused != null) {
+      throw refused;
+    }
+    return performed && spilled.get();
+  }
+
+  /** Room in the file. */
+  SpillFile.Extent reserve(long bytes) {
+    return file.reserve(bytes);
+  }
+
+  /** A storage's bytes are in the file, and its blocks are about to go. */
+  void spilled(Storage storage) {
+    spills.increment();
+    registry.addWithoutBlock(storage.tenancy());
+  }
+
+  /** A storage has its bytes in memory again. */
+  void broughtBack(Storage storage) {
+    returns.increment();
+    registry.removeWithoutBlock(storage.tenancy());
+  }
+
+  long spilledBytes() {
+    return file.usedBytes();
+  }
+
+  long spills() {
+    return spills.sum();
+  }
+
+  long returns() {
+    return returns.sum();
+  }
+
+  @Override
+  public String toString() {
+    return ByteSize.format(spilledBytes()) + " in " + file.directory();
+  }
+
+  @Override
+  public void close() throws IOException {
+    file.close();
+  }
+}

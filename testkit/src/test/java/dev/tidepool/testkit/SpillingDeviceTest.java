@@ -1,0 +1,180 @@
+package dev.tidepool.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tidepool.Arguments;
+import dev.tidepool.BufferState;
+import dev.tidepool.ElementType;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelSource;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.spi.AcceleratorProvider;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.spi.HostAccess;
+import dev.tidepool.testkit.conformance.Patterns;
+import dev.tidepool.testkit.fault.FaultInjector;
+import dev.tidepool.testkit.simulated.SimulatedHardware;
+import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** More data than the device, and than the limit, hold: from the device to the host to a file. */
+@ExtendWith(QuietLog.class)
+@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class SpillingDeviceTest {
+  private static final int MEBIBYTE = 1 << 20;
+  private static final int FLOATS = MEBIBYTE / 4;
+
+  @TempDir Path directory;
+
+  private MemoryOptions limited(long bytes) {
+    return MemoryOptions.builder().memoryLimit(bytes).spillDirectory(directory).build();
+  }
+
+  private static Tidepool open(AcceleratorProvider provider, MemoryOptions options) {
+    return Discovery.using(List.of(provider), () -> Tidepool.open(options));
+  }
+
+  private static void verify(List<UnifiedBuffer<float[]>> buffers, int added) {
+    for (int i = 0; i < buffers.size(); i++) {
+      float[] expected = Patterns.array(ElementType.FLOAT, FLOATS, i);
+      for (int round = 0; round < added; round++) {
+        for (int j = 0; j < FLOATS; j++) {
+          expected[j] += 1;
+        }
+      }
+      float[] seen = new float[FLOATS];
+      buffers.get(i).copyTo(seen);
+      Patterns.assertEqual(seen, expected, "buffer " + i);
+    }
+  }
+
+  private static List<UnifiedBuffer<float[]>> filled(
+      UnifiedMemoryManager memory, int count, MemoryLocation location) {
+    List<UnifiedBuffer<float[]>> buffers = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      UnifiedBuffer<float[]> buffer = memory.allocate(ElementType.FLOAT, FLOATS, location);
+      buffer.copyFrom(Patterns.array(ElementType.FLOAT, FLOATS, i));
+      buffers.add(buffer);
+    }
+    return buffers;
+  }
+
+  @ParameterizedTest
+  @EnumSource(HostAccess.class)
+  void aWorkingSetOfThreeTimesTheLimitGoesThroughAllTiers(HostAccess access) {
+    SimulatedProvider simulated =
+        new SimulatedProvider(
+            SimulatedHardware.discrete()
+                .withMemory(4 * MEBIBYTE)
+                .withMaximumAllocation(MEBIBYTE)
+                .withHostAccess(access));
+    try (Tidepool tidepool = open(simulated, limited(12 * MEBIBYTE))) {
+      UnifiedMemoryManager memory = tidepool.memory();
+      List<UnifiedBuffer<float[]>> buffers = filled(memory, 36, MemoryLocation.DEVICE);
+      assertThat(memory.statistics().spilledBytes()).isGreaterThanOrEqualTo(24L * MEBIBYTE);
+      Kernel increment = memory.compile(KernelSource.elementwise("y = y + 1"));
+      for (int round = 0; round < 2; round++) {
+        for (UnifiedBuffer<float[]> buffer : buffers) {
+          increment.execute(Arguments.of("y", buffer));
+          assertThat(memory.statistics().reservedBytes()).isLessThanOrEqualTo(12L * MEBIBYTE);
+        }
+      }
+      verify(buffers, 2);
+      buffers.forEach(UnifiedBuffer::close);
+      assertThat(memory.statistics().spilledBytes()).isZero();
+    }
+    assertThat(simulated.violations()).isEmpty();
+    assertThat(simulated.device("simulated:0").liveBlocks()).isZero();
+  }
+
+  @Test
+  void theHostTierFillsBeforeTheFileDoesAndTheOldestIsInTheFile() {
+    SimulatedProvider simulated =
+        new SimulatedProvider(
+            SimulatedHardware.discrete().withMemory(4 * MEBIBYTE).withMaximumAllocation(MEBIBYTE));
+    try (Tidepool tidepool = open(simulated, limited(12 * MEBIBYTE))) {
+      UnifiedMemoryManager memory = tidepool.memory();
+      List<UnifiedBuffer<float[]>> buffers = filled(memory, 7, MemoryLocation.DEVICE);
+      assertThat(memory.statistics().evictions()).isPositive();
+      assertThat(memory.statistics().spills()).isZero();
+      buffers.addAll(filled(memory, 13, MemoryLocation.DEVICE));
+      long unspills = memory.statistics().unspills();
+      assertThat(memory.statistics().spills()).isPositive();
+      float[] seen = new float[FLOATS];
+      buffers.getLast().copyTo(seen);
+      assertThat(buffers.getLast().state()).isEqualTo(BufferState.DEVICE_ONLY);
+      assertThat(memory.statistics().unspills()).isEqualTo(unspills);
+      assertThat(buffers.getFirst().state()).isEqualTo(BufferState.HOST_ONLY);
+      buffers.getFirst().copyTo(seen);
+      Patterns.assertEqual(seen, Patterns.array(ElementType.FLOAT, FLOATS, 0), "the oldest");
+      assertThat(memory.statistics().unspills()).isEqualTo(unspills + 1);
+      buffers.forEach(UnifiedBuffer::close);
+    }
+    assertThat(simulated.violations()).isEmpty();
+  }
+
+  @Test
+  void whatOnlyTheDeviceHasGoesToTheFileWhereTheLimitLeavesNoRoomOnTheHost() {
+    SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
+    try (Tidepool tidepool = open(simulated, limited(4 * MEBIBYTE))) {
+      UnifiedMemoryManager memory = tidepool.memory();
+      List<UnifiedBuffer<float[]>> buffers = filled(memory, 12, MemoryLocation.DEVICE);
+      assertThat(memory.statistics().spilledBytes()).isGreaterThanOrEqualTo(8L * MEBIBYTE);
+      verify(buffers, 0);
+      buffers.forEach(UnifiedBuffer::close);
+    }
+    assertThat(simulated.violations()).isEmpty();
+  }
+
+  @Test
+  void unifiedBuffersMakeRoomOnAFullDevice() {
+    SimulatedProvider simulated =
+        new SimulatedProvider(
+            SimulatedHardware.discrete().withMemory(4 * MEBIBYTE).withMaximumAllocation(MEBIBYTE));
+    MemoryOptions options = MemoryOptions.builder().spillDirectory(directory).build();
+    try (Tidepool tidepool = open(simulated, options)) {
+      List<UnifiedBuffer<float[]>> buffers = filled(tidepool.memory(), 12, MemoryLocation.UNIFIED);
+      assertThat(buffers).allMatch(buffer -> buffer.state() != BufferState.HOST_ONLY);
+      verify(buffers, 0);
+      buffers.forEach(UnifiedBuffer::close);
+    }
+    assertThat(simulated.violations()).isEmpty();
+  }
+
+  /** A limit that a few large buffers fill: what does not fit at all fails, and is tolerated. */
+  private MemoryOptions tight() {
+    return MemoryOptions.builder()
+        .memoryLimit(256 << 10)
+        .spillDirectory(directory)
+        .stagingChunk(4096)
+        .build();
+  }
+
+  @ParameterizedTest
+  @EnumSource(HostAccess.class)
+  void randomWorkUnderALimitEqualsTheModelWhateverFails(HostAccess access) {
+    SimulatedProvider simulated =
+        new SimulatedProvider(SimulatedHardware.discrete().withHostAccess(access));
+    FaultInjector faults = new FaultInjector(simulated);
+    try (Tidepool tidepool = Discovery.using(List.of(faults), Tidepool::open)) {
+      RandomWorkload workload =
+          new RandomWorkload(tidepool, "simulated:0").faults(faults).options(tight());
+      assertThat(workload.operations(10_000).run()).isPositive();
+      assertThat(workload.operations(10_000).threads(4).run()).isPositive();
+    }
+    assertThat(simulated.violations()).isEmpty();
+    assertThat(simulated.devices()).allMatch(device -> device.liveBlocks() == 0);
+  }
+}
