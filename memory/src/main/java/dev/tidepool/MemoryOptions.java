@@ -59,6 +59,9 @@ import org.jspecify.annotations.Nullable;
  *     touched; none. An existing directory on a local disk with room for what shall not be in
  *     memory. Each manager has one file there, which only its owner may open, and which is gone
  *     when the manager closes or its process dies
+ * @param sharedDirectory {@code shared-directory}: the folder of the buffers that processes share,
+ *     which must be this user's alone and is made if it is not there; {@code /dev/shm/tidepool-UID}
+ *     on Linux, {@code tidepool-UID} in {@code java.io.tmpdir} elsewhere
  */
 public record MemoryOptions(
     boolean pooling,
@@ -77,7 +80,8 @@ public record MemoryOptions(
     long memoryLimit,
     long siteSampling,
     Optional<Consumer<DiagnosticReport>> reportListener,
-    Optional<Path> spillDirectory) {
+    Optional<Path> spillDirectory,
+    Optional<Path> sharedDirectory) {
 
   private static final long SMALLEST_CHUNK = 4096;
 
@@ -90,6 +94,7 @@ public record MemoryOptions(
     Objects.requireNonNull(trace, "trace");
     Objects.requireNonNull(reportListener, "reportListener");
     Objects.requireNonNull(spillDirectory, "spillDirectory");
+    Objects.requireNonNull(sharedDirectory, "sharedDirectory");
     check(maxPoolBytes >= -1, "max-pool-bytes", maxPoolBytes, "0 or more, or -1 for the default");
     check(maxPoolBytesPerClass >= 0, "max-pool-bytes-per-class", maxPoolBytesPerClass, "0 or more");
     check(keptPoolBytes >= 0, "kept-pool-bytes", keptPoolBytes, "0 or more");
@@ -151,6 +156,7 @@ public record MemoryOptions(
     private long siteSampling = 512L << 10;
     private Optional<Consumer<DiagnosticReport>> reportListener = Optional.empty();
     private Optional<Path> spillDirectory = Optional.empty();
+    private Optional<Path> sharedDirectory = Optional.empty();
 
     Builder(Function<String, @Nullable String> environment) {
       this.environment = environment;
@@ -263,6 +269,12 @@ public record MemoryOptions(
       return this;
     }
 
+    /** The folder of the buffers that processes share. */
+    public Builder sharedDirectory(Path folder) {
+      this.sharedDirectory = Optional.of(folder);
+      return this;
+    }
+
     /**
      * The options, as properties and environment override them.
      *
@@ -291,7 +303,8 @@ public record MemoryOptions(
           overridden("memory-limit", memoryLimit, ByteSize::parse),
           overridden("site-sampling", siteSampling, ByteSize::parse),
           reportListener,
-          overridden("spill-directory", spillDirectory, Builder::parseFile));
+          overridden("spill-directory", spillDirectory, Builder::parseFile),
+          overridden("shared-directory", sharedDirectory, Builder::parseFile));
     }
 
     private <T> T overridden(String key, T set, Function<String, T> parser) {

@@ -79,6 +79,34 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode);
 
   /**
+   * A HOST buffer of zeros that other processes of this user reach by its name, without a copy,
+   * until every one of them has closed it; then its memory goes back. Its memory is taken now. Its
+   * tag is the name.
+   *
+   * <p>What one writes the others see at once: {@link UnifiedBuffer#asSegment()} and its memory
+   * access modes order it. A copy on a device with memory of its own is this process's alone.
+   *
+   * @param name 1 to 128 of the letters a to z and A to Z, digits, {@code .}, {@code _} and {@code
+   *     -}, without {@code ..}
+   * @throws IllegalArgumentException if it is no such name, or {@code length} is negative
+   * @throws OutOfDeviceMemoryException if there is no room in {@link
+   *     MemoryOptions#sharedDirectory()}
+   * @throws TransferException if the name is in use (then its cause is a {@link
+   *     java.nio.file.FileAlreadyExistsException}), or the folder is not this user's alone
+   */
+  <A> UnifiedBuffer<A> createShared(ElementType<A> type, long length, String name);
+
+  /**
+   * A HOST buffer over what some process created by {@link #createShared} and somebody still uses.
+   *
+   * @throws IllegalArgumentException if the name cannot be one, or it was created with another type
+   * @throws TransferException if nobody uses the name (then its cause is a {@link
+   *     java.nio.file.NoSuchFileException}), or what is there is damaged, not this user's alone, or
+   *     of another version of this library
+   */
+  <A> UnifiedBuffer<A> openShared(ElementType<A> type, String name);
+
+  /**
    * Arrays on the Java heap, pooled. Their bytes count in this manager's {@link #statistics()},
    * idle ones go with {@link #trimExcess()} and by age as blocks do, and {@link
    * MemoryOptions#maxPoolBytes()}, where it is -1 a quarter of the heap's maximum or 4 GiB, bounds

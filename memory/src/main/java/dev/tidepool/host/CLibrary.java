@@ -14,6 +14,7 @@ import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
 import java.util.Locale;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 
 /**
@@ -105,6 +106,10 @@ final class CLibrary {
   private static final class Limits {
     static final MethodHandle GETRLIMIT =
         link("getrlimit", FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS));
+  }
+
+  private static final class User {
+    static final MethodHandle GETEUID = link("geteuid", FunctionDescriptor.of(JAVA_INT));
   }
 
   private CLibrary() {}
@@ -311,6 +316,18 @@ final class CLibrary {
       }
       long soft = limits.getAtIndex(JAVA_LONG, 0);
       return OptionalLong.of(soft < 0 ? Long.MAX_VALUE : soft);
+    } catch (Throwable e) {
+      throw unexpected(e);
+    }
+  }
+
+  /** The user in whose name this process acts, an unsigned number; empty if not known. */
+  static OptionalInt user() {
+    if (WINDOWS || !has("geteuid")) {
+      return OptionalInt.empty();
+    }
+    try {
+      return OptionalInt.of((int) User.GETEUID.invokeExact());
     } catch (Throwable e) {
       throw unexpected(e);
     }

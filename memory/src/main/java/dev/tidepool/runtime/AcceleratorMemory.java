@@ -23,6 +23,8 @@ import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TransferEngine;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.host.SharedFolder;
+import dev.tidepool.host.SharedMemory;
 import dev.tidepool.pool.ArrayPools;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.pool.PooledBlock;
@@ -327,7 +329,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private <A> UnifiedBuffer<A> foreign(
       ElementType<A> type,
       MemorySegment memory,
-      @Nullable Arena arena,
+      @Nullable Runnable ending,
       boolean writable,
       String tag) {
     long length = type.elements(memory.byteSize());
@@ -335,7 +337,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     Tenancy tenancy =
         new Tenancy(
             this, type, length, Allocation.at(MemoryLocation.HOST).tag(tag), token.cohort(), null);
-    Copies copies = Copies.foreign(memory, device.adopt(memory), arena);
+    Copies copies = Copies.foreign(memory, device.adopt(memory), ending);
     tenancy.settle(new Storage(tenancy, copies, writable));
     counters.allocated(memory.byteSize());
     counters.adopted();
@@ -357,9 +359,38 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     Arena arena = Arena.ofShared();
     try {
       MemorySegment memory = MappedFile.map(file, mode, arena);
-      return foreign(type, memory, arena, mode.writes(), file.getFileName().toString());
+      return foreign(type, memory, arena::close, mode.writes(), file.getFileName().toString());
     } catch (RuntimeException | Error e) {
       arena.close();
+      throw e;
+    }
+  }
+
+  @Override
+  public <A> UnifiedBuffer<A> createShared(ElementType<A> type, long length, String name) {
+    checkOpen();
+    Objects.requireNonNull(type, "type");
+    Objects.requireNonNull(name, "name");
+    return shared(type, SharedMemory.create(sharedFolder(), type, length, name), name);
+  }
+
+  @Override
+  public <A> UnifiedBuffer<A> openShared(ElementType<A> type, String name) {
+    checkOpen();
+    Objects.requireNonNull(type, "type");
+    Objects.requireNonNull(name, "name");
+    return shared(type, SharedMemory.open(sharedFolder(), type, name), name);
+  }
+
+  private SharedFolder sharedFolder() {
+    return SharedFolder.of(options.sharedDirectory());
+  }
+
+  private <A> UnifiedBuffer<A> shared(ElementType<A> type, SharedMemory memory, String name) {
+    try {
+      return foreign(type, memory.segment(), memory::close, true, name);
+    } catch (RuntimeException | Error e) {
+      memory.close();
       throw e;
     }
   }

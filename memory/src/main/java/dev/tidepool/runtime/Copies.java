@@ -4,7 +4,6 @@ import dev.tidepool.pool.Lease;
 import dev.tidepool.pool.PooledBlock;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
@@ -24,7 +23,7 @@ final class Copies {
   private final boolean shared;
   private final boolean owned;
   private final boolean mapped;
-  private final @Nullable Arena foreign;
+  private final @Nullable Runnable ending;
   private @Nullable Lease hostLease;
   private @Nullable Lease deviceLease;
   private @Nullable MemorySegment host;
@@ -33,12 +32,16 @@ final class Copies {
   private SpillFile.@Nullable Extent spilled;
 
   private Copies(
-      long byteSize, boolean shared, boolean owned, @Nullable Block both, @Nullable Arena foreign) {
+      long byteSize,
+      boolean shared,
+      boolean owned,
+      @Nullable Block both,
+      @Nullable Runnable ending) {
     this.byteSize = byteSize;
     this.shared = shared;
     this.owned = owned;
     this.mapped = both != null && both.hostAccess() == HostAccess.MAPPED;
-    this.foreign = foreign;
+    this.ending = ending;
   }
 
   /** One block that host and device both reach. */
@@ -64,11 +67,11 @@ final class Copies {
    * Memory that is not the library's.
    *
    * @param adopted the device's block over it, if the device reaches it
-   * @param arena what ends the memory when the storage is freed; null if that is the caller's
+   * @param ending what ends the memory when the storage is freed; null if that is the caller's
    *     business
    */
-  static Copies foreign(MemorySegment memory, @Nullable Block adopted, @Nullable Arena arena) {
-    Copies copies = new Copies(memory.byteSize(), adopted != null, false, adopted, arena);
+  static Copies foreign(MemorySegment memory, @Nullable Block adopted, @Nullable Runnable ending) {
+    Copies copies = new Copies(memory.byteSize(), adopted != null, false, adopted, ending);
     copies.host = memory;
     copies.device = adopted;
     return copies;
@@ -200,8 +203,8 @@ final class Copies {
     if (shared && !owned) {
       device().free();
     }
-    if (foreign != null) {
-      foreign.close();
+    if (ending != null) {
+      ending.run();
     }
   }
 

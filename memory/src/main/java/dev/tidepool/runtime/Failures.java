@@ -27,7 +27,8 @@ final class Failures {
       case AcceleratorException e -> new TransferException(what + " failed: " + e.getMessage(), e);
       case InternalError e ->
           new TransferException(
-              what + " failed: the mapped file became shorter, or its disk failed", e);
+              what + " failed: the mapped file or shared memory became shorter, or its disk failed",
+              e);
       default -> unchecked(failure);
     };
   }
