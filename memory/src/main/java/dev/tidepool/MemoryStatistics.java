@@ -1,30 +1,45 @@
 package dev.tidepool;
 
+import java.time.Duration;
+
 /**
- * A manager's figures at one moment. Counters are cumulative since the manager was made.
+ * A manager's figures at one moment: <i>current</i> ones are what is now, <i>cumulative</i> ones
+ * count since the manager was made, <i>peaks</i> are the most that a current one has been. While
+ * other threads allocate, figures are read one after the other, so they may be a few allocations
+ * apart; when nobody does, they add up exactly.
  *
- * @param totalAllocated bytes of buffers that live now, as they were asked for, and of arrays
- *     rented now
- * @param totalPooled bytes that lie idle in the manager's pools now, those of arrays too
- * @param poolHits blocks and arrays that a pool served without the driver
- * @param poolMisses blocks that the driver had to be asked for, and arrays that had to be made
- * @param activeBuffers buffers that live now
- * @param peakUsage the most that {@code totalAllocated} has been; what arrays added is known as far
- *     as it was asked for
- * @param pinnedBytes page-locked bytes held now by all managers of the {@link Tidepool}
- * @param totalAllocations buffers allocated so far
- * @param totalFreed buffers freed so far; the rest is {@code activeBuffers}
- * @param driverAllocations calls of the driver or the operating system that allocated
- * @param pinnedFallbacks PINNED blocks that became plain memory because no more could be locked
- * @param evictions device copies given up because memory ran out
- * @param leaks buffers that became unreachable unclosed and were reclaimed
- * @param reservedBytes bytes held of the driver and the operating system now: those of live buffers
- *     rounded up to size classes, and idle ones
- * @param peakReserved the most that was held; of several pools, such as the device's and the pinned
- *     one, the sum of what each held at most
- * @param spilledBytes bytes of live buffers that are in the spill file now
- * @param spills buffers written to the spill file because memory ran out
- * @param unspills buffers brought back from it because they were touched
+ * <p>At the level {@link DiagnosticsLevel#OFF} what is counted where buffers are allocated says 0:
+ * {@code totalAllocations}, {@code totalFreed}, {@code totalBytesAllocated}, {@code
+ * totalBytesFreed} and {@code peakUsage}; {@code poolHits} are then those of the pools, shared ones
+ * included, whoever asked.
+ *
+ * @param totalAllocated current: bytes of buffers that live, as they were asked for, and of arrays
+ *     that are rented
+ * @param totalPooled current: bytes that lie idle in the manager's pools, those of arrays too
+ * @param poolHits cumulative: blocks and arrays that a pool served without the driver
+ * @param poolMisses cumulative: blocks that the driver had to be asked for, and arrays that had to
+ *     be made
+ * @param activeBuffers current: buffers that live
+ * @param peakUsage peak of {@code totalAllocated}; what arrays added is known as far as it was
+ *     asked for
+ * @param pinnedBytes current: page-locked bytes held by all managers of the {@link Tidepool}
+ * @param totalAllocations cumulative: buffers allocated
+ * @param totalFreed cumulative: buffers freed; the rest is {@code activeBuffers}
+ * @param driverAllocations cumulative: calls of the driver or the operating system that allocated
+ * @param pinnedFallbacks cumulative: PINNED blocks that became plain memory because no more could
+ *     be locked
+ * @param evictions cumulative: device copies given up because memory ran out
+ * @param leaks cumulative: buffers that became unreachable unclosed and were reclaimed
+ * @param reservedBytes current: bytes held of the driver and the operating system: those of live
+ *     buffers rounded up to size classes, and idle ones
+ * @param peakReserved peak of {@code reservedBytes}; of several pools, such as the device's and the
+ *     pinned one, the sum of what each held at most
+ * @param totalBytesAllocated cumulative: bytes of all buffers allocated, as they were asked for
+ * @param totalBytesFreed cumulative: bytes of all buffers freed; the rest are live
+ * @param uptime current: the time since the manager was made
+ * @param spilledBytes current: bytes of live buffers that are in the spill file
+ * @param spills cumulative: buffers written to the spill file because memory ran out
+ * @param unspills cumulative: buffers brought back from it because they were touched
  */
 public record MemoryStatistics(
     long totalAllocated,
@@ -42,6 +57,9 @@ public record MemoryStatistics(
     long leaks,
     long reservedBytes,
     long peakReserved,
+    long totalBytesAllocated,
+    long totalBytesFreed,
+    Duration uptime,
     long spilledBytes,
     long spills,
     long unspills) {
@@ -50,5 +68,27 @@ public record MemoryStatistics(
   public double hitRate() {
     long asked = poolHits + poolMisses;
     return asked == 0 ? 0 : (double) poolHits / asked;
+  }
+
+  /**
+   * How fast buffers came and went since earlier figures of the same manager.
+   *
+   * @throws IllegalArgumentException if those are the later ones
+   */
+  public MemoryRates since(MemoryStatistics earlier) {
+    Duration over = uptime.minus(earlier.uptime);
+    if (over.isNegative()) {
+      throw new IllegalArgumentException(
+          "rates are asked of the later figures; these were taken "
+              + over.negated().toMillis()
+              + " ms before the others");
+    }
+    double seconds = over.isZero() ? Double.POSITIVE_INFINITY : over.toNanos() / 1e9;
+    return new MemoryRates(
+        over,
+        (totalAllocations - earlier.totalAllocations) / seconds,
+        (totalFreed - earlier.totalFreed) / seconds,
+        (totalBytesAllocated - earlier.totalBytesAllocated) / seconds,
+        (totalBytesFreed - earlier.totalBytesFreed) / seconds);
   }
 }

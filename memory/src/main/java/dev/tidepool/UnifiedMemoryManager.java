@@ -3,6 +3,7 @@ package dev.tidepool;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -129,6 +130,30 @@ public interface UnifiedMemoryManager extends AutoCloseable {
 
   /** The figures now. */
   MemoryStatistics statistics();
+
+  /**
+   * The pools of blocks that buffers of this manager come from, by size class too. The pool of
+   * plain host memory is shared by the managers of a {@link Tidepool} whose options are the same,
+   * and counts for all of them; pools of arrays have {@linkplain ArrayPool#statistics() their own
+   * figures}.
+   */
+  List<PoolStatistics> pools();
+
+  /**
+   * Live bytes by who owns them, largest first: of buffers by their tag, untagged ones and arrays
+   * that are rented by the empty one. While nobody allocates or frees, the sum is {@link
+   * MemoryStatistics#totalAllocated()}. Looks at every live buffer: some microseconds, more with
+   * many.
+   */
+  Map<String, Long> bytesByTag();
+
+  /**
+   * Opens a scope that tells the peak of this manager's live bytes from now on; close it, best with
+   * {@code try}.
+   *
+   * @param name what it is for, in its text
+   */
+  PeakScope pushPeak(String name);
 
   /** A snapshot of the buffers that live now. */
   List<BufferInfo> buffers();

@@ -2,6 +2,7 @@ package dev.tidepool.pool;
 
 import dev.tidepool.EvictionPolicy;
 import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.PoolStatistics;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 import java.util.List;
@@ -226,7 +227,7 @@ public final class BlockPool implements AutoCloseable {
   private PooledBlock allocateSingle(long bytes, long blockAlignment, int sizeClass) {
     calls.incrementAndGet();
     try {
-      Block block = allocate(bytes, blockAlignment);
+      Block block = allocate(bytes, blockAlignment, sizeClass);
       PooledBlock pooled = new PooledBlock(this, block, bytes, sizeClass, null);
       if (sizeClass != PooledBlock.NOT_KEPT) {
         idle.settle(pooled);
@@ -253,7 +254,7 @@ public final class BlockPool implements AutoCloseable {
   private @Nullable Slab cutSlab(int sizeClass, int count) {
     calls.incrementAndGet();
     try {
-      Block whole = allocate(count * SizeClasses.bytesOf(sizeClass), alignment);
+      Block whole = allocate(count * SizeClasses.bytesOf(sizeClass), alignment, sizeClass);
       if (isTakenInTurn(whole)) {
         // The source gave another kind of memory than before.
         freeQuietly(whole);
@@ -288,13 +289,13 @@ public final class BlockPool implements AutoCloseable {
   }
 
   /** Asks the source; the caller counts as one of {@link #calls} until the block is enrolled. */
-  private Block allocate(long bytes, long blockAlignment) {
+  private Block allocate(long bytes, long blockAlignment, int sizeClass) {
     if (closed) {
       throw new IllegalStateException(
           "the pool " + name + " is closed; its manager was closed before this request");
     }
     drain();
-    ledger.misses.increment();
+    ledger.missed(sizeClass);
     Block block = source.allocate(bytes, blockAlignment);
     ledger.gained(block.byteSize());
     if (block.byteSize() < bytes) {
@@ -481,7 +482,7 @@ public final class BlockPool implements AutoCloseable {
 
   /** Bytes that lie idle now. */
   public long idleBytes() {
-    return ledger.statistics().idleBytes();
+    return ledger.idleBytes();
   }
 
   /** Bytes of the largest idle block; 0 if none is idle. */
@@ -523,7 +524,7 @@ public final class BlockPool implements AutoCloseable {
 
   /** What it has and has done; takes some microseconds, and more with many blocks. */
   public PoolStatistics statistics() {
-    return ledger.statistics();
+    return ledger.statistics(name);
   }
 
   /** Frees what is idle; blocks that come back later are freed at once. Idempotent. */

@@ -1,19 +1,23 @@
 package dev.tidepool.pool;
 
+import dev.tidepool.PoolStatistics;
+import dev.tidepool.SizeClassStatistics;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
+import java.util.function.ToLongFunction;
 
 /**
  * What a pool has and has done. Written on the slow paths only: hits are counted by the blocks
  * themselves, for which every block is enrolled from its allocation to its end.
  */
 final class Ledger {
-  final LongAdder misses = new LongAdder();
   final LongAdder failedFrees = new LongAdder();
   final LongAdder trims = new LongAdder();
   final LongAdder trimmedBytes = new LongAdder();
@@ -21,10 +25,11 @@ final class Ledger {
 
   // Not adders: they may allocate, and these count what happens where blocks are given back.
   private final AtomicLong evictions = new AtomicLong();
-  private final AtomicLong hitsOfTheGone = new AtomicLong();
+  private final AtomicLongArray hitsOfTheGone = new AtomicLongArray(Census.COUNTS);
   private final AtomicLong reserved = new AtomicLong();
   private final AtomicLong peakReserved = new AtomicLong();
 
+  private final AtomicLongArray misses = new AtomicLongArray(Census.COUNTS);
   private final LongAdder allocations = new LongAdder();
   private final LongAdder frees = new LongAdder();
   private final Set<PooledBlock> singles = ConcurrentHashMap.newKeySet();
@@ -46,7 +51,7 @@ final class Ledger {
   void retired(PooledBlock block) {
     if (!block.ending) {
       block.ending = true;
-      hitsOfTheGone.addAndGet(block.hits);
+      hitsOfTheGone.addAndGet(Census.countOf(block.sizeClass), block.hits);
     }
   }
 
@@ -66,6 +71,11 @@ final class Ledger {
 
   Collection<Slab> slabs() {
     return Collections.unmodifiableCollection(slabs);
+  }
+
+  /** The source is asked for a block of a class. */
+  void missed(int sizeClass) {
+    misses.incrementAndGet(Census.countOf(sizeClass));
   }
 
   /** The source gave a block. */
@@ -110,50 +120,50 @@ final class Ledger {
     return bound;
   }
 
+  /** Bytes that are held; the peak is never below what somebody was told. */
   long reservedBytes() {
-    return reserved.get();
+    long now = reserved.get();
+    peakReserved.accumulateAndGet(now, Math::max);
+    return now;
   }
 
   long peakReservedBytes() {
     return peakReserved.get();
   }
 
-  private static final class Sum implements Consumer<PooledBlock> {
-    private long hits;
-    private long idleBlocks;
-    private long idleBytes;
-    private long leasedBlocks;
-    private long leasedBytes;
-
-    @Override
-    public void accept(PooledBlock block) {
-      hits += block.hits;
-      if (block.isIdle()) {
-        idleBlocks++;
-        idleBytes += block.bytes;
-      } else {
-        leasedBlocks++;
-        leasedBytes += block.bytes;
-      }
-    }
+  /** Bytes that lie idle now. */
+  long idleBytes() {
+    long[] sum = new long[1];
+    forEach(block -> sum[0] += block.isIdle() ? block.bytes : 0);
+    return sum[0];
   }
 
-  PoolStatistics statistics() {
-    Sum sum = new Sum();
-    forEach(sum);
+  PoolStatistics statistics(String name) {
+    Census census = new Census();
+    forEach(census);
+    List<SizeClassStatistics> classes = census.classes(misses, hitsOfTheGone);
     return new PoolStatistics(
-        sum.hits + hitsOfTheGone.get(),
-        misses.sum(),
-        sum.idleBlocks,
-        sum.idleBytes,
-        sum.leasedBlocks,
-        sum.leasedBytes,
+        sum(classes, SizeClassStatistics::hits),
+        sum(classes, SizeClassStatistics::misses),
+        sum(classes, SizeClassStatistics::idleBlocks),
+        sum(classes, SizeClassStatistics::idleBytes),
+        sum(classes, SizeClassStatistics::leasedBlocks),
+        sum(classes, SizeClassStatistics::leasedBytes),
         allocations.sum(),
         frees.sum(),
         failedFrees.sum(),
         evictions.get(),
         trims.sum(),
         trimmedBytes.sum(),
-        repeatedReleases.sum());
+        repeatedReleases.sum(),
+        name,
+        reservedBytes(),
+        peakReservedBytes(),
+        classes);
+  }
+
+  private static long sum(
+      List<SizeClassStatistics> classes, ToLongFunction<SizeClassStatistics> figure) {
+    return classes.stream().mapToLong(figure).sum();
   }
 }

@@ -20,6 +20,8 @@ import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.MemoryStatistics;
 import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.PeakScope;
+import dev.tidepool.PoolStatistics;
 import dev.tidepool.TransferEngine;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
@@ -39,6 +41,7 @@ import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -83,6 +86,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private final boolean wakesBuffers;
   private final Counters counters;
   private final Reports reports;
+  private final long bornNanos = System.nanoTime();
   private final TransferMeter meter = new TransferMeter();
   private final Kernels kernels = new Kernels(this);
   private final TransferEngine transfers = new Transfers(this);
@@ -417,6 +421,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   public MemoryStatistics statistics() {
     long frees = counters.frees();
     long allocations = counters.allocations();
+    long freedBytes = counters.freedBytes();
+    long allocatedBytes = counters.allocatedBytes();
     long live = counters.live() + arrays.sum(ArrayPoolStatistics::rentedBytes);
     long arrayHits = arrays.sum(ArrayPoolStatistics::hits);
     return new MemoryStatistics(
@@ -435,9 +441,30 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
         counters.leaks(),
         pools.reservedBytes(),
         pools.peakReservedBytes(),
+        allocatedBytes,
+        freedBytes,
+        Duration.ofNanos(System.nanoTime() - bornNanos),
         spilling == null ? 0 : spilling.spilledBytes(),
         spilling == null ? 0 : spilling.spills(),
         spilling == null ? 0 : spilling.returns());
+  }
+
+  @Override
+  public List<PoolStatistics> pools() {
+    checkOpen();
+    return pools.statistics();
+  }
+
+  @Override
+  public Map<String, Long> bytesByTag() {
+    checkOpen();
+    return registry.bytesByTag(arrays.sum(ArrayPoolStatistics::rentedBytes));
+  }
+
+  @Override
+  public PeakScope pushPeak(String name) {
+    checkOpen();
+    return counters.pushPeak(Objects.requireNonNull(name, "name"));
   }
 
   long pooledBytes() {

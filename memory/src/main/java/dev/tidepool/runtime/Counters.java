@@ -1,7 +1,11 @@
 package dev.tidepool.runtime;
 
+import dev.tidepool.ByteSize;
+import dev.tidepool.PeakScope;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
@@ -22,23 +26,27 @@ import org.jspecify.annotations.Nullable;
  */
 class Counters {
   private static final VarHandle OWNER;
-  private static final VarHandle OWN_LIVE;
+  private static final VarHandle OWN_FREED;
   private static final VarHandle OWN_ALLOCATIONS;
   private static final VarHandle OWN_FREES;
-  private static final VarHandle SHARED_LIVE;
+  private static final VarHandle OWN_BYTES;
+  private static final VarHandle SHARED_FREED;
   private static final VarHandle SHARED_ALLOCATIONS;
   private static final VarHandle SHARED_FREES;
+  private static final VarHandle SHARED_BYTES;
 
   static {
     try {
       MethodHandles.Lookup lookup = MethodHandles.lookup();
       OWNER = lookup.findVarHandle(Tally.class, "owner", Thread.class);
-      OWN_LIVE = lookup.findVarHandle(Tally.class, "ownLive", long.class);
+      OWN_FREED = lookup.findVarHandle(Tally.class, "ownFreed", long.class);
       OWN_ALLOCATIONS = lookup.findVarHandle(Tally.class, "ownAllocations", long.class);
       OWN_FREES = lookup.findVarHandle(Tally.class, "ownFrees", long.class);
-      SHARED_LIVE = lookup.findVarHandle(Tally.class, "sharedLive", long.class);
+      OWN_BYTES = lookup.findVarHandle(Tally.class, "ownBytes", long.class);
+      SHARED_FREED = lookup.findVarHandle(Tally.class, "sharedFreed", long.class);
       SHARED_ALLOCATIONS = lookup.findVarHandle(Tally.class, "sharedAllocations", long.class);
       SHARED_FREES = lookup.findVarHandle(Tally.class, "sharedFrees", long.class);
+      SHARED_BYTES = lookup.findVarHandle(Tally.class, "sharedBytes", long.class);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }
@@ -50,13 +58,15 @@ class Counters {
     @Nullable Thread owner;
 
     // The owner's, written with release, so that a sum sees an allocation before its free.
-    long ownLive;
     long ownAllocations;
     long ownFrees;
+    long ownBytes;
+    long ownFreed;
 
-    volatile long sharedLive;
     volatile long sharedAllocations;
     volatile long sharedFrees;
+    volatile long sharedBytes;
+    volatile long sharedFreed;
 
     /** Live bytes that need no look at the others. */
     volatile long ceiling;
@@ -76,8 +86,16 @@ class Counters {
       return owner == thread;
     }
 
+    long allocatedBytes() {
+      return (long) OWN_BYTES.getAcquire(this) + sharedBytes;
+    }
+
+    long freedBytes() {
+      return (long) OWN_FREED.getAcquire(this) + sharedFreed;
+    }
+
     long live() {
-      return (long) OWN_LIVE.getAcquire(this) + sharedLive;
+      return allocatedBytes() - freedBytes();
     }
   }
 
@@ -88,8 +106,13 @@ class Counters {
   private final LongAdder furtherBlocks = new LongAdder();
   private final Tally[] tallies;
 
-  // Guarded by this.
-  private long peak;
+  private static final class Peak {
+    long bytes;
+  }
+
+  // The manager's, and behind it those of open scopes: a later one began later, so it is no higher.
+  // Guarded by this, and so is what they hold.
+  private final List<Peak> peaks = new ArrayList<>(List.of(new Peak()));
 
   Counters() {
     tallies = new Tally[Integer.highestOneBit(Runtime.getRuntime().availableProcessors() * 4 - 1)];
@@ -107,13 +130,13 @@ class Counters {
     Tally tally = mine(thread);
     if (tally.isOwnedBy(thread)) {
       OWN_ALLOCATIONS.setRelease(tally, tally.ownAllocations + 1);
-      OWN_LIVE.setRelease(tally, tally.ownLive + bytes);
+      OWN_BYTES.setRelease(tally, tally.ownBytes + bytes);
     } else if (adopts(tally, thread)) {
       allocated(bytes);
       return;
     } else {
       SHARED_ALLOCATIONS.getAndAdd(tally, 1L);
-      SHARED_LIVE.getAndAdd(tally, bytes);
+      SHARED_BYTES.getAndAdd(tally, bytes);
     }
     if (tally.live() > tally.ceiling) {
       raise(tally);
@@ -125,10 +148,10 @@ class Counters {
     Tally tally = mine(thread);
     if (tally.isOwnedBy(thread)) {
       OWN_FREES.setRelease(tally, tally.ownFrees + 1);
-      OWN_LIVE.setRelease(tally, tally.ownLive - bytes);
+      OWN_FREED.setRelease(tally, tally.ownFreed + bytes);
     } else {
       SHARED_FREES.getAndAdd(tally, 1L);
-      SHARED_LIVE.getAndAdd(tally, -bytes);
+      SHARED_FREED.getAndAdd(tally, bytes);
     }
   }
 
@@ -146,8 +169,8 @@ class Counters {
     for (Tally tally : tallies) {
       live += tally.live();
     }
-    peak = Math.max(peak, live);
-    long room = peak - live;
+    reached(live);
+    long room = peaks.getLast().bytes - live;
     for (Tally tally : tallies) {
       // Half of the room for who needed it, the rest for all.
       tally.ceiling = tally.live() + (tally == through ? room / 2 : room / 2 / tallies.length);
@@ -194,6 +217,16 @@ class Counters {
     return counted;
   }
 
+  /** Bytes of all buffers that were ever allocated. Read after the next, it is no less. */
+  long allocatedBytes() {
+    return sum(Tally::allocatedBytes);
+  }
+
+  /** Bytes of all buffers that were ever freed. */
+  long freedBytes() {
+    return sum(Tally::freedBytes);
+  }
+
   /** Blocks that were there when they were needed. */
   long hits() {
     return Math.max(0, allocations() + furtherBlocks.sum() - misses.sum());
@@ -216,14 +249,82 @@ class Counters {
     return Math.max(0, sum(Tally::live));
   }
 
+  /** So many bytes were live at one time. */
+  private void reached(long live) {
+    for (Peak peak : peaks) {
+      peak.bytes = Math.max(peak.bytes, live);
+    }
+  }
+
   /**
    * The most bytes that were live.
    *
    * @param seen what was seen to be live by who asks, so that the peak never falls below it again
    */
   synchronized long peak(long seen) {
-    peak = Math.max(peak, seen);
-    return peak;
+    Peak peak = peaks.getFirst();
+    peak.bytes = Math.max(peak.bytes, seen);
+    return peak.bytes;
+  }
+
+  /** A peak that begins at what is live now. */
+  PeakScope pushPeak(String name) {
+    Peak peak = new Peak();
+    synchronized (this) {
+      peak.bytes = live();
+      reached(peak.bytes);
+      peaks.add(peak);
+      for (Tally tally : tallies) {
+        // Who allocates next adds up, and shares the room below the new peak out.
+        tally.ceiling = tally.live();
+      }
+    }
+    return new Scope(name, peak);
+  }
+
+  private synchronized long peak(Peak asked) {
+    if (peaks.contains(asked)) {
+      reached(live());
+    }
+    return asked.bytes;
+  }
+
+  /** Ends a scope; ceilings below a lower peak are below the others too. */
+  private synchronized void pop(Peak ended) {
+    if (peaks.contains(ended)) {
+      reached(live());
+      peaks.remove(ended);
+    }
+  }
+
+  private final class Scope implements PeakScope {
+    private final String name;
+    private final Peak peak;
+
+    Scope(String name, Peak peak) {
+      this.name = name;
+      this.peak = peak;
+    }
+
+    @Override
+    public String name() {
+      return name;
+    }
+
+    @Override
+    public long peakBytes() {
+      return peak(peak);
+    }
+
+    @Override
+    public void close() {
+      pop(peak);
+    }
+
+    @Override
+    public String toString() {
+      return "peak of '" + name + "': " + ByteSize.format(peakBytes());
+    }
   }
 
   private long sum(ToLongFunction<Tally> figure) {

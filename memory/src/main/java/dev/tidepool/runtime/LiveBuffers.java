@@ -2,7 +2,10 @@ package dev.tidepool.runtime;
 
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -48,6 +51,24 @@ final class LiveBuffers {
   /** Their bytes, as they were asked for. */
   long bytes() {
     return all().stream().mapToLong(Tenancy::byteSize).sum();
+  }
+
+  /**
+   * The same by tag, largest first; buffers without one by the empty text.
+   *
+   * @param untagged further bytes without a tag
+   */
+  Map<String, Long> bytesByTag(long untagged) {
+    Map<String, Long> byTag = new HashMap<>();
+    if (untagged > 0) {
+      byTag.put("", untagged);
+    }
+    all().forEach(tenancy -> byTag.merge(tenancy.tag(), tenancy.byteSize(), Long::sum));
+    Map<String, Long> sorted = new LinkedHashMap<>();
+    byTag.entrySet().stream()
+        .sorted(Map.Entry.<String, Long>comparingByValue().reversed())
+        .forEach(entry -> sorted.put(entry.getKey(), entry.getValue()));
+    return Collections.unmodifiableMap(sorted);
   }
 
   private boolean isOurs(@Nullable Object tenant) {

@@ -1,5 +1,7 @@
 package dev.tidepool.runtime;
 
+import dev.tidepool.PeakScope;
+
 /**
  * Counters of a manager that counts nothing on the way of allocations and frees. A subclass rather
  * than a flag: where no manager is like this, the virtual machine knows of one kind only, and calls
@@ -34,6 +36,21 @@ final class NoCounters extends Counters {
   @Override
   long peak(long seen) {
     return 0;
+  }
+
+  @Override
+  PeakScope pushPeak(String name) {
+    return new Unknown(name);
+  }
+
+  private record Unknown(String name) implements PeakScope {
+    @Override
+    public long peakBytes() {
+      return 0;
+    }
+
+    @Override
+    public void close() {}
   }
 
   /** Those of the pools, whoever asked for the blocks. */

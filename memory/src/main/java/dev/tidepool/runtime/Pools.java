@@ -5,6 +5,7 @@ import dev.tidepool.EvictionPolicy;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.PoolStatistics;
 import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.host.HostMemory;
 import dev.tidepool.host.HostRequest;
@@ -346,6 +347,11 @@ final class Pools implements AutoCloseable {
    */
   long hits() {
     return sum(pool -> pool.statistics().hits());
+  }
+
+  /** What each pool has and has done, the shared one included. */
+  List<PoolStatistics> statistics() {
+    return all().map(BlockPool::statistics).toList();
   }
 
   /** Bytes that lie idle. */

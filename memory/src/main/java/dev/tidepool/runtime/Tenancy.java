@@ -65,6 +65,10 @@ final class Tenancy {
     return memory;
   }
 
+  String tag() {
+    return allocation.tag();
+  }
+
   /** Elements of the whole buffer. */
   long length() {
     return length;
@@ -76,10 +80,6 @@ final class Tenancy {
 
   MemoryLocation location() {
     return allocation.location();
-  }
-
-  String tag() {
-    return allocation.tag();
   }
 
   ElementType<?> type() {

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.EvictionPolicy;
 import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.PoolStatistics;
 import dev.tidepool.spi.Block;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;

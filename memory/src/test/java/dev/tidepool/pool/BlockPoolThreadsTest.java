@@ -3,6 +3,7 @@ package dev.tidepool.pool;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.EvictionPolicy;
+import dev.tidepool.PoolStatistics;
 import dev.tidepool.spi.HostAccess;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
