@@ -19,8 +19,11 @@ public enum DiagnosticsLevel {
    */
   SITES,
   /**
-   * Also the stack of every allocation, and every segment of a closed buffer fails as soon as it is
-   * closed; slow.
+   * Also the stack of every allocation; guard zones around the bytes of each buffer that the host
+   * reaches at all times, looked at when it is closed and by {@link
+   * UnifiedMemoryManager#checkGuards()}; the bytes of closed buffers are overwritten with {@code
+   * 0xDD}; and every segment of a closed buffer fails as soon as it is closed. Buffers are not
+   * pooled; slow.
    */
   PARANOID
 }

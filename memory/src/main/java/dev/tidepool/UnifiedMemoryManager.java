@@ -155,6 +155,17 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    */
   PeakScope pushPeak(String name);
 
+  /**
+   * Looks whether somebody wrote beside a live buffer, and tells where; nothing is changed. The
+   * same is done, and reported, whenever a buffer is closed. Waits for work that was asked for on
+   * each buffer.
+   *
+   * @return the damages, none if all is well
+   * @throws IllegalStateException below the level {@link DiagnosticsLevel#PARANOID}, where buffers
+   *     have no guard zones
+   */
+  List<GuardReport> checkGuards();
+
   /** A snapshot of the buffers that live now. */
   List<BufferInfo> buffers();
 

@@ -10,6 +10,7 @@ import dev.tidepool.Defragmentation;
 import dev.tidepool.DiagnosticsLevel;
 import dev.tidepool.ElementType;
 import dev.tidepool.Fragmentation;
+import dev.tidepool.GuardReport;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
@@ -86,6 +87,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private final boolean wakesBuffers;
   private final Counters counters;
   private final Reports reports;
+  private final Guards guards;
   private final long bornNanos = System.nanoTime();
   private final TransferMeter meter = new TransferMeter();
   private final Kernels kernels = new Kernels(this);
@@ -143,6 +145,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
             : new Counters();
     this.cohorts = SitedCohorts.of(options);
     this.reports = new Reports(options.reportListener());
+    this.guards = new Guards(this, reports);
     this.trace = session.trace();
     this.wakesBuffers = isParanoid() || trace != null;
     this.blocks = new Blocks(this, pools, counters);
@@ -462,6 +465,17 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   }
 
   @Override
+  public List<GuardReport> checkGuards() {
+    checkOpen();
+    if (!isParanoid()) {
+      throw new IllegalStateException(
+          "buffers have guard zones at diagnostics=paranoid only, and these are at "
+              + options.diagnostics());
+    }
+    return guards.inspectAll();
+  }
+
+  @Override
   public PeakScope pushPeak(String name) {
     checkOpen();
     return counters.pushPeak(Objects.requireNonNull(name, "name"));
@@ -690,7 +704,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   /** Whether giving blocks back asks nothing of the device. */
   boolean freesHere(Copies copies) {
-    return !Thread.currentThread().isVirtual() || (!copies.isMapped() && !options.zeroOnRelease());
+    return !Thread.currentThread().isVirtual() || (!copies.isMapped() && !overwritesReleased());
   }
 
   boolean isParanoid() {
@@ -746,25 +760,30 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   }
 
   /**
-   * Clears what pools cannot clear by themselves: memory of the device alone, and what the host may
-   * not touch without asking.
+   * Overwrites what pools and guarded blocks cannot by themselves: memory of the device alone, and
+   * what the host may not touch without asking.
    */
-  void clearReleased(Copies copies) {
+  void overwriteReleased(Copies copies) {
     boolean beyondPools = !copies.isShared() || (copies.isMapped() && copies.isHostOwned());
-    if (options.zeroOnRelease() && copies.hasDevice() && beyondPools) {
-      clear(copies.device());
+    if (overwritesReleased() && copies.hasDevice() && beyondPools) {
+      overwrite(copies.device());
     }
   }
 
   /** The same for a block of the device whose contents have moved. */
-  void clearAbandoned(Block block) {
-    if (options.zeroOnRelease() && block.segment() == null) {
-      clear(block);
+  void overwriteAbandoned(Block block) {
+    if (overwritesReleased() && block.segment() == null) {
+      overwrite(block);
     }
   }
 
-  private void clear(Block block) {
-    link().fill(block, 0, block.byteSize(), (byte) 0);
+  private void overwrite(Block block) {
+    byte value = options.zeroOnRelease() ? 0 : GuardedBlock.FREED;
+    link().fill(block, 0, block.byteSize(), value);
+  }
+
+  private boolean overwritesReleased() {
+    return options.zeroOnRelease() || isParanoid();
   }
 
   /**
@@ -774,6 +793,9 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
    * @param deviceReusable whether the device's own memory may
    */
   void free(Storage storage, boolean hostReusable, boolean deviceReusable) {
+    if (isParanoid()) {
+      guards.inspect(storage);
+    }
     // Before the blocks go, or their next owner would seem to be there beside this one.
     counters.freed(storage.byteSize());
     try {

@@ -7,7 +7,6 @@ import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -166,10 +165,7 @@ final class Copies {
 
   /** Takes all blocks away from a storage whose bytes are in a file now. */
   List<Lease> detachAll(SpillFile.Extent extent) {
-    List<Lease> detached =
-        Stream.of(Optional.ofNullable(hostLease), Optional.ofNullable(deviceLease))
-            .flatMap(Optional::stream)
-            .toList();
+    List<Lease> detached = leases().toList();
     spilled = extent;
     hostLease = null;
     deviceLease = null;
@@ -186,6 +182,15 @@ final class Copies {
     } else {
       setHost(lease);
     }
+  }
+
+  /** The blocks that it has, but for memory that is not the library's. */
+  List<Block> owned() {
+    return leases().map(Lease::block).toList();
+  }
+
+  private Stream<Lease> leases() {
+    return Stream.of(hostLease, deviceLease).flatMap(Stream::ofNullable);
   }
 
   /**

@@ -116,7 +116,7 @@ final class Defragmenter implements Mover {
     if (failure != null) {
       throw failure;
     }
-    relocations.forEach(each -> each.storage().memory().clearAbandoned(each.from().block()));
+    relocations.forEach(each -> each.storage().memory().overwriteAbandoned(each.from().block()));
   }
 
   private static void copyOnHost(Relocation each) {

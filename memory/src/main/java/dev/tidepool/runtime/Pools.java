@@ -1,6 +1,7 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.Capability;
+import dev.tidepool.DiagnosticsLevel;
 import dev.tidepool.EvictionPolicy;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
@@ -63,6 +64,7 @@ final class Pools implements AutoCloseable {
   private final MemoryAllocator allocator;
   private final PinnedBudget pinned;
   private final @Nullable MemoryLimit limit;
+  private final MemoryOptions options;
   private final @Nullable BlockPool shared;
   private final BlockPool host;
   private final BlockPool transit;
@@ -106,6 +108,7 @@ final class Pools implements AutoCloseable {
             MemoryAllocator.SMALL_ALIGNMENT,
             NOTHING_KEPT);
     own.add(transit);
+    this.options = options;
     for (Kind kind : Kind.values()) {
       pools.put(kind, isPlainHostMemory(kind) ? host : ownPool(kind, options));
     }
@@ -125,15 +128,26 @@ final class Pools implements AutoCloseable {
         "host memory",
         within(
             limit,
-            (bytes, alignment) ->
-                allocator.allocate(
-                    bytes, Math.max(alignment, MemoryAllocator.defaultAlignment(bytes)))),
+            guarded(
+                options,
+                (bytes, alignment) ->
+                    allocator.allocate(
+                        bytes, Math.max(alignment, MemoryAllocator.defaultAlignment(bytes))),
+                Long.MAX_VALUE)),
         MemoryAllocator.SMALL_ALIGNMENT,
         limits(options, HostMemory.now().totalBytes()));
   }
 
   private static BlockPool.Source within(@Nullable MemoryLimit limit, BlockPool.Source source) {
     return limit == null ? source : limit.over(source);
+  }
+
+  /** A source as it is, or with guard zones at the paranoid level. */
+  private static BlockPool.Source guarded(
+      MemoryOptions options, BlockPool.Source source, long largest) {
+    return options.diagnostics() == DiagnosticsLevel.PARANOID
+        ? new GuardedSource(source, largest)
+        : source;
   }
 
   private boolean isPlainHostMemory(Kind kind) {
@@ -156,11 +170,14 @@ final class Pools implements AutoCloseable {
     // Large blocks that the host sees are aligned to pages although the pool does not know it;
     // many a device aligns its own memory to less than pages and says so.
     boolean hostSees = !onDevice || device.info().can(Capability.SHARED_MEMORY);
+    long largest = onDevice ? device.info().maximumAllocation() : Long.MAX_VALUE;
     BlockPool pool =
         new BlockPool(
             device.info().id() + " " + kind,
             within(
                 limit,
+                guarded(
+                    options,
                 (bytes, alignment) ->
                     allocate(
                         kind,
@@ -168,9 +185,10 @@ final class Pools implements AutoCloseable {
                         hostSees
                             ? Math.max(alignment, MemoryAllocator.defaultAlignment(bytes))
                             : alignment,
-                        placement)),
+                        placement),
+                    largest)),
             MemoryAllocator.SMALL_ALIGNMENT,
-            onDevice ? device.info().maximumAllocation() : Long.MAX_VALUE,
+            largest,
             limits);
     own.add(pool);
     return pool;

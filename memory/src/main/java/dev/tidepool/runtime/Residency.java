@@ -335,7 +335,7 @@ final class Residency {
         beginOnHost(BufferState.DEVICE_DIRTY);
         fetch(0, size);
       }
-      memory.clearReleased(copies);
+      memory.overwriteReleased(copies);
       becomeHostOnly();
       return copies.detachDevice();
     } finally {
@@ -361,7 +361,7 @@ final class Residency {
       try {
         writeTo(extent);
         handBack();
-        memory.clearReleased(copies);
+        memory.overwriteReleased(copies);
       } catch (RuntimeException | Error e) {
         extent.drop();
         throw e;

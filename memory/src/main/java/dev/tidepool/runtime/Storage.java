@@ -294,7 +294,7 @@ final class Storage {
     boolean clean = true;
     try {
       residency.beforeFree();
-      memory.clearReleased(residency.copies());
+      memory.overwriteReleased(residency.copies());
     } catch (RuntimeException | Error e) {
       clean = false;
       memory.freeFailed(this, e);
