@@ -1,0 +1,77 @@
+package dev.tidepool.benchmarks;
+
+import dev.tidepool.DiagnosticsLevel;
+import dev.tidepool.ElementType;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.UnifiedMemoryManager;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Threads;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * What each level of diagnostics costs where buffers come from the pool and go back. {@code
+ * EVERY_SITE} takes the stack of each allocation, as no sampling would. Each level has a virtual
+ * machine of its own: classes that are never loaded cost nothing.
+ */
+@State(Scope.Benchmark)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@Warmup(iterations = 3, time = 500, timeUnit = TimeUnit.MILLISECONDS)
+@Measurement(iterations = 5, time = 500, timeUnit = TimeUnit.MILLISECONDS)
+@Fork(1)
+public class DiagnosticsBenchmark {
+  /** How much is recorded. */
+  @Param({"OFF", "COUNTERS", "SITES", "EVERY_SITE"})
+  public String level;
+
+  /** The size of a buffer: below and above the distance between samples. */
+  @Param({"4096", "4194304"})
+  public long bytes;
+
+  private UnifiedMemoryManager memory;
+
+  /** Opens a manager. */
+  @Setup
+  public void open() {
+    boolean every = level.equals("EVERY_SITE");
+    MemoryOptions.Builder options = MemoryOptions.builder();
+    if (every) {
+      options.siteSampling(1);
+    }
+    memory =
+        UnifiedMemoryManager.create(
+            options
+                .diagnostics(every ? DiagnosticsLevel.SITES : DiagnosticsLevel.valueOf(level))
+                .build());
+  }
+
+  /** Closes it. */
+  @TearDown
+  public void close() {
+    memory.close();
+  }
+
+  /** From the pool and back. */
+  @Benchmark
+  public void allocateAndClose() {
+    memory.allocate(ElementType.BYTE, bytes).close();
+  }
+
+  /** The same on two threads. */
+  @Benchmark
+  @Threads(2)
+  public void onTwoThreads() {
+    memory.allocate(ElementType.BYTE, bytes).close();
+  }
+}
