@@ -18,13 +18,15 @@ import org.jspecify.annotations.Nullable;
  * buffers moved together, idle device copies given up, idle buffers taken to the spill file; after
  * each rung that gave something back the request is tried again, and only then it fails.
  *
- * <p>Bounded: each rung is climbed once, except that copies are given up one by one. What a rung
+ * <p>Bounded: each rung is climbed once, except that copies are given up and buffers spilled one by
+ * one, in rounds that must each make room and are 32 at most. What a rung
  * itself needs climbs a shorter ladder, which moves nothing to the host: so the depth is two. A
  * rung waits for no work of others, so who climbs inside of his own work waits for nobody who waits
  * for him. Holds no lock.
  */
 final class Ladder {
   private static final long CLOSING_WAIT_NANOS = 2_000_000_000L;
+  private static final int MOST_ROUNDS = 32;
   private static final long COLLECTOR_WAIT_NANOS = 100_000_000L;
 
   /** A collection costs more than giving a copy up, so it comes first only once in a while. */
@@ -70,6 +72,9 @@ final class Ladder {
     private final List<String> tried = new ArrayList<>();
     private OutOfDeviceMemoryException refused;
     private boolean collected;
+    private int evicted;
+    private int spilled;
+    private @Nullable String diskFailure;
 
     Climb(boolean onDevice, Supplier<PooledBlock> request, OutOfDeviceMemoryException refused) {
       this.onDevice = onDevice;
@@ -85,8 +90,7 @@ final class Ladder {
               this::trimPools,
               this::reclaimUnreachable,
               this::joinSmallBuffers,
-              this::giveUpDeviceCopies,
-              this::spill,
+              this::makeRoom,
               this::collectAtLast));
     }
 
@@ -100,6 +104,15 @@ final class Ladder {
         if (block != null) {
           return block;
         }
+      }
+      if (evicted > 0) {
+        tried.add("gave up " + evicted + " idle device copies");
+      }
+      if (spilled > 0) {
+        tried.add("spilled " + spilled + " idle buffers");
+      }
+      if (diskFailure != null) {
+        tried.add(diskFailure);
       }
       throw Refusal.exhausted(memory, bytes, tried, refused);
     }
@@ -226,11 +239,25 @@ final class Ladder {
       return attempt();
     }
 
+    /**
+     * Gives copies up and takes buffers to the file, again while that makes room: who refuses may be
+     * another then, and other threads may be quicker.
+     */
+    private @Nullable PooledBlock makeRoom() {
+      PooledBlock block = null;
+      int before = -1;
+      for (int round = 0; block == null && evicted + spilled > before; round++) {
+        before = round < MOST_ROUNDS ? evicted + spilled : Integer.MAX_VALUE;
+        block = giveUpDeviceCopies();
+        block = block != null ? block : spill();
+      }
+      return block;
+    }
+
     private @Nullable PooledBlock giveUpDeviceCopies() {
       if (!onDevice && !isLimited()) {
         return null;
       }
-      int evicted = 0;
       for (Storage storage : memory.idlest(isLimited())) {
         // Under the limit a copy that moves to the host takes as much there.
         boolean helps = !isLimited() || storage.residency().hasTwoCopies();
@@ -242,31 +269,27 @@ final class Ladder {
           }
         }
       }
-      if (evicted > 0) {
-        tried.add("gave up " + evicted + " idle device copies");
-      }
       return null;
     }
 
     private @Nullable PooledBlock spill() {
-      int spilled = 0;
+      if (diskFailure != null) {
+        return null;
+      }
       for (Storage storage : memory.idlest(isLimited())) {
         try {
           if (!spillingHelps(storage) || !storage.memory().spill(storage)) {
             continue;
           }
         } catch (TransferException e) {
-          tried.add(e.getMessage());
-          break;
+          diskFailure = e.getMessage();
+          return null;
         }
         spilled++;
         PooledBlock block = attemptOrTrim();
         if (block != null) {
           return block;
         }
-      }
-      if (spilled > 0) {
-        tried.add("spilled " + spilled + " idle buffers");
       }
       return null;
     }
