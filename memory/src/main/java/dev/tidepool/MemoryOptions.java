@@ -3,6 +3,7 @@ package dev.tidepool;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
@@ -62,6 +63,13 @@ import org.jspecify.annotations.Nullable;
  * @param sharedDirectory {@code shared-directory}: the folder of the buffers that processes share,
  *     which must be this user's alone and is made if it is not there; {@code /dev/shm/tidepool-UID}
  *     on Linux, {@code tidepool-UID} in {@code java.io.tmpdir} elsewhere
+ * @param watermarks {@code watermarks}: parts of the limit, or of the device's memory where there
+ *     is no limit, at which the listener is called; 0.7 and 0.9. At a limit they are seen at once,
+ *     else four times a second
+ * @param pressureListener is called when a manager reaches a watermark, and when nine tenths of its
+ *     device are in use by anyone, which is looked at four times a second; again only after the
+ *     level has fallen by 0.05 of the total below the mark. Called on threads of the library, under
+ *     no lock; may close buffers; none
  */
 public record MemoryOptions(
     boolean pooling,
@@ -81,7 +89,9 @@ public record MemoryOptions(
     long siteSampling,
     Optional<Consumer<DiagnosticReport>> reportListener,
     Optional<Path> spillDirectory,
-    Optional<Path> sharedDirectory) {
+    Optional<Path> sharedDirectory,
+    List<Double> watermarks,
+    Optional<Consumer<MemoryPressure>> pressureListener) {
 
   private static final long SMALLEST_CHUNK = 4096;
 
@@ -95,6 +105,13 @@ public record MemoryOptions(
     Objects.requireNonNull(reportListener, "reportListener");
     Objects.requireNonNull(spillDirectory, "spillDirectory");
     Objects.requireNonNull(sharedDirectory, "sharedDirectory");
+    Objects.requireNonNull(pressureListener, "pressureListener");
+    watermarks = List.copyOf(watermarks);
+    check(
+        watermarks.stream().allMatch(mark -> mark > 0 && mark <= 1),
+        "watermarks",
+        watermarks,
+        "parts above 0, 1 at most");
     check(maxPoolBytes >= -1, "max-pool-bytes", maxPoolBytes, "0 or more, or -1 for the default");
     check(maxPoolBytesPerClass >= 0, "max-pool-bytes-per-class", maxPoolBytesPerClass, "0 or more");
     check(keptPoolBytes >= 0, "kept-pool-bytes", keptPoolBytes, "0 or more");
@@ -157,6 +174,8 @@ public record MemoryOptions(
     private Optional<Consumer<DiagnosticReport>> reportListener = Optional.empty();
     private Optional<Path> spillDirectory = Optional.empty();
     private Optional<Path> sharedDirectory = Optional.empty();
+    private List<Double> watermarks = List.of(0.7, 0.9);
+    private Optional<Consumer<MemoryPressure>> pressureListener = Optional.empty();
 
     Builder(Function<String, @Nullable String> environment) {
       this.environment = environment;
@@ -275,6 +294,18 @@ public record MemoryOptions(
       return this;
     }
 
+    /** Parts of the limit, or of the device's memory, at which the listener is called. */
+    public Builder watermarks(double... parts) {
+      this.watermarks = Arrays.stream(parts).boxed().toList();
+      return this;
+    }
+
+    /** Is called when memory fills up. */
+    public Builder pressureListener(Consumer<MemoryPressure> listener) {
+      this.pressureListener = Optional.of(listener);
+      return this;
+    }
+
     /**
      * The options, as properties and environment override them.
      *
@@ -304,7 +335,9 @@ public record MemoryOptions(
           overridden("site-sampling", siteSampling, ByteSize::parse),
           reportListener,
           overridden("spill-directory", spillDirectory, Builder::parseFile),
-          overridden("shared-directory", sharedDirectory, Builder::parseFile));
+          overridden("shared-directory", sharedDirectory, Builder::parseFile),
+          overridden("watermarks", watermarks, Builder::parseParts),
+          pressureListener);
     }
 
     private <T> T overridden(String key, T set, Function<String, T> parser) {
@@ -342,6 +375,12 @@ public record MemoryOptions(
       }
       throw new IllegalArgumentException(
           "write one of " + Arrays.toString(type.getEnumConstants()).toLowerCase(Locale.ROOT));
+    }
+
+    private static List<Double> parseParts(String text) {
+      return text.isEmpty()
+          ? List.of()
+          : Arrays.stream(text.split(",", -1)).map(part -> Double.valueOf(part.strip())).toList();
     }
 
     /** Empty text is no file, so that an environment variable can be overridden. */

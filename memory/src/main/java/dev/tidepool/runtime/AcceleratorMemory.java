@@ -1,6 +1,7 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.Accelerator;
+import dev.tidepool.AcceleratorException;
 import dev.tidepool.Allocation;
 import dev.tidepool.ArrayPool;
 import dev.tidepool.ArrayPoolStatistics;
@@ -75,6 +76,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private final DeviceAccelerator accelerator;
   private final Device device;
   private final MemoryOptions options;
+  private final @Nullable Pressure pressure;
   private final @Nullable MemoryLimit limit;
   private final Pools pools;
   private final Blocks blocks;
@@ -122,7 +124,15 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     this.device = accelerator.device();
     this.options = options;
     this.whenEnded = whenEnded;
-    this.limit = options.memoryLimit() == -1 ? null : new MemoryLimit(options.memoryLimit());
+    this.pressure =
+        options
+            .pressureListener()
+            .map(
+                listener ->
+                    new Pressure(accelerator.id(), options.watermarks(), listener, completions()))
+            .orElse(null);
+    this.limit =
+        options.memoryLimit() == -1 ? null : new MemoryLimit(options.memoryLimit(), pressure);
     this.pools =
         new Pools(
             device,
@@ -873,6 +883,9 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     if (Shortage.on(device)) {
       pools.trim(false);
     }
+    if (pressure != null) {
+      tell(pressure);
+    }
     long interval = options.trimInterval().toNanos();
     if (interval > 0 && now - lastTrim >= interval) {
       lastTrim = now;
@@ -886,6 +899,19 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     }
     if (ending) {
       endIfSettled();
+    }
+  }
+
+  private void tell(Pressure pressure) {
+    MemoryInfo info;
+    try {
+      info = device.memory();
+    } catch (AcceleratorException e) {
+      return; // A device that does not answer any more has no memory.
+    }
+    pressure.ofDevice(info);
+    if (limit == null) {
+      pressure.ofManager(pools.reservedBytes(), info.totalBytes());
     }
   }
 

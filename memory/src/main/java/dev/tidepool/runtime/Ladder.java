@@ -19,10 +19,9 @@ import org.jspecify.annotations.Nullable;
  * each rung that gave something back the request is tried again, and only then it fails.
  *
  * <p>Bounded: each rung is climbed once, except that copies are given up and buffers spilled one by
- * one, in rounds that must each make room and are 32 at most. What a rung
- * itself needs climbs a shorter ladder, which moves nothing to the host: so the depth is two. A
- * rung waits for no work of others, so who climbs inside of his own work waits for nobody who waits
- * for him. Holds no lock.
+ * one, in rounds that must each make room and are 32 at most. What a rung itself needs climbs a
+ * shorter ladder, which moves nothing to the host: so the depth is two. A rung waits for no work of
+ * others, so who climbs inside of his own work waits for nobody who waits for him. Holds no lock.
  */
 final class Ladder {
   private static final long CLOSING_WAIT_NANOS = 2_000_000_000L;
@@ -240,8 +239,8 @@ final class Ladder {
     }
 
     /**
-     * Gives copies up and takes buffers to the file, again while that makes room: who refuses may be
-     * another then, and other threads may be quicker.
+     * Gives copies up and takes buffers to the file, again while that makes room: who refuses may
+     * be another then, and other threads may be quicker.
      */
     private @Nullable PooledBlock makeRoom() {
       PooledBlock block = null;

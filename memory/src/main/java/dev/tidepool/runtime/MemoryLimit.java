@@ -2,6 +2,7 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.pool.BlockPool;
 import dev.tidepool.spi.Block;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a manager may hold of drivers and system at most: bytes are reserved before a driver is
@@ -12,11 +13,19 @@ import dev.tidepool.spi.Block;
  * under it.
  */
 final class MemoryLimit {
+  private final @Nullable Pressure pressure;
+  // Guarded by this.
   private long limitBytes;
   private long usedBytes;
 
-  MemoryLimit(long limitBytes) {
+  /**
+   * A limit with nothing used.
+   *
+   * @param pressure hears how much is; null if nobody wants to know
+   */
+  MemoryLimit(long limitBytes, @Nullable Pressure pressure) {
     this.limitBytes = limitBytes;
+    this.pressure = pressure;
   }
 
   synchronized long limitBytes() {
@@ -28,23 +37,46 @@ final class MemoryLimit {
   }
 
   /** Sets another limit; false, and nothing is changed, if more is in use. */
-  synchronized boolean change(long bytes) {
-    if (bytes < usedBytes) {
-      return false;
+  boolean change(long bytes) {
+    synchronized (this) {
+      if (bytes < usedBytes) {
+        return false;
+      }
+      limitBytes = bytes;
     }
-    limitBytes = bytes;
+    tell(usedBytes(), bytes);
     return true;
   }
 
-  private synchronized void reserve(long bytes) {
-    if (bytes > limitBytes - usedBytes) {
-      throw new LimitReached(bytes, usedBytes, limitBytes);
+  private void reserve(long bytes) {
+    long used;
+    long limit;
+    synchronized (this) {
+      if (bytes > limitBytes - usedBytes) {
+        throw new LimitReached(bytes, usedBytes, limitBytes);
+      }
+      usedBytes += bytes;
+      used = usedBytes;
+      limit = limitBytes;
     }
-    usedBytes += bytes;
+    tell(used, limit);
   }
 
-  private synchronized void giveBack(long bytes) {
-    usedBytes -= bytes;
+  private void giveBack(long bytes) {
+    long used;
+    long limit;
+    synchronized (this) {
+      usedBytes -= bytes;
+      used = usedBytes;
+      limit = limitBytes;
+    }
+    tell(used, limit);
+  }
+
+  private void tell(long used, long limit) {
+    if (pressure != null) {
+      pressure.ofManager(used, limit);
+    }
   }
 
   /** A source whose blocks count until they are freed. */

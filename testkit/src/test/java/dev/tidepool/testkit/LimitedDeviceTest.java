@@ -2,21 +2,26 @@ package dev.tidepool.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.BufferState;
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
+import dev.tidepool.MemoryPressure;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.testkit.conformance.Patterns;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -101,5 +106,33 @@ class LimitedDeviceTest {
           .hasMessageContaining("8 MiB used of the memory-limit of 8 MiB");
     }
     buffers.forEach(UnifiedBuffer::close);
+  }
+
+  @Test
+  void aDeviceThatSomebodyElseFillsIsToldOf() {
+    ConcurrentLinkedQueue<MemoryPressure> heard = new ConcurrentLinkedQueue<>();
+    MemoryOptions options =
+        MemoryOptions.builder().pressureListener(heard::add).watermarks().build();
+    SimulatedProvider small =
+        new SimulatedProvider(SimulatedHardware.discrete().withMemory(10L * MEBIBYTE));
+    try (Tidepool listening = Discovery.using(List.of(small), () -> Tidepool.open(options))) {
+      assertThat(listening.memory().statistics().activeBuffers()).isZero();
+      // Another user of the device, whom no manager knows.
+      List<Block> others = new ArrayList<>();
+      for (int i = 0; i < 19; i++) {
+        others.add(small.device("simulated:0").allocate(MEBIBYTE / 2, 64, BlockKind.DEVICE));
+      }
+      await().until(() -> !heard.isEmpty());
+      others.forEach(Block::free);
+      assertThat(heard)
+          .containsExactly(
+              new MemoryPressure(
+                  MemoryPressure.Source.DEVICE,
+                  "simulated:0",
+                  0.9,
+                  heard.element().usedBytes(),
+                  10L * MEBIBYTE));
+      assertThat(heard.element().usedBytes()).isGreaterThanOrEqualTo(9L * MEBIBYTE);
+    }
   }
 }

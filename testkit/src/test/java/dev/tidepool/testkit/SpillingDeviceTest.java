@@ -156,7 +156,7 @@ class SpillingDeviceTest {
   /** A limit that a few large buffers fill: what does not fit at all fails, and is tolerated. */
   private MemoryOptions tight() {
     return MemoryOptions.builder()
-        .memoryLimit(256 << 10)
+        .memoryLimit(192 << 10)
         .spillDirectory(directory)
         .stagingChunk(4096)
         .build();
