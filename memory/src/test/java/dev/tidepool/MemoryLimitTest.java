@@ -56,6 +56,28 @@ final class MemoryLimitTest {
     }
   }
 
+  @Test
+  void theLargestIdleBlockIsToldWhereTheRestIsScattered() {
+    try (UnifiedMemoryManager memory = limited(MIB)) {
+      List<UnifiedBuffer<byte[]>> small = new ArrayList<>();
+      for (int i = 0; i < 20; i++) {
+        small.add(memory.allocate(ElementType.BYTE, 1000));
+      }
+      // The parts of a slab lie idle as long as one of them is in use.
+      small.subList(0, 19).forEach(UnifiedBuffer::close);
+      assertThatThrownBy(() -> memory.allocate(ElementType.BYTE, MIB))
+          .isInstanceOfSatisfying(
+              OutOfDeviceMemoryException.class,
+              e -> {
+                assertThat(e.pooledBytes()).isPositive();
+                assertThat(e.largestIdleBytes()).isEqualTo(1024);
+              })
+          .hasMessageContaining("pooled (largest block 1 KiB)");
+      small.getLast().close();
+      memory.allocate(ElementType.BYTE, MIB).close();
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void aLimitHoldsWithAndWithoutAPool(boolean pooling) {

@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -65,7 +66,7 @@ final class SpillTest {
       }
       for (int i = 0; i < 24; i++) {
         int[] expected = pattern(i);
-        Conversions.add(expected, 2);
+        add(expected, 2);
         assertThat(contents(buffers.get(i))).as("buffer %s", i).isEqualTo(expected);
       }
       buffers.forEach(UnifiedBuffer::close);
@@ -75,12 +76,9 @@ final class SpillTest {
     }
   }
 
-  /** Of this test alone. */
-  private static final class Conversions {
-    static void add(int[] array, int value) {
-      for (int i = 0; i < array.length; i++) {
-        array[i] += value;
-      }
+  private static void add(int[] array, int value) {
+    for (int i = 0; i < array.length; i++) {
+      array[i] += value;
     }
   }
 
@@ -125,7 +123,7 @@ final class SpillTest {
   private static int[] expected(int way) {
     int[] expected = pattern(way);
     if (way == 4) {
-      Conversions.add(expected, 1);
+      add(expected, 1);
     } else if (way == 5) {
       expected[7] = 42;
     } else if (way == 6) {
@@ -217,11 +215,53 @@ final class SpillTest {
       }
       for (int i = 0; i < count; i++) {
         int[] expected = pattern(i);
-        Conversions.add(expected, threads);
+        add(expected, threads);
         assertThat(contents(buffers.get(i))).as("buffer %s", i).isEqualTo(expected);
       }
       assertThat(memory.statistics().reservedBytes()).isLessThanOrEqualTo(8L * MIB);
       buffers.forEach(UnifiedBuffer::close);
+    }
+  }
+
+  @Test
+  void whatAKernelIsUsingStaysUnderIt() throws Exception {
+    CountDownLatch running = new CountDownLatch(1);
+    CountDownLatch mayEnd = new CountDownLatch(1);
+    KernelSource slow =
+        KernelSource.java(
+            item -> {
+              item.array(0).set(ValueLayout.JAVA_INT, 0, 1);
+              running.countDown();
+              awaitQuietly(mayEnd);
+              item.array(0).set(ValueLayout.JAVA_INT, 4, 2);
+            },
+            KernelParameter.inout("y", ElementType.INT));
+    try (UnifiedMemoryManager memory = UnifiedMemoryManager.create(limited(4 * MIB).build())) {
+      UnifiedBuffer<int[]> used = filled(memory, 1).getFirst();
+      var end = memory.compile(slow).executeAsync(Arguments.of("y", used), LaunchRange.of(1));
+      running.await();
+      // The oldest, but in use: all that is allocated meanwhile goes round it.
+      List<UnifiedBuffer<int[]>> others = filled(memory, 9);
+      assertThat(memory.statistics().spills()).isEqualTo(6);
+      mayEnd.countDown();
+      end.get();
+      int[] expected = pattern(0);
+      expected[0] = 1;
+      expected[1] = 2;
+      assertThat(contents(used)).isEqualTo(expected);
+      for (int i = 0; i < 9; i++) {
+        assertThat(contents(others.get(i))).isEqualTo(pattern(i));
+      }
+      used.close();
+      others.forEach(UnifiedBuffer::close);
+    }
+  }
+
+  private static void awaitQuietly(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 

@@ -60,6 +60,7 @@ public final class Rounds {
           PoolMissBenchmark.class,
           HolesBenchmark.class,
           MemoryOperationsBenchmark.class,
+          SpillBenchmark.class,
           ObjectPoolBenchmark.class,
           ObjectPoolVirtualThreadsBenchmark.class,
           ArrayPoolBenchmark.class);
@@ -103,6 +104,8 @@ public final class Rounds {
           new Comparison("HostWriteBenchmark.pooled", "HostWriteBenchmark.nettyAdaptive"),
           new Comparison("HolesBenchmark.pooled", "HolesBenchmark.nettyAdaptive"),
           new Comparison("HolesBenchmark.pooled", "HolesBenchmark.malloc"),
+          new Comparison("SpillBenchmark.spill", "SpillBenchmark.disk"),
+          new Comparison("SpillBenchmark.hostTier", "SpillBenchmark.plainCopy"),
           new Comparison("MemoryOperationsBenchmark.copy", "MemoryOperationsBenchmark.memcpy"),
           new Comparison("MemoryOperationsBenchmark.fill", "MemoryOperationsBenchmark.memset"),
           new Comparison("MemoryOperationsBenchmark.fillLongs", "MemoryOperationsBenchmark.memset"),
