@@ -224,6 +224,29 @@ final class SpillTest {
   }
 
   @Test
+  void manySmallBuffersMakeRoomForALargeOne() {
+    int count = 3000;
+    try (UnifiedMemoryManager memory = UnifiedMemoryManager.create(limited(4 * MIB).build())) {
+      List<UnifiedBuffer<int[]>> small = new ArrayList<>();
+      for (int i = 0; i < count; i++) {
+        small.add(memory.copyOf(new int[] {i, i + 1, i + 2}));
+        small.add(memory.copyOf(new int[250 + i % 7]));
+      }
+      try (UnifiedBuffer<byte[]> large = memory.allocate(ElementType.BYTE, 3 * MIB)) {
+        large.fill((byte) 1);
+        assertThat(memory.statistics().spills()).isPositive();
+      }
+      for (int i = 0; i < count; i++) {
+        int[] seen = new int[3];
+        small.get(2 * i).copyTo(seen);
+        assertThat(seen).containsExactly(i, i + 1, i + 2);
+      }
+      small.forEach(UnifiedBuffer::close);
+      assertThat(memory.statistics().spilledBytes()).isZero();
+    }
+  }
+
+  @Test
   void whatAKernelIsUsingStaysUnderIt() throws Exception {
     CountDownLatch running = new CountDownLatch(1);
     CountDownLatch mayEnd = new CountDownLatch(1);

@@ -26,6 +26,10 @@ import org.jspecify.annotations.Nullable;
 final class Ladder {
   private static final long CLOSING_WAIT_NANOS = 2_000_000_000L;
   private static final int MOST_ROUNDS = 32;
+
+  /** How often a request is tried again while small buffers make the room for it. */
+  private static final int ATTEMPTS = 8;
+
   private static final long COLLECTOR_WAIT_NANOS = 100_000_000L;
 
   /** A collection costs more than giving a copy up, so it comes first only once in a while. */
@@ -51,7 +55,7 @@ final class Ladder {
       if (bytes > memory.largest()) {
         throw Refusal.tooLarge(memory, bytes, refused);
       }
-      return new Climb(onDevice, request, refused).all(bytes);
+      return new Climb(bytes, onDevice, request, refused).all();
     }
   }
 
@@ -60,30 +64,36 @@ final class Ladder {
     try {
       return request.get();
     } catch (OutOfDeviceMemoryException refused) {
-      return new Climb(false, request, refused).fromRung(bytes);
+      return new Climb(bytes, false, request, refused).fromRung();
     }
   }
 
   /** One request on its way up; for one thread. */
   private final class Climb {
+    private final long bytes;
     private final boolean onDevice;
     private final Supplier<PooledBlock> request;
     private final List<String> tried = new ArrayList<>();
     private OutOfDeviceMemoryException refused;
     private boolean collected;
+    private long madeRoom;
     private int evicted;
     private int spilled;
     private @Nullable String diskFailure;
 
-    Climb(boolean onDevice, Supplier<PooledBlock> request, OutOfDeviceMemoryException refused) {
+    Climb(
+        long bytes,
+        boolean onDevice,
+        Supplier<PooledBlock> request,
+        OutOfDeviceMemoryException refused) {
+      this.bytes = bytes;
       this.onDevice = onDevice;
       this.request = request;
       this.refused = refused;
     }
 
-    PooledBlock all(long bytes) {
+    PooledBlock all() {
       return up(
-          bytes,
           List.of(
               this::waitForClosing,
               this::trimPools,
@@ -93,11 +103,11 @@ final class Ladder {
               this::collectAtLast));
     }
 
-    PooledBlock fromRung(long bytes) {
-      return up(bytes, List.of(this::trimPools, this::spill));
+    PooledBlock fromRung() {
+      return up(List.of(this::trimPools, this::spill));
     }
 
-    private PooledBlock up(long bytes, List<Supplier<@Nullable PooledBlock>> rungs) {
+    private PooledBlock up(List<Supplier<@Nullable PooledBlock>> rungs) {
       for (Supplier<@Nullable PooledBlock> rung : rungs) {
         PooledBlock block = rung.get();
         if (block != null) {
@@ -230,6 +240,7 @@ final class Ladder {
 
     /** Tries first with what has just become idle, for it may be of the very size. */
     private @Nullable PooledBlock attemptOrTrim() {
+      madeRoom = 0;
       PooledBlock block = attempt();
       if (block != null) {
         return block;
@@ -262,13 +273,13 @@ final class Ladder {
         boolean helps = !isLimited() || storage.residency().hasTwoCopies();
         if (helps && storage.memory().evict(storage)) {
           evicted++;
-          PooledBlock block = attemptOrTrim();
+          PooledBlock block = attemptAfter(storage);
           if (block != null) {
             return block;
           }
         }
       }
-      return null;
+      return madeRoom > 0 ? attemptOrTrim() : null;
     }
 
     private @Nullable PooledBlock spill() {
@@ -282,15 +293,24 @@ final class Ladder {
           }
         } catch (TransferException e) {
           diskFailure = e.getMessage();
-          return null;
+          break;
         }
         spilled++;
-        PooledBlock block = attemptOrTrim();
+        PooledBlock block = attemptAfter(storage);
         if (block != null) {
           return block;
         }
       }
-      return null;
+      return madeRoom > 0 ? attemptOrTrim() : null;
+    }
+
+    /**
+     * Tries again if the storages that went since the last time have made a part of the room: for
+     * each of many small ones it would cost too much.
+     */
+    private @Nullable PooledBlock attemptAfter(Storage gone) {
+      madeRoom += gone.byteSize();
+      return madeRoom >= bytes / ATTEMPTS ? attemptOrTrim() : null;
     }
 
     /** Whether the memory that a storage occupies is of the kind that is short. */
