@@ -103,6 +103,27 @@ final class SharedProcessesTest {
   }
 
   @Test
+  void whatOneOfSeveralUsersInAProcessDoesKeepsNobodyElseFromItsFile() throws Exception {
+    try (UnifiedBuffer<int[]> buffer = memory.createShared(ElementType.INT, 10, "mine")) {
+      memory.openShared(ElementType.INT, "mine").close();
+      assertThatThrownBy(() -> memory.openShared(ElementType.LONG, "mine"))
+          .isInstanceOf(IllegalArgumentException.class);
+      assertThatThrownBy(() -> memory.createShared(ElementType.INT, 10, "mine"))
+          .isInstanceOf(TransferException.class);
+      Thread.currentThread().interrupt();
+      memory.openShared(ElementType.INT, "mine").close();
+      assertThat(Thread.interrupted()).isTrue();
+      memory.createShared(ElementType.INT, 10, "sweeps").close();
+      try (SharedPeer peer = SharedPeer.start("create", folder.toString())) {
+        assertThat(peer.line()).as("another process has swept").isEqualTo("created");
+        assertThat(folder.resolve("mine.shared")).exists();
+      }
+      buffer.copyFrom(new int[10]);
+    }
+    assertThat(folder.resolve("mine.shared")).doesNotExist();
+  }
+
+  @Test
   void whatAKilledProcessLeftIsNotFoundAndItsNameIsFree() throws Exception {
     try (SharedPeer peer = SharedPeer.start("create", folder.toString())) {
       assertThat(peer.line()).isEqualTo("created");

@@ -9,6 +9,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
+import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -234,6 +235,9 @@ final class SharedFile {
         opened = mapped(path, header, channel, key);
       }
       return opened;
+    } catch (OverlappingFileLockException e) {
+      throw new TransferException(
+          what + " is in use by another class loader of this process; load Tidepool once", e);
     } finally {
       if (opened == null) {
         abandon(channel, null, path);
@@ -350,6 +354,9 @@ final class SharedFile {
       }
       Files.delete(path);
       return true;
+    } catch (OverlappingFileLockException e) {
+      // In use by another class loader's SharedFiles.
+      return false;
     }
   }
 

@@ -19,6 +19,7 @@ import dev.tidepool.testkit.conformance.LifetimeConformance;
 import dev.tidepool.testkit.conformance.MappingConformance;
 import dev.tidepool.testkit.conformance.OrderConformance;
 import dev.tidepool.testkit.conformance.SegmentCopyConformance;
+import dev.tidepool.testkit.conformance.SharedMemoryConformance;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -226,6 +227,15 @@ public abstract class AcceleratorConformance {
   /** The figures add up. */
   @Nested
   public class Accounting extends AccountingConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** Processes share memory by a name. */
+  @Nested
+  public class SharedMemory extends SharedMemoryConformance {
     @Override
     protected Bench bench() {
       return AcceleratorConformance.this.bench();
