@@ -1,5 +1,6 @@
 package dev.tidepool;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assumptions.assumeThat;
@@ -237,6 +238,16 @@ final class SharedBufferTest {
             e -> assertThat(e.requestedBytes()).isBetween(tooMany, tooMany + GRANULE))
         .hasMessageContaining(folder.toRealPath().toString());
     assertThat(files()).isEmpty();
+  }
+
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void itsRoomIsTakenWhenItIsCreatedAndNotWhenItIsTouched() throws IOException {
+    try (UnifiedBuffer<byte[]> buffer = memory.createShared(ElementType.BYTE, 3 << 20, "room")) {
+      Process stat = new ProcessBuilder("stat", "-c", "%b", file("room").toString()).start();
+      long sectors = Long.parseLong(new String(stat.getInputStream().readAllBytes(), UTF_8).strip());
+      assertThat(512 * sectors).isGreaterThanOrEqualTo(buffer.byteSize());
+    }
   }
 
   @Test

@@ -37,10 +37,11 @@ final class SharedRoom {
     Path folder = Objects.requireNonNull(path.getParent());
     File space = folder.toFile();
     if (bytes > space.getUsableSpace()) {
-      throw full(bytes, folder, null);
+      throw full(bytes, space, "", null);
     }
     if (bytes >= CHECKED_FROM && bytes > HostMemory.obtainableBytes() && isMemory(folder)) {
-      throw full(bytes, folder, null);
+      // Without this the system would kill a process, and not refuse.
+      throw full(bytes, space, ", but they are memory and the host has less", null);
     }
     try {
       write(channel, header.encode(), 0);
@@ -48,10 +49,8 @@ final class SharedRoom {
     } catch (ClosedByInterruptException e) {
       throw e;
     } catch (IOException e) {
-      if (space.getUsableSpace() < bytes - channel.size()) {
-        throw full(bytes, folder, e);
-      }
-      throw e;
+      // Others were faster, or a quota or a limit of the process is reached.
+      throw full(bytes, space, " after '" + e.getMessage() + "'", e);
     }
   }
 
@@ -77,9 +76,9 @@ final class SharedRoom {
   }
 
   private static OutOfDeviceMemoryException full(
-      long bytes, Path folder, @Nullable IOException cause) {
-    long free = folder.toFile().getUsableSpace();
-    long total = folder.toFile().getTotalSpace();
+      long bytes, File folder, String why, @Nullable IOException cause) {
+    long free = folder.getUsableSpace();
+    long total = folder.getTotalSpace();
     OutOfDeviceMemoryException thrown =
         new OutOfDeviceMemoryException(
             "no room for a shared buffer of "
@@ -90,8 +89,10 @@ final class SharedRoom {
                 + ByteSize.format(free)
                 + " of "
                 + ByteSize.format(total)
-                + " are free there. Close shared buffers, enlarge the file system (docker run"
-                + " --shm-size), or choose a folder elsewhere with the option shared-directory",
+                + " are free there"
+                + why
+                + ". Close shared buffers, enlarge the file system (docker run --shm-size), or"
+                + " choose a folder elsewhere with the option shared-directory",
             bytes,
             free,
             total,
