@@ -245,7 +245,8 @@ final class SharedBufferTest {
   void itsRoomIsTakenWhenItIsCreatedAndNotWhenItIsTouched() throws IOException {
     try (UnifiedBuffer<byte[]> buffer = memory.createShared(ElementType.BYTE, 3 << 20, "room")) {
       Process stat = new ProcessBuilder("stat", "-c", "%b", file("room").toString()).start();
-      long sectors = Long.parseLong(new String(stat.getInputStream().readAllBytes(), UTF_8).strip());
+      long sectors =
+          Long.parseLong(new String(stat.getInputStream().readAllBytes(), UTF_8).strip());
       assertThat(512 * sectors).isGreaterThanOrEqualTo(buffer.byteSize());
     }
   }

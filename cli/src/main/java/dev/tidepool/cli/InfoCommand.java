@@ -100,6 +100,7 @@ final class InfoCommand implements Callable<Integer> {
     row(out, "huge pages", explicit(platform));
     row(out, "NUMA", numa(platform));
     row(out, "page locking", locking(platform));
+    row(out, "shared memory", platform.sharedMemory());
     if (!platform.nativeAllocation()) {
       row(out, "allocation", "by Java: the system's allocator was not found");
     }

@@ -5,6 +5,7 @@ import dev.tidepool.Capability;
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.Tidepool;
 import dev.tidepool.host.HostPlatform;
+import dev.tidepool.host.SharedFolder;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -77,6 +78,7 @@ record InfoReport(
    * @param pageLocking whether memory can be pinned
    * @param lockLimitBytes how much of it; null also where no limit holds
    * @param nativeAllocation whether host memory comes from the system, not from Java's arenas
+   * @param sharedMemory where processes share memory, and who may reach it
    */
   record Platform(
       String system,
@@ -92,7 +94,8 @@ record InfoReport(
       boolean numaPolicies,
       boolean pageLocking,
       @Nullable Long lockLimitBytes,
-      boolean nativeAllocation) {
+      boolean nativeAllocation,
+      String sharedMemory) {
     static Platform of(HostPlatform host) {
       boolean limited =
           host.lockLimitBytes().isPresent() && host.lockLimitBytes().getAsLong() != Long.MAX_VALUE;
@@ -110,7 +113,8 @@ record InfoReport(
           host.numaPolicies(),
           host.pageLocking(),
           limited ? (Long) host.lockLimitBytes().getAsLong() : null,
-          host.nativeAllocation());
+          host.nativeAllocation(),
+          SharedFolder.describe());
     }
   }
 

@@ -65,7 +65,8 @@ class InfoTest {
           .isEqualTo(Files.readString(Path.of(file)).strip());
     }
     String text = Command.run("info").out();
-    assertThat(text).contains("huge pages", "node", "policies", "page locking");
+    assertThat(text).contains("huge pages", "node", "policies", "page locking", "shared memory");
+    assertThat(platform.get("sharedMemory").getAsString()).contains("tidepool-");
     if (platform.get("lockLimitBytes").isJsonNull() && platform.get("pageLocking").getAsBoolean()) {
       assertThat(text).contains("no limit");
     }

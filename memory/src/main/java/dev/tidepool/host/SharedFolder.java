@@ -110,7 +110,7 @@ public record SharedFolder(Path path) {
   }
 
   /** The default folder, and how well it is guarded; for people. */
-  static String describe() {
+  public static String describe() {
     return byDefault()
         + (USER.isPresent()
             ? ", for this user only"
