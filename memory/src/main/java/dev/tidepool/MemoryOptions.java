@@ -70,6 +70,11 @@ import org.jspecify.annotations.Nullable;
  *     device are in use by anyone, which is looked at four times a second; again only after the
  *     level has fallen by 0.05 of the total below the mark. Called on threads of the library, under
  *     no lock; may close buffers; none
+ * @param history {@code history}: how many of the latest allocations and frees are kept for {@link
+ *     UnifiedMemoryManager#snapshot()}; 100,000 from level {@link DiagnosticsLevel#SITES} on and
+ *     none below it where -1
+ * @param dumpDirectory {@code dump-directory}: the folder that a snapshot is written to when memory
+ *     runs out, until it holds eight; none
  */
 public record MemoryOptions(
     boolean pooling,
@@ -91,9 +96,12 @@ public record MemoryOptions(
     Optional<Path> spillDirectory,
     Optional<Path> sharedDirectory,
     List<Double> watermarks,
-    Optional<Consumer<MemoryPressure>> pressureListener) {
+    Optional<Consumer<MemoryPressure>> pressureListener,
+    int history,
+    Optional<Path> dumpDirectory) {
 
   private static final long SMALLEST_CHUNK = 4096;
+  private static final int LONGEST_HISTORY = 100_000_000;
 
   /** Checks that the options go together. */
   public MemoryOptions {
@@ -112,6 +120,12 @@ public record MemoryOptions(
         "watermarks",
         watermarks,
         "parts above 0, 1 at most");
+    Objects.requireNonNull(dumpDirectory, "dumpDirectory");
+    check(
+        history >= -1 && history <= LONGEST_HISTORY,
+        "history",
+        history,
+        "from 0 to " + LONGEST_HISTORY + ", or -1 for the default");
     check(maxPoolBytes >= -1, "max-pool-bytes", maxPoolBytes, "0 or more, or -1 for the default");
     check(maxPoolBytesPerClass >= 0, "max-pool-bytes-per-class", maxPoolBytesPerClass, "0 or more");
     check(keptPoolBytes >= 0, "kept-pool-bytes", keptPoolBytes, "0 or more");
@@ -176,6 +190,8 @@ public record MemoryOptions(
     private Optional<Path> sharedDirectory = Optional.empty();
     private List<Double> watermarks = List.of(0.7, 0.9);
     private Optional<Consumer<MemoryPressure>> pressureListener = Optional.empty();
+    private int history = -1;
+    private Optional<Path> dumpDirectory = Optional.empty();
 
     Builder(Function<String, @Nullable String> environment) {
       this.environment = environment;
@@ -306,6 +322,18 @@ public record MemoryOptions(
       return this;
     }
 
+    /** How many of the latest allocations and frees are kept for snapshots. */
+    public Builder history(int events) {
+      this.history = events;
+      return this;
+    }
+
+    /** The folder that a snapshot is written to when memory runs out. */
+    public Builder dumpDirectory(Path directory) {
+      this.dumpDirectory = Optional.of(directory);
+      return this;
+    }
+
     /**
      * The options, as properties and environment override them.
      *
@@ -337,7 +365,9 @@ public record MemoryOptions(
           overridden("spill-directory", spillDirectory, Builder::parseFile),
           overridden("shared-directory", sharedDirectory, Builder::parseFile),
           overridden("watermarks", watermarks, Builder::parseParts),
-          pressureListener);
+          pressureListener,
+          overridden("history", history, Integer::valueOf),
+          overridden("dump-directory", dumpDirectory, Builder::parseFile));
     }
 
     private <T> T overridden(String key, T set, Function<String, T> parser) {

@@ -507,6 +507,11 @@ public final class BlockPool implements AutoCloseable {
     return ledger.peakReservedBytes();
   }
 
+  /** Shows all blocks, idle or taken. Stops nobody; a block may change hands meanwhile. */
+  public void forEachBlock(Consumer<PooledBlock> action) {
+    ledger.forEach(action);
+  }
+
   /** Shows the blocks that somebody has, or that are on their way. */
   public void forEachTaken(Consumer<PooledBlock> action) {
     ledger.forEach(

@@ -109,6 +109,16 @@ public final class PooledBlock extends LeaseNotes implements Reclaimable {
     return hits == 0;
   }
 
+  /** The block of the driver that it is, or is a part of; unique in the process. */
+  public long slabNumber() {
+    return slab == null ? number : slab.parts().getFirst().number;
+  }
+
+  /** The time since the driver gave it. */
+  public long ageNanos() {
+    return System.nanoTime() - createdNanos;
+  }
+
   /** Whether somebody has just taken it, or is giving it back or freeing it. */
   public boolean isOnItsWay() {
     return tenant() == null && !isIdle() && !ending;
@@ -155,7 +165,7 @@ public final class PooledBlock extends LeaseNotes implements Reclaimable {
   }
 
   /** Whether it seems idle. */
-  boolean isIdle() {
+  public boolean isIdle() {
     Board place = board;
     return place != null && place.isIdle(bit);
   }

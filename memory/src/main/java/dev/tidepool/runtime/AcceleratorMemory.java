@@ -24,6 +24,7 @@ import dev.tidepool.MemoryStatistics;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.PeakScope;
 import dev.tidepool.PoolStatistics;
+import dev.tidepool.Snapshot;
 import dev.tidepool.TransferEngine;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
@@ -68,6 +69,7 @@ import org.jspecify.annotations.Nullable;
 final class AcceleratorMemory implements UnifiedMemoryManager {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
   private static final long MOST_IDLE_ARRAYS = 4L << 30;
+  private static final int USUAL_HISTORY = 100_000;
 
   /** Device memory is scattered when more than one part in so many of it is bound. */
   private static final int SCATTERED = 4;
@@ -91,6 +93,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private final Reports reports;
   private final Guards guards;
   private final long bornNanos = System.nanoTime();
+  private final @Nullable History history;
+  private final @Nullable ExhaustionDumps dumps;
   private final TransferMeter meter = new TransferMeter();
   private final Kernels kernels = new Kernels(this);
   private final TransferEngine transfers = new Transfers(this);
@@ -158,7 +162,15 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     this.guards = new Guards(this, reports);
     this.trace = session.trace();
     this.wakesBuffers = isParanoid() || trace != null;
+    this.history = history(options, bornNanos);
+    this.dumps = options.dumpDirectory().map(ExhaustionDumps::new).orElse(null);
     this.blocks = new Blocks(this, pools, counters);
+  }
+
+  private static @Nullable History history(MemoryOptions options, long bornNanos) {
+    boolean recordsSites = options.diagnostics().compareTo(DiagnosticsLevel.SITES) >= 0;
+    int events = options.history() == -1 && recordsSites ? USUAL_HISTORY : options.history();
+    return events > 0 ? new History(events, bornNanos) : null;
   }
 
   private static long idleArrayBytes(MemoryOptions options) {
@@ -217,6 +229,9 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     counters.allocated(bytes);
     Tenancy tenancy = new Tenancy(this, type, length, allocation, token.cohort(), block);
     block.occupy(tenancy);
+    if (history != null) {
+      history.allocated(tenancy);
+    }
     TypedBuffer<A> buffer = TypedBuffer.root(tenancy, token, type);
     if (Flight.recordsAllocations()) {
       Flight.allocated(
@@ -358,6 +373,9 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     tenancy.settle(new Storage(tenancy, copies, writable));
     counters.allocated(memory.byteSize());
     counters.adopted();
+    if (history != null) {
+      history.allocated(tenancy);
+    }
     registry.addWithoutBlock(tenancy);
     TypedBuffer<A> buffer = TypedBuffer.root(tenancy, token, type);
     if (closed) {
@@ -590,6 +608,17 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   }
 
   @Override
+  public Snapshot snapshot() {
+    checkOpen();
+    return snapshot("request");
+  }
+
+  private Snapshot snapshot(String reason) {
+    Duration uptime = Duration.ofNanos(System.nanoTime() - bornNanos);
+    return new Survey(this).take(uptime, reason, pools.all().toList(), registry.withoutBlock(), history);
+  }
+
+  @Override
   public long trimExcess() {
     checkOpen();
     return trim() + arrays.trim();
@@ -808,6 +837,9 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     }
     // Before the blocks go, or their next owner would seem to be there beside this one.
     counters.freed(storage.byteSize());
+    if (history != null) {
+      history.freed(storage.tenancy());
+    }
     try {
       storage.residency().copies().free(hostReusable, deviceReusable);
     } catch (RuntimeException | Error e) {
@@ -822,6 +854,9 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   /** The end of a buffer that was never used. Never throws. */
   void freeDormant(Tenancy tenancy, PooledBlock block) {
     counters.freed(tenancy.byteSize());
+    if (history != null) {
+      history.freed(tenancy);
+    }
     block.giveBack();
     if (ending) {
       endIfSettled();
@@ -866,6 +901,9 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
         failure.pooledBytes(),
         counters.live(),
         String.valueOf(failure.getMessage()));
+    if (dumps != null && failure.requestedBytes() <= largest()) {
+      dumps.write(() -> snapshot(String.valueOf(failure.getMessage())));
+    }
   }
 
   /**

@@ -30,6 +30,11 @@ final class LiveBuffers {
     withoutBlock.add(tenancy);
   }
 
+  /** The buffers that no block tells of: those over foreign memory, and those in a file. */
+  Collection<Tenancy> withoutBlock() {
+    return Collections.unmodifiableCollection(withoutBlock);
+  }
+
   /** Such a buffer is gone, or has a block now; others are gone with their blocks. */
   void removeWithoutBlock(Tenancy tenancy) {
     withoutBlock.remove(tenancy);

@@ -421,7 +421,8 @@ final class Pools implements AutoCloseable {
     return (closed ? own.stream() : all()).mapToLong(figure).sum();
   }
 
-  private Stream<BlockPool> all() {
+  /** This manager's own pools, and the one that it shares. */
+  Stream<BlockPool> all() {
     return Stream.concat(own.stream(), Stream.ofNullable(shared));
   }
 
