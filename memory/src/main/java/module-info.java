@@ -1,5 +1,6 @@
 /** Unified host/device memory: the API, its runtime, and the CPU accelerator. */
 module dev.tidepool.memory {
+  requires static java.management;
   requires static jdk.jfr;
   requires static org.jspecify;
 

@@ -75,6 +75,8 @@ import org.jspecify.annotations.Nullable;
  *     none below it where -1
  * @param dumpDirectory {@code dump-directory}: the folder that a snapshot is written to when memory
  *     runs out, until it holds eight; none
+ * @param jmx {@code jmx}: whether management consoles see the manager, as {@link
+ *     UnifiedMemoryMXBean}; false, for it takes some time of a start
  */
 public record MemoryOptions(
     boolean pooling,
@@ -98,7 +100,8 @@ public record MemoryOptions(
     List<Double> watermarks,
     Optional<Consumer<MemoryPressure>> pressureListener,
     int history,
-    Optional<Path> dumpDirectory) {
+    Optional<Path> dumpDirectory,
+    boolean jmx) {
 
   private static final long SMALLEST_CHUNK = 4096;
   private static final int LONGEST_HISTORY = 100_000_000;
@@ -192,6 +195,7 @@ public record MemoryOptions(
     private Optional<Consumer<MemoryPressure>> pressureListener = Optional.empty();
     private int history = -1;
     private Optional<Path> dumpDirectory = Optional.empty();
+    private boolean jmx;
 
     Builder(Function<String, @Nullable String> environment) {
       this.environment = environment;
@@ -334,6 +338,12 @@ public record MemoryOptions(
       return this;
     }
 
+    /** Whether management consoles see the manager. */
+    public Builder jmx(boolean register) {
+      this.jmx = register;
+      return this;
+    }
+
     /**
      * The options, as properties and environment override them.
      *
@@ -367,7 +377,8 @@ public record MemoryOptions(
           overridden("watermarks", watermarks, Builder::parseParts),
           pressureListener,
           overridden("history", history, Integer::valueOf),
-          overridden("dump-directory", dumpDirectory, Builder::parseFile));
+          overridden("dump-directory", dumpDirectory, Builder::parseFile),
+          overridden("jmx", jmx, Builder::parseBoolean));
     }
 
     private <T> T overridden(String key, T set, Function<String, T> parser) {

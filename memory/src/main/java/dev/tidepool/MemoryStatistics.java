@@ -36,7 +36,7 @@ import java.time.Duration;
  *     pinned one, the sum of what each held at most
  * @param totalBytesAllocated cumulative: bytes of all buffers allocated, as they were asked for
  * @param totalBytesFreed cumulative: bytes of all buffers freed; the rest are live
- * @param uptime current: the time since the manager was made
+ * @param uptimeNanos current: the time since the manager was made, in nanoseconds
  * @param spilledBytes current: bytes of live buffers that are in the spill file
  * @param spills cumulative: buffers written to the spill file because memory ran out
  * @param unspills cumulative: buffers brought back from it because they were touched
@@ -59,7 +59,7 @@ public record MemoryStatistics(
     long peakReserved,
     long totalBytesAllocated,
     long totalBytesFreed,
-    Duration uptime,
+    long uptimeNanos,
     long spilledBytes,
     long spills,
     long unspills) {
@@ -76,7 +76,7 @@ public record MemoryStatistics(
    * @throws IllegalArgumentException if those are the later ones
    */
   public MemoryRates since(MemoryStatistics earlier) {
-    Duration over = uptime.minus(earlier.uptime);
+    Duration over = Duration.ofNanos(uptimeNanos - earlier.uptimeNanos);
     if (over.isNegative()) {
       throw new IllegalArgumentException(
           "rates are asked of the later figures; these were taken "

@@ -186,7 +186,7 @@ final class FlightRecorderTest {
   }
 
   @Test
-  void anImageWithoutTheRecorderWorks() throws Exception {
+  void anImageWithoutTheRecorderOrManagementWorksAndSaysWhatIsMissing() throws Exception {
     Path output = folder.resolve("output");
     Process process =
         new ProcessBuilder(
@@ -200,7 +200,9 @@ final class FlightRecorderTest {
             .redirectOutput(output.toFile())
             .start();
     assertThat(process.waitFor()).as(Files.readString(output)).isZero();
-    assertThat(Files.readAllLines(output)).endsWith("3 of [java.base]");
+    assertThat(Files.readAllLines(output))
+        .endsWith("3 of [java.base]")
+        .anyMatch(line -> line.contains("cpu:0 has no management bean"));
   }
 
   /** Uses memory in every way that is recorded. */
@@ -208,7 +210,8 @@ final class FlightRecorderTest {
     private WithoutModules() {}
 
     public static void main(String[] arguments) {
-      try (UnifiedMemoryManager memory = UnifiedMemoryManager.create();
+      try (UnifiedMemoryManager memory =
+              UnifiedMemoryManager.create(MemoryOptions.builder().jmx(true).build());
           UnifiedBuffer<int[]> buffer = memory.copyOf(new int[] {1, 2, 3})) {
         memory.trimExcess();
         try {

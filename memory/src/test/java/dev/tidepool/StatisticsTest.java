@@ -83,7 +83,8 @@ final class StatisticsTest {
   private static MemoryStatistics figures(
       long allocations, long frees, long bytes, long bytesFreed, Duration uptime) {
     return new MemoryStatistics(
-        0, 0, 0, 0, 0, 0, 0, allocations, frees, 0, 0, 0, 0, 0, 0, bytes, bytesFreed, uptime, 0,
+        0, 0, 0, 0, 0, 0, 0, allocations, frees, 0, 0, 0, 0, 0, 0, bytes, bytesFreed,
+        uptime.toNanos(), 0,
         0, 0);
   }
 
@@ -98,7 +99,7 @@ final class StatisticsTest {
           .returns(1300L, MemoryStatistics::totalBytesAllocated)
           .returns(1000L, MemoryStatistics::totalBytesFreed)
           .returns(300L, MemoryStatistics::totalAllocated);
-      assertThat(now.uptime()).isGreaterThan(before.uptime());
+      assertThat(now.uptimeNanos()).isGreaterThan(before.uptimeNanos());
       assertThat(now.since(before).bytesAllocatedPerSecond()).isPositive();
       held.close();
     }

@@ -95,6 +95,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private final long bornNanos = System.nanoTime();
   private final @Nullable History history;
   private final @Nullable ExhaustionDumps dumps;
+  private final @Nullable AutoCloseable registration;
   private final TransferMeter meter = new TransferMeter();
   private final Kernels kernels = new Kernels(this);
   private final TransferEngine transfers = new Transfers(this);
@@ -165,6 +166,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     this.history = history(options, bornNanos);
     this.dumps = options.dumpDirectory().map(ExhaustionDumps::new).orElse(null);
     this.blocks = new Blocks(this, pools, counters);
+    this.registration = options.jmx() ? ManagementBean.register(this) : null;
   }
 
   private static @Nullable History history(MemoryOptions options, long bornNanos) {
@@ -474,7 +476,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
         pools.peakReservedBytes(),
         allocatedBytes,
         freedBytes,
-        Duration.ofNanos(System.nanoTime() - bornNanos),
+        System.nanoTime() - bornNanos,
         spilling == null ? 0 : spilling.spilledBytes(),
         spilling == null ? 0 : spilling.spills(),
         spilling == null ? 0 : spilling.returns());
@@ -974,6 +976,9 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
       return;
     }
     closed = true;
+    if (registration != null) {
+      Closing.quietly("the management bean", registration);
+    }
     Closing.quietly("array pools", arrays);
     LeakCensus open = closeBuffers();
     if (open.buffers() > 0) {

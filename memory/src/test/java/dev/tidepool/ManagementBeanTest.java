@@ -1,0 +1,112 @@
+package dev.tidepool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.lang.management.ManagementFactory;
+import java.lang.reflect.RecordComponent;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Set;
+import javax.management.JMX;
+import javax.management.MBeanServer;
+import javax.management.ObjectName;
+import javax.management.openmbean.CompositeData;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** With the option {@code jmx}, management consoles see each manager. */
+final class ManagementBeanTest {
+  private static final MBeanServer SERVER = ManagementFactory.getPlatformMBeanServer();
+  private static final int MIB = 1 << 20;
+
+  @TempDir private Path folder;
+
+  private static UnifiedMemoryManager managed() {
+    return UnifiedMemoryManager.create(MemoryOptions.builder().jmx(true).build());
+  }
+
+  private static Set<ObjectName> names() throws Exception {
+    return SERVER.queryNames(new ObjectName("dev.tidepool:type=Memory,*"), null);
+  }
+
+  private static UnifiedMemoryMXBean bean() throws Exception {
+    assertThat(names()).hasSize(1);
+    return JMX.newMXBeanProxy(SERVER, names().iterator().next(), UnifiedMemoryMXBean.class);
+  }
+
+  @Test
+  void aManagerIsSeenFromItsBeginningToItsCloseIfTheOptionIsOn() throws Exception {
+    try (UnifiedMemoryManager unseen = UnifiedMemoryManager.create()) {
+      assertThat(names()).isEmpty();
+      UnifiedMemoryManager memory = managed();
+      assertThat(names())
+          .singleElement()
+          .satisfies(
+              name -> {
+                assertThat(name.getKeyProperty("accelerator"))
+                    .isEqualTo(ObjectName.quote(memory.accelerator().id()));
+                assertThat(name.getKeyProperty("id")).containsOnlyDigits();
+              });
+      memory.close();
+      assertThat(names()).isEmpty();
+      assertThat(unseen.accelerator()).isNotNull();
+    }
+  }
+
+  @Test
+  void twoManagersHaveTwoNames() throws Exception {
+    try (UnifiedMemoryManager first = managed();
+        UnifiedMemoryManager second = managed()) {
+      assertThat(names()).hasSize(2);
+      assertThat(first.accelerator().id()).isEqualTo(second.accelerator().id());
+    }
+  }
+
+  @Test
+  void everyFigureIsThereForAConsoleThatDoesNotKnowTheLibrary() throws Exception {
+    try (UnifiedMemoryManager memory = managed();
+        UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, MIB)) {
+      assertThat(buffer.length()).isEqualTo(MIB);
+      ObjectName name = names().iterator().next();
+      CompositeData statistics = (CompositeData) SERVER.getAttribute(name, "Statistics");
+      for (RecordComponent component : MemoryStatistics.class.getRecordComponents()) {
+        assertThat(statistics.containsKey(component.getName())).as(component.getName()).isTrue();
+      }
+      assertThat(statistics.get("totalAllocated")).isEqualTo((long) MIB);
+      assertThat(SERVER.getAttribute(name, "Accelerator")).isEqualTo(memory.accelerator().id());
+    }
+  }
+
+  @Test
+  void aProxyHasTheSameFiguresAsTheManager() throws Exception {
+    try (UnifiedMemoryManager memory = managed()) {
+      memory.allocate(ElementType.BYTE, MIB).close();
+      memory.allocate(ElementType.BYTE, MIB).close();
+      assertThat(bean().getStatistics()).isEqualTo(memory.statistics());
+      assertThat(bean().getHitRate()).isEqualTo(0.5);
+    }
+  }
+
+  @Test
+  void trimGivesIdleBlocksBack() throws Exception {
+    try (UnifiedMemoryManager memory = managed()) {
+      memory.allocate(ElementType.BYTE, 2 * MIB).close();
+      assertThat(bean().trim()).isEqualTo(2 * MIB);
+      assertThat(memory.statistics().totalPooled()).isZero();
+    }
+  }
+
+  @Test
+  void dumpWritesASnapshotAndReplacesNoFile() throws Exception {
+    String file = folder.resolve("dump.json").toString();
+    try (UnifiedMemoryManager memory = managed()) {
+      bean().dump(file);
+      assertThat(Files.readString(Path.of(file)))
+          .contains("\"accelerator\":\"" + memory.accelerator().id());
+      assertThatThrownBy(() -> bean().dump(file))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("it exists");
+    }
+  }
+}
