@@ -6,6 +6,7 @@ module dev.tidepool.cli {
   requires dev.tidepool.testkit;
   requires info.picocli;
   requires java.logging;
+  requires jdk.httpserver;
   requires me.tongfei.progressbar;
   requires org.junit.platform.launcher;
 

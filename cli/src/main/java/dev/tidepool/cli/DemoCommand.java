@@ -1,9 +1,13 @@
 package dev.tidepool.cli;
 
 import dev.tidepool.Accelerator;
+import dev.tidepool.DiagnosticsLevel;
+import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedMemoryManager;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
 
 /** {@code tidepool demo}. */
 @Command(
@@ -12,20 +16,48 @@ import picocli.CommandLine.Command;
       "Show on generated data what Tidepool does on every accelerator present.",
       "",
       "Each line is measured now, the naive way beside it. Results are verified. Takes",
-      "a few seconds."
+      "a few seconds.",
+      "",
+      "With --serve, a program that trains for ever is shown to a browser instead: its",
+      "memory over time, every block, and where it was allocated. Find its leak."
     },
     descriptionHeading = "%n",
     optionListHeading = "%nOptions:%n",
-    footer = {"", "Example:", "  tidepool demo"})
+    footer = {"", "Examples:", "  tidepool demo", "  tidepool demo --serve 8080"})
 final class DemoCommand implements Callable<Integer> {
+  private static final int NO_PORT = -1;
+  private static final int LAST_PORT = 65_535;
+  private static final String LOOPBACK = "localhost";
+
   private final TidepoolCommand parent;
+
+  @Option(
+      names = "--serve",
+      paramLabel = "PORT",
+      description = "Show a program's memory live on this port; 0 for any that is free.")
+  private int port = NO_PORT;
+
+  @Option(
+      names = "--host",
+      paramLabel = "HOST",
+      description = {
+        "The name or address to listen on; else localhost, which this machine alone",
+        "reaches. Whoever reaches another sees the memory of the demo."
+      })
+  private String host = LOOPBACK;
 
   DemoCommand(TidepoolCommand parent) {
     this.parent = parent;
   }
 
   @Override
-  public Integer call() {
+  public Integer call() throws InterruptedException {
+    if (port != NO_PORT) {
+      return serve();
+    }
+    if (!host.equals(LOOPBACK)) {
+      throw new WrongArguments("--host " + host + " needs --serve PORT");
+    }
     Board board = new Board(parent.out(), Terminal.likesColour());
     boolean right = true;
     board.line("Measured now: what Tidepool takes, and what the same work takes the naive way.");
@@ -36,5 +68,24 @@ final class DemoCommand implements Callable<Integer> {
       }
     }
     return right ? ExitStatus.DONE : ExitStatus.FAILED;
+  }
+
+  /** Until an interrupt ends the process. */
+  private int serve() throws InterruptedException {
+    if (port < 0 || port > LAST_PORT) {
+      throw new WrongArguments("--serve " + port + ": ports are 1 to " + LAST_PORT + ", 0 for any");
+    }
+    MemoryOptions options = MemoryOptions.builder().diagnostics(DiagnosticsLevel.SITES).build();
+    try (Tidepool tidepool = Tidepool.open(options)) {
+      UnifiedMemoryManager memory = tidepool.memory();
+      try (PageServer server = new PageServer(host, port, () -> memory.snapshot().toJson());
+          TidalProgram program = new TidalProgram(memory)) {
+        program.start();
+        parent.out().println(server.url() + " shows a program's memory; Ctrl-C ends it");
+        parent.out().flush();
+        program.await();
+      }
+    }
+    return ExitStatus.DONE;
   }
 }

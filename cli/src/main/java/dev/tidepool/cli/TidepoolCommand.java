@@ -31,7 +31,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
       "  tidepool eval 'z = sqrt(x*x + y*y)' x=a.npy y=b.npy z=out.npy",
       "  tidepool demo",
       "  tidepool selftest --device opencl:0",
-      "  tidepool bench --replay resnet"
+      "  tidepool bench --replay resnet",
+      "  tidepool view snapshot.json"
     },
     versionProvider = Version.class)
 final class TidepoolCommand implements Runnable {
@@ -81,6 +82,7 @@ final class TidepoolCommand implements Runnable {
         .addSubcommand(new DemoCommand(this))
         .addSubcommand(new SelftestCommand(this))
         .addSubcommand(new BenchCommand(this))
+        .addSubcommand(new ViewCommand(this))
         .setOut(new PrintWriter(out, true, out.charset()))
         .setErr(new PrintWriter(err, true, err.charset()))
         .setExpandAtFiles(false)

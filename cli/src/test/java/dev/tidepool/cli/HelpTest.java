@@ -9,7 +9,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class HelpTest {
   @ParameterizedTest
-  @ValueSource(strings = {"info", "eval", "demo", "selftest", "bench"})
+  @ValueSource(strings = {"info", "eval", "demo", "selftest", "bench", "view"})
   void every_command_explains_itself_with_examples_in_80_columns(String command) {
     Command.Result result = Command.run(command, "--help");
     assertThat(result.status()).isZero();
@@ -24,7 +24,7 @@ class HelpTest {
     Command.Result result = Command.run("--help");
     assertThat(result.status()).isZero();
     assertThat(result.out())
-        .contains("info", "eval", "demo", "selftest", "bench", "Exit status", "130");
+        .contains("info", "eval", "demo", "selftest", "bench", "view", "Exit status", "130");
     assertThat(result.out().lines()).allSatisfy(line -> assertThat(line).hasSizeLessThan(81));
   }
 

@@ -1,0 +1,66 @@
+package dev.tidepool.cli;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Base64;
+import java.util.Objects;
+
+/**
+ * The page that draws a snapshot: one HTML file with its style, its script and its data, which asks
+ * the network for nothing. Its policy lets the browser run that one script and no other.
+ */
+final class SnapshotPage {
+  private SnapshotPage() {}
+
+  /** A page of a snapshot's JSON form. */
+  static String of(String json) {
+    // Inside of strings, where alone it may stand, JSON can write it so too.
+    return page("file", "'none'", json.replace("<", "\\u003c"));
+  }
+
+  /** A page that asks the server that it came from for snapshots, again and again. */
+  static String live() {
+    return page("live", "'self'", "");
+  }
+
+  private static String page(String source, String connections, String data) {
+    String script = part("page.js");
+    String policy =
+        "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline';"
+            + " script-src 'sha256-"
+            + sha256(script)
+            + "'; connect-src "
+            + connections;
+    return part("page.html")
+        .replace("{{policy}}", policy)
+        .replace("{{style}}", part("page.css"))
+        .replace("{{source}}", source)
+        .replace("{{script}}", script)
+        // Last, so that nothing in it is taken for a place to fill.
+        .replace("{{data}}", data);
+  }
+
+  private static String part(String name) {
+    try (InputStream stream = SnapshotPage.class.getResourceAsStream("page/" + name)) {
+      return new String(
+          Objects.requireNonNull(stream, name + " is packed with the command").readAllBytes(),
+          StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static String sha256(String text) {
+    try {
+      byte[] digest =
+          MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+      return Base64.getEncoder().encodeToString(digest);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java has SHA-256", e);
+    }
+  }
+}

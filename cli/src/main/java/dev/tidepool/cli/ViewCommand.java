@@ -1,0 +1,71 @@
+package dev.tidepool.cli;
+
+import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code tidepool view}. */
+@Command(
+    name = "view",
+    description = {
+      "Make one HTML page of a snapshot of a program's memory: memory over time by tag,",
+      "every block to scale, and where it was allocated.",
+      "",
+      "The page needs no network. A program writes snapshots with",
+      "memory.snapshot().writeTo(file), or by itself when memory runs out, with the",
+      "option dump-directory."
+    },
+    descriptionHeading = "%n",
+    optionListHeading = "%nOptions:%n",
+    footer = {"", "Example:", "  tidepool view snapshot.json -o snapshot.html"})
+final class ViewCommand implements Callable<Integer> {
+  private final TidepoolCommand parent;
+
+  @Parameters(paramLabel = "SNAPSHOT", description = "The snapshot, a JSON file.")
+  private Path snapshot = Path.of("");
+
+  @Option(
+      names = {"-o", "--output"},
+      paramLabel = "FILE",
+      description = "The page; else beside the snapshot, with the ending .html.")
+  private Path output = Path.of("");
+
+  @Option(names = "--force", description = "Replace a page that exists.")
+  private boolean force;
+
+  ViewCommand(TidepoolCommand parent) {
+    this.parent = parent;
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    String page = SnapshotPage.of(SnapshotFile.read(snapshot));
+    Path target = output.toString().isEmpty() ? besideSnapshot() : output;
+    try {
+      if (force) {
+        Files.writeString(target, page);
+      } else {
+        Files.writeString(target, page, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+      }
+    } catch (FileAlreadyExistsException e) {
+      throw new WrongArguments(target + " exists; --force replaces it", e);
+    } catch (NoSuchFileException e) {
+      throw new WrongArguments("the folder of " + target + " does not exist", e);
+    }
+    parent.out().println(target);
+    return ExitStatus.DONE;
+  }
+
+  private Path besideSnapshot() {
+    String name = snapshot.getFileName().toString();
+    String stem = name.endsWith(".json") ? name.substring(0, name.length() - 5) : name;
+    return snapshot.resolveSibling(stem + ".html");
+  }
+}

@@ -1,0 +1,161 @@
+package dev.tidepool.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.gson.GsonBuilder;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ViewTest {
+  private static final String FIRST_ROW = "\"rows\":\\[\\s*\\[\\d+,";
+
+  @TempDir private Path folder;
+  private Path snapshot;
+
+  @BeforeEach
+  void take() {
+    snapshot = Snapshots.withLeak(folder.resolve("s.json"), 200);
+  }
+
+  private static String page(Path file) throws IOException {
+    return Files.readString(file);
+  }
+
+  @Test
+  void makes_one_page_beside_the_snapshot_that_has_all_of_it_and_asks_the_network_for_nothing()
+      throws IOException {
+    Command.Result result = Command.run("view", snapshot.toString());
+    assertThat(result.err()).isEmpty();
+    assertThat(result.status()).isZero();
+    Path made = folder.resolve("s.html");
+    assertThat(result.out().strip()).isEqualTo(made.toString());
+    String page = page(made);
+    assertThat(page)
+        .contains("default-src 'none'", "connect-src 'none'")
+        .doesNotContain("src=", "href=", "url(", "@import");
+    String begin = "<script type=\"application/json\" id=\"data\">";
+    int start = page.indexOf(begin) + begin.length();
+    String data = page.substring(start, page.indexOf("</script>", start));
+    JsonObject embedded = JsonParser.parseString(data).getAsJsonObject();
+    assertThat(embedded).isEqualTo(JsonParser.parseString(Files.readString(snapshot)));
+  }
+
+  @Test
+  void a_tag_does_not_break_out_of_the_page() throws IOException {
+    // As another program may have written it.
+    JsonObject json = JsonParser.parseString(Files.readString(snapshot)).getAsJsonObject();
+    Path plain =
+        Files.writeString(
+            folder.resolve("plain.json"),
+            new GsonBuilder().disableHtmlEscaping().create().toJson(json));
+    assertThat(Files.readString(plain)).contains(Snapshots.EVIL_TAG);
+    assertThat(Command.run("view", plain.toString()).status()).isZero();
+    String page = page(folder.resolve("plain.html"));
+    assertThat(page).doesNotContain("</script><script>document").contains("{{style}}");
+    assertThat(page.split("<script", -1)).as("data and script").hasSize(3);
+  }
+
+  @Test
+  void a_page_that_exists_is_replaced_by_force_alone() throws IOException {
+    Path target = Files.writeString(folder.resolve("out.html"), "mine");
+    String[] arguments = {"view", snapshot.toString(), "-o", target.toString()};
+    Command.Result refused = Command.run(arguments);
+    assertThat(refused.status()).isEqualTo(2);
+    assertThat(refused.err()).isEqualTo("tidepool: " + target + " exists; --force replaces it\n");
+    assertThat(page(target)).isEqualTo("mine");
+    Command.Result forced =
+        Command.run("view", snapshot.toString(), "-o", target.toString(), "--force");
+    assertThat(forced.status()).isZero();
+    assertThat(page(target)).contains("<!DOCTYPE html>");
+  }
+
+  @Test
+  void a_snapshot_that_is_cut_anywhere_is_one_clear_error() throws IOException {
+    String whole = Files.readString(snapshot).stripTrailing();
+    for (int i = 1; i < 200; i++) {
+      int length = (int) ((long) whole.length() * i / 200);
+      Path cut = Files.writeString(folder.resolve("cut.json"), whole.substring(0, length));
+      refuses(cut).contains("cut.json").contains("cut off");
+    }
+    refuses(Files.writeString(folder.resolve("last.json"), whole.substring(0, whole.length() - 1)))
+        .contains("cut off");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "'' | cut off",
+        "[] | does not begin with",
+        "{} | does not begin with",
+        "hello | no Tidepool snapshot",
+        "{\"name\":1} | does not begin with",
+        "{\"tidepool-snapshot\":2} | is of version 2, and this tidepool reads 1",
+        "{\"tidepool-snapshot\":\"1\"} | no number at $.tidepool-snapshot",
+        "{\"tidepool-snapshot\":1} | it has no accelerator, blocks, forgotten",
+      })
+  void a_file_that_is_none_is_told_with_what_is_wrong(String text, String message)
+      throws IOException {
+    refuses(Files.writeString(folder.resolve("foreign.json"), text)).contains(message);
+  }
+
+  @Test
+  void a_snapshot_that_points_nowhere_or_lacks_a_part_is_told_with_the_place() throws IOException {
+    changed(text -> text.replaceFirst(FIRST_ROW, "\"rows\":[[77,"))
+        .contains("it names number 77 of");
+    changed(text -> text.replaceFirst(FIRST_ROW, "\"rows\":[[-2,")).contains("is -2");
+    changed(text -> text.replaceFirst(FIRST_ROW, "\"rows\":[[\"x\","))
+        .contains("there is no number at $.blocks.rows[0][0]");
+    changed(text -> text.replaceFirst(FIRST_ROW, "\"rows\":[[],[0,")).contains("$.blocks.rows[0]");
+    changed(text -> text.replace("\"ageMicros\"", "\"age\"")).contains("columns");
+    changed(text -> text.replace("\"poolHits\"", "\"hits\"")).contains("has no poolHits");
+    changed(text -> text + "{}").contains("foreign.json");
+  }
+
+  private Refusal changed(UnaryOperator<String> change) throws IOException {
+    String text = Files.readString(snapshot);
+    String changed = change.apply(text);
+    assertThat(changed).isNotEqualTo(text);
+    return refuses(Files.writeString(folder.resolve("foreign.json"), changed));
+  }
+
+  @Test
+  void what_cannot_be_read_or_written_is_told() throws IOException {
+    refuses(folder.resolve("missing.json")).contains("does not exist");
+    refuses(folder).contains("cannot be read");
+    byte[] binary = {(byte) 0xff, (byte) 0xfe, 0, 1};
+    refuses(Files.write(folder.resolve("binary.json"), binary)).contains("no text in UTF-8");
+    Path nowhere = folder.resolve("nowhere").resolve("x.html");
+    Command.Result result = Command.run("view", snapshot.toString(), "-o", nowhere.toString());
+    assertThat(result.status()).isEqualTo(2);
+    assertThat(result.err()).contains("the folder of " + nowhere + " does not exist");
+    assertThat(Command.run("view").status()).isEqualTo(2);
+  }
+
+  private Refusal refuses(Path file) {
+    Command.Result result = Command.run("view", file.toString());
+    assertThat(result.status()).as(result.err()).isEqualTo(2);
+    assertThat(result.out()).isEmpty();
+    assertThat(result.err().lines()).as(result.err()).hasSize(1);
+    assertThat(folder.resolve(file.getFileName().toString().replace(".json", ".html")))
+        .doesNotExist();
+    return new Refusal(result.err());
+  }
+
+  /** One line of the error stream. */
+  private record Refusal(String text) {
+    Refusal contains(String part) {
+      assertThat(text).contains(part);
+      return this;
+    }
+  }
+}
