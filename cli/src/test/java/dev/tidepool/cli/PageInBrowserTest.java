@@ -13,7 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The page in a browser: it draws, and it shows a leak. */
 class PageInBrowserTest {
-  /** The colour of the tag that has most. */
+  /** The colour of the tag that gives nothing back. */
   private static final int FIRST_COLOUR = 0x2f7fc1;
 
   private static final Pattern ROW = Pattern.compile("<tr [^>]*>(.*?)</tr>");
@@ -39,7 +39,7 @@ class PageInBrowserTest {
     assertThat(elements).contains("data-state=\"ready\"");
     String suspect = elements.substring(elements.indexOf("id=\"suspect\""));
     assertThat(suspect.substring(0, suspect.indexOf("</p>")))
-        .contains("Grew most: session cache", "100 allocated, 0 freed", "Snapshots.leak");
+        .contains("Goes on growing: session cache", "100 allocated, 0 freed", "Snapshots.leak");
     String tags = elements.substring(elements.indexOf("id=\"tags\""));
     Matcher first = ROW.matcher(tags.substring(tags.indexOf("<tbody>")));
     assertThat(first.find()).isTrue();
@@ -117,8 +117,56 @@ class PageInBrowserTest {
       String elements = browser.elements(server.url());
       assertThat(asked[0]).as("snapshots that the page asked for").isGreaterThan(1);
       assertThat(elements)
-          .contains("data-state=\"ready\"", "Grew most: session cache")
+          .contains("data-state=\"ready\"", "Goes on growing: session cache")
           .containsPattern("because look [2-9]");
     }
+  }
+
+  @Test
+  void pointer_and_keyboard_find_a_block_and_headings_sort() throws Exception {
+    String script =
+        """
+        (async () => {
+          while (document.body.dataset.state !== 'ready') await new Promise(go => setTimeout(go, 20));
+          const at = id => document.getElementById(id), seen = [];
+          const point = (id, kind, x, y) => {
+            const place = at(id).getBoundingClientRect();
+            at(id).dispatchEvent(new MouseEvent(kind,
+                { clientX: place.left + x, clientY: place.top + y, bubbles: true }));
+          };
+          const selected = () => at('selected').textContent.replace(/\\s+/g, ' ');
+          point('time', 'mousemove', 400, 100);
+          seen.push('time: ' + at('tip').textContent);
+          point('map', 'mousemove', 10, 8);
+          seen.push('block: ' + at('tip').textContent);
+          point('map', 'click', 10, 8);
+          seen.push('clicked: ' + selected(), 'address: ' + location.hash);
+          at('map').dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }));
+          seen.push('moved: ' + location.hash);
+          const height = at('map').clientHeight;
+          at('zoom').value = 2;
+          at('zoom').dispatchEvent(new Event('input'));
+          seen.push('zoomed: ' + (at('map').clientHeight > 2 * height));
+          at('tags').querySelector('th button').click();
+          seen.push('sorted: ' + at('tags').querySelector('tbody td').textContent);
+          at('tags').querySelector('th button').click();
+          seen.push('reversed: ' + at('tags').querySelector('tbody td').textContent);
+          at('suspect').querySelector('button').click();
+          seen.push('suspect: ' + selected());
+          at('everything').click();
+          seen.push('address: ' + location.hash);
+          return seen.join('\\n');
+        })()
+        """;
+    String seen = browser.evaluate(page(4000), script);
+    assertThat(seen.lines())
+        .anyMatch(line -> line.matches("time: .* ago: .*iB"))
+        .anyMatch(line -> line.matches("block: .*iB (live|idle).* old"))
+        .anyMatch(line -> line.matches("clicked: .*Selected block.* slab .*"))
+        .anyMatch(line -> line.matches("moved: #block=.*"))
+        .contains("zoomed: true", "sorted: " + Snapshots.EVIL_TAG, "reversed: stage 9")
+        .anyMatch(line -> line.matches("suspect: .*session cache.*Snapshots.leak.*"));
+    assertThat(seen).endsWith("address: ");
+    assertThat(seen.lines().filter(line -> line.contains("#block=")).distinct()).hasSize(2);
   }
 }

@@ -18,7 +18,7 @@ const create = (name, text, className) => {
 };
 
 let snapshot = null;
-const view = { tag: null, pool: null, zoom: 0, block: null, sort: { tags: 1, sites: 1 } };
+const view = { tag: null, pool: null, zoom: 0, block: null, sort: { tags: { column: 1, reversed: false }, sites: { column: 1, reversed: false } } };
 
 // Numbers as the command prints them.
 const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
@@ -56,11 +56,17 @@ function read(file) {
   const states = file.states;
   const owners = file.tags.map((tag, i) => ({
     index: i, name: tag.name, live: tag.liveBytes, buffers: tag.liveBuffers, allocated: 0, freed: 0,
-    grown: 0, peak: 0, oldest: 0, series: -1, sites: new Map() }));
-  for (const change of changes) {
+    grown: 0, returned: 0, quarters: [0, 0, 0, 0], peak: 0, oldest: 0, series: -1, sites: new Map() }));
+  changes.forEach((change, i) => {
     const owner = owners[change.tag];
     owner.grown += change.bytes;
-    if (change.bytes < 0) owner.freed++; else owner.allocated++;
+    owner.quarters[Math.floor(4 * i / changes.length)] += change.bytes;
+    if (change.bytes < 0) { owner.freed++; owner.returned -= change.bytes; } else owner.allocated++;
+  });
+  // What a leak looks like: it goes on growing, and gives back less than half. Data that is loaded once does not.
+  for (const owner of owners) {
+    owner.leaks = owner.freed < owner.allocated / 2 && owner.quarters[3] > 0
+      && owner.quarters.filter(grown => grown > 0).length >= 3;
   }
   for (const owner of owners) { owner.before = Math.max(0, owner.live - owner.grown); owner.now = owner.before; owner.peak = owner.now; }
   for (const change of changes) {
@@ -85,16 +91,18 @@ function read(file) {
     owner.site = [...owner.sites].sort((a, b) => b[1] - a[1]).map(entry => file.sites[entry[0]])[0] || '';
   }
   const ranked = [...owners].sort((a, b) => Math.max(b.live, b.peak) - Math.max(a.live, a.peak));
-  ranked.slice(0, COLOURS.length).forEach((owner, i) => { owner.series = i; });
+  // What gives nothing back lies at the bottom of the picture, where its slope is seen.
+  const shown = ranked.slice(0, COLOURS.length).sort((a, b) => a.returned - b.returned || b.peak - a.peak);
+  shown.forEach((owner, i) => { owner.series = i; });
   ranked.slice(COLOURS.length).forEach(owner => { owner.series = COLOURS.length; });
-  return { file, blocks, changes, owners, ranked, places: [...places.values()] };
+  return { file, blocks, changes, owners, shown, places: [...places.values()] };
 }
 
 const seriesCount = COLOURS.length + 1;
 const seriesColour = series => series < COLOURS.length ? COLOURS[series] : css('--other');
 function seriesNames() {
-  const names = snapshot.ranked.slice(0, COLOURS.length).map(owner => tagName(owner.name));
-  if (snapshot.ranked.length > COLOURS.length) names[COLOURS.length] = OTHERS;
+  const names = snapshot.shown.map(owner => tagName(owner.name));
+  if (snapshot.owners.length > COLOURS.length) names[COLOURS.length] = OTHERS;
   return names;
 }
 
@@ -136,17 +144,15 @@ function head() {
   suspect();
 }
 
-/** The tag that grew most and gave least back: what a leak looks like. */
+/** The tag that looks most like a leak. */
 function suspect() {
-  const grown = snapshot.owners.filter(owner => owner.grown > 0 && owner.allocated > 3 && owner.freed < owner.allocated / 2);
-  grown.sort((a, b) => b.grown - a.grown);
-  const first = grown[0];
+  const first = snapshot.owners.filter(owner => owner.leaks).sort((a, b) => b.grown - a.grown)[0];
   at('suspect').hidden = !first;
   if (!first) return;
   const { changes } = snapshot;
   const span = changes[changes.length - 1].micros - changes[0].micros;
   at('suspect').replaceChildren(
-    create('strong', 'Grew most: ' + tagName(first.name)),
+    create('strong', 'Goes on growing: ' + tagName(first.name)),
     document.createTextNode(', by ' + bytes(first.grown) + ' in ' + time(span) + ': ' + count(first.allocated)
       + ' allocated, ' + count(first.freed) + ' freed' + (first.site ? '; most of it at ' + firstLine(first.site) : '') + ' '));
   const show = create('button', 'Show its blocks');
@@ -281,20 +287,19 @@ function timeTip(event) {
 
 /** Columns: [heading, what to sort by, text, class]. */
 function table(id, heads, rows, isChosen, act) {
-  const by = view.sort[id];
-  const key = heads[Math.abs(by)][1];
-  rows.sort((a, b) => {
-    const x = key(a), y = key(b);
-    const order = typeof x === 'string' ? -x.localeCompare(y) : y - x;
-    return by < 0 ? -order : order;
-  });
+  const { column, reversed } = view.sort[id];
+  const key = heads[column][1];
+  // Words begin with A, numbers with the largest.
+  const words = rows.length > 0 && typeof key(rows[0]) === 'string';
+  const ascending = words !== reversed;
+  rows.sort((a, b) => (ascending ? 1 : -1) * (words ? key(a).localeCompare(key(b)) : key(a) - key(b)));
   const headRow = create('tr');
   heads.forEach(([name, , , className], i) => {
     const cell = create('th', undefined, className);
-    const button = create('button', name + (i === Math.abs(by) ? (by < 0 ? ' ▴' : ' ▾') : ''));
+    const button = create('button', name + (i === column ? (ascending ? ' ▴' : ' ▾') : ''));
     button.type = 'button';
-    button.onclick = () => { view.sort[id] = i === view.sort[id] ? -i : i; tables(); };
-    cell.setAttribute('aria-sort', i !== Math.abs(by) ? 'none' : by < 0 ? 'ascending' : 'descending');
+    button.onclick = () => { view.sort[id] = { column: i, reversed: i === column && !reversed }; tables(); };
+    cell.setAttribute('aria-sort', i !== column ? 'none' : ascending ? 'ascending' : 'descending');
     cell.append(button);
     headRow.append(cell);
   });
@@ -335,8 +340,7 @@ function swatched(owner) {
 
 function growth(owner) {
   if (snapshot.changes.length === 0) return 'unknown';
-  const suspicious = owner.grown > 0 && owner.freed < owner.allocated / 2;
-  return create('span', (owner.grown > 0 ? '+' : '') + bytes(owner.grown), suspicious ? 'grows' : '');
+  return create('span', (owner.grown > 0 ? '+' : '') + bytes(owner.grown), owner.leaks ? 'grows' : '');
 }
 
 function tables() {
