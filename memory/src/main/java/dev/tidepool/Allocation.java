@@ -9,7 +9,7 @@ import java.util.OptionalInt;
  * How to allocate. Immutable; each option is orthogonal to the others and answers with a copy.
  *
  * <p>Defaults: pooled, not cleared, aligned to 64 bytes (4 KiB from 64 KiB up), from any node, on
- * huge pages from their size up where the system gives them by itself, untagged.
+ * huge pages from their size up where the system gives them by itself, without hints, untagged.
  */
 public final class Allocation {
   private static final Map<MemoryLocation, Allocation> DEFAULTS =
@@ -18,7 +18,8 @@ public final class Allocation {
   static {
     for (MemoryLocation location : MemoryLocation.values()) {
       DEFAULTS.put(
-          location, new Allocation(location, true, false, 0, OptionalInt.empty(), false, ""));
+          location,
+          new Allocation(location, true, false, 0, OptionalInt.empty(), false, false, false, ""));
     }
   }
 
@@ -28,6 +29,8 @@ public final class Allocation {
   private final long alignment;
   private final OptionalInt node;
   private final boolean hugePages;
+  private final boolean mostlyRead;
+  private final boolean mostlyDevice;
   private final String tag;
 
   private Allocation(
@@ -37,6 +40,8 @@ public final class Allocation {
       long alignment,
       OptionalInt node,
       boolean hugePages,
+      boolean mostlyRead,
+      boolean mostlyDevice,
       String tag) {
     this.location = location;
     this.pooled = pooled;
@@ -44,6 +49,8 @@ public final class Allocation {
     this.alignment = alignment;
     this.node = node;
     this.hugePages = hugePages;
+    this.mostlyRead = mostlyRead;
+    this.mostlyDevice = mostlyDevice;
     this.tag = tag;
   }
 
@@ -56,12 +63,14 @@ public final class Allocation {
 
   /** Straight from the driver and straight back to it. */
   public Allocation unpooled() {
-    return new Allocation(location, false, zeroed, alignment, node, hugePages, tag);
+    return new Allocation(
+        location, false, zeroed, alignment, node, hugePages, mostlyRead, mostlyDevice, tag);
   }
 
   /** With every byte zero. */
   public Allocation zeroed() {
-    return new Allocation(location, pooled, true, alignment, node, hugePages, tag);
+    return new Allocation(
+        location, pooled, true, alignment, node, hugePages, mostlyRead, mostlyDevice, tag);
   }
 
   /**
@@ -74,7 +83,8 @@ public final class Allocation {
       throw new IllegalArgumentException(
           "alignment is " + bytes + "; it must be a power of two from 1 to " + (1L << 30));
     }
-    return new Allocation(location, pooled, zeroed, bytes, node, hugePages, tag);
+    return new Allocation(
+        location, pooled, zeroed, bytes, node, hugePages, mostlyRead, mostlyDevice, tag);
   }
 
   /**
@@ -95,7 +105,15 @@ public final class Allocation {
       throw new IllegalArgumentException("NUMA node " + node + " is negative");
     }
     return new Allocation(
-        location, pooled, zeroed, alignment, OptionalInt.of(node), hugePages, tag);
+        location,
+        pooled,
+        zeroed,
+        alignment,
+        OptionalInt.of(node),
+        hugePages,
+        mostlyRead,
+        mostlyDevice,
+        tag);
   }
 
   /**
@@ -106,18 +124,60 @@ public final class Allocation {
    * takes whole huge pages, at most 2 MiB or an eighth more than asked for.
    */
   public Allocation hugePages() {
-    return new Allocation(location, pooled, zeroed, alignment, node, true, tag);
+    return new Allocation(
+        location, pooled, zeroed, alignment, node, true, mostlyRead, mostlyDevice, tag);
+  }
+
+  /**
+   * With the hint that the bytes are read far more often than written. Managed UNIFIED memory then
+   * has a copy of each page wherever it is read, which a write takes away again. Elsewhere the hint
+   * changes nothing.
+   *
+   * <p>A block with a hint that counts is allocated for the buffer alone and does not come from a
+   * pool.
+   */
+  public Allocation mostlyRead() {
+    return new Allocation(
+        location, pooled, zeroed, alignment, node, hugePages, true, mostlyDevice, tag);
+  }
+
+  /**
+   * With the hint that it is the device that uses the bytes. Managed UNIFIED memory then stays on
+   * the device while it has room, and PINNED memory is write-combined where the driver offers that:
+   * the host writes past its caches, which the device reads faster, and reads very slowly itself.
+   * Elsewhere the hint changes nothing.
+   *
+   * <p>A block with a hint that counts is allocated for the buffer alone and does not come from a
+   * pool.
+   */
+  public Allocation mostlyDevice() {
+    return new Allocation(
+        location, pooled, zeroed, alignment, node, hugePages, mostlyRead, true, tag);
   }
 
   /** Says who owns the bytes, in statistics, errors and leak reports. */
   public Allocation tag(String tag) {
     return new Allocation(
-        location, pooled, zeroed, alignment, node, hugePages, Objects.requireNonNull(tag, "tag"));
+        location,
+        pooled,
+        zeroed,
+        alignment,
+        node,
+        hugePages,
+        mostlyRead,
+        mostlyDevice,
+        Objects.requireNonNull(tag, "tag"));
   }
 
   /** Whether nothing but location and tag differs from the defaults. */
   public boolean isPlain() {
-    return pooled && !zeroed && alignment == 0 && node.isEmpty() && !hugePages;
+    return pooled
+        && !zeroed
+        && alignment == 0
+        && node.isEmpty()
+        && !hugePages
+        && !mostlyRead
+        && !mostlyDevice;
   }
 
   /** Where the bytes are born. */
@@ -150,6 +210,16 @@ public final class Allocation {
     return hugePages;
   }
 
+  /** Whether the bytes are read far more often than written. */
+  public boolean isMostlyRead() {
+    return mostlyRead;
+  }
+
+  /** Whether it is the device that uses the bytes. */
+  public boolean isMostlyDevice() {
+    return mostlyDevice;
+  }
+
   /** Who owns the bytes; empty if nobody said. */
   public String tag() {
     return tag;
@@ -164,12 +234,15 @@ public final class Allocation {
         && alignment == that.alignment
         && node.equals(that.node)
         && hugePages == that.hugePages
+        && mostlyRead == that.mostlyRead
+        && mostlyDevice == that.mostlyDevice
         && tag.equals(that.tag);
   }
 
   @Override
   public int hashCode() {
-    return Objects.hash(location, pooled, zeroed, alignment, node, hugePages, tag);
+    return Objects.hash(
+        location, pooled, zeroed, alignment, node, hugePages, mostlyRead, mostlyDevice, tag);
   }
 
   @Override
@@ -181,6 +254,8 @@ public final class Allocation {
         + (alignment == 0 ? "" : ", aligned to " + alignment)
         + (node.isEmpty() ? "" : ", on node " + node.getAsInt())
         + (hugePages ? ", huge pages" : "")
+        + (mostlyRead ? ", mostly read" : "")
+        + (mostlyDevice ? ", mostly device" : "")
         + (tag.isEmpty() ? "" : ", tag " + tag)
         + "]";
   }

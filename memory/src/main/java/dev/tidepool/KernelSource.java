@@ -1,5 +1,6 @@
 package dev.tidepool;
 
+import java.nio.ByteBuffer;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
@@ -24,9 +25,22 @@ public sealed interface KernelSource {
     return new OpenCl(source, entry, List.of(parameters));
   }
 
-  /** CUDA C. Parameters are the entry's, in its order. */
+  /**
+   * CUDA C++, or PTX: text whose first directive is {@code .version}. Parameters are the entry's,
+   * in its order; local memory is the kernel's {@code extern __shared__}. An entry in C++ is
+   * declared {@code extern "C"}.
+   */
   static KernelSource cuda(String source, String entry, KernelParameter... parameters) {
     return new Cuda(source, entry, List.of(parameters));
+  }
+
+  /**
+   * Code that a CUDA compiler made: a cubin, a fat binary, or PTX.
+   *
+   * @param image its bytes, which are copied
+   */
+  static KernelSource cuda(byte[] image, String entry, KernelParameter... parameters) {
+    return new CudaImage(ByteBuffer.wrap(image), entry, List.of(parameters));
   }
 
   /** Java code, called once for each work item, by several threads at once. */
@@ -67,6 +81,24 @@ public sealed interface KernelSource {
       Objects.requireNonNull(source, "source");
       Objects.requireNonNull(entry, "entry");
       parameters = unique(parameters);
+    }
+  }
+
+  /** Code for CUDA devices that is compiled already, with the name of its kernel function. */
+  record CudaImage(ByteBuffer image, String entry, List<KernelParameter> parameters)
+      implements HandWritten {
+    /** Checks that nothing is missing and names are unique; copies the bytes. */
+    public CudaImage {
+      image =
+          ByteBuffer.allocate(image.remaining()).put(image.duplicate()).flip().asReadOnlyBuffer();
+      Objects.requireNonNull(entry, "entry");
+      parameters = unique(parameters);
+    }
+
+    /** The bytes, read-only. */
+    @Override
+    public ByteBuffer image() {
+      return image.duplicate();
     }
   }
 

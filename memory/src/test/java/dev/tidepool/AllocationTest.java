@@ -20,6 +20,8 @@ class AllocationTest {
           allocation -> allocation.aligned(4096),
           allocation -> allocation.onNode(3),
           Allocation::hugePages,
+          Allocation::mostlyRead,
+          Allocation::mostlyDevice,
           allocation -> allocation.tag("tide"));
 
   @Test
@@ -29,6 +31,8 @@ class AllocationTest {
     assertThat(DEFAULTS.aligned(4096).alignment()).isEqualTo(4096);
     assertThat(DEFAULTS.onNode(3).node()).isEqualTo(OptionalInt.of(3));
     assertThat(DEFAULTS.hugePages().wantsHugePages()).isTrue();
+    assertThat(DEFAULTS.mostlyRead().isMostlyRead()).isTrue();
+    assertThat(DEFAULTS.mostlyDevice().isMostlyDevice()).isTrue();
     assertThat(DEFAULTS.tag("tide").tag()).isEqualTo("tide");
     for (UnaryOperator<Allocation> option : OPTIONS) {
       Allocation one = option.apply(DEFAULTS);
@@ -46,7 +50,8 @@ class AllocationTest {
     Allocation expected = all(OPTIONS);
     assertThat(expected.toString())
         .isEqualTo(
-            "Allocation[HOST, unpooled, zeroed, aligned to 4096, on node 3, huge pages, tag tide]");
+            "Allocation[HOST, unpooled, zeroed, aligned to 4096, on node 3, huge pages,"
+                + " mostly read, mostly device, tag tide]");
     List<UnaryOperator<Allocation>> order = new ArrayList<>(OPTIONS);
     for (int i = 0; i < OPTIONS.size(); i++) {
       Collections.rotate(order, 1);

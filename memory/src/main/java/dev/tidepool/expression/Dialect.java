@@ -45,6 +45,57 @@ public enum Dialect {
     String functionQualifier() {
       return "static inline";
     }
+  },
+
+  /**
+   * CUDA C++, compiled with {@code --fmad=false --prec-div=true --prec-sqrt=true --ftz=false}. Its
+   * functions of doubles are within 2 ulp (CUDA C++ Programming Guide, mathematical functions).
+   */
+  CUDA_C {
+    @Override
+    String typeName(ScalarType type) {
+      return switch (type) {
+        case BOOL, UINT8 -> "unsigned char";
+        case INT8 -> "signed char";
+        case INT16 -> "short";
+        case UINT16 -> "unsigned short";
+        case INT32 -> "int";
+        case UINT32 -> "unsigned int";
+        case INT64 -> "long long";
+        case UINT64 -> "unsigned long long";
+        case FLOAT32 -> "float";
+        case FLOAT64 -> "double";
+      };
+    }
+
+    // NVRTC compiles without any header, so the constants of math.h are not there.
+    @Override
+    String header(boolean fp64) {
+      return """
+      #define NAN __int_as_float(0x7fc00000)
+      #define INFINITY __int_as_float(0x7f800000)
+      """;
+    }
+
+    @Override
+    String kernelQualifier() {
+      return "extern \"C\" __global__ void";
+    }
+
+    @Override
+    String pointer(String type, boolean readOnly) {
+      return (readOnly ? "const " : "") + type + "*";
+    }
+
+    @Override
+    String index() {
+      return "(unsigned long long)blockIdx.x * blockDim.x + threadIdx.x";
+    }
+
+    @Override
+    String functionQualifier() {
+      return "static __device__ __forceinline__";
+    }
   };
 
   abstract String typeName(ScalarType type);

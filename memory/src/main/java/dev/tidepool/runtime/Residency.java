@@ -237,6 +237,18 @@ final class Residency {
     }
   }
 
+  /** Brings the bytes to a side before it asks for them. */
+  void prefetch(long from, long to, boolean toDevice) {
+    if (toDevice) {
+      deviceForRead(from, to);
+    } else {
+      hostForRead(from, to);
+    }
+    if (copies.isShared()) {
+      link().prefetch(copies.device(), from, to - from, toDevice);
+    }
+  }
+
   /** Makes both copies valid and equal in a range. */
   void synchronize(long from, long to) {
     if (isHostNewest()) {

@@ -384,16 +384,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
   private void prefetch(boolean toDevice) {
     Use use = toDevice ? Use.onDevice(storage(), false) : Use.read(storage());
     Work.Body move =
-        guarded(
-            () -> {
-              Residency residency = storage().residency();
-              if (toDevice) {
-                residency.deviceForRead(from(), to());
-              } else {
-                residency.hostForRead(from(), to());
-              }
-            },
-            "prefetching");
+        guarded(() -> storage().residency().prefetch(from(), to(), toDevice), "prefetching");
     Work.of(
             List.of(use),
             storage().memory().transferThreads(),

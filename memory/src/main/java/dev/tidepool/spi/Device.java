@@ -50,8 +50,21 @@ public interface Device extends AutoCloseable {
     return null;
   }
 
+  /**
+   * Whether bytes of the host reach this device faster through a {@link BlockKind#PINNED} block
+   * than by a copy straight from where they are.
+   */
+  default boolean prefersStaging(MemorySegment hostBytes) {
+    return false;
+  }
+
   /** A new in-order queue of commands. */
   Queue createQueue();
+
+  /** A queue whose commands go first where the device has to choose; for short ones. */
+  default Queue createUrgentQueue() {
+    return createQueue();
+  }
 
   /**
    * Makes code. May take long, and may be called by several threads at once.

@@ -1,28 +1,44 @@
 package dev.tidepool.spi;
 
 import dev.tidepool.Allocation;
+import dev.tidepool.MemoryLocation;
 import java.util.OptionalInt;
 
 /**
- * Which of the host's memory a block shall be made of. A wish: what the system lacks becomes the
+ * Which memory a block shall be made of. A wish: what the system or the driver lacks becomes the
  * next simpler memory.
  *
  * @param node the NUMA node whose memory is preferred; it exists
  * @param hugePages whether it shall be made of the largest pages there are
+ * @param mostlyRead of managed memory: whether each reader shall have a copy of its own
+ * @param mostlyDevice of managed memory: whether it shall stay on the device; of pinned memory:
+ *     whether the host's writes shall be combined and go past its caches
  */
-public record Placement(OptionalInt node, boolean hugePages) {
+public record Placement(
+    OptionalInt node, boolean hugePages, boolean mostlyRead, boolean mostlyDevice) {
   /** Any memory. */
   public static final Placement ANYWHERE = new Placement(OptionalInt.empty(), false);
 
-  /** What an allocation says of it. */
+  /** A wish about pages alone. */
+  public Placement(OptionalInt node, boolean hugePages) {
+    this(node, hugePages, false, false);
+  }
+
+  /** What an allocation says of it; hints count where its location has a use for them. */
   public static Placement of(Allocation allocation) {
-    return allocation.node().isEmpty() && !allocation.wantsHugePages()
-        ? ANYWHERE
-        : new Placement(allocation.node(), allocation.wantsHugePages());
+    boolean unified = allocation.location() == MemoryLocation.UNIFIED;
+    boolean hinted = unified || allocation.location() == MemoryLocation.PINNED;
+    Placement placement =
+        new Placement(
+            allocation.node(),
+            allocation.wantsHugePages(),
+            unified && allocation.isMostlyRead(),
+            hinted && allocation.isMostlyDevice());
+    return placement.isAnywhere() ? ANYWHERE : placement;
   }
 
   /** Whether any memory will do. */
   public boolean isAnywhere() {
-    return node.isEmpty() && !hugePages;
+    return node.isEmpty() && !hugePages && !mostlyRead && !mostlyDevice;
   }
 }

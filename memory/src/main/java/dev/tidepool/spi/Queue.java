@@ -1,6 +1,7 @@
 package dev.tidepool.spi;
 
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An in-order queue of commands of one device.
@@ -42,6 +43,14 @@ public interface Queue extends AutoCloseable {
 
   /** Ends what {@link #acquire} began. */
   Event release(Block block);
+
+  /**
+   * Moves the pages of a {@link BlockKind#UNIFIED} block to where they will be used next; null
+   * where nothing needs to move.
+   */
+  default @Nullable Event prefetch(Block block, long offset, long bytes, boolean toDevice) {
+    return null;
+  }
 
   /** What is submitted after this waits for a command of any queue of the same provider. */
   void await(Event event);

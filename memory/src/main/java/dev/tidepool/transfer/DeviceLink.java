@@ -25,6 +25,7 @@ import org.jspecify.annotations.Nullable;
 public final class DeviceLink implements AutoCloseable {
   private static final int COMPUTE_QUEUES = 4;
 
+  private final Device device;
   private final LongFunction<Lease> staging;
   private final long chunk;
   private final Queue upload;
@@ -41,12 +42,14 @@ public final class DeviceLink implements AutoCloseable {
    * @param chunk bytes of a staging block at most
    */
   public DeviceLink(Device device, LongFunction<Lease> staging, long chunk) {
+    this.device = device;
     this.staging = staging;
     this.chunk = chunk;
     List<Queue> opened = new ArrayList<>();
     try {
+      // Copies and fills are short and others wait for them; kernels may be long.
       for (int i = 0; i < 3 + COMPUTE_QUEUES; i++) {
-        opened.add(device.createQueue());
+        opened.add(i < 3 ? device.createUrgentQueue() : device.createQueue());
       }
     } catch (RuntimeException e) {
       opened.forEach(Queue::close);
@@ -65,7 +68,9 @@ public final class DeviceLink implements AutoCloseable {
 
   /** Moves bytes of the host to a block. Answers whether they went through staging. */
   public boolean upload(HostBytes source, Block destination, long offset) {
-    if (source instanceof HostBytes.Segment(MemorySegment segment, boolean direct) && direct) {
+    if (source instanceof HostBytes.Segment(MemorySegment segment, boolean direct)
+        && direct
+        && !device.prefersStaging(segment)) {
       finish(upload.write(segment, destination.whole(), destination.start() + offset));
       return false;
     }
@@ -81,7 +86,9 @@ public final class DeviceLink implements AutoCloseable {
 
   /** Moves bytes of a block to the host. Answers whether they went through staging. */
   public boolean download(Block source, long offset, HostBytes destination) {
-    if (destination instanceof HostBytes.Segment(MemorySegment segment, boolean direct) && direct) {
+    if (destination instanceof HostBytes.Segment(MemorySegment segment, boolean direct)
+        && direct
+        && !device.prefersStaging(segment)) {
       finish(download.read(source.whole(), source.start() + offset, segment));
       return false;
     }
@@ -111,6 +118,14 @@ public final class DeviceLink implements AutoCloseable {
   /** Sets bytes of a block. */
   public void fill(Block block, long offset, long bytes, byte value) {
     finish(local.fill(block.whole(), block.start() + offset, bytes, value));
+  }
+
+  /** Moves the pages of a shared block to where they will be used next. */
+  public void prefetch(Block block, long offset, long bytes, boolean toDevice) {
+    Event event = local.prefetch(block.whole(), block.start() + offset, bytes, toDevice);
+    if (event != null) {
+      finish(event);
+    }
   }
 
   /** Lets the host use a mapped block. */

@@ -5,6 +5,7 @@ import dev.tidepool.MemoryInfo;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.Shutdown;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;

@@ -6,6 +6,8 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.KernelArgument;
+import dev.tidepool.spi.Launch;
+import dev.tidepool.spi.ScalarBytes;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -50,9 +52,17 @@ final class HandWrittenProgram extends OpenClProgram {
   }
 
   @Override
-  void launch(KernelArguments bound, List<KernelArgument> arguments, LaunchRange range) {
+  void launch(KernelArguments bound, Launch launch) {
+    List<KernelArgument> arguments = launch.arguments();
+    LaunchRange range = launch.range();
     if (arguments.size() != parameters.size()) {
-      throw wrongCount(parameters.size(), arguments.size());
+      throw new IllegalArgumentException(
+          "kernel '"
+              + code().entry()
+              + "' takes "
+              + parameters.size()
+              + " arguments, not "
+              + arguments.size());
     }
     requireFits(range);
     Set<Block> shared = blocksOfSeveral(arguments);

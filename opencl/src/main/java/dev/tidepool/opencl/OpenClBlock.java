@@ -1,5 +1,6 @@
 package dev.tidepool.opencl;
 
+import dev.tidepool.host.HostView;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.MemorySegment;

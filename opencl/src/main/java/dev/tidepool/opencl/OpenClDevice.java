@@ -11,6 +11,7 @@ import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceInfo;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
+import dev.tidepool.spi.Shutdown;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
@@ -116,6 +117,7 @@ final class OpenClDevice implements Device {
       case KernelSource.Elementwise elementwise ->
           ElementwiseProgram.compile(this, elementwise, parameters);
       case KernelSource.Cuda cuda -> throw wrongLanguage("CUDA", cuda.entry());
+      case KernelSource.CudaImage cuda -> throw wrongLanguage("CUDA", cuda.entry());
       case KernelSource.Java java ->
           throw wrongLanguage("Java", "of " + java.parameters().size() + " parameters");
     };

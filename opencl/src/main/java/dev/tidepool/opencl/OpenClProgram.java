@@ -1,9 +1,8 @@
 package dev.tidepool.opencl;
 
-import dev.tidepool.LaunchRange;
-import dev.tidepool.spi.KernelArgument;
+import dev.tidepool.spi.Launch;
 import dev.tidepool.spi.Program;
-import java.util.List;
+import dev.tidepool.spi.Shutdown;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -29,14 +28,14 @@ abstract sealed class OpenClProgram implements Program
   }
 
   /** Enqueues everything that a launch needs; the range has at least one item. */
-  final void enqueue(Submission submission, List<KernelArgument> arguments, LaunchRange range) {
+  final void enqueue(Submission submission, Launch launch) {
     if (closed.get()) {
       throw new IllegalStateException("kernel '" + code.entry() + "' is launched after its close");
     }
     long kernel = code.borrow();
     try (KernelArguments bound =
         new KernelArguments(submission, code.device().properties(), kernel)) {
-      launch(bound, arguments, range);
+      launch(bound, launch);
       bound.copyBack();
     } finally {
       code.giveBack(kernel);
@@ -44,12 +43,7 @@ abstract sealed class OpenClProgram implements Program
   }
 
   /** Binds the arguments and enqueues the kernel. */
-  abstract void launch(KernelArguments bound, List<KernelArgument> arguments, LaunchRange range);
-
-  final IllegalArgumentException wrongCount(int expected, int given) {
-    return new IllegalArgumentException(
-        "kernel '" + code.entry() + "' takes " + expected + " arguments, not " + given);
-  }
+  abstract void launch(KernelArguments bound, Launch launch);
 
   @Override
   public final void close() {

@@ -5,6 +5,7 @@ import dev.tidepool.spi.Event;
 import dev.tidepool.spi.HostAccess;
 import dev.tidepool.spi.Launch;
 import dev.tidepool.spi.Queue;
+import dev.tidepool.spi.Shutdown;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -75,9 +76,7 @@ final class OpenClQueue implements Queue {
       throw new IllegalArgumentException(
           "a program that was not compiled for " + device.info().id() + " cannot run there");
     }
-    return launch.range().items() == 0
-        ? marker()
-        : submit(to -> program.enqueue(to, launch.arguments(), launch.range()));
+    return launch.range().items() == 0 ? marker() : submit(to -> program.enqueue(to, launch));
   }
 
   @Override

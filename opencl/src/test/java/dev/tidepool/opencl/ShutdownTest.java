@@ -6,6 +6,7 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Queue;
+import dev.tidepool.spi.Shutdown;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -134,6 +134,17 @@ final class FaultyDevice implements Device {
   }
 
   @Override
+  public Queue createUrgentQueue() {
+    check(SpiCall.CREATE_QUEUE);
+    return new FaultyQueue(this, device.createUrgentQueue());
+  }
+
+  @Override
+  public boolean prefersStaging(MemorySegment hostBytes) {
+    return device.prefersStaging(hostBytes);
+  }
+
+  @Override
   public Program compile(KernelSource source, List<KernelParameter> parameters) {
     check(SpiCall.COMPILE);
     return new FaultyProgram(this, device.compile(source, parameters));

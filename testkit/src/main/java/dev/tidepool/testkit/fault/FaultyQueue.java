@@ -12,6 +12,7 @@ import dev.tidepool.testkit.fault.FaultyDevice.FaultyProgram;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** A queue whose commands may be chosen to fail, at once or in their events. */
 final class FaultyQueue implements Queue {
@@ -98,6 +99,11 @@ final class FaultyQueue implements Queue {
     device.check(SpiCall.RELEASE);
     return new FaultyEvent(
         device, queue.release(own(block)), null, () -> queue.acquire(own(block)));
+  }
+
+  @Override
+  public @Nullable Event prefetch(Block block, long offset, long bytes, boolean toDevice) {
+    return queue.prefetch(own(block), offset, bytes, toDevice);
   }
 
   @Override

@@ -1,4 +1,4 @@
-package dev.tidepool.opencl;
+package dev.tidepool.host;
 
 import dev.tidepool.TidepoolException;
 import java.lang.foreign.Arena;
@@ -9,7 +9,7 @@ import java.util.concurrent.locks.LockSupport;
  * Memory of a driver as a segment whose scope ends with the memory, so that a segment that is held
  * too long fails with an exception instead of reaching freed bytes.
  */
-final class HostView {
+public final class HostView {
   private static final long LONGEST_WAIT_NANOS = 5_000_000_000L;
 
   private final Arena arena = Arena.ofShared();
@@ -20,11 +20,12 @@ final class HostView {
    *
    * @param memory without a scope of its own
    */
-  HostView(MemorySegment memory) {
+  public HostView(MemorySegment memory) {
     segment = memory.reinterpret(memory.byteSize(), arena, null);
   }
 
-  MemorySegment segment() {
+  /** The view, reachable by all threads; the same object each time. */
+  public MemorySegment segment() {
     return segment;
   }
 
@@ -34,7 +35,7 @@ final class HostView {
    *
    * @throws TidepoolException if such a call does not end; the memory must then be left to leak
    */
-  void close() {
+  public void close() {
     long start = System.nanoTime();
     while (true) {
       try {

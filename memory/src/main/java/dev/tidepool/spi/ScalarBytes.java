@@ -1,4 +1,4 @@
-package dev.tidepool.opencl;
+package dev.tidepool.spi;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_DOUBLE;
@@ -12,11 +12,17 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;
 
 /** Values as the bytes that a kernel's parameter of a given type takes. */
-final class ScalarBytes {
+public final class ScalarBytes {
   private ScalarBytes() {}
 
-  /** Converts as Java's casts do; a truth value is 0 or 1, and any number but 0 is true. */
-  static MemorySegment of(Object value, ElementType<?> type, SegmentAllocator allocator) {
+  /**
+   * Converts as Java's casts do; a truth value is 0 or 1, and any number but 0 is true.
+   *
+   * @param allocator where the bytes are made, aligned as the type
+   * @throws IllegalArgumentException if the value is neither a number nor a boolean, or the type is
+   *     a struct
+   */
+  public static MemorySegment of(Object value, ElementType<?> type, SegmentAllocator allocator) {
     Class<?> carrier = type.arrayClass();
     if (carrier == boolean[].class) {
       boolean truth = value instanceof Boolean given ? given : number(value).doubleValue() != 0;
