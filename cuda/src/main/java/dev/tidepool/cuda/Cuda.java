@@ -1,0 +1,586 @@
+package dev.tidepool.cuda;
+
+import static dev.tidepool.cuda.NativeCall.call;
+import static dev.tidepool.cuda.NativeCall.code;
+import static dev.tidepool.cuda.NativeCall.get;
+import static dev.tidepool.cuda.NativeCall.release;
+import static java.lang.foreign.MemorySegment.NULL;
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import dev.tidepool.cuda.LiveObjects.Kind;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.nio.charset.StandardCharsets;
+import java.util.Optional;
+
+/**
+ * The functions of the driver library, by the names that it exports, one method for each. Handles
+ * of the driver's objects and addresses on a device are {@code long}s and mean nothing outside the
+ * classes that own them; memory of the host is passed as segments, which the call keeps alive for
+ * as long as it runs (not for as long as an asynchronous command does).
+ *
+ * <p>Every function named here is in driver {@value #OLDEST_DRIVER_NAME}, the oldest that is taken:
+ * its branch, 470, is the first with stream-ordered memory pools on all systems and the last one
+ * for cards of 2012. Older names ({@code cuMemAdvise}, {@code cuMemPrefetchAsync}) are used where
+ * newer drivers have newer ones, for they export both.
+ *
+ * <p>Return codes are checked in {@link NativeCall} alone. Every method may be called from any
+ * thread; all but those on devices need a current context, which {@link Context} sees to. No method
+ * calls the driver once the virtual machine began to shut down: releases do nothing then, the rest
+ * throws {@link IllegalStateException}.
+ */
+final class Cuda {
+  static final int OLDEST_DRIVER = 11_040;
+  static final String OLDEST_DRIVER_NAME = "11.4";
+
+  static final int CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1;
+  static final int CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X = 2;
+  static final int CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X = 5;
+  static final int CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK = 8;
+  static final int CU_DEVICE_ATTRIBUTE_COMPUTE_MODE = 20;
+  static final int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75;
+  static final int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76;
+  static final int CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY = 83;
+  static final int CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89;
+  static final int CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115;
+  static final int CU_COMPUTEMODE_PROHIBITED = 2;
+  static final int CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0;
+  static final int CU_MEM_ADVISE_SET_READ_MOSTLY = 1;
+  static final int CU_MEM_ADVISE_SET_PREFERRED_LOCATION = 3;
+  static final int CU_MEM_ADVISE_SET_ACCESSED_BY = 5;
+  static final int CU_DEVICE_CPU = -1;
+  static final int CU_MEM_ATTACH_GLOBAL = 1;
+  static final int CU_MEM_ATTACH_HOST = 2;
+
+  private static final int CU_STREAM_NON_BLOCKING = 1;
+  private static final int CU_EVENT_BLOCKING_SYNC = 1;
+  private static final int CU_EVENT_DISABLE_TIMING = 2;
+  private static final int CU_MEMHOSTALLOC_PORTABLE = 1;
+  private static final int CU_MEMHOSTALLOC_WRITECOMBINED = 4;
+  private static final int CU_MEM_ALLOCATION_TYPE_PINNED = 1;
+  private static final int CU_MEM_LOCATION_TYPE_DEVICE = 1;
+  private static final int CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3;
+  private static final int CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4;
+  private static final int CU_JIT_ERROR_LOG_BUFFER = 5;
+  private static final int CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6;
+  // sizeof(CUmemPoolProps), with what is reserved.
+  private static final long POOL_PROPERTIES_BYTES = 88;
+  private static final int LOG_BYTES = 16 << 10;
+
+  // The driver's types. CUdevice, enumerations and counts of launches are 32 bits wide.
+  private static final ValueLayout.OfInt INT = JAVA_INT;
+  private static final ValueLayout.OfLong HANDLE = JAVA_LONG;
+  private static final ValueLayout.OfLong DEVICE_POINTER = JAVA_LONG;
+  private static final ValueLayout.OfLong SIZE = JAVA_LONG;
+  private static final MemoryLayout POINTER = ADDRESS;
+
+  private static final MethodHandle INIT = Installed.DRIVER.code("cuInit", INT);
+  private static final MethodHandle DRIVER_GET_VERSION =
+      Installed.DRIVER.code("cuDriverGetVersion", POINTER);
+  private static final MethodHandle GET_ERROR_NAME =
+      Installed.DRIVER.code("cuGetErrorName", INT, POINTER);
+  private static final MethodHandle GET_ERROR_STRING =
+      Installed.DRIVER.code("cuGetErrorString", INT, POINTER);
+  private static final MethodHandle DEVICE_GET_COUNT =
+      Installed.DRIVER.code("cuDeviceGetCount", POINTER);
+  private static final MethodHandle DEVICE_GET = Installed.DRIVER.code("cuDeviceGet", POINTER, INT);
+  private static final MethodHandle DEVICE_GET_NAME =
+      Installed.DRIVER.code("cuDeviceGetName", POINTER, INT, INT);
+  private static final MethodHandle DEVICE_TOTAL_MEM =
+      Installed.DRIVER.code("cuDeviceTotalMem_v2", POINTER, INT);
+  private static final MethodHandle DEVICE_GET_ATTRIBUTE =
+      Installed.DRIVER.code("cuDeviceGetAttribute", POINTER, INT, INT);
+  private static final MethodHandle DEVICE_CAN_ACCESS_PEER =
+      Installed.DRIVER.code("cuDeviceCanAccessPeer", POINTER, INT, INT);
+  private static final MethodHandle PRIMARY_CTX_RETAIN =
+      Installed.DRIVER.code("cuDevicePrimaryCtxRetain", POINTER, INT);
+  private static final MethodHandle PRIMARY_CTX_RELEASE =
+      Installed.DRIVER.code("cuDevicePrimaryCtxRelease_v2", INT);
+  private static final MethodHandle CTX_PUSH_CURRENT =
+      Installed.DRIVER.code("cuCtxPushCurrent_v2", HANDLE);
+  private static final MethodHandle CTX_POP_CURRENT =
+      Installed.DRIVER.code("cuCtxPopCurrent_v2", POINTER);
+  private static final MethodHandle CTX_GET_STREAM_PRIORITY_RANGE =
+      Installed.DRIVER.code("cuCtxGetStreamPriorityRange", POINTER, POINTER);
+  private static final MethodHandle CTX_ENABLE_PEER_ACCESS =
+      Installed.DRIVER.code("cuCtxEnablePeerAccess", HANDLE, INT);
+  private static final MethodHandle MEM_GET_INFO =
+      Installed.DRIVER.code("cuMemGetInfo_v2", POINTER, POINTER);
+  private static final MethodHandle MEM_ALLOC =
+      Installed.DRIVER.code("cuMemAlloc_v2", POINTER, SIZE);
+  private static final MethodHandle MEM_FREE =
+      Installed.DRIVER.code("cuMemFree_v2", DEVICE_POINTER);
+  private static final MethodHandle MEM_POOL_CREATE =
+      Installed.DRIVER.code("cuMemPoolCreate", POINTER, POINTER);
+  private static final MethodHandle MEM_POOL_DESTROY =
+      Installed.DRIVER.code("cuMemPoolDestroy", HANDLE);
+  private static final MethodHandle MEM_POOL_SET_ATTRIBUTE =
+      Installed.DRIVER.code("cuMemPoolSetAttribute", HANDLE, INT, POINTER);
+  private static final MethodHandle MEM_POOL_SET_ACCESS =
+      Installed.DRIVER.code("cuMemPoolSetAccess", HANDLE, POINTER, SIZE);
+  private static final MethodHandle MEM_ALLOC_FROM_POOL_ASYNC =
+      Installed.DRIVER.code("cuMemAllocFromPoolAsync", POINTER, SIZE, HANDLE, HANDLE);
+  private static final MethodHandle MEM_FREE_ASYNC =
+      Installed.DRIVER.code("cuMemFreeAsync", DEVICE_POINTER, HANDLE);
+  private static final MethodHandle MEM_HOST_ALLOC =
+      Installed.DRIVER.code("cuMemHostAlloc", POINTER, SIZE, INT);
+  private static final MethodHandle MEM_FREE_HOST =
+      Installed.DRIVER.code("cuMemFreeHost", DEVICE_POINTER);
+  private static final MethodHandle MEM_ALLOC_MANAGED =
+      Installed.DRIVER.code("cuMemAllocManaged", POINTER, SIZE, INT);
+  private static final MethodHandle MEM_ADVISE =
+      Installed.DRIVER.code("cuMemAdvise", DEVICE_POINTER, SIZE, INT, INT);
+  private static final MethodHandle MEM_PREFETCH_ASYNC =
+      Installed.DRIVER.code("cuMemPrefetchAsync", DEVICE_POINTER, SIZE, INT, HANDLE);
+  private static final MethodHandle MEMCPY_HTOD =
+      Installed.DRIVER.code("cuMemcpyHtoDAsync_v2", DEVICE_POINTER, POINTER, SIZE, HANDLE);
+  private static final MethodHandle MEMCPY_DTOH =
+      Installed.DRIVER.code("cuMemcpyDtoHAsync_v2", POINTER, DEVICE_POINTER, SIZE, HANDLE);
+  private static final MethodHandle MEMCPY_DTOD =
+      Installed.DRIVER.code("cuMemcpyDtoDAsync_v2", DEVICE_POINTER, DEVICE_POINTER, SIZE, HANDLE);
+  private static final MethodHandle MEMCPY_PEER =
+      Installed.DRIVER.code(
+          "cuMemcpyPeerAsync", DEVICE_POINTER, HANDLE, DEVICE_POINTER, HANDLE, SIZE, HANDLE);
+  private static final MethodHandle MEMSET_D8 =
+      Installed.DRIVER.code("cuMemsetD8Async", DEVICE_POINTER, JAVA_BYTE, SIZE, HANDLE);
+  private static final MethodHandle STREAM_CREATE =
+      Installed.DRIVER.code("cuStreamCreateWithPriority", POINTER, INT, INT);
+  private static final MethodHandle STREAM_DESTROY =
+      Installed.DRIVER.code("cuStreamDestroy_v2", HANDLE);
+  private static final MethodHandle STREAM_SYNCHRONIZE =
+      Installed.DRIVER.code("cuStreamSynchronize", HANDLE);
+  private static final MethodHandle STREAM_WAIT_EVENT =
+      Installed.DRIVER.code("cuStreamWaitEvent", HANDLE, HANDLE, INT);
+  private static final MethodHandle STREAM_ATTACH_MEM =
+      Installed.DRIVER.code("cuStreamAttachMemAsync", HANDLE, DEVICE_POINTER, SIZE, INT);
+  private static final MethodHandle EVENT_CREATE =
+      Installed.DRIVER.code("cuEventCreate", POINTER, INT);
+  private static final MethodHandle EVENT_RECORD =
+      Installed.DRIVER.code("cuEventRecord", HANDLE, HANDLE);
+  private static final MethodHandle EVENT_QUERY = Installed.DRIVER.code("cuEventQuery", HANDLE);
+  private static final MethodHandle EVENT_SYNCHRONIZE =
+      Installed.DRIVER.code("cuEventSynchronize", HANDLE);
+  private static final MethodHandle EVENT_DESTROY =
+      Installed.DRIVER.code("cuEventDestroy_v2", HANDLE);
+  private static final MethodHandle MODULE_LOAD_DATA =
+      Installed.DRIVER.code("cuModuleLoadDataEx", POINTER, POINTER, INT, POINTER, POINTER);
+  private static final MethodHandle MODULE_UNLOAD = Installed.DRIVER.code("cuModuleUnload", HANDLE);
+  private static final MethodHandle MODULE_GET_FUNCTION =
+      Installed.DRIVER.code("cuModuleGetFunction", POINTER, HANDLE, POINTER);
+  private static final MethodHandle FUNC_GET_ATTRIBUTE =
+      Installed.DRIVER.code("cuFuncGetAttribute", POINTER, INT, HANDLE);
+  private static final MethodHandle LAUNCH_KERNEL =
+      Installed.DRIVER.code(
+          "cuLaunchKernel", HANDLE, INT, INT, INT, INT, INT, INT, INT, HANDLE, POINTER, POINTER);
+
+  private Cuda() {}
+
+  // The driver and its devices.
+
+  static void cuInit() {
+    call("cuInit", () -> (int) INIT.invokeExact(0));
+  }
+
+  /** 1000 for each major version and 10 for each minor one: 12040 is 12.4. */
+  static int cuDriverGetVersion() {
+    return (int)
+        get("cuDriverGetVersion", version -> (int) DRIVER_GET_VERSION.invokeExact(version));
+  }
+
+  static Optional<String> cuGetErrorName(int error) {
+    return text(name -> (int) GET_ERROR_NAME.invokeExact(error, name));
+  }
+
+  static Optional<String> cuGetErrorString(int error) {
+    return text(text -> (int) GET_ERROR_STRING.invokeExact(error, text));
+  }
+
+  private static Optional<String> text(NativeCall.Output function) {
+    if (!Installed.DRIVER.isPresent()) {
+      return Optional.empty();
+    }
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment pointer = arena.allocate(ADDRESS);
+      int code = code("cuGetErrorName", () -> function.invoke(pointer));
+      MemorySegment text = pointer.get(ADDRESS, 0);
+      return code != ErrorCodes.CUDA_SUCCESS || text.equals(NULL)
+          ? Optional.empty()
+          : Optional.of(text.reinterpret(1024).getString(0));
+    }
+  }
+
+  static int cuDeviceGetCount() {
+    return (int) get("cuDeviceGetCount", count -> (int) DEVICE_GET_COUNT.invokeExact(count));
+  }
+
+  static int cuDeviceGet(int ordinal) {
+    return (int) get("cuDeviceGet", device -> (int) DEVICE_GET.invokeExact(device, ordinal));
+  }
+
+  static String cuDeviceGetName(int device) {
+    int room = 256;
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment name = arena.allocate(room);
+      call("cuDeviceGetName", () -> (int) DEVICE_GET_NAME.invokeExact(name, room, device));
+      return name.getString(0);
+    }
+  }
+
+  static long cuDeviceTotalMem(int device) {
+    return get("cuDeviceTotalMem_v2", bytes -> (int) DEVICE_TOTAL_MEM.invokeExact(bytes, device));
+  }
+
+  static int cuDeviceGetAttribute(int device, int attribute) {
+    return (int)
+        get(
+            "cuDeviceGetAttribute",
+            value -> (int) DEVICE_GET_ATTRIBUTE.invokeExact(value, attribute, device));
+  }
+
+  /** Whether kernels and copies of a device reach the memory of another directly. */
+  static boolean cuDeviceCanAccessPeer(int device, int peer) {
+    return (int)
+            get(
+                "cuDeviceCanAccessPeer",
+                can -> (int) DEVICE_CAN_ACCESS_PEER.invokeExact(can, device, peer))
+        != 0;
+  }
+
+  // Contexts.
+
+  static long cuDevicePrimaryCtxRetain(int device) {
+    return NativeCall.create(
+        "cuDevicePrimaryCtxRetain",
+        Kind.CONTEXT,
+        context -> (int) PRIMARY_CTX_RETAIN.invokeExact(context, device));
+  }
+
+  static void cuDevicePrimaryCtxRelease(int device) {
+    release(
+        "cuDevicePrimaryCtxRelease_v2",
+        Kind.CONTEXT,
+        () -> (int) PRIMARY_CTX_RELEASE.invokeExact(device));
+  }
+
+  static void cuCtxPushCurrent(long context) {
+    call("cuCtxPushCurrent_v2", () -> (int) CTX_PUSH_CURRENT.invokeExact(context));
+  }
+
+  /** Answers the code: what was pushed must go, whatever came of the calls in between. */
+  static int cuCtxPopCurrent() {
+    return code("cuCtxPopCurrent_v2", () -> (int) CTX_POP_CURRENT.invokeExact(NULL));
+  }
+
+  /** The priorities of streams, the lowest first; lower numbers go first. */
+  static int[] cuCtxGetStreamPriorityRange() {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment range = arena.allocate(JAVA_INT, 2);
+      call(
+          "cuCtxGetStreamPriorityRange",
+          () ->
+              (int)
+                  CTX_GET_STREAM_PRIORITY_RANGE.invokeExact(
+                      range, range.asSlice(JAVA_INT.byteSize())));
+      return range.toArray(JAVA_INT);
+    }
+  }
+
+  /** Lets the current context reach the memory of another; one that does already is no error. */
+  static void cuCtxEnablePeerAccess(long peer) {
+    int code =
+        code("cuCtxEnablePeerAccess", () -> (int) CTX_ENABLE_PEER_ACCESS.invokeExact(peer, 0));
+    if (code != ErrorCodes.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) {
+      NativeCall.check("cuCtxEnablePeerAccess", code);
+    }
+  }
+
+  // Memory.
+
+  /** Bytes free and in all, of the current context's device. */
+  static long[] cuMemGetInfo() {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment info = arena.allocate(JAVA_LONG, 2);
+      call(
+          "cuMemGetInfo_v2",
+          () -> (int) MEM_GET_INFO.invokeExact(info, info.asSlice(JAVA_LONG.byteSize())));
+      return info.toArray(JAVA_LONG);
+    }
+  }
+
+  static long cuMemAlloc(long bytes) {
+    return NativeCall.create(
+        "cuMemAlloc_v2",
+        Kind.DEVICE_MEMORY,
+        address -> (int) MEM_ALLOC.invokeExact(address, bytes));
+  }
+
+  static void cuMemFree(long address, Kind kind) {
+    release("cuMemFree_v2", kind, () -> (int) MEM_FREE.invokeExact(address));
+  }
+
+  /** A pool of a device's memory that no other process can share. */
+  static long cuMemPoolCreate(int device) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment properties = arena.allocate(POOL_PROPERTIES_BYTES, Long.BYTES);
+      properties.set(JAVA_INT, 0, CU_MEM_ALLOCATION_TYPE_PINNED);
+      properties.set(JAVA_INT, 8, CU_MEM_LOCATION_TYPE_DEVICE);
+      properties.set(JAVA_INT, 12, device);
+      return NativeCall.create(
+          "cuMemPoolCreate",
+          Kind.MEMORY_POOL,
+          pool -> (int) MEM_POOL_CREATE.invokeExact(pool, properties));
+    }
+  }
+
+  static void cuMemPoolDestroy(long pool) {
+    release("cuMemPoolDestroy", Kind.MEMORY_POOL, () -> (int) MEM_POOL_DESTROY.invokeExact(pool));
+  }
+
+  /** How many bytes that were freed a pool keeps, when the host waits for the device. */
+  static void cuMemPoolSetReleaseThreshold(long pool, long bytes) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment value = arena.allocateFrom(JAVA_LONG, bytes);
+      call(
+          "cuMemPoolSetAttribute",
+          () ->
+              (int)
+                  MEM_POOL_SET_ATTRIBUTE.invokeExact(
+                      pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, value));
+    }
+  }
+
+  /** Lets another device reach all memory of a pool. */
+  static void cuMemPoolSetAccess(long pool, int peer) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment access =
+          arena.allocateFrom(
+              JAVA_INT, CU_MEM_LOCATION_TYPE_DEVICE, peer, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+      call("cuMemPoolSetAccess", () -> (int) MEM_POOL_SET_ACCESS.invokeExact(pool, access, 1L));
+    }
+  }
+
+  static long cuMemAllocFromPoolAsync(long bytes, long pool, long stream) {
+    return NativeCall.create(
+        "cuMemAllocFromPoolAsync",
+        Kind.DEVICE_MEMORY,
+        address -> (int) MEM_ALLOC_FROM_POOL_ASYNC.invokeExact(address, bytes, pool, stream));
+  }
+
+  static void cuMemFreeAsync(long address, long stream) {
+    release(
+        "cuMemFreeAsync",
+        Kind.DEVICE_MEMORY,
+        () -> (int) MEM_FREE_ASYNC.invokeExact(address, stream));
+  }
+
+  /** Page-locked memory that all contexts know as such. */
+  static long cuMemHostAlloc(long bytes, boolean writeCombined) {
+    int flags = CU_MEMHOSTALLOC_PORTABLE | (writeCombined ? CU_MEMHOSTALLOC_WRITECOMBINED : 0);
+    return NativeCall.create(
+        "cuMemHostAlloc",
+        Kind.PINNED_MEMORY,
+        address -> (int) MEM_HOST_ALLOC.invokeExact(address, bytes, flags));
+  }
+
+  static void cuMemFreeHost(long address) {
+    release("cuMemFreeHost", Kind.PINNED_MEMORY, () -> (int) MEM_FREE_HOST.invokeExact(address));
+  }
+
+  static long cuMemAllocManaged(long bytes) {
+    return NativeCall.create(
+        "cuMemAllocManaged",
+        Kind.MANAGED_MEMORY,
+        address -> (int) MEM_ALLOC_MANAGED.invokeExact(address, bytes, CU_MEM_ATTACH_GLOBAL));
+  }
+
+  static void cuMemAdvise(long address, long bytes, int advice, int device) {
+    call("cuMemAdvise", () -> (int) MEM_ADVISE.invokeExact(address, bytes, advice, device));
+  }
+
+  static void cuMemPrefetchAsync(long address, long bytes, int device, long stream) {
+    call(
+        "cuMemPrefetchAsync",
+        () -> (int) MEM_PREFETCH_ASYNC.invokeExact(address, bytes, device, stream));
+  }
+
+  /** Says who may touch a whole block of managed memory from then on. */
+  static void cuStreamAttachMemAsync(long stream, long address, int flags) {
+    call(
+        "cuStreamAttachMemAsync",
+        () -> (int) STREAM_ATTACH_MEM.invokeExact(stream, address, 0L, flags));
+  }
+
+  // Commands.
+
+  static void cuMemcpyHtoDAsync(long destination, MemorySegment source, long stream) {
+    call(
+        "cuMemcpyHtoDAsync_v2",
+        () -> (int) MEMCPY_HTOD.invokeExact(destination, source, source.byteSize(), stream));
+  }
+
+  static void cuMemcpyDtoHAsync(MemorySegment destination, long source, long stream) {
+    call(
+        "cuMemcpyDtoHAsync_v2",
+        () -> (int) MEMCPY_DTOH.invokeExact(destination, source, destination.byteSize(), stream));
+  }
+
+  static void cuMemcpyDtoDAsync(long destination, long source, long bytes, long stream) {
+    call(
+        "cuMemcpyDtoDAsync_v2",
+        () -> (int) MEMCPY_DTOD.invokeExact(destination, source, bytes, stream));
+  }
+
+  static void cuMemcpyPeerAsync(
+      long destination, long context, long source, long sourceContext, long bytes, long stream) {
+    call(
+        "cuMemcpyPeerAsync",
+        () ->
+            (int)
+                MEMCPY_PEER.invokeExact(
+                    destination, context, source, sourceContext, bytes, stream));
+  }
+
+  static void cuMemsetD8Async(long address, byte value, long bytes, long stream) {
+    call("cuMemsetD8Async", () -> (int) MEMSET_D8.invokeExact(address, value, bytes, stream));
+  }
+
+  // Streams and events.
+
+  static long cuStreamCreateWithPriority(int priority) {
+    return NativeCall.create(
+        "cuStreamCreateWithPriority",
+        Kind.STREAM,
+        stream -> (int) STREAM_CREATE.invokeExact(stream, CU_STREAM_NON_BLOCKING, priority));
+  }
+
+  static void cuStreamDestroy(long stream) {
+    release("cuStreamDestroy_v2", Kind.STREAM, () -> (int) STREAM_DESTROY.invokeExact(stream));
+  }
+
+  static void cuStreamSynchronize(long stream) {
+    call("cuStreamSynchronize", () -> (int) STREAM_SYNCHRONIZE.invokeExact(stream));
+  }
+
+  static void cuStreamWaitEvent(long stream, long event) {
+    call("cuStreamWaitEvent", () -> (int) STREAM_WAIT_EVENT.invokeExact(stream, event, 0));
+  }
+
+  /** An event without a time stamp; who waits for it sleeps. */
+  static long cuEventCreate() {
+    int flags = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING;
+    return NativeCall.create(
+        "cuEventCreate", Kind.EVENT, event -> (int) EVENT_CREATE.invokeExact(event, flags));
+  }
+
+  static void cuEventRecord(long event, long stream) {
+    call("cuEventRecord", () -> (int) EVENT_RECORD.invokeExact(event, stream));
+  }
+
+  /** {@code CUDA_SUCCESS}, {@code CUDA_ERROR_NOT_READY}, or how a command failed. */
+  static int cuEventQuery(long event) {
+    return code("cuEventQuery", () -> (int) EVENT_QUERY.invokeExact(event));
+  }
+
+  /** Blocks until the commands before the event have ended; answers like {@link #cuEventQuery}. */
+  static int cuEventSynchronize(long event) {
+    return code("cuEventSynchronize", () -> (int) EVENT_SYNCHRONIZE.invokeExact(event));
+  }
+
+  static void cuEventDestroy(long event) {
+    release("cuEventDestroy_v2", Kind.EVENT, () -> (int) EVENT_DESTROY.invokeExact(event));
+  }
+
+  // Code.
+
+  /**
+   * What came of loading code.
+   *
+   * @param code the return code
+   * @param module its handle if the code is {@code CUDA_SUCCESS}
+   * @param log what the driver's compiler says of PTX
+   */
+  record Loaded(int code, long module, String log) {}
+
+  /** Loads a cubin, a fat binary or PTX; answers the code, since a failure has a log. */
+  static Loaded cuModuleLoadDataEx(byte[] image) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment module = arena.allocate(JAVA_LONG);
+      // PTX is text that ends with a zero.
+      MemorySegment bytes = arena.allocate(image.length + 1L, 16);
+      bytes.copyFrom(MemorySegment.ofArray(image));
+      MemorySegment log = arena.allocate(LOG_BYTES);
+      MemorySegment options =
+          arena.allocateFrom(JAVA_INT, CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+      MemorySegment values = arena.allocate(ADDRESS, 2);
+      values.setAtIndex(ADDRESS, 0, log);
+      values.setAtIndex(ADDRESS, 1, MemorySegment.ofAddress(LOG_BYTES));
+      int code =
+          code(
+              "cuModuleLoadDataEx",
+              () -> (int) MODULE_LOAD_DATA.invokeExact(module, bytes, 2, options, values));
+      if (code == ErrorCodes.CUDA_SUCCESS) {
+        LiveObjects.created(Kind.MODULE);
+      }
+      return new Loaded(code, module.get(JAVA_LONG, 0), log.getString(0));
+    }
+  }
+
+  static void cuModuleUnload(long module) {
+    release("cuModuleUnload", Kind.MODULE, () -> (int) MODULE_UNLOAD.invokeExact(module));
+  }
+
+  static long cuModuleGetFunction(long module, String name) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment text = arena.allocateFrom(name, StandardCharsets.UTF_8);
+      return get(
+          "cuModuleGetFunction",
+          function -> (int) MODULE_GET_FUNCTION.invokeExact(function, module, text));
+    }
+  }
+
+  static int cuFuncGetAttribute(long function, int attribute) {
+    return (int)
+        get(
+            "cuFuncGetAttribute",
+            value -> (int) FUNC_GET_ATTRIBUTE.invokeExact(value, attribute, function));
+  }
+
+  /**
+   * Runs a kernel.
+   *
+   * @param grid blocks in each of three dimensions
+   * @param block threads of a block in each
+   * @param sharedBytes dynamic shared memory of a block
+   * @param parameters pointers to the values
+   */
+  static void cuLaunchKernel(
+      long function,
+      int[] grid,
+      int[] block,
+      int sharedBytes,
+      long stream,
+      MemorySegment parameters) {
+    call(
+        "cuLaunchKernel",
+        () ->
+            (int)
+                LAUNCH_KERNEL.invokeExact(
+                    function,
+                    grid[0],
+                    grid[1],
+                    grid[2],
+                    block[0],
+                    block[1],
+                    block[2],
+                    sharedBytes,
+                    stream,
+                    parameters,
+                    NULL));
+  }
+}

@@ -1,0 +1,105 @@
+package dev.tidepool.cuda;
+
+import dev.tidepool.host.HostView;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.HostAccess;
+import dev.tidepool.spi.Shutdown;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Memory that one call of the driver allocated. Host and devices use the same addresses, so that
+ * every block has one, whatever its kind.
+ *
+ * <p>A block is freed once, by its owner, when no command uses it any more; a second free is a
+ * mistake that is reported and does no harm.
+ */
+final class CudaBlock implements Block {
+  private final DeviceMemory owner;
+  private final MemorySource source;
+  private final HostAccess hostAccess;
+  private final long allocation;
+  private final long address;
+  private final long byteSize;
+  private final @Nullable HostView view;
+  private final AtomicBoolean freed = new AtomicBoolean();
+
+  /**
+   * A block within an allocation.
+   *
+   * @param allocation where the driver's memory begins, which may be before the block
+   */
+  CudaBlock(
+      DeviceMemory owner,
+      MemorySource source,
+      HostAccess hostAccess,
+      long allocation,
+      long address,
+      long byteSize) {
+    this.owner = owner;
+    this.source = source;
+    this.hostAccess = hostAccess;
+    this.allocation = allocation;
+    this.address = address;
+    this.byteSize = byteSize;
+    this.view =
+        hostAccess == HostAccess.NONE
+            ? null
+            : new HostView(MemorySegment.ofAddress(address).reinterpret(byteSize));
+  }
+
+  DeviceMemory owner() {
+    return owner;
+  }
+
+  BlockKind kind() {
+    return source.kind();
+  }
+
+  MemorySource source() {
+    return source;
+  }
+
+  /** Where the driver's memory begins. */
+  long allocation() {
+    return allocation;
+  }
+
+  /** Where the block begins, for host and device. */
+  long address() {
+    if (freed.get()) {
+      throw new IllegalStateException("a block of " + byteSize + " bytes is used after its free");
+    }
+    return address;
+  }
+
+  @Override
+  public long byteSize() {
+    return byteSize;
+  }
+
+  @Override
+  public HostAccess hostAccess() {
+    return hostAccess;
+  }
+
+  @Override
+  public @Nullable MemorySegment segment() {
+    return view == null ? null : view.segment();
+  }
+
+  @Override
+  public void free() {
+    if (!freed.compareAndSet(false, true)) {
+      throw new IllegalStateException("a block of " + byteSize + " bytes was freed twice");
+    }
+    if (view != null) {
+      view.close();
+    }
+    if (!Shutdown.hasBegun()) {
+      owner.free(this);
+    }
+  }
+}

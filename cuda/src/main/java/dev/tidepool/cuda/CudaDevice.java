@@ -1,0 +1,209 @@
+package dev.tidepool.cuda;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.AcceleratorKind;
+import dev.tidepool.Capability;
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.MemoryInfo;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.DeviceInfo;
+import dev.tidepool.spi.Placement;
+import dev.tidepool.spi.Program;
+import dev.tidepool.spi.Queue;
+import dev.tidepool.spi.Shutdown;
+import java.lang.foreign.MemorySegment;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** An opened device. It holds the device's primary context, and what goes with that. */
+final class CudaDevice implements Device {
+  private final DeviceInfo info;
+  private final DeviceProperties properties;
+  private final Context context;
+  private final DeviceMemory memory;
+  private final Compiler compiler;
+  private final EventPool events = new EventPool();
+  private final int lowPriority;
+  private final int highPriority;
+  // Contexts whose memory this device has been let to reach, or could not be.
+  private final Set<Long> peers = ConcurrentHashMap.newKeySet();
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  private CudaDevice(
+      String id, DeviceProperties properties, String driver, Context context, Settings settings) {
+    this.properties = properties;
+    this.context = context;
+    this.compiler = new Compiler(properties.architecture(), KernelCache.ofThisUser());
+    int[] priorities = Cuda.cuCtxGetStreamPriorityRange();
+    this.lowPriority = priorities[0];
+    this.highPriority = priorities[1];
+    this.memory =
+        new DeviceMemory(id + " (" + properties.name() + ")", properties, context, settings);
+    this.info =
+        new DeviceInfo(
+            id,
+            properties.name(),
+            driver + ", compute capability " + properties.major() + "." + properties.minor(),
+            AcceleratorKind.GPU,
+            capabilities(memory),
+            properties.totalMemory());
+  }
+
+  /** Opens a device that discovery found. */
+  static CudaDevice open(String id, DeviceProperties properties, String driver, Settings settings) {
+    Context context = Context.retain(properties.handle());
+    try {
+      return context.call(() -> new CudaDevice(id, properties, driver, context, settings));
+    } catch (RuntimeException failed) {
+      Closing.surviving(context::release);
+      throw failed;
+    }
+  }
+
+  private static Set<Capability> capabilities(DeviceMemory memory) {
+    Set<Capability> capabilities =
+        EnumSet.of(Capability.PINNED_MEMORY, Capability.FLOAT64, Capability.CUDA_KERNELS);
+    if (memory.hasManaged()) {
+      capabilities.add(Capability.UNIFIED_MEMORY);
+    }
+    return capabilities;
+  }
+
+  @Override
+  public DeviceInfo info() {
+    return info;
+  }
+
+  @Override
+  public MemoryInfo memory() {
+    requireOpen();
+    return memory.info();
+  }
+
+  @Override
+  public Block allocate(long bytes, long alignment, BlockKind kind) {
+    return allocate(bytes, alignment, kind, Placement.ANYWHERE);
+  }
+
+  @Override
+  public Block allocate(long bytes, long alignment, BlockKind kind, Placement placement) {
+    requireOpen();
+    return memory.allocate(bytes, alignment, kind, placement);
+  }
+
+  /** The driver moves pageable memory through buffers of its own, while its caller waits. */
+  @Override
+  public boolean prefersStaging(MemorySegment hostBytes) {
+    return !PinnedRanges.contain(hostBytes);
+  }
+
+  @Override
+  public Queue createQueue() {
+    return createQueue(lowPriority);
+  }
+
+  @Override
+  public Queue createUrgentQueue() {
+    return createQueue(highPriority);
+  }
+
+  private Queue createQueue(int priority) {
+    requireOpen();
+    long stream = context.call(() -> Cuda.cuStreamCreateWithPriority(priority));
+    return new CudaQueue(this, context, events, stream);
+  }
+
+  @Override
+  public Program compile(KernelSource source, List<KernelParameter> parameters) {
+    requireOpen();
+    return switch (source) {
+      case KernelSource.Elementwise elementwise ->
+          ElementwiseProgram.compile(this, elementwise, parameters);
+      case KernelSource.Cuda cuda -> HandWrittenProgram.compile(this, cuda);
+      case KernelSource.CudaImage image -> HandWrittenProgram.load(this, image);
+      case KernelSource.OpenCl opencl -> throw wrongLanguage("OpenCL", opencl.entry());
+      case KernelSource.Java java ->
+          throw wrongLanguage("Java", "of " + java.parameters().size() + " parameters");
+    };
+  }
+
+  private UnsupportedOperationException wrongLanguage(String language, String entry) {
+    return new UnsupportedOperationException(
+        info.id() + " runs elementwise and CUDA kernels, not the " + language + " kernel " + entry);
+  }
+
+  /**
+   * All of them: where two devices do not reach each other's memory the driver passes the bytes
+   * through the host.
+   */
+  @Override
+  public boolean copiesFrom(Device other) {
+    return other instanceof CudaDevice;
+  }
+
+  /** Opens the direct way to another device's memory, if there is one; asks once. */
+  void reach(DeviceMemory other) {
+    if (!peers.add(other.context().handle())) {
+      return;
+    }
+    try {
+      int peer = other.device();
+      if (Cuda.cuDeviceCanAccessPeer(properties.handle(), peer)) {
+        context.run(() -> Cuda.cuCtxEnablePeerAccess(other.context().handle()));
+        other.context().run(() -> other.share(properties.handle()));
+      }
+    } catch (AcceleratorException refused) {
+      // Too many peers, for one. Copies go through the host then.
+      System.getLogger(CudaDevice.class.getName())
+          .log(System.Logger.Level.INFO, info.id() + " does not reach a peer directly", refused);
+    }
+  }
+
+  /** The id and the vendor's name, for messages. */
+  String name() {
+    return info.id() + " (" + info.name() + ")";
+  }
+
+  Context context() {
+    return context;
+  }
+
+  DeviceProperties properties() {
+    return properties;
+  }
+
+  Compiler compiler() {
+    return compiler;
+  }
+
+  DeviceMemory blocks() {
+    return memory;
+  }
+
+  @Override
+  public void close() {
+    if (!closed.compareAndSet(false, true) || Shutdown.hasBegun()) {
+      return;
+    }
+    Closing.surviving(
+        () ->
+            context.run(
+                () -> {
+                  events.close();
+                  memory.close();
+                }));
+    Closing.surviving(context::release);
+  }
+
+  private void requireOpen() {
+    if (closed.get()) {
+      throw new IllegalStateException(name() + " is used after its close");
+    }
+  }
+}

@@ -1,0 +1,126 @@
+package dev.tidepool.cuda;
+
+import dev.tidepool.spi.Event;
+import dev.tidepool.spi.Shutdown;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * The end of a command.
+ *
+ * <p>Counts its users, so that closing it while another thread waits gives the driver's event back
+ * after that wait and not under it. An event goes back to its pool when its command has ended; one
+ * that is closed before is destroyed, which the driver does at that end.
+ */
+final class CudaEvent implements Event {
+  // Waking a sleeping thread takes longer than a short command.
+  private static final long SPIN_NANOS =
+      Runtime.getRuntime().availableProcessors() > 1 ? 20_000 : 0;
+
+  private final Context context;
+  private final EventPool pool;
+  private final String command;
+  private final long event;
+  private final AtomicInteger users = new AtomicInteger(1);
+  private final AtomicBoolean closed = new AtomicBoolean();
+  private volatile boolean ended;
+
+  /**
+   * Takes over an event that was recorded behind a command.
+   *
+   * @param command the function that submitted it
+   */
+  CudaEvent(Context context, EventPool pool, String command, long event) {
+    this.context = context;
+    this.pool = pool;
+    this.command = command;
+    this.event = event;
+  }
+
+  @Override
+  public boolean isDone() {
+    if (ended) {
+      return true;
+    }
+    enter();
+    try {
+      int code = context.call(() -> Cuda.cuEventQuery(event));
+      ended = code == ErrorCodes.CUDA_SUCCESS;
+      // A failed command has ended too; await says how.
+      return code != ErrorCodes.CUDA_ERROR_NOT_READY;
+    } finally {
+      leave();
+    }
+  }
+
+  @Override
+  public void await() {
+    enter();
+    try {
+      if (!ended) {
+        int code = context.call(this::waitForEnd);
+        if (code != ErrorCodes.CUDA_SUCCESS) {
+          throw NativeCall.failure(command, code);
+        }
+        ended = true;
+      }
+    } finally {
+      leave();
+    }
+  }
+
+  private int waitForEnd() {
+    long start = System.nanoTime();
+    int code = Cuda.cuEventQuery(event);
+    while (code == ErrorCodes.CUDA_ERROR_NOT_READY && System.nanoTime() - start < SPIN_NANOS) {
+      Thread.onSpinWait();
+      code = Cuda.cuEventQuery(event);
+    }
+    return code == ErrorCodes.CUDA_ERROR_NOT_READY ? Cuda.cuEventSynchronize(event) : code;
+  }
+
+  /** What is submitted to a stream from now on waits for this command. */
+  void holdUp(long stream) {
+    enter();
+    try {
+      Cuda.cuStreamWaitEvent(stream, event);
+    } finally {
+      leave();
+    }
+  }
+
+  @Override
+  public void close() {
+    if (closed.compareAndSet(false, true)) {
+      leave();
+    }
+  }
+
+  private void enter() {
+    int now;
+    do {
+      now = users.get();
+      if (now == 0) {
+        throw new IllegalStateException("an event is used after it was closed");
+      }
+    } while (!users.compareAndSet(now, now + 1));
+  }
+
+  private void leave() {
+    if (users.decrementAndGet() == 0 && !Shutdown.hasBegun()) {
+      if (ended) {
+        pool.giveBack(event);
+      } else {
+        Closing.surviving(() -> context.run(this::giveBack));
+      }
+    }
+  }
+
+  private void giveBack() {
+    if (Cuda.cuEventQuery(event) == ErrorCodes.CUDA_SUCCESS) {
+      pool.giveBack(event);
+    } else {
+      Cuda.cuEventDestroy(event);
+    }
+  }
+}

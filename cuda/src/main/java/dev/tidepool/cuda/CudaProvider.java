@@ -1,0 +1,55 @@
+package dev.tidepool.cuda;
+
+import dev.tidepool.spi.AcceleratorProvider;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Discovery;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Finds NVIDIA's devices: {@code cuda:0} and so on, in the driver's order.
+ *
+ * <p>Settings, as system properties or environment variables ({@code TIDEPOOL_CUDA_MANAGED}):
+ *
+ * <ul>
+ *   <li>{@code tidepool.cuda.library}: the driver library's file
+ *   <li>{@code tidepool.nvrtc}: NVRTC's file, or the folder that it is in
+ *   <li>{@code tidepool.cuda.memory}: {@code auto}, or {@code plain} for device memory without the
+ *       driver's stream-ordered pools
+ *   <li>{@code tidepool.cuda.releaseThreshold}: bytes that the driver's pool keeps of what was
+ *       freed; 0 by default, for Tidepool's pools keep blocks and what they give up shall be free
+ *       for others
+ *   <li>{@code tidepool.cuda.managed}: {@code auto}, or {@code none} to do without managed memory
+ *   <li>{@code tidepool.cuda.cache}: the folder where compiled kernels are kept, or {@code none}
+ * </ul>
+ */
+public final class CudaProvider implements AcceleratorProvider {
+  /** The service loader's constructor; looks for nothing yet. */
+  public CudaProvider() {}
+
+  @Override
+  public String name() {
+    return "cuda";
+  }
+
+  @Override
+  public Discovery discover() {
+    Installed installed = Installed.look();
+    List<String> notes = new ArrayList<>(installed.notes());
+    List<Device> devices = new ArrayList<>();
+    if (!installed.devices().isEmpty()) {
+      Settings settings = Settings.read(notes);
+      for (DeviceProperties properties : installed.devices()) {
+        String id = name() + ":" + devices.size();
+        try {
+          devices.add(CudaDevice.open(id, properties, installed.driver(), settings));
+        } catch (RuntimeException broken) {
+          notes.add(
+              properties.name() + " cannot be opened and is left out: " + broken.getMessage());
+        }
+      }
+      Nvrtc.absence().ifPresent(notes::add);
+    }
+    return new Discovery(devices, notes);
+  }
+}

@@ -1,0 +1,231 @@
+package dev.tidepool.cuda;
+
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.Event;
+import dev.tidepool.spi.HostAccess;
+import dev.tidepool.spi.Launch;
+import dev.tidepool.spi.Queue;
+import dev.tidepool.spi.Shutdown;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A stream of one device. The driver's functions are thread-safe and so is this class; it holds no
+ * lock. Closing waits for what was submitted before; submitting afterwards is a mistake that is
+ * reported.
+ */
+final class CudaQueue implements Queue {
+  // Ids are unique over all backends; these bits keep this one's apart ("CUDA" in ASCII).
+  private static final AtomicLong IDS = new AtomicLong(0x43554441L << 24);
+
+  private final long id = IDS.incrementAndGet();
+  private final CudaDevice device;
+  private final Context context;
+  private final EventPool events;
+  private final long stream;
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  CudaQueue(CudaDevice device, Context context, EventPool events, long stream) {
+    this.device = device;
+    this.context = context;
+    this.events = events;
+    this.stream = stream;
+  }
+
+  @Override
+  public long id() {
+    return id;
+  }
+
+  @Override
+  public Event write(MemorySegment source, Block destination, long offset) {
+    long to = address(destination) + offset;
+    return source.byteSize() == 0
+        ? marker()
+        : submit("cuMemcpyHtoDAsync_v2", () -> Cuda.cuMemcpyHtoDAsync(to, source, stream));
+  }
+
+  @Override
+  public Event read(Block source, long offset, MemorySegment destination) {
+    long from = address(source) + offset;
+    return destination.byteSize() == 0
+        ? marker()
+        : submit("cuMemcpyDtoHAsync_v2", () -> Cuda.cuMemcpyDtoHAsync(destination, from, stream));
+  }
+
+  @Override
+  public Event copy(Block source, long sourceOffset, Block destination, long offset, long bytes) {
+    CudaBlock from = own(source);
+    CudaBlock to = own(destination);
+    long start = from.address() + sourceOffset;
+    long target = to.address() + offset;
+    if (bytes == 0) {
+      return marker();
+    }
+    if (from.owner().context().handle() == to.owner().context().handle()
+        || from.kind() != BlockKind.DEVICE
+        || to.kind() != BlockKind.DEVICE) {
+      return submit(
+          "cuMemcpyDtoDAsync_v2", () -> Cuda.cuMemcpyDtoDAsync(target, start, bytes, stream));
+    }
+    device.reach(from.owner() == device.blocks() ? to.owner() : from.owner());
+    return submit(
+        "cuMemcpyPeerAsync",
+        () ->
+            Cuda.cuMemcpyPeerAsync(
+                target,
+                to.owner().context().handle(),
+                start,
+                from.owner().context().handle(),
+                bytes,
+                stream));
+  }
+
+  @Override
+  public Event fill(Block block, long offset, long bytes, byte value) {
+    long to = address(block) + offset;
+    return bytes == 0
+        ? marker()
+        : submit("cuMemsetD8Async", () -> Cuda.cuMemsetD8Async(to, value, bytes, stream));
+  }
+
+  @Override
+  public Event launch(Launch launch) {
+    if (!(launch.program() instanceof CudaProgram program) || !program.runsOn(device)) {
+      throw new IllegalArgumentException(
+          "a program that was not compiled for " + device.info().id() + " cannot run there");
+    }
+    return launch.range().items() == 0
+        ? marker()
+        : submit("cuLaunchKernel", () -> program.launch(stream, launch));
+  }
+
+  /**
+   * Without concurrent access, the host may touch managed memory while kernels run only if that
+   * memory is attached to the host alone.
+   */
+  @Override
+  public Event acquire(Block block) {
+    return attach(own(block), Cuda.CU_MEM_ATTACH_HOST);
+  }
+
+  @Override
+  public Event release(Block block) {
+    return attach(own(block), Cuda.CU_MEM_ATTACH_GLOBAL);
+  }
+
+  private Event attach(CudaBlock block, int whom) {
+    return switch (block.hostAccess()) {
+      case DIRECT -> marker();
+      case MAPPED ->
+          submit(
+              "cuStreamAttachMemAsync",
+              () -> Cuda.cuStreamAttachMemAsync(stream, block.allocation(), whom));
+      case NONE ->
+          throw new IllegalArgumentException(
+              "the host reaches a block of " + block.byteSize() + " bytes by copies only");
+    };
+  }
+
+  @Override
+  public @Nullable Event prefetch(Block block, long offset, long bytes, boolean toDevice) {
+    CudaBlock moved = own(block);
+    if (moved.kind() != BlockKind.UNIFIED || moved.hostAccess() != HostAccess.DIRECT) {
+      return null;
+    }
+    long from = moved.address() + offset;
+    int to = toDevice ? device.properties().handle() : Cuda.CU_DEVICE_CPU;
+    return bytes == 0
+        ? null
+        : submit("cuMemPrefetchAsync", () -> Cuda.cuMemPrefetchAsync(from, bytes, to, stream));
+  }
+
+  @Override
+  public void await(Event event) {
+    requireOpen();
+    if (!(event instanceof CudaEvent awaited)) {
+      throw new IllegalArgumentException(
+          "an event of another backend cannot be awaited by a queue of " + device.info().id());
+    }
+    // An event that is done holds nothing up; one that failed would fail what comes after it.
+    if (!awaited.isDone()) {
+      context.run(() -> awaited.holdUp(stream));
+    }
+  }
+
+  private CudaEvent marker() {
+    return submit("cuEventRecord", () -> {});
+  }
+
+  /**
+   * Submits commands and the event behind them. The event is had first: when commands are under way
+   * their end must be known.
+   */
+  private CudaEvent submit(String command, Runnable commands) {
+    requireOpen();
+    return context.call(
+        () -> {
+          long event = events.take();
+          try {
+            commands.run();
+            record(event);
+          } catch (RuntimeException | Error refused) {
+            events.giveBack(event);
+            throw refused;
+          }
+          return new CudaEvent(context, events, command, event);
+        });
+  }
+
+  /** What was submitted must not outlive a refusal: the caller would free what it uses. */
+  private void record(long event) {
+    try {
+      Cuda.cuEventRecord(event, stream);
+    } catch (RuntimeException refused) {
+      Closing.surviving(() -> Cuda.cuStreamSynchronize(stream));
+      throw refused;
+    }
+  }
+
+  private long address(Block block) {
+    return own(block).address();
+  }
+
+  private CudaBlock own(Block block) {
+    if (block instanceof CudaBlock cuda) {
+      return cuda;
+    }
+    throw new IllegalArgumentException(
+        "a block of another backend is not reached by " + device.info().id());
+  }
+
+  @Override
+  public void finish() {
+    try (CudaEvent last = marker()) {
+      last.await();
+    }
+  }
+
+  @Override
+  public void close() {
+    if (!closed.compareAndSet(false, true) || Shutdown.hasBegun()) {
+      return;
+    }
+    Closing.surviving(
+        () ->
+            context.run(
+                () -> {
+                  Closing.surviving(() -> Cuda.cuStreamSynchronize(stream));
+                  Cuda.cuStreamDestroy(stream);
+                }));
+  }
+
+  private void requireOpen() {
+    if (closed.get()) {
+      throw new IllegalStateException("a queue of " + device.info().id() + " is used after close");
+    }
+  }
+}

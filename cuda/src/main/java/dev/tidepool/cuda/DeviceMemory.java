@@ -1,0 +1,277 @@
+package dev.tidepool.cuda;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.MemoryInfo;
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.cuda.LiveObjects.Kind;
+import dev.tidepool.host.HostMemory;
+import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.HostAccess;
+import dev.tidepool.spi.Placement;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * A device's memory: which of the driver's ways to allocate serves which kind of block.
+ *
+ * <p>Device memory comes from a pool of the driver's that is this device's alone, by way of a
+ * stream on which nothing else happens. {@code cuMemFree} waits until all of the device is idle, so
+ * a pool that is trimmed would hold up every kernel; {@code cuMemFreeAsync} does not. The driver's
+ * pool keeps nothing by default: blocks are kept by Tidepool's, and what those give up is meant to
+ * be free for everybody.
+ *
+ * <p>Thread-safe; holds no lock.
+ */
+final class DeviceMemory {
+  private final String name;
+  private final DeviceProperties device;
+  private final Context context;
+  private final boolean managed;
+  private final MemorySource deviceSource;
+  private final long pool;
+  private final long service;
+  private final AtomicLong managedBytes = new AtomicLong();
+
+  /** Makes pool and stream; the context is current. */
+  DeviceMemory(String name, DeviceProperties device, Context context, Settings settings) {
+    this.name = name;
+    this.device = device;
+    this.context = context;
+    this.managed = device.managed() && settings.managed();
+    boolean streamOrdered = device.memoryPools() && settings.streamOrdered();
+    this.deviceSource = streamOrdered ? MemorySource.POOL : MemorySource.PLAIN;
+    this.service = Cuda.cuStreamCreateWithPriority(0);
+    this.pool = streamOrdered ? createPool(settings.releaseThreshold()) : 0;
+  }
+
+  private long createPool(long threshold) {
+    try {
+      long created = Cuda.cuMemPoolCreate(device.handle());
+      Cuda.cuMemPoolSetReleaseThreshold(created, threshold);
+      return created;
+    } catch (RuntimeException refused) {
+      Closing.surviving(() -> Cuda.cuStreamDestroy(service));
+      throw refused;
+    }
+  }
+
+  Context context() {
+    return context;
+  }
+
+  /** The driver's handle of the device. */
+  int device() {
+    return device.handle();
+  }
+
+  /** Whether it serves UNIFIED. */
+  boolean hasManaged() {
+    return managed;
+  }
+
+  MemoryInfo info() {
+    long[] freeAndTotal = context.call(Cuda::cuMemGetInfo);
+    return new MemoryInfo(freeAndTotal[1], freeAndTotal[0], false);
+  }
+
+  CudaBlock allocate(long bytes, long alignment, BlockKind kind, Placement placement) {
+    if (bytes < 1 || Long.bitCount(alignment) != 1) {
+      throw new IllegalArgumentException(
+          "a block of " + bytes + " bytes aligned to " + alignment + " cannot be");
+    }
+    MemorySource source =
+        switch (kind) {
+          case DEVICE -> deviceSource;
+          case PINNED ->
+              placement.mostlyDevice() ? MemorySource.WRITE_COMBINED : MemorySource.PINNED;
+          case UNIFIED -> MemorySource.MANAGED;
+        };
+    if (source == MemorySource.MANAGED) {
+      requireManaged(bytes);
+    }
+    return context.call(() -> allocate(bytes, alignment, source, placement));
+  }
+
+  private CudaBlock allocate(long bytes, long alignment, MemorySource source, Placement placement) {
+    long start = taken(bytes, source);
+    if (start % alignment != 0) {
+      // The driver aligns as it likes, to 256 bytes at least; a larger block has room for more.
+      giveBack(start, source);
+      start = taken(bytes + alignment, source);
+    }
+    long address = (start + alignment - 1) & -alignment;
+    if (source == MemorySource.MANAGED) {
+      managedBytes.addAndGet(bytes);
+      advise(address, bytes, placement);
+    }
+    if (source.kind() == BlockKind.PINNED) {
+      PinnedRanges.add(start, address + bytes - start);
+    }
+    return new CudaBlock(this, source, hostAccess(source), start, address, bytes);
+  }
+
+  private HostAccess hostAccess(MemorySource source) {
+    return switch (source) {
+      case POOL, PLAIN -> HostAccess.NONE;
+      case PINNED, WRITE_COMBINED -> HostAccess.DIRECT;
+      case MANAGED -> device.concurrentManaged() ? HostAccess.DIRECT : HostAccess.MAPPED;
+    };
+  }
+
+  private long taken(long bytes, MemorySource source) {
+    try {
+      return switch (source) {
+        case POOL -> {
+          long address = Cuda.cuMemAllocFromPoolAsync(bytes, pool, service);
+          // All streams may use it from here on, not only this one.
+          Cuda.cuStreamSynchronize(service);
+          yield address;
+        }
+        case PLAIN -> Cuda.cuMemAlloc(bytes);
+        case PINNED -> Cuda.cuMemHostAlloc(bytes, false);
+        case WRITE_COMBINED -> Cuda.cuMemHostAlloc(bytes, true);
+        case MANAGED -> Cuda.cuMemAllocManaged(bytes);
+      };
+    } catch (AcceleratorException refused) {
+      throw refused.code() == ErrorCodes.CUDA_ERROR_OUT_OF_MEMORY
+          ? outOfMemory(bytes, source, refused)
+          : refused;
+    }
+  }
+
+  /** Gives a block back; the host cannot reach it any more. */
+  void free(CudaBlock block) {
+    if (block.source() == MemorySource.MANAGED) {
+      managedBytes.addAndGet(-block.byteSize());
+    }
+    if (block.kind() == BlockKind.PINNED) {
+      PinnedRanges.remove(block.allocation());
+    }
+    context.run(() -> giveBack(block.allocation(), block.source()));
+  }
+
+  private void giveBack(long start, MemorySource source) {
+    switch (source) {
+      case POOL -> {
+        Cuda.cuMemFreeAsync(start, service);
+        // Only when the host waits does the driver's pool give back what it does not keep.
+        Cuda.cuStreamSynchronize(service);
+      }
+      case PLAIN -> Cuda.cuMemFree(start, Kind.DEVICE_MEMORY);
+      case PINNED, WRITE_COMBINED -> Cuda.cuMemFreeHost(start);
+      case MANAGED -> Cuda.cuMemFree(start, Kind.MANAGED_MEMORY);
+    }
+  }
+
+  /** Hints are wishes: a driver that refuses one has allocated all the same. */
+  private void advise(long address, long bytes, Placement placement) {
+    if (!device.concurrentManaged()) {
+      return;
+    }
+    if (placement.mostlyRead()) {
+      advise(address, bytes, Cuda.CU_MEM_ADVISE_SET_READ_MOSTLY);
+    }
+    if (placement.mostlyDevice()) {
+      advise(address, bytes, Cuda.CU_MEM_ADVISE_SET_PREFERRED_LOCATION);
+      // Pages that had to leave for want of room are then reached where they are.
+      advise(address, bytes, Cuda.CU_MEM_ADVISE_SET_ACCESSED_BY);
+    }
+  }
+
+  private void advise(long address, long bytes, int advice) {
+    Closing.surviving(() -> Cuda.cuMemAdvise(address, bytes, advice, device.handle()));
+  }
+
+  private void requireManaged(long bytes) {
+    if (!managed) {
+      throw new UnsupportedOperationException(
+          name
+              + (device.managed()
+                  ? " does without managed memory, by tidepool.cuda.managed=none"
+                  : " has no managed memory")
+              + "; allocate DEVICE instead of UNIFIED");
+    }
+    long used = managedBytes.get();
+    if (!device.concurrentManaged() && used + bytes > device.totalMemory()) {
+      throw new OutOfDeviceMemoryException(
+          name
+              + " cannot allocate "
+              + bytes
+              + " bytes of managed memory: "
+              + used
+              + " are in use, and more than the card's "
+              + device.totalMemory()
+              + " needs concurrent managed access, which this device or system lacks",
+          bytes,
+          Math.max(0, device.totalMemory() - used),
+          device.totalMemory(),
+          -1);
+    }
+  }
+
+  private OutOfDeviceMemoryException outOfMemory(
+      long bytes, MemorySource source, AcceleratorException refused) {
+    boolean onHost = source.kind() == BlockKind.PINNED;
+    long free = onHost ? HostMemory.now().freeBytes() : Cuda.cuMemGetInfo()[0];
+    long total = onHost ? HostMemory.now().totalBytes() : device.totalMemory();
+    return new OutOfDeviceMemoryException(
+        name
+            + " cannot allocate "
+            + bytes
+            + " bytes: "
+            + refused.call()
+            + " answered "
+            + refused.codeName()
+            + " ("
+            + free
+            + " of "
+            + total
+            + " bytes are free"
+            + (onHost ? " on the host)" : ")"),
+        bytes,
+        free,
+        total,
+        -1);
+  }
+
+  /**
+   * Memory of the device for one command.
+   *
+   * @param stream the command's
+   */
+  long takeFor(long stream, long bytes) {
+    try {
+      return deviceSource == MemorySource.POOL
+          ? Cuda.cuMemAllocFromPoolAsync(bytes, pool, stream)
+          : Cuda.cuMemAlloc(bytes);
+    } catch (AcceleratorException refused) {
+      throw refused.code() == ErrorCodes.CUDA_ERROR_OUT_OF_MEMORY
+          ? outOfMemory(bytes, deviceSource, refused)
+          : refused;
+    }
+  }
+
+  /** Frees what {@link #takeFor} gave, behind the commands that the stream has by now. */
+  void freeBehind(long stream, long address) {
+    if (deviceSource == MemorySource.POOL) {
+      Cuda.cuMemFreeAsync(address, stream);
+    } else {
+      Cuda.cuStreamSynchronize(stream);
+      Cuda.cuMemFree(address, Kind.DEVICE_MEMORY);
+    }
+  }
+
+  /** Lets another device reach what this one has, if its memory is a pool's. */
+  void share(int peer) {
+    if (deviceSource == MemorySource.POOL) {
+      Cuda.cuMemPoolSetAccess(pool, peer);
+    }
+  }
+
+  /** Ends pool and stream; the context is current. */
+  void close() {
+    if (deviceSource == MemorySource.POOL) {
+      Closing.surviving(() -> Cuda.cuMemPoolDestroy(pool));
+    }
+    Closing.surviving(() -> Cuda.cuStreamDestroy(service));
+  }
+}

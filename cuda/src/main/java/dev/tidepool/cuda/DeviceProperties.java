@@ -1,0 +1,66 @@
+package dev.tidepool.cuda;
+
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * What the driver tells of a device.
+ *
+ * @param handle its {@code CUdevice}
+ * @param name the vendor's
+ * @param major of its compute capability
+ * @param minor of its compute capability
+ * @param totalMemory bytes
+ * @param managed whether it has managed memory
+ * @param concurrentManaged whether the host may touch managed memory while the device computes, and
+ *     whether there may be more of it than the card has
+ * @param memoryPools whether it has stream-ordered memory
+ * @param maxBlockThreads threads of one block in all
+ * @param maxBlock threads of one block in each dimension
+ * @param maxGrid blocks of one launch in each dimension
+ * @param maxSharedBytes dynamic shared memory of one block
+ */
+record DeviceProperties(
+    int handle,
+    String name,
+    int major,
+    int minor,
+    long totalMemory,
+    boolean managed,
+    boolean concurrentManaged,
+    boolean memoryPools,
+    int maxBlockThreads,
+    List<Integer> maxBlock,
+    List<Integer> maxGrid,
+    int maxSharedBytes) {
+
+  static DeviceProperties of(int handle) {
+    return new DeviceProperties(
+        handle,
+        Cuda.cuDeviceGetName(handle),
+        attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+        attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
+        Cuda.cuDeviceTotalMem(handle),
+        attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY) != 0,
+        attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS) != 0,
+        attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0,
+        attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+        threeFrom(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X),
+        threeFrom(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X),
+        attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK));
+  }
+
+  private static int attribute(int handle, int attribute) {
+    return Cuda.cuDeviceGetAttribute(handle, attribute);
+  }
+
+  /** An attribute of three dimensions, which have successive numbers. */
+  private static List<Integer> threeFrom(int handle, int first) {
+    return IntStream.range(first, first + 3).mapToObj(i -> attribute(handle, i)).toList();
+  }
+
+  /** The compute capability as compilers call it: 90 for 9.0. */
+  int architecture() {
+    return 10 * major + minor;
+  }
+}

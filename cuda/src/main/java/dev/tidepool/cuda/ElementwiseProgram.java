@@ -1,0 +1,59 @@
+package dev.tidepool.cuda;
+
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.expression.CGenerator;
+import dev.tidepool.expression.DeviceTraits;
+import dev.tidepool.expression.Dialect;
+import dev.tidepool.expression.Expression;
+import dev.tidepool.expression.KernelBinding;
+import dev.tidepool.expression.KernelBinding.BoundArray;
+import dev.tidepool.expression.KernelText;
+import dev.tidepool.expression.TypedProgram;
+import dev.tidepool.spi.Launch;
+import java.util.List;
+
+/** An expression of the elementwise language as generated CUDA C++. */
+final class ElementwiseProgram extends CudaProgram {
+  /** As IEEE 754 has it: nothing fused, nothing flushed to zero, no approximate quotient. */
+  static final List<String> EXACT =
+      List.of("--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false");
+
+  // A multiple of the warp; enough of them fit on a multiprocessor to hide the memory's latency.
+  private static final int BLOCK = 256;
+
+  private final KernelBinding binding;
+
+  private ElementwiseProgram(LoadedKernel kernel, KernelBinding binding) {
+    super(kernel);
+    this.binding = binding;
+  }
+
+  static ElementwiseProgram compile(
+      CudaDevice device, KernelSource.Elementwise source, List<KernelParameter> parameters) {
+    TypedProgram program = Expression.parse(source.expression()).resolve(parameters);
+    KernelText text = CGenerator.generate(program, Dialect.CUDA_C, new DeviceTraits(true, true));
+    byte[] code = device.compiler().compile(source.expression(), text.source(), EXACT);
+    return new ElementwiseProgram(
+        LoadedKernel.load(device, code, text.entry()), new KernelBinding(program, parameters));
+  }
+
+  @Override
+  void bind(KernelArguments arguments, Launch launch) {
+    long count = binding.count(launch);
+    for (BoundArray array : binding.arrays(launch)) {
+      if (array.isAligned()) {
+        arguments.addBytes(array.bytes());
+      } else {
+        arguments.addStage(array.bytes(), array.access());
+      }
+      // The address is that of the first element already.
+      arguments.addLong(0);
+    }
+    binding.uniforms(launch, arguments.scratch()).forEach(arguments::add);
+    arguments.addLong(count);
+    int block = Math.min(BLOCK, kernel().maxThreads());
+    int blocks = Math.toIntExact((count + block - 1) / block);
+    arguments.run(kernel(), new int[] {blocks, 1, 1}, new int[] {block, 1, 1}, 0);
+  }
+}

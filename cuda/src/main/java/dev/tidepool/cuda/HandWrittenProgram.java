@@ -1,0 +1,195 @@
+package dev.tidepool.cuda;
+
+import dev.tidepool.KernelCompilationException;
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
+import dev.tidepool.spi.KernelArgument;
+import dev.tidepool.spi.Launch;
+import dev.tidepool.spi.ScalarBytes;
+import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+
+/**
+ * CUDA C++ or compiled code that a user wrote. Its arrays are pointers to the first byte of each
+ * argument, whatever the offset of the slice. Each item of the range is one thread, and a group one
+ * block; there is no thread beyond the range.
+ */
+final class HandWrittenProgram extends CudaProgram {
+  // Blocks beyond this size gain little and leave registers for fewer of them.
+  private static final int GROUP = 256;
+  // Every parameter has room for the largest, in case the kernel has a larger one there.
+  private static final long VALUE_BYTES = 16;
+
+  private final List<KernelParameter> parameters;
+
+  private HandWrittenProgram(LoadedKernel kernel, List<KernelParameter> parameters) {
+    super(kernel);
+    this.parameters = parameters;
+  }
+
+  static HandWrittenProgram compile(CudaDevice device, KernelSource.Cuda source) {
+    requirePassable(source.parameters());
+    byte[] code =
+        isPtx(source.source())
+            ? source.source().getBytes(StandardCharsets.UTF_8)
+            : device.compiler().compile(source.entry(), source.source(), List.of());
+    return new HandWrittenProgram(
+        LoadedKernel.load(device, code, source.entry()), source.parameters());
+  }
+
+  static HandWrittenProgram load(CudaDevice device, KernelSource.CudaImage image) {
+    requirePassable(image.parameters());
+    byte[] code = new byte[image.image().remaining()];
+    image.image().get(code);
+    return new HandWrittenProgram(
+        LoadedKernel.load(device, code, image.entry()), image.parameters());
+  }
+
+  /** Whether the first line that is no comment is PTX's first directive. */
+  private static boolean isPtx(String source) {
+    return source
+        .lines()
+        .map(String::strip)
+        .filter(line -> !line.isEmpty() && !line.startsWith("//"))
+        .findFirst()
+        .filter(line -> line.startsWith(".version"))
+        .isPresent();
+  }
+
+  private static void requirePassable(List<KernelParameter> parameters) {
+    for (KernelParameter parameter : parameters) {
+      if (!parameter.access().isArray() && parameter.type().isStruct()) {
+        throw new KernelCompilationException(
+            "parameter '" + parameter.name() + "' is a struct by value; pass an array of one", "");
+      }
+    }
+  }
+
+  @Override
+  void bind(KernelArguments arguments, Launch launch) {
+    if (launch.arguments().size() != parameters.size()) {
+      throw new IllegalArgumentException(
+          "kernel '"
+              + kernel().entry()
+              + "' takes "
+              + parameters.size()
+              + " arguments, not "
+              + launch.arguments().size());
+    }
+    LaunchRange range = launch.range();
+    int[] block = block(range);
+    int[] grid = grid(range, block);
+    requireShared(range.localBytes());
+    for (int i = 0; i < parameters.size(); i++) {
+      add(arguments, parameters.get(i), launch.arguments().get(i));
+    }
+    arguments.run(kernel(), grid, block, range.localBytes());
+  }
+
+  private void add(KernelArguments arguments, KernelParameter parameter, KernelArgument argument) {
+    switch (argument) {
+      case KernelArgument.Array array when parameter.access().isArray() -> {
+        if (array.offset() % parameter.type().layout().byteAlignment() == 0) {
+          arguments.addBytes(array);
+        } else {
+          arguments.addStage(array, parameter.access());
+        }
+      }
+      case KernelArgument.Scalar scalar when !parameter.access().isArray() -> {
+        MemorySegment value = arguments.scratch().allocate(VALUE_BYTES, VALUE_BYTES);
+        ScalarBytes.of(scalar.value(), parameter.type(), (_, _) -> value);
+        arguments.add(value);
+      }
+      default ->
+          throw new IllegalArgumentException(
+              "parameter '"
+                  + parameter.name()
+                  + "' of kernel '"
+                  + kernel().entry()
+                  + "' takes "
+                  + (parameter.access().isArray() ? "an array" : "a value"));
+    }
+  }
+
+  /**
+   * The threads of a block: the group that was asked for, or the largest that divides the range.
+   */
+  private int[] block(LaunchRange range) {
+    DeviceProperties device = kernel().device().properties();
+    int[] block = {1, 1, 1};
+    long room = Math.min(GROUP, kernel().maxThreads());
+    long threads = 1;
+    boolean tooLong = false;
+    for (int d = 0; d < range.global().size(); d++) {
+      long size =
+          range.group().isEmpty()
+              ? largestDivisor(range.global().get(d), Math.min(room, device.maxBlock().get(d)))
+              : range.group().get(d);
+      tooLong |= size > device.maxBlock().get(d);
+      threads = Math.multiplyExact(threads, size);
+      room /= size;
+      block[d] = (int) size;
+    }
+    if (tooLong || threads > kernel().maxThreads()) {
+      throw new IllegalArgumentException(
+          "groups of "
+              + range.group()
+              + " are too large for kernel '"
+              + kernel().entry()
+              + "' on "
+              + kernel().device().name()
+              + ": at most "
+              + kernel().maxThreads()
+              + " items in all and "
+              + device.maxBlock()
+              + " in each dimension");
+    }
+    return block;
+  }
+
+  private static long largestDivisor(long size, long most) {
+    long divisor = Math.max(1, Math.min(size, most));
+    while (size % divisor != 0) {
+      divisor--;
+    }
+    return divisor;
+  }
+
+  private int[] grid(LaunchRange range, int[] block) {
+    List<Integer> most = kernel().device().properties().maxGrid();
+    int[] grid = {1, 1, 1};
+    for (int d = 0; d < range.global().size(); d++) {
+      long blocks = range.global().get(d) / block[d];
+      if (blocks > most.get(d)) {
+        throw new IllegalArgumentException(
+            "a range of "
+                + range.global()
+                + " has "
+                + blocks
+                + " groups in dimension "
+                + d
+                + "; "
+                + kernel().device().name()
+                + " runs at most "
+                + most.get(d)
+                + ". Use larger groups, or launch parts");
+      }
+      grid[d] = (int) blocks;
+    }
+    return grid;
+  }
+
+  private void requireShared(long bytes) {
+    int most = kernel().device().properties().maxSharedBytes();
+    if (bytes > most) {
+      throw new IllegalArgumentException(
+          bytes
+              + " bytes of local memory were asked for; "
+              + kernel().device().name()
+              + " has "
+              + most);
+    }
+  }
+}

@@ -1,0 +1,109 @@
+package dev.tidepool.cuda;
+
+import dev.tidepool.AcceleratorException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * What the driver of this machine offers: its devices, and a line for each thing that is absent or
+ * in the way.
+ *
+ * @param devices those that can be opened, in the driver's order, which has the fastest first
+ * @param driver its version, in words
+ */
+record Installed(List<DeviceProperties> devices, String driver, List<String> notes) {
+  static final NativeLibrary DRIVER =
+      NativeLibrary.open(
+          "CUDA driver library",
+          Settings.library().map(List::of).orElseGet(Installed::usualNames),
+          Settings.library().isPresent()
+              ? "check the property tidepool.cuda.library"
+              : "on a machine with an NVIDIA GPU, install NVIDIA's driver");
+
+  private static final Path CONTROL_NODE = Path.of("/dev/nvidiactl");
+
+  private static List<String> usualNames() {
+    String system = System.getProperty("os.name", "").toLowerCase(Locale.ROOT);
+    return system.contains("windows")
+        ? List.of("nvcuda.dll")
+        : List.of("libcuda.so.1", "libcuda.so");
+  }
+
+  /** Asks the driver; never throws. */
+  static Installed look() {
+    if (!DRIVER.isPresent()) {
+      return nothing(DRIVER.absence());
+    }
+    try {
+      int version = Cuda.cuDriverGetVersion();
+      if (version < Cuda.OLDEST_DRIVER) {
+        return nothing(
+            "the CUDA driver is too old: it supports CUDA "
+                + words(version)
+                + ", and "
+                + Cuda.OLDEST_DRIVER_NAME
+                + " or newer is needed (driver 470 or newer); update the driver");
+      }
+      Cuda.cuInit();
+      List<String> notes = new ArrayList<>();
+      List<DeviceProperties> devices = devices(notes);
+      if (devices.isEmpty() && notes.isEmpty()) {
+        notes.add("the CUDA driver has no device" + whyNone());
+      }
+      return new Installed(devices, "CUDA " + words(version), notes);
+    } catch (AcceleratorException refused) {
+      boolean none = refused.code() == ErrorCodes.CUDA_ERROR_NO_DEVICE;
+      return nothing(
+          none
+              ? "the CUDA driver has no device" + whyNone()
+              : "the CUDA driver cannot be used: " + refused.getMessage());
+    } catch (RuntimeException broken) {
+      return nothing("the CUDA driver cannot be used: " + broken.getMessage());
+    }
+  }
+
+  private static Installed nothing(String why) {
+    return new Installed(List.of(), "", List.of(why));
+  }
+
+  private static List<DeviceProperties> devices(List<String> notes) {
+    List<DeviceProperties> devices = new ArrayList<>();
+    int count = Cuda.cuDeviceGetCount();
+    for (int ordinal = 0; ordinal < count; ordinal++) {
+      try {
+        int handle = Cuda.cuDeviceGet(ordinal);
+        int mode = Cuda.cuDeviceGetAttribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_COMPUTE_MODE);
+        if (mode == Cuda.CU_COMPUTEMODE_PROHIBITED) {
+          notes.add(
+              Cuda.cuDeviceGetName(handle)
+                  + " is left out: its compute mode prohibits its use; the administrator allows it"
+                  + " with nvidia-smi -c DEFAULT");
+        } else {
+          devices.add(DeviceProperties.of(handle));
+        }
+      } catch (RuntimeException broken) {
+        notes.add("CUDA device " + ordinal + " is left out: " + broken.getMessage());
+      }
+    }
+    return devices;
+  }
+
+  /** The driver does not tell a missing card from one that this user may not open. */
+  private static String whyNone() {
+    boolean denied =
+        Files.exists(CONTROL_NODE)
+            && !(Files.isReadable(CONTROL_NODE) && Files.isWritable(CONTROL_NODE));
+    return denied
+        ? ": this user may not open "
+            + CONTROL_NODE
+            + "; have the administrator allow it (often by the group video or render)"
+        : "; CUDA_VISIBLE_DEVICES or a container may hide it";
+  }
+
+  private static String words(int version) {
+    return version / 1000 + "." + version % 1000 / 10;
+  }
+}

@@ -1,0 +1,124 @@
+package dev.tidepool.cuda;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import dev.tidepool.KernelParameter.Access;
+import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.KernelArgument;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The arguments of one launch, in the order of the kernel's parameters, by one thread with the
+ * device's context current.
+ *
+ * <p>Bytes that begin within an element, which a device cannot read, are staged: copied to memory
+ * of their own before the kernel, and back after it if the kernel writes them, in the stream's
+ * order. Arguments that are the same bytes share one stage.
+ */
+final class KernelArguments implements AutoCloseable {
+  // What a kernel reads that has more parameters than were declared: zeros, not what lies about.
+  private static final int UNDECLARED = 64;
+  private static final long LARGEST_PARAMETER = 4096;
+
+  private final CudaDevice device;
+  private final long stream;
+  private final Arena arena = Arena.ofConfined();
+  private final List<MemorySegment> values = new ArrayList<>();
+  private final Map<KernelArgument.Array, Stage> stages = new LinkedHashMap<>();
+
+  /** A copy that stands in for an argument's bytes. */
+  private static final class Stage {
+    final long address;
+    boolean filled;
+    boolean written;
+
+    Stage(long address) {
+      this.address = address;
+    }
+  }
+
+  KernelArguments(CudaDevice device, long stream) {
+    this.device = device;
+    this.stream = stream;
+  }
+
+  /** Memory for values until the launch. */
+  Arena scratch() {
+    return arena;
+  }
+
+  void add(MemorySegment value) {
+    values.add(value);
+  }
+
+  void addLong(long value) {
+    values.add(arena.allocateFrom(JAVA_LONG, value));
+  }
+
+  /** The address of the bytes themselves. */
+  void addBytes(KernelArgument.Array array) {
+    addLong(address(array));
+  }
+
+  /** The address of a copy of the bytes. */
+  void addStage(KernelArgument.Array array, Access access) {
+    if (array.bytes() == 0) {
+      addBytes(array);
+      return;
+    }
+    Stage stage =
+        stages.computeIfAbsent(
+            array, bytes -> new Stage(device.blocks().takeFor(stream, bytes.bytes())));
+    if (access.reads() && !stage.filled) {
+      Cuda.cuMemcpyDtoDAsync(stage.address, address(array), array.bytes(), stream);
+      stage.filled = true;
+    }
+    stage.written |= access.writes();
+    addLong(stage.address);
+  }
+
+  /** Runs the kernel, and sends back what it writes to stages. */
+  void run(LoadedKernel kernel, int[] grid, int[] block, long sharedBytes) {
+    MemorySegment parameters = arena.allocate(ADDRESS, values.size() + (long) UNDECLARED);
+    for (int i = 0; i < values.size(); i++) {
+      parameters.setAtIndex(ADDRESS, i, values.get(i));
+    }
+    MemorySegment zeros = arena.allocate(LARGEST_PARAMETER, 16);
+    for (int i = 0; i < UNDECLARED; i++) {
+      parameters.setAtIndex(ADDRESS, values.size() + (long) i, zeros);
+    }
+    Cuda.cuLaunchKernel(
+        kernel.function(), grid, block, Math.toIntExact(sharedBytes), stream, parameters);
+    stages.forEach(
+        (array, stage) -> {
+          if (stage.written) {
+            Cuda.cuMemcpyDtoDAsync(address(array), stage.address, array.bytes(), stream);
+          }
+        });
+  }
+
+  private long address(KernelArgument.Array array) {
+    if (array.block() instanceof CudaBlock block
+        && (block.owner().context().handle() == device.context().handle()
+            || block.kind() != BlockKind.DEVICE)) {
+      return block.address() + array.offset();
+    }
+    throw new IllegalArgumentException(
+        "an argument's block of " + array.bytes() + " bytes is of another device");
+  }
+
+  @Override
+  public void close() {
+    arena.close();
+    stages
+        .values()
+        .forEach(
+            stage -> Closing.surviving(() -> device.blocks().freeBehind(stream, stage.address)));
+  }
+}

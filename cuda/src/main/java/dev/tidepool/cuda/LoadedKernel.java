@@ -1,0 +1,70 @@
+package dev.tidepool.cuda;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.KernelCompilationException;
+import dev.tidepool.spi.Shutdown;
+
+/**
+ * One kernel function of code that the driver has loaded for one device.
+ *
+ * @param device where it runs
+ * @param entry its name
+ * @param module what it is a part of
+ * @param function its handle
+ * @param maxThreads of one block that it can have on the device
+ */
+record LoadedKernel(CudaDevice device, String entry, long module, long function, int maxThreads)
+    implements AutoCloseable {
+
+  /**
+   * Loads code.
+   *
+   * @param image a cubin, a fat binary or PTX
+   * @throws KernelCompilationException if it is not for this device, or has no such entry
+   */
+  static LoadedKernel load(CudaDevice device, byte[] image, String entry) {
+    return device.context().call(() -> loaded(device, image, entry));
+  }
+
+  private static LoadedKernel loaded(CudaDevice device, byte[] image, String entry) {
+    Cuda.Loaded loaded = Cuda.cuModuleLoadDataEx(image);
+    if (loaded.code() != ErrorCodes.CUDA_SUCCESS) {
+      throw refused(device, entry, loaded);
+    }
+    try {
+      long function = Cuda.cuModuleGetFunction(loaded.module(), entry);
+      int threads = Cuda.cuFuncGetAttribute(function, Cuda.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+      return new LoadedKernel(device, entry, loaded.module(), function, threads);
+    } catch (AcceleratorException failed) {
+      Closing.surviving(() -> Cuda.cuModuleUnload(loaded.module()));
+      throw failed.code() == ErrorCodes.CUDA_ERROR_NOT_FOUND
+          ? new KernelCompilationException(
+              "the code has no kernel function '"
+                  + entry
+                  + "'; declare it extern \"C\" __global__ void, or give the name that it has",
+              loaded.log())
+          : failed;
+    }
+  }
+
+  private static RuntimeException refused(CudaDevice device, String entry, Cuda.Loaded loaded) {
+    AcceleratorException failure = NativeCall.failure("cuModuleLoadDataEx", loaded.code());
+    return ErrorCodes.isAboutCode(loaded.code())
+        ? new KernelCompilationException(
+            device.name()
+                + " refused the code of kernel '"
+                + entry
+                + "': "
+                + failure.getMessage()
+                + (loaded.log().isBlank() ? "" : Compiler.firstError(loaded.log())),
+            loaded.log())
+        : failure;
+  }
+
+  @Override
+  public void close() {
+    if (!Shutdown.hasBegun()) {
+      Closing.surviving(() -> device.context().run(() -> Cuda.cuModuleUnload(module)));
+    }
+  }
+}

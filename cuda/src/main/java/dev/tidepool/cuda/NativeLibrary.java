@@ -1,0 +1,74 @@
+package dev.tidepool.cuda;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A library that was looked for. That it is absent is a value: {@link #lookup} is empty, {@link
+ * #absence} says why, and a function that it lacks links to a handle that throws, so that classes
+ * with {@code static final} handles load on every machine.
+ *
+ * @param name what messages call it
+ * @param lookup its symbols, when it could be opened
+ * @param absence why it could not, empty when it could
+ */
+record NativeLibrary(String name, Optional<SymbolLookup> lookup, String absence) {
+  static NativeLibrary absent(String name, String why) {
+    return new NativeLibrary(name, Optional.empty(), why);
+  }
+
+  /** Opens the first of some names or files that there is. */
+  static NativeLibrary open(String name, List<String> candidates, String advice) {
+    for (String candidate : candidates) {
+      try {
+        // Never unloaded: drivers start threads that would then run unmapped code.
+        return new NativeLibrary(
+            name, Optional.of(SymbolLookup.libraryLookup(candidate, Arena.global())), "");
+      } catch (IllegalArgumentException notFound) {
+        // The next may do; when none does the note below lists them all.
+      } catch (IllegalCallerException denied) {
+        return absent(
+            name,
+            "native access is denied to this module; run Java with"
+                + " --enable-native-access=dev.tidepool.cuda (on the class path: ALL-UNNAMED)");
+      }
+    }
+    return absent(name, "no " + name + " (tried " + String.join(", ", candidates) + "); " + advice);
+  }
+
+  boolean isPresent() {
+    return lookup.isPresent();
+  }
+
+  boolean has(String function) {
+    return lookup.flatMap(symbols -> symbols.find(function)).isPresent();
+  }
+
+  /** A function that returns an {@code int}: what all of CUDA's functions do, but for texts. */
+  MethodHandle code(String function, MemoryLayout... parameters) {
+    return link(function, FunctionDescriptor.of(JAVA_INT, parameters));
+  }
+
+  MethodHandle link(String function, FunctionDescriptor descriptor) {
+    Optional<MemorySegment> address = lookup.flatMap(symbols -> symbols.find(function));
+    if (address.isPresent()) {
+      return Linker.nativeLinker().downcallHandle(address.get(), descriptor);
+    }
+    var type = descriptor.toMethodType();
+    String why = absence.isEmpty() ? "this " + name + " has no " + function : absence;
+    MethodHandle thrower =
+        MethodHandles.throwException(type.returnType(), UnsupportedOperationException.class)
+            .bindTo(new UnsupportedOperationException(why));
+    return MethodHandles.dropArguments(thrower, 0, type.parameterList());
+  }
+}
