@@ -1,0 +1,196 @@
+// Copies and fills, all asynchronous. A copy from or to pageable memory is legal but slow, as with a real
+// driver: the source is staged while the caller waits, the destination is waited for.
+
+#include <cstring>
+
+#include "memory.h"
+#include "stream.h"
+
+namespace sim {
+namespace {
+
+CUresult submit_copy(Stream& stream, Link link, uintptr_t destination, uintptr_t source, size_t size,
+                     std::vector<Use> uses) {
+  Device& device = *stream.context->device;
+  return stream.submit({[&device, link, destination, source, size] {
+                          Clock::time_point start = Clock::now();
+                          memmove(bytes(destination), bytes(source), size);
+                          take_time(device, link, size, start);
+                        },
+                        std::move(uses)});
+}
+
+template <class Value>
+CUresult fill(const char* call, CUdeviceptr destination, Value value, size_t count, CUstream handle) {
+  std::shared_ptr<Stream> stream;
+  if (CUresult error = stream_of(handle, call, stream)) {
+    return error;
+  }
+  if (destination % sizeof(Value) != 0) {
+    violation("%s of %zu-byte values at %#llx, which is not aligned", call, sizeof(Value), destination);
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  std::vector<Use> uses;
+  Device* owner = nullptr;
+  {
+    Locked locked;
+    if (CUresult error = device_range(call, destination, count * sizeof(Value), uses, owner)) {
+      return error;
+    }
+  }
+  Device& device = *stream->context->device;
+  return stream->submit({[&device, destination, value, count] {
+                           Clock::time_point start = Clock::now();
+                           std::fill_n(reinterpret_cast<Value*>(bytes(destination)), count, value);
+                           take_time(device, kOnDevice, count * sizeof(Value), start);
+                         },
+                         std::move(uses)});
+}
+
+CUresult copy_on_device(const char* call, CUdeviceptr destination, CUdeviceptr source, size_t size,
+                        CUstream handle, bool peers) {
+  std::shared_ptr<Stream> stream;
+  if (CUresult error = stream_of(handle, call, stream)) {
+    return error;
+  }
+  if (size == 0) {
+    return CUDA_SUCCESS;
+  }
+  std::vector<Use> uses;
+  Device* to = nullptr;
+  Device* from = nullptr;
+  {
+    Locked locked;
+    if (CUresult error = device_range(call, destination, size, uses, to)) {
+      return error;
+    }
+    if (CUresult error = device_range(call, source, size, uses, from)) {
+      return error;
+    }
+    if (to != from && !peers && to->context.peers.count(&from->context) == 0 &&
+        from->context.peers.count(&to->context) == 0) {
+      note("%s from device %d to device %d, which are no peers: it goes through the host", call,
+           from->ordinal, to->ordinal);
+    }
+  }
+  Link link = to == from ? kOnDevice : kToPeer;
+  return submit_copy(*stream, link, destination, source, size, std::move(uses));
+}
+
+}  // namespace
+}  // namespace sim
+
+using namespace sim;
+
+EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void* srcHost, size_t ByteCount,
+                                     CUstream hStream) {
+  ENTER_CONTEXT
+  std::shared_ptr<Stream> stream;
+  if (CUresult error = stream_of(hStream, __func__, stream)) {
+    return error;
+  }
+  if (ByteCount == 0) {
+    return CUDA_SUCCESS;
+  }
+  std::vector<Use> uses;
+  Device* owner = nullptr;
+  bool pageable = false;
+  {
+    Locked locked;
+    if (CUresult error = device_range(__func__, dstDevice, ByteCount, uses, owner)) {
+      return error;
+    }
+    if (CUresult error = host_range(__func__, srcHost, ByteCount, uses, pageable)) {
+      return error;
+    }
+  }
+  if (!pageable) {
+    return submit_copy(*stream, kHostToDevice, dstDevice, reinterpret_cast<uintptr_t>(srcHost),
+                       ByteCount, std::move(uses));
+  }
+  note("%s of %zu bytes from pageable memory at %p: the caller waits for it", __func__, ByteCount,
+       srcHost);
+  auto staged = std::make_shared<std::vector<char>>(
+      static_cast<const char*>(srcHost), static_cast<const char*>(srcHost) + ByteCount);
+  Device& device = *stream->context->device;
+  return stream->submit({[&device, staged, dstDevice] {
+                           Clock::time_point start = Clock::now();
+                           memcpy(bytes(dstDevice), staged->data(), staged->size());
+                           take_time(device, kHostToDevice, staged->size(), start);
+                         },
+                         std::move(uses)});
+}
+
+EXPORT CUresult cuMemcpyDtoHAsync_v2(void* dstHost, CUdeviceptr srcDevice, size_t ByteCount,
+                                     CUstream hStream) {
+  ENTER_CONTEXT
+  std::shared_ptr<Stream> stream;
+  if (CUresult error = stream_of(hStream, __func__, stream)) {
+    return error;
+  }
+  if (ByteCount == 0) {
+    return CUDA_SUCCESS;
+  }
+  std::vector<Use> uses;
+  Device* owner = nullptr;
+  bool pageable = false;
+  {
+    Locked locked;
+    if (CUresult error = device_range(__func__, srcDevice, ByteCount, uses, owner)) {
+      return error;
+    }
+    if (CUresult error = host_range(__func__, dstHost, ByteCount, uses, pageable)) {
+      return error;
+    }
+  }
+  CUresult result = submit_copy(*stream, kDeviceToHost, reinterpret_cast<uintptr_t>(dstHost),
+                                srcDevice, ByteCount, std::move(uses));
+  if (result == CUDA_SUCCESS && pageable) {
+    note("%s of %zu bytes to pageable memory at %p: the caller waits for it", __func__, ByteCount,
+         dstHost);
+    result = stream->wait();
+  }
+  return result;
+}
+
+EXPORT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount,
+                                     CUstream hStream) {
+  ENTER_CONTEXT
+  return copy_on_device(__func__, dstDevice, srcDevice, ByteCount, hStream, false);
+}
+
+EXPORT CUresult cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
+                                  CUcontext srcContext, size_t ByteCount, CUstream hStream) {
+  ENTER_CONTEXT
+  {
+    Locked locked;
+    CUcontext contexts[2] = {dstContext, srcContext};
+    CUdeviceptr addresses[2] = {dstDevice, srcDevice};
+    for (int i = 0; i < 2; i++) {
+      std::shared_ptr<Allocation> found = find(addresses[i]);
+      auto* expected = reinterpret_cast<Context*>(contexts[i]);
+      if (found && &found->device->context != expected) {
+        violation("%s: the context given for %#llx is not that of device %d, where it lies", __func__,
+                  addresses[i], found->device->ordinal);
+        return CUDA_ERROR_INVALID_CONTEXT;
+      }
+    }
+  }
+  return copy_on_device(__func__, dstDevice, srcDevice, ByteCount, hStream, true);
+}
+
+EXPORT CUresult cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream) {
+  ENTER_CONTEXT
+  return fill(__func__, dstDevice, uc, N, hStream);
+}
+
+EXPORT CUresult cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us, size_t N,
+                                 CUstream hStream) {
+  ENTER_CONTEXT
+  return fill(__func__, dstDevice, us, N, hStream);
+}
+
+EXPORT CUresult cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream) {
+  ENTER_CONTEXT
+  return fill(__func__, dstDevice, ui, N, hStream);
+}

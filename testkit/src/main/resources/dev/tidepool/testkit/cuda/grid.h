@@ -1,0 +1,16 @@
+// Runs a kernel over a grid of blocks, on several host threads where it pays.
+#pragma once
+
+#include "kernel_abi.h"
+
+namespace sim {
+
+struct Grid {
+  tidepool_index blocks;
+  tidepool_index threads;  // of one block
+  unsigned shared_bytes;
+};
+
+void run(const tidepool_kernel& kernel, void** arguments, const Grid& grid);
+
+}  // namespace sim

@@ -1,0 +1,135 @@
+// Memory of cuMemAlloc shared between processes. A handle tells where the bytes are: the process, its
+// file, the range in it. The page behind the range counts who has it open, so that an exporter which
+// frees too early is found out.
+
+#include "ipc.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "memory.h"
+
+namespace sim {
+namespace {
+
+struct Handle {
+  char magic[8];
+  int process;
+  int file;
+  int ordinal;
+  int unused;
+  int64_t offset;
+  uint64_t size;
+};
+static_assert(sizeof(Handle) <= CU_IPC_HANDLE_SIZE);
+
+constexpr char kMagic[8] = {'t', 'p', '-', 's', 'i', 'm', '-', '1'};
+
+std::atomic<int>* open_count(int file, off_t offset, size_t size) {
+  void* page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, file,
+                    offset + static_cast<off_t>(up_to(size, kPage)));
+  return page == MAP_FAILED ? nullptr : static_cast<std::atomic<int>*>(page);
+}
+
+}  // namespace
+
+void close_count(std::atomic<int>* count) { munmap(static_cast<void*>(count), kPage); }
+
+void close_opened(Allocation& allocation) {
+  (*allocation.opened)--;
+  close_count(allocation.opened);
+  unmap(allocation.address, allocation.size);
+  give_back(allocation.address);
+  close(allocation.file);
+}
+
+}  // namespace sim
+
+using namespace sim;
+
+EXPORT CUresult cuIpcGetMemHandle(CUipcMemHandle* pHandle, CUdeviceptr dptr) {
+  ENTER_CONTEXT
+  Locked locked;
+  std::shared_ptr<Allocation> found = find_base(__func__, dptr);
+  if (pHandle == nullptr || !found) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (found->kind != Kind::kDevice) {
+    violation("%s of %s, which cannot be shared so", __func__, kind_name(found->kind));
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (found->opened == nullptr) {
+    found->opened = open_count(found->device->file, found->offset, found->size);
+    if (found->opened == nullptr) {
+      return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+  }
+  Handle handle{};
+  memcpy(handle.magic, kMagic, sizeof kMagic);
+  handle.process = getpid();
+  handle.file = found->device->file;
+  handle.ordinal = found->device->ordinal;
+  handle.offset = found->offset;
+  handle.size = found->size;
+  memset(pHandle, 0, sizeof *pHandle);
+  memcpy(pHandle, &handle, sizeof handle);
+  return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pdptr, CUipcMemHandle handle, unsigned int Flags) {
+  ENTER_CONTEXT
+  Handle told;
+  memcpy(&told, &handle, sizeof told);
+  if (pdptr == nullptr || Flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (memcmp(told.magic, kMagic, sizeof kMagic) != 0) {
+    violation("%s: this is no handle of the driver", __func__);
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (told.process == getpid()) {
+    return CUDA_ERROR_INVALID_CONTEXT;  // a process cannot open what it exports
+  }
+  Locked locked;
+  Device* of = device(told.ordinal);
+  if (of == nullptr) {
+    return CUDA_ERROR_INVALID_DEVICE;
+  }
+  std::string path =
+      "/proc/" + std::to_string(told.process) + "/fd/" + std::to_string(told.file);
+  int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) {
+    return CUDA_ERROR_INVALID_HANDLE;  // the exporter is gone
+  }
+  std::atomic<int>* opened = open_count(file, told.offset, told.size);
+  uintptr_t address = opened == nullptr ? 0 : reserve(told.size, kPage, 0);
+  if (address == 0 || !map(address, told.size, file, told.offset, true, false)) {
+    close(file);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  (*opened)++;
+  std::shared_ptr<Allocation> made = enter_live(Kind::kOpened, address, told.size, of);
+  made->file = file;
+  made->opened = opened;
+  *pdptr = address;
+  return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuIpcCloseMemHandle(CUdeviceptr dptr) {
+  ENTER_CONTEXT
+  Locked locked;
+  std::shared_ptr<Allocation> found = find_base(__func__, dptr);
+  if (!found || found->kind != Kind::kOpened) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (int pending = found->pending) {
+    violation("%s of %#llx while %d commands still use it", __func__, dptr, pending);
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  leave_live(*found, __func__);
+  release(*found);
+  return CUDA_SUCCESS;
+}

@@ -1,0 +1,36 @@
+// What a compiled module and the driver tell each other.
+#pragma once
+
+#include <cstdint>
+
+struct tidepool_index {
+  unsigned x, y, z;
+};
+
+// Where a thread of a kernel is; `barrier` waits for the block's other threads.
+struct tidepool_place {
+  tidepool_index thread;
+  tidepool_index block;
+  tidepool_index block_size;
+  tidepool_index grid_size;
+  void* shared;
+  void (*barrier)();
+};
+
+struct tidepool_kernel {
+  const char* name;
+  unsigned parameters;
+  const unsigned* sizes;          // of the parameters, in bytes
+  const unsigned char* pointers;  // whether each is one
+  bool barriers;                  // whether threads may wait for each other
+  void (*thread)(void** arguments, tidepool_place* place);
+  void (*block)(void** arguments, tidepool_place* place);  // all threads of one, where none waits
+};
+
+// What a module exports.
+struct tidepool_module {
+  int architecture;  // 80 for sm_80
+  unsigned kernels;
+  const tidepool_kernel* const* table;
+};
+#define TIDEPOOL_MODULE_SYMBOL "tidepool_this_module"

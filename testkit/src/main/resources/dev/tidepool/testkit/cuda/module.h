@@ -1,0 +1,24 @@
+// Modules: code that the simulated compiler made, loaded into one context.
+#pragma once
+
+#include "kernel_abi.h"
+#include "machine.h"
+
+namespace sim {
+
+struct Module {
+  Module(Context* context, void* library, const tidepool_module* code)
+      : context(context), library(library), code(code) {}
+  ~Module();
+
+  Context* const context;
+  void* const library;
+  const tidepool_module* const code;
+};
+
+struct Kernel {
+  std::shared_ptr<Module> module;
+  const tidepool_kernel* code;
+};
+
+}  // namespace sim
