@@ -178,7 +178,12 @@ final class DeviceMemory {
   }
 
   private void advise(long address, long bytes, int advice) {
-    Closing.surviving(() -> Cuda.cuMemAdvise(address, bytes, advice, device.handle()));
+    try {
+      Cuda.cuMemAdvise(address, bytes, advice, device.handle());
+    } catch (AcceleratorException refused) {
+      System.getLogger(DeviceMemory.class.getName())
+          .log(System.Logger.Level.DEBUG, name + " does not take a hint", refused);
+    }
   }
 
   private void requireManaged(long bytes) {

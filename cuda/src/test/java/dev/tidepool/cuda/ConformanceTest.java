@@ -1,0 +1,81 @@
+package dev.tidepool.cuda;
+
+import dev.tidepool.Tidepool;
+import dev.tidepool.testkit.AcceleratorConformance;
+import dev.tidepool.testkit.cuda.SimulatedCuda;
+import java.util.Map;
+import org.junit.jupiter.api.Nested;
+
+/** What every accelerator promises, over each kind of device and way to use it. */
+class ConformanceTest {
+  abstract static class CudaConformance extends AcceleratorConformance {
+    private final int devices;
+    private final boolean concurrentAccess;
+    private final Map<String, String> settings;
+    private final Map<LiveObjects.Kind, Long> before = Simulation.liveObjects();
+    private boolean opened;
+
+    CudaConformance(int devices, boolean concurrentAccess, Map<String, String> settings) {
+      this.devices = devices;
+      this.concurrentAccess = concurrentAccess;
+      this.settings = settings;
+    }
+
+    @Override
+    protected String accelerator() {
+      return "cuda:" + (devices - 1);
+    }
+
+    @Override
+    protected Tidepool open() {
+      // The suite opens a second one while the first is open.
+      if (!opened) {
+        opened = true;
+        SimulatedCuda simulated = Simulation.with(devices);
+        simulated.setAll(
+            "attribute." + Simulation.CONCURRENT_MANAGED_ACCESS, concurrentAccess ? 1 : 0);
+      }
+      return Simulation.under(settings, () -> Simulation.open(new CudaProvider()));
+    }
+
+    @Override
+    protected void verifyAfterAll() {
+      Simulation.assertCleanBut(before);
+    }
+  }
+
+  @Nested
+  class OneDevice extends CudaConformance {
+    OneDevice() {
+      super(1, true, Map.of());
+    }
+  }
+
+  @Nested
+  class OneOfThreeDevices extends CudaConformance {
+    OneOfThreeDevices() {
+      super(3, true, Map.of());
+    }
+  }
+
+  @Nested
+  class WithoutMemoryPools extends CudaConformance {
+    WithoutMemoryPools() {
+      super(1, true, Map.of("tidepool.cuda.memory", "plain"));
+    }
+  }
+
+  @Nested
+  class HostAndDeviceInTurn extends CudaConformance {
+    HostAndDeviceInTurn() {
+      super(1, false, Map.of());
+    }
+  }
+
+  @Nested
+  class WithoutManagedMemory extends CudaConformance {
+    WithoutManagedMemory() {
+      super(1, true, Map.of("tidepool.cuda.managed", "none"));
+    }
+  }
+}

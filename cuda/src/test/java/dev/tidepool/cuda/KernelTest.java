@@ -1,0 +1,377 @@
+package dev.tidepool.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.KernelCompilationException;
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.KernelArgument;
+import dev.tidepool.spi.Launch;
+import dev.tidepool.spi.Program;
+import dev.tidepool.spi.Queue;
+import dev.tidepool.testkit.cuda.SimulatedCuda;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Expressions and hand-written kernels on a device. */
+@ExtendWith(NothingLeaks.class)
+class KernelTest {
+  private static final ValueLayout.OfFloat FLOATS = ValueLayout.JAVA_FLOAT_UNALIGNED;
+  private static final ValueLayout.OfLong LONGS = ValueLayout.JAVA_LONG_UNALIGNED;
+
+  private static final List<KernelParameter> AXPY =
+      List.of(
+          KernelParameter.inout("y", ElementType.FLOAT),
+          KernelParameter.scalar("a", ElementType.DOUBLE),
+          KernelParameter.in("x", ElementType.FLOAT));
+
+  private static final String TRACE =
+      """
+      extern "C" __global__ void trace(long long *out, int width, int height) {
+        long long x = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+        long long y = (long long)blockIdx.y * blockDim.y + threadIdx.y;
+        long long z = (long long)blockIdx.z * blockDim.z + threadIdx.z;
+        out[x + width * (y + height * z)] = 1 + x + width * (y + height * z);
+      }
+      """;
+
+  private static byte[] bytes(float... values) {
+    byte[] bytes = new byte[values.length * 4];
+    MemorySegment.copy(values, 0, MemorySegment.ofArray(bytes), FLOATS, 0, values.length);
+    return bytes;
+  }
+
+  private static float[] ramp(int count, float step) {
+    float[] values = new float[count];
+    for (int i = 0; i < count; i++) {
+      values[i] = i * step - 3;
+    }
+    return values;
+  }
+
+  /** The last pairs start inside elements, where a device cannot read. */
+  @ParameterizedTest
+  @CsvSource({"0, 0, auto", "4, 128, auto", "132, 4, auto", "3, 5, auto", "7, 0, auto", "3, 5, plain"})
+  void slicesAtAnyOffsetAreComputed(int xOffset, int yOffset, String memory) {
+    Simulation.with(1);
+    int count = 1000;
+    try (Device device =
+            Simulation.under(
+                Map.of("tidepool.cuda.memory", memory), () -> Simulation.devices().getFirst());
+        Queue queue = device.createQueue();
+        Program axpy = device.compile(KernelSource.elementwise("y = a * x + y"), AXPY)) {
+      Bytes transfer = new Bytes(device, queue);
+      Block x = device.allocate(8192, 64, BlockKind.DEVICE);
+      Block y = device.allocate(8192, 64, BlockKind.DEVICE);
+      float[] added = ramp(count, 0.25f);
+      float[] before = ramp(count, 1.5f);
+      byte[] around = Bytes.pattern(8192, 3);
+      transfer.write(around, y, 0);
+      transfer.write(bytes(added), x, xOffset);
+      transfer.write(bytes(before), y, yOffset);
+      Bytes.await(
+          queue.launch(
+              new Launch(
+                  axpy,
+                  List.of(
+                      new KernelArgument.Array(y, yOffset, count * 4L),
+                      new KernelArgument.Scalar(2.5f),
+                      new KernelArgument.Array(x, xOffset, count * 4L)),
+                  LaunchRange.of(count))));
+      float[] expected = new float[count];
+      for (int i = 0; i < count; i++) {
+        expected[i] = 2.5f * added[i] + before[i];
+      }
+      System.arraycopy(bytes(expected), 0, around, yOffset, count * 4);
+      assertThat(transfer.read(y, 0, 8192)).isEqualTo(around);
+      x.free();
+      y.free();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 255, 256, 257, 1025, 99_991})
+  void everyElementIsComputedAndNoneBeyond(int count) {
+    List<KernelParameter> parameters = List.of(KernelParameter.inout("y", ElementType.FLOAT));
+    try (Device device = Simulation.device();
+        Queue queue = device.createQueue();
+        Program twice = device.compile(KernelSource.elementwise("y = y + y"), parameters)) {
+      Bytes transfer = new Bytes(device, queue);
+      Block y = device.allocate((count + 10) * 4L, 64, BlockKind.DEVICE);
+      float[] values = ramp(count + 10, 0.5f);
+      transfer.write(bytes(values), y, 0);
+      Bytes.await(
+          queue.launch(
+              new Launch(
+                  twice,
+                  List.of(new KernelArgument.Array(y, 0, count * 4L)),
+                  LaunchRange.of(count))));
+      for (int i = 0; i < count; i++) {
+        values[i] += values[i];
+      }
+      assertThat(transfer.read(y, 0, (count + 10) * 4)).isEqualTo(bytes(values));
+      y.free();
+    }
+  }
+
+  @Test
+  void theFourOperationsAndSquareRootsAreExact() {
+    int count = 20_000;
+    List<KernelParameter> parameters =
+        List.of(
+            KernelParameter.in("x", ElementType.FLOAT),
+            KernelParameter.in("y", ElementType.FLOAT),
+            KernelParameter.out("q", ElementType.FLOAT),
+            KernelParameter.out("r", ElementType.FLOAT),
+            KernelParameter.out("s", ElementType.FLOAT));
+    float[] x = ramp(count, 0.37f);
+    float[] y = ramp(count, -0.11f);
+    float[] q = new float[count];
+    float[] r = new float[count];
+    float[] s = new float[count];
+    for (int i = 0; i < count; i++) {
+      q[i] = x[i] / y[i];
+      r[i] = (float) Math.sqrt(Math.abs(x[i]));
+      s[i] = x[i] * y[i] + x[i] - y[i];
+    }
+    try (Device device = Simulation.device();
+        Queue queue = device.createQueue();
+        Program program =
+            device.compile(
+                KernelSource.elementwise("q = x / y; r = sqrt(abs(x)); s = x * y + x - y"),
+                parameters)) {
+      Bytes transfer = new Bytes(device, queue);
+      List<Block> blocks =
+          parameters.stream().map(p -> device.allocate(count * 4L, 64, BlockKind.DEVICE)).toList();
+      transfer.write(bytes(x), blocks.get(0), 0);
+      transfer.write(bytes(y), blocks.get(1), 0);
+      Bytes.await(
+          queue.launch(
+              new Launch(
+                  program,
+                  blocks.stream()
+                      .<KernelArgument>map(b -> new KernelArgument.Array(b, 0, count * 4L))
+                      .toList(),
+                  LaunchRange.of(count))));
+      assertThat(transfer.read(blocks.get(2), 0, count * 4)).isEqualTo(bytes(q));
+      assertThat(transfer.read(blocks.get(3), 0, count * 4)).isEqualTo(bytes(r));
+      assertThat(transfer.read(blocks.get(4), 0, count * 4)).isEqualTo(bytes(s));
+      blocks.forEach(Block::free);
+    }
+  }
+
+  @Test
+  void aRangeHasThreeDimensionsInGroupsOrInThoseThatFit() {
+    try (Device device = Simulation.device();
+        Queue queue = device.createQueue();
+        Program trace =
+            device.compile(
+                KernelSource.cuda(
+                    TRACE,
+                    "trace",
+                    KernelParameter.out("out", ElementType.LONG),
+                    KernelParameter.scalar("width", ElementType.INT),
+                    KernelParameter.scalar("height", ElementType.INT)),
+                List.of())) {
+      for (LaunchRange range :
+          List.of(
+              LaunchRange.of(4, 6, 5).inGroupsOf(2, 3, 5),
+              LaunchRange.of(4, 6, 5),
+              // A prime: no group of several divides it.
+              LaunchRange.of(257, 3),
+              LaunchRange.of(1024))) {
+        int items = (int) range.items();
+        Block out = device.allocate(items * 8L, 64, BlockKind.DEVICE);
+        Bytes.await(queue.fill(out, 0, items * 8L, (byte) 0));
+        int width = range.global().getFirst().intValue();
+        int height = range.global().size() > 1 ? range.global().get(1).intValue() : 1;
+        Bytes.await(
+            queue.launch(
+                new Launch(
+                    trace,
+                    List.of(
+                        new KernelArgument.Array(out, 0, items * 8L),
+                        new KernelArgument.Scalar(width),
+                        new KernelArgument.Scalar(height)),
+                    range)));
+        long[] expected = new long[items];
+        for (int i = 0; i < items; i++) {
+          expected[i] = i + 1L;
+        }
+        byte[] read = new Bytes(device, queue).read(out, 0, items * 8);
+        assertThat(MemorySegment.ofArray(read).toArray(LONGS)).as("%s", range).isEqualTo(expected);
+        out.free();
+      }
+    }
+  }
+
+  @Test
+  void aGroupSharesLocalMemory() {
+    String source =
+        """
+        extern "C" __global__ void sums(const float *x, float *sums) {
+          extern __shared__ float scratch[];
+          scratch[threadIdx.x] = x[blockIdx.x * blockDim.x + threadIdx.x];
+          __syncthreads();
+          if (threadIdx.x == 0) {
+            float sum = 0;
+            for (int i = 0; i < blockDim.x; i++) sum += scratch[i];
+            sums[blockIdx.x] = sum;
+          }
+        }
+        """;
+    try (Device device = Simulation.device();
+        Queue queue = device.createQueue();
+        Program sums =
+            device.compile(
+                KernelSource.cuda(
+                    source,
+                    "sums",
+                    KernelParameter.in("x", ElementType.FLOAT),
+                    KernelParameter.out("sums", ElementType.FLOAT)),
+                List.of())) {
+      Bytes transfer = new Bytes(device, queue);
+      Block x = device.allocate(64 * 4, 64, BlockKind.DEVICE);
+      Block out = device.allocate(8 * 4, 64, BlockKind.DEVICE);
+      float[] values = ramp(64, 1);
+      float[] expected = new float[8];
+      for (int i = 0; i < 64; i++) {
+        expected[i / 8] += values[i];
+      }
+      transfer.write(bytes(values), x, 0);
+      LaunchRange range = LaunchRange.of(64).inGroupsOf(8).withLocalMemory(32);
+      List<KernelArgument> arguments =
+          List.of(new KernelArgument.Array(x, 0, 256), new KernelArgument.Array(out, 0, 32));
+      Bytes.await(queue.launch(new Launch(sums, arguments, range)));
+      assertThat(transfer.read(out, 0, 32)).isEqualTo(bytes(expected));
+
+      assertThatThrownBy(
+              () -> queue.launch(new Launch(sums, arguments, range.withLocalMemory(1 << 30))))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("of local memory were asked for");
+      assertThatThrownBy(
+              () ->
+                  queue.launch(
+                      new Launch(sums, arguments, LaunchRange.of(1 << 20).inGroupsOf(1 << 20))))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("too large for kernel 'sums'");
+      assertThatThrownBy(
+              () -> queue.launch(new Launch(sums, arguments.subList(0, 1), LaunchRange.of(64))))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("takes 2 arguments, not 1");
+      x.free();
+      out.free();
+    }
+  }
+
+  @Test
+  void compiledCodeRunsAsText() {
+    try (Device device = Simulation.device();
+        Queue queue = device.createQueue()) {
+      byte[] image = ((CudaDevice) device).compiler().compile("trace", TRACE, List.of());
+      try (Program trace =
+          device.compile(
+              KernelSource.cuda(
+                  image,
+                  "trace",
+                  KernelParameter.out("out", ElementType.LONG),
+                  KernelParameter.scalar("width", ElementType.INT),
+                  KernelParameter.scalar("height", ElementType.INT)),
+              List.of())) {
+        Block out = device.allocate(80, 64, BlockKind.DEVICE);
+        Bytes.await(
+            queue.launch(
+                new Launch(
+                    trace,
+                    List.of(
+                        new KernelArgument.Array(out, 0, 80),
+                        new KernelArgument.Scalar(10),
+                        new KernelArgument.Scalar(1)),
+                    LaunchRange.of(10))));
+        byte[] read = new Bytes(device, queue).read(out, 0, 80);
+        assertThat(MemorySegment.ofArray(read).toArray(LONGS))
+            .containsExactly(1, 2, 3, 4, 5, 6, 7, 8, 9, 10);
+        out.free();
+      }
+    }
+  }
+
+  @Test
+  void codeThatIsNoneIsACompilationError() {
+    try (Device device = Simulation.device()) {
+      assertThatThrownBy(
+              () -> device.compile(KernelSource.cuda(new byte[] {1, 2, 3}, "f"), List.of()))
+          .isInstanceOf(KernelCompilationException.class)
+          .hasMessageContaining("cuda:0")
+          .hasMessageContaining("CUDA_ERROR_");
+      assertThatThrownBy(
+              () -> device.compile(KernelSource.cuda(".version 8.0\n.nonsense", "f"), List.of()))
+          .isInstanceOf(KernelCompilationException.class);
+    }
+  }
+
+  @Test
+  void aSourceThatDoesNotCompileIsAnErrorWithTheLogAndTheLine() {
+    try (Device device = Simulation.device()) {
+      KernelSource wrong =
+          KernelSource.cuda("extern \"C\" __global__ void f() {\n  missing();\n}\n", "f");
+      assertThatThrownBy(() -> device.compile(wrong, List.of()))
+          .isInstanceOfSatisfying(
+              KernelCompilationException.class,
+              failure -> {
+                assertThat(failure.log()).contains("missing");
+                assertThat(failure.getMessage()).contains("'f'").containsPattern("[(:]2[):]");
+              });
+    }
+  }
+
+  @Test
+  void aMissingEntryIsAnErrorThatSaysWhatToWrite() {
+    try (Device device = Simulation.device()) {
+      assertThatThrownBy(() -> device.compile(KernelSource.cuda(TRACE, "traces"), List.of()))
+          .isInstanceOf(KernelCompilationException.class)
+          .hasMessageContaining("'traces'")
+          .hasMessageContaining("extern \"C\" __global__ void");
+    }
+  }
+
+  @Test
+  void otherLanguagesAreNamed() {
+    try (Device device = Simulation.device()) {
+      assertThatThrownBy(
+              () -> device.compile(KernelSource.opencl("__kernel void f() {}", "f"), List.of()))
+          .isInstanceOf(UnsupportedOperationException.class)
+          .hasMessageContaining("not the OpenCL kernel f");
+    }
+  }
+
+  @Test
+  void whatWasCompiledOnceIsFoundOnDisk() {
+    try (Device device = Simulation.device();
+        Program first = device.compile(KernelSource.elementwise("y = a * x + y"), AXPY)) {
+      int[] version = Nvrtc.nvrtcVersion();
+      assertThat(version).hasSize(2);
+      KernelCache cache = KernelCache.ofThisUser();
+      assertThat(cache.folder()).isNotNull().isNotEmptyDirectory();
+      int files = cache.folder().toFile().list().length;
+      try (Program second = device.compile(KernelSource.elementwise("y = a * x + y"), AXPY)) {
+        assertThat(second).isNotSameAs(first);
+      }
+      assertThat(cache.folder().toFile().list()).hasSize(files);
+      assertThat(SimulatedCuda.orSkip().calls("cuModuleLoadDataEx")).isEqualTo(2);
+    }
+  }
+}

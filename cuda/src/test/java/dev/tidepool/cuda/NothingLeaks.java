@@ -1,0 +1,24 @@
+package dev.tidepool.cuda;
+
+import java.util.EnumMap;
+import java.util.Map;
+import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+
+/** Fails a test that leaves an object of the driver behind, or does what a driver punishes. */
+final class NothingLeaks implements BeforeEachCallback, AfterEachCallback {
+  private final Map<LiveObjects.Kind, Long> before = new EnumMap<>(LiveObjects.Kind.class);
+
+  @Override
+  public void beforeEach(ExtensionContext context) {
+    before.putAll(Simulation.liveObjects());
+  }
+
+  @Override
+  public void afterEach(ExtensionContext context) {
+    if (context.getExecutionException().isEmpty()) {
+      Simulation.assertCleanBut(before);
+    }
+  }
+}

@@ -1,0 +1,47 @@
+package dev.tidepool.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tidepool.Tidepool;
+import dev.tidepool.testkit.RandomWorkload;
+import dev.tidepool.testkit.fault.FaultInjector;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Random operations equal plain arrays, on one device and on several, and when calls fail. */
+@ExtendWith(NothingLeaks.class)
+@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class RandomWorkloadTest {
+  @ParameterizedTest
+  @ValueSource(ints = {1, 3})
+  void buffersEqualTheModel(int devices) {
+    Simulation.with(devices);
+    try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
+      assertThat(new RandomWorkload(tidepool, "cuda:0").operations(20_000).threads(4).run())
+          .isPositive();
+    }
+  }
+
+  @Test
+  void soTheyDoWhereHostAndDeviceTakeTurns() {
+    Simulation.with(1).setAll("attribute." + Simulation.CONCURRENT_MANAGED_ACCESS, 0);
+    try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
+      assertThat(new RandomWorkload(tidepool, "cuda:0").operations(10_000).threads(4).run())
+          .isPositive();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 3})
+  void failingCallsSpoilNothingElse(int devices) {
+    Simulation.with(devices);
+    FaultInjector faults = new FaultInjector(new CudaProvider());
+    try (Tidepool tidepool = Simulation.open(faults)) {
+      assertThat(new RandomWorkload(tidepool, "cuda:0").faults(faults).operations(10_000).run())
+          .isPositive();
+    }
+  }
+}

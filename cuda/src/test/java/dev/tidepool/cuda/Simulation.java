@@ -1,0 +1,106 @@
+package dev.tidepool.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.abort;
+
+import dev.tidepool.Tidepool;
+import dev.tidepool.spi.AcceleratorProvider;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.testkit.cuda.SimulatedCuda;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.junit.platform.launcher.LauncherSession;
+import org.junit.platform.launcher.LauncherSessionListener;
+
+/**
+ * The simulated driver for tests, loaded in place of the real one before any test begins, for a
+ * process has one driver.
+ */
+public final class Simulation implements LauncherSessionListener {
+  static final int CONCURRENT_MANAGED_ACCESS = Cuda.CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS;
+
+  @Override
+  public void launcherSessionOpened(LauncherSession session) {
+    if (!Boolean.getBoolean("tidepool.cuda.test.realCompiler")) {
+      SimulatedCuda.find().ifPresent(Simulation::install);
+    }
+  }
+
+  private static void install(SimulatedCuda simulated) {
+    System.setProperty("tidepool.cuda.library", simulated.driver().toString());
+    System.setProperty("tidepool.nvrtc", simulated.compiler().toString());
+    try {
+      System.setProperty(
+          "tidepool.cuda.cache", Files.createTempDirectory("tidepool-kernels").toString());
+    } catch (IOException denied) {
+      throw new UncheckedIOException(denied);
+    }
+  }
+
+  /**
+   * The driver with so many devices, anew. Skips the test where it cannot be built, and fails it
+   * where CI promised that it can.
+   */
+  static SimulatedCuda with(int devices) {
+    Optional<SimulatedCuda> simulated = SimulatedCuda.find();
+    if (simulated.isEmpty()) {
+      String message = "NO SIMULATED CUDA: these tests need it; " + SimulatedCuda.whyAbsent();
+      assertTrue(!"true".equals(System.getenv("CI")), message);
+      System.err.println(message);
+      abort(message);
+    }
+    simulated.get().reset(devices);
+    return simulated.get();
+  }
+
+  /** All devices, opened. */
+  static List<Device> devices() {
+    return new CudaProvider().discover().devices();
+  }
+
+  /** The only device of a driver with one. */
+  static Device device() {
+    with(1);
+    return devices().getFirst();
+  }
+
+  /** A Tidepool over these devices alone. */
+  static Tidepool open(AcceleratorProvider provider) {
+    return Discovery.using(List.of(provider), Tidepool::open);
+  }
+
+  /** Runs an action under system properties. */
+  static <T> T under(Map<String, String> settings, Supplier<T> action) {
+    settings.forEach(System::setProperty);
+    try {
+      return action.get();
+    } finally {
+      settings.keySet().forEach(System::clearProperty);
+    }
+  }
+
+  static Map<LiveObjects.Kind, Long> liveObjects() {
+    Map<LiveObjects.Kind, Long> live = new EnumMap<>(LiveObjects.Kind.class);
+    for (LiveObjects.Kind kind : LiveObjects.Kind.values()) {
+      live.put(kind, LiveObjects.count(kind));
+    }
+    return live;
+  }
+
+  /** What a real driver would have punished, what is slow, and what was left behind. */
+  static void assertCleanBut(Map<LiveObjects.Kind, Long> before) {
+    SimulatedCuda simulated = SimulatedCuda.find().orElseThrow();
+    assertThat(simulated.violations()).as("violations").isEmpty();
+    assertThat(simulated.notes()).as("what is slow").isEmpty();
+    assertThat(simulated.leaks()).as("what was not freed").isEmpty();
+    assertThat(liveObjects()).as("live objects").isEqualTo(before);
+  }
+}
