@@ -215,7 +215,7 @@ nvrtcResult compile(_nvrtcProgram& program, const Options& options) {
       "-include", "cuda_shim.h"};
 #ifdef __x86_64__
   if (options.fused && __builtin_cpu_supports("fma")) {
-    command.push_back("-mfma");
+    command.insert(command.end(), {"-mfma", "-fexpensive-optimizations"});
   }
 #endif
   command.push_back(options.fused ? "-ffp-contract=fast" : "-ffp-contract=off");

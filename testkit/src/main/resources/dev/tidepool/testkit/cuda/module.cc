@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #include "container.h"
@@ -61,22 +62,25 @@ std::vector<char> elf_bytes(const char* image) {
   return {image, image + header.e_shoff + size_t{header.e_shnum} * header.e_shentsize};
 }
 
+// The loader takes a path that it has seen for the library that it has, so each gets a path of its own.
 void* load(const std::vector<char>& library) {
-  int file = memory_file("tidepool-kernels", 0);
+  const char* folder = getenv("TMPDIR");
+  std::string path = std::string(folder == nullptr ? "/tmp" : folder) + "/tidepool-kernels-" +
+                     std::to_string(machine().next_id++) + "-XXXXXX";
+  int file = mkstemp(path.data());
   if (file < 0) {
     return nullptr;
   }
   size_t written = 0;
-  while (written < library.size()) {
-    ssize_t count = ::write(file, library.data() + written, library.size() - written);
-    if (count <= 0) {
-      close(file);
-      return nullptr;
-    }
-    written += static_cast<size_t>(count);
+  ssize_t count = 1;
+  while (written < library.size() && count > 0) {
+    count = ::write(file, library.data() + written, library.size() - written);
+    written += count > 0 ? static_cast<size_t>(count) : 0;
   }
-  void* loaded = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
   close(file);
+  void* loaded =
+      written == library.size() ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+  unlink(path.c_str());
   return loaded;
 }
 
@@ -253,7 +257,7 @@ EXPORT CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned
   }
   void* loaded = load(library);
   if (loaded == nullptr) {
-    log.write(std::string("not loadable: ") + dlerror());
+    log.write("the code of the image is not loadable");
     return CUDA_ERROR_INVALID_IMAGE;
   }
   auto* code = static_cast<const tidepool_module*>(dlsym(loaded, TIDEPOOL_MODULE_SYMBOL));
