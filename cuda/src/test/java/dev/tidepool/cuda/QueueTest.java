@@ -157,7 +157,9 @@ class QueueTest {
     Queue queue = device.createQueue();
     Block block = device.allocate(SIZE, 64, BlockKind.DEVICE);
     simulated.set(0, "latency_ns", 20_000_000);
-    simulated.fail("execute", 1, ErrorCodes.CUDA_ERROR_ILLEGAL_ADDRESS);
+    simulated.fail("execute", 2, ErrorCodes.CUDA_ERROR_ILLEGAL_ADDRESS);
+    // The one that fails begins when this one, which takes its time, has ended.
+    queue.fill(block, 0, SIZE, (byte) 1).close();
     Event event = queue.fill(block, 0, SIZE, (byte) 1);
     assertThatThrownBy(event::await)
         .isInstanceOfSatisfying(

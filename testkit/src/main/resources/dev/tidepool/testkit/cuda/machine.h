@@ -88,6 +88,7 @@ struct Allocation {
   std::shared_ptr<Pool> pool;       // kPooled
   std::map<size_t, Advice> advice;  // kManaged: from that offset on
   int file = -1;                    // kManaged, kOpened
+  bool to_host = false;             // kManaged: attached to the host alone
   std::shared_ptr<Physical> physical;  // kMapped
   std::map<int, CUmemAccess_flags> access;  // kMapped: by which devices
   std::atomic<int>* opened = nullptr;  // kDevice that was exported, kOpened: how many opened it

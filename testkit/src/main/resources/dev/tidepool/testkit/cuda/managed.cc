@@ -147,7 +147,8 @@ CUresult prefetch(const char* call, CUdeviceptr address, size_t count, CUmemLoca
 
 void let_host_at_managed(Device& device, bool allowed) {
   for (const auto& [address, allocation] : machine().live) {
-    if (allocation->kind == Kind::kManaged && allocation->device == &device) {
+    if (allocation->kind == Kind::kManaged && allocation->device == &device &&
+        !allocation->to_host) {
       let_host(address, allocation->size, allowed);
     }
   }
@@ -183,9 +184,46 @@ EXPORT CUresult cuMemAllocManaged(CUdeviceptr* dptr, size_t bytesize, unsigned i
   std::shared_ptr<Allocation> made = enter_live(Kind::kManaged, address, bytesize, &device);
   made->file = file;
   made->flags = flags;
+  made->to_host = flags == CU_MEM_ATTACH_HOST;
   made->advice[0] = {};
   *dptr = address;
   return CUDA_SUCCESS;
+}
+
+// What is attached to the host alone is the host's while kernels run.
+EXPORT CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
+                                       unsigned int flags) {
+  ENTER_CONTEXT
+  std::shared_ptr<Stream> stream;
+  if (CUresult error = stream_of(hStream, __func__, stream)) {
+    return error;
+  }
+  std::vector<Use> uses;
+  std::shared_ptr<Allocation> allocation;
+  {
+    Locked locked;
+    allocation = find(dptr);
+    if (!allocation || allocation->kind != Kind::kManaged || allocation->address != dptr ||
+        (length != 0 && length != allocation->size)) {
+      violation("%s of %#llx, which is not the start of managed memory, or of a part of it", __func__,
+                dptr);
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    uses.emplace_back(allocation);
+  }
+  return stream->submit(
+      {[allocation, flags] {
+         Locked locked;
+         Device& device = *allocation->device;
+         bool concurrent = attribute(device, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS) != 0;
+         allocation->to_host = flags == CU_MEM_ATTACH_HOST;
+         let_host(allocation->address, allocation->size,
+                  concurrent || allocation->to_host || device.running_kernels == 0);
+       },
+       std::move(uses)});
 }
 
 EXPORT CUresult cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUdevice device) {
