@@ -25,7 +25,8 @@ import org.junit.jupiter.api.io.TempDir;
  * path, with the library's modules and nothing else.
  */
 class PathsTest {
-  private static final Set<String> LIBRARY = Set.of("dev.tidepool.memory", "dev.tidepool.opencl");
+  private static final Set<String> LIBRARY =
+      Set.of("dev.tidepool.memory", "dev.tidepool.opencl", "dev.tidepool.cuda");
 
   private static final String MODULE =
       """

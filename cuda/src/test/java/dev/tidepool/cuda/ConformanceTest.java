@@ -40,7 +40,7 @@ class ConformanceTest {
 
     @Override
     protected void verifyAfterAll() {
-      Simulation.assertCleanBut(before);
+      Simulation.assertCleanBut(before, true);
     }
   }
 

@@ -6,16 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.KernelCompilationException;
-import dev.tidepool.KernelParameter;
 import dev.tidepool.expression.CGenerator;
 import dev.tidepool.expression.DeviceTraits;
 import dev.tidepool.expression.Dialect;
-import dev.tidepool.expression.Expression;
 import dev.tidepool.expression.TypedProgram;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -25,69 +21,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 class GeneratedKernelsTest {
   private static final KernelCache NONE = new KernelCache(null);
 
-  private static final List<String> EXPRESSIONS =
-      Stream.of(
-              Stream.of("-x", "~x", "!x", "abs(x)", "floor(x)", "ceil(x)", "rint(x)", "sqrt(x)"),
-              Stream.of("cbrt(x)", "exp(x)", "exp2(x)", "expm1(x)", "log(x)", "log2(x)"),
-              Stream.of("log10(x)", "log1p(x)", "sin(x)", "cos(x)", "tan(x)", "asin(x)"),
-              Stream.of("acos(x)", "atan(x)", "sinh(x)", "cosh(x)", "tanh(x)", "atan2(x, y)"),
-              Stream.of("pow(x, y)", "hypot(x, y)", "min(x, y)", "max(x, y)", "fma(x, y, x)"),
-              Stream.of("+", "-", "*", "/", "//", "%", "**", "<<", ">>", "&", "|", "^")
-                  .map(operator -> "x " + operator + " y"),
-              Stream.of("<", "<=", ">", ">=", "==", "!=", "&&", "||")
-                  .map(operator -> "x " + operator + " y"),
-              Stream.of("x < y ? x : y", "x * 0.1", "a * x + 3", "x * 1e400", "x * -1e400"),
-              Stream.of("x * (1e400 - 1e400)", "x * 5e-324"))
-          .flatMap(expressions -> expressions)
-          .toList();
-
-  static List<ElementType<?>> types() {
-    return List.of(
-        ElementType.BYTE,
-        ElementType.SHORT,
-        ElementType.INT,
-        ElementType.LONG,
-        ElementType.FLOAT,
-        ElementType.DOUBLE,
-        ElementType.BOOLEAN);
-  }
-
   @BeforeEach
   void compilerIsThere() {
     NvrtcLibrary.require();
-  }
-
-  /** All expressions that the type allows, as one kernel. */
-  private static TypedProgram everythingOver(ElementType<?> type) {
-    List<String> allowed = new ArrayList<>();
-    for (String expression : EXPRESSIONS) {
-      try {
-        resolved(List.of(expression), type);
-        allowed.add(expression);
-      } catch (KernelCompilationException notOfThisType) {
-        // Bits of floats, for one.
-      }
-    }
-    assertThat(allowed).hasSizeGreaterThan(EXPRESSIONS.size() / 2);
-    return resolved(allowed, type);
-  }
-
-  private static TypedProgram resolved(List<String> expressions, ElementType<?> type) {
-    String all = String.join("\n", expressions);
-    List<KernelParameter> parameters = new ArrayList<>();
-    parameters.add(KernelParameter.in("x", type));
-    if (all.matches("(?s).*\\by\\b.*")) {
-      parameters.add(KernelParameter.in("y", type));
-    }
-    if (all.matches("(?s).*\\ba\\b.*")) {
-      parameters.add(KernelParameter.scalar("a", ElementType.DOUBLE));
-    }
-    StringBuilder source = new StringBuilder();
-    for (int i = 0; i < expressions.size(); i++) {
-      source.append("z").append(i).append(" = ").append(expressions.get(i)).append("\n");
-      parameters.add(KernelParameter.out("z" + i, ElementType.DOUBLE));
-    }
-    return Expression.parse(source.toString()).resolve(parameters);
   }
 
   private static byte[] compile(int architecture, String source) {
@@ -99,15 +35,15 @@ class GeneratedKernelsTest {
   }
 
   @ParameterizedTest
-  @MethodSource("types")
+  @MethodSource("dev.tidepool.cuda.Elementwise#types")
   void everyOperationCompilesForEveryType(ElementType<?> type) {
     int[] known = Nvrtc.nvrtcGetSupportedArchs();
-    assertThat(compile(known[known.length - 1], text(everythingOver(type)))).isNotEmpty();
+    assertThat(compile(known[known.length - 1], text(Elementwise.of(type).program()))).isNotEmpty();
   }
 
   @Test
   void everyDeviceThatIsKnownGetsCodeOfItsOwn() {
-    String source = text(everythingOver(ElementType.FLOAT));
+    String source = text(Elementwise.of(ElementType.FLOAT).program());
     for (int architecture : Nvrtc.nvrtcGetSupportedArchs()) {
       assertThat(new String(compile(architecture, source), ISO_8859_1))
           .as("for %d", architecture)
@@ -120,7 +56,8 @@ class GeneratedKernelsTest {
     int[] known = Nvrtc.nvrtcGetSupportedArchs();
     int newest = known[known.length - 1];
     String ptx =
-        new String(compile(newest + 500, text(everythingOver(ElementType.INT))), ISO_8859_1);
+        new String(
+            compile(newest + 500, text(Elementwise.of(ElementType.INT).program())), ISO_8859_1);
     assertThat(ptx).contains(".version", ".target sm_" + newest, ".visible .entry elementwise");
   }
 
@@ -130,7 +67,9 @@ class GeneratedKernelsTest {
     int[] known = Nvrtc.nvrtcGetSupportedArchs();
     String ptx =
         new String(
-            compile(known[known.length - 1] + 500, text(resolved(expressions, ElementType.FLOAT))),
+            compile(
+                known[known.length - 1] + 500,
+                text(new Elementwise(ElementType.FLOAT, expressions).program())),
             ISO_8859_1);
     assertThat(ptx)
         .containsOnlyOnce("mul.rn.f32")
@@ -144,7 +83,7 @@ class GeneratedKernelsTest {
   @Test
   void aDeviceOlderThanNvrtcKnowsIsRefusedWithBothVersions() {
     int oldest = Arrays.stream(Nvrtc.nvrtcGetSupportedArchs()).min().orElseThrow();
-    assertThatThrownBy(() -> compile(20, text(everythingOver(ElementType.INT))))
+    assertThatThrownBy(() -> compile(20, text(Elementwise.of(ElementType.INT).program())))
         .isInstanceOf(UnsupportedOperationException.class)
         .hasMessageContaining("compute capability " + oldest / 10.0)
         .hasMessageContaining("the device has 2.0");

@@ -64,7 +64,14 @@ class KernelTest {
 
   /** The last pairs start inside elements, where a device cannot read. */
   @ParameterizedTest
-  @CsvSource({"0, 0, auto", "4, 128, auto", "132, 4, auto", "3, 5, auto", "7, 0, auto", "3, 5, plain"})
+  @CsvSource({
+    "0, 0, auto",
+    "4, 128, auto",
+    "132, 4, auto",
+    "3, 5, auto",
+    "7, 0, auto",
+    "3, 5, plain"
+  })
   void slicesAtAnyOffsetAreComputed(int xOffset, int yOffset, String memory) {
     Simulation.with(1);
     int count = 1000;

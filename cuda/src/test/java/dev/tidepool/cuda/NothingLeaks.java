@@ -18,7 +18,8 @@ final class NothingLeaks implements BeforeEachCallback, AfterEachCallback {
   @Override
   public void afterEach(ExtensionContext context) {
     if (context.getExecutionException().isEmpty()) {
-      Simulation.assertCleanBut(before);
+      // Where pinned memory is made to run out, plain memory takes its place.
+      Simulation.assertCleanBut(before, !context.getTags().contains("pageable"));
     }
   }
 }

@@ -70,8 +70,7 @@ class ProcessTest {
   /** Prints what a Tidepool of this machine has. */
   static final class ListAccelerators {
     public static void main(String[] arguments) {
-      try (Tidepool tidepool =
-          Discovery.using(List.of(new CudaProvider()), Tidepool::open)) {
+      try (Tidepool tidepool = Discovery.using(List.of(new CudaProvider()), Tidepool::open)) {
         System.out.println(
             "accelerators: " + tidepool.accelerators().stream().map(a -> a.id()).toList());
         tidepool.notes().forEach(System.out::println);
@@ -82,10 +81,7 @@ class ProcessTest {
   @Test
   void withoutNvrtcTheMemorySideWorksAndTheMessageSaysHowToGetKernels() throws Exception {
     Files.createDirectory(folder.resolve("empty"));
-    assertThat(
-            run(
-                WithoutCompiler.class,
-                simulated("-Dtidepool.nvrtc=" + folder.resolve("empty"))))
+    assertThat(run(WithoutCompiler.class, simulated("-Dtidepool.nvrtc=" + folder.resolve("empty"))))
         .contains("notes: [no NVRTC at " + folder.resolve("empty"))
         .contains("filled")
         .contains("'y = x + y' cannot be compiled: no NVRTC")

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tidepool.Tidepool;
 import dev.tidepool.testkit.RandomWorkload;
 import dev.tidepool.testkit.fault.FaultInjector;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -36,6 +37,7 @@ class RandomWorkloadTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 3})
+  @Tag("pageable")
   void failingCallsSpoilNothingElse(int devices) {
     Simulation.with(devices);
     FaultInjector faults = new FaultInjector(new CudaProvider());

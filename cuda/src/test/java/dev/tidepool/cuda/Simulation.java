@@ -96,10 +96,12 @@ public final class Simulation implements LauncherSessionListener {
   }
 
   /** What a real driver would have punished, what is slow, and what was left behind. */
-  static void assertCleanBut(Map<LiveObjects.Kind, Long> before) {
+  static void assertCleanBut(Map<LiveObjects.Kind, Long> before, boolean fast) {
     SimulatedCuda simulated = SimulatedCuda.find().orElseThrow();
     assertThat(simulated.violations()).as("violations").isEmpty();
-    assertThat(simulated.notes()).as("what is slow").isEmpty();
+    if (fast) {
+      assertThat(simulated.notes()).as("what is slow").isEmpty();
+    }
     assertThat(simulated.leaks()).as("what was not freed").isEmpty();
     assertThat(liveObjects()).as("live objects").isEqualTo(before);
   }

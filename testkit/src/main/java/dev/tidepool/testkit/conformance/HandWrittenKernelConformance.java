@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.abort;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -33,6 +34,20 @@ public abstract class HandWrittenKernelConformance extends Topic {
 
   private void assumeOpenCl() {
     assumeTrue(bench().can(Capability.OPENCL_KERNELS), "this accelerator runs no OpenCL kernels");
+  }
+
+  private void assumeCuda() {
+    assumeTrue(bench().can(Capability.CUDA_KERNELS), "this accelerator runs no CUDA kernels");
+  }
+
+  /** Without NVRTC a CUDA device runs what is compiled already, and says how to get the rest. */
+  private Kernel compiledCuda(KernelSource source) {
+    assumeCuda();
+    try {
+      return memory().compile(source);
+    } catch (UnsupportedOperationException noCompiler) {
+      return abort(noCompiler.getMessage());
+    }
   }
 
   private static float[] scaled(float[] x, float a) {
@@ -82,6 +97,23 @@ public abstract class HandWrittenKernelConformance extends Topic {
                     Y,
                     A));
     scalesBuffersSlicesAndArrays(scale);
+  }
+
+  @Test
+  void aCudaKernelRunsOnceForEachElement() {
+    scalesBuffersSlicesAndArrays(
+        compiledCuda(
+            KernelSource.cuda(
+                """
+                extern "C" __global__ void scale(const float *x, float *y, float a) {
+                  long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+                  y[i] = a * x[i];
+                }
+                """,
+                "scale",
+                X,
+                Y,
+                A)));
   }
 
   private void scalesBuffersSlicesAndArrays(Kernel scale) {
@@ -171,6 +203,38 @@ public abstract class HandWrittenKernelConformance extends Topic {
     int[] result = new int[8];
     sums.execute(
         Arguments.of("x", x, "sums", result), LaunchRange.of(64).inGroupsOf(8).withLocalMemory(4));
+    Patterns.assertEqual(result, expected, "a sum for each group");
+  }
+
+  @Test
+  void theItemsOfACudaGroupShareLocalMemory() {
+    Kernel sums =
+        compiledCuda(
+            KernelSource.cuda(
+                """
+                extern "C" __global__ void sums(const int *x, int *sums) {
+                  extern __shared__ int scratch[];
+                  scratch[threadIdx.x] = x[blockIdx.x * blockDim.x + threadIdx.x];
+                  __syncthreads();
+                  if (threadIdx.x == 0) {
+                    int sum = 0;
+                    for (int j = 0; j < blockDim.x; j++) sum += scratch[j];
+                    sums[blockIdx.x] = sum;
+                  }
+                }
+                """,
+                "sums",
+                KernelParameter.in("x", ElementType.INT),
+                KernelParameter.out("sums", ElementType.INT)));
+    int[] x = new int[64];
+    int[] expected = new int[8];
+    for (int i = 0; i < 64; i++) {
+      x[i] = i * i;
+      expected[i / 8] += i * i;
+    }
+    int[] result = new int[8];
+    sums.execute(
+        Arguments.of("x", x, "sums", result), LaunchRange.of(64).inGroupsOf(8).withLocalMemory(32));
     Patterns.assertEqual(result, expected, "a sum for each group");
   }
 
