@@ -2,6 +2,7 @@ package dev.tidepool.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tidepool.Accelerator;
 import dev.tidepool.AcceleratorKind;
 import dev.tidepool.Capability;
 import dev.tidepool.MemoryInfo;
@@ -11,6 +12,8 @@ import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceInfo;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.testkit.cuda.SimulatedCuda;
+import dev.tidepool.testkit.simulated.SimulatedHardware;
+import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.util.List;
 import java.util.Map;
 import java.util.ServiceLoader;
@@ -166,6 +169,17 @@ class DiscoveryTest {
           .extracting(accelerator -> accelerator.id())
           .isEqualTo("cpu:0");
       assertThat(tidepool.notes()).anyMatch(note -> note.contains("CUDA_ERROR_DEVICE_UNAVAILABLE"));
+    }
+  }
+
+  @Test
+  void aGraphicsProcessorIsBetterThanAnotherAcceleratorWhicheverIsFoundFirst() {
+    Simulation.with(2);
+    var other = new SimulatedProvider(SimulatedHardware.discrete());
+    try (Tidepool tidepool = Discovery.using(List.of(other, new CudaProvider()), Tidepool::open)) {
+      assertThat(tidepool.accelerators())
+          .extracting(Accelerator::id)
+          .containsExactly("cuda:0", "cuda:1", other.devices().getFirst().info().id(), "cpu:0");
     }
   }
 

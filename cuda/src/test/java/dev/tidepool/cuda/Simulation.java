@@ -17,22 +17,19 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
-import org.junit.platform.launcher.LauncherSession;
-import org.junit.platform.launcher.LauncherSessionListener;
 
 /**
- * The simulated driver for tests, loaded in place of the real one before any test begins, for a
- * process has one driver.
+ * The simulated driver for tests, which takes the real one's place with the first use of this
+ * class: tests come here before they look for devices, for a process has one driver.
  */
-public final class Simulation implements LauncherSessionListener {
+final class Simulation {
   static final int CONCURRENT_MANAGED_ACCESS = Cuda.CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS;
 
-  @Override
-  public void launcherSessionOpened(LauncherSession session) {
-    if (!Boolean.getBoolean("tidepool.cuda.test.realCompiler")) {
-      SimulatedCuda.find().ifPresent(Simulation::install);
-    }
+  static {
+    SimulatedCuda.find().ifPresent(Simulation::install);
   }
+
+  private Simulation() {}
 
   private static void install(SimulatedCuda simulated) {
     System.setProperty("tidepool.cuda.library", simulated.driver().toString());

@@ -1,6 +1,7 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.Accelerator;
+import dev.tidepool.AcceleratorKind;
 import dev.tidepool.ComputeOrchestrator;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.TidepoolRuntime;
@@ -14,6 +15,7 @@ import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Discovery;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -89,16 +91,28 @@ final class RuntimeSession implements TidepoolRuntime.Session {
         notes.add(provider.name() + ": discovery failed: " + e);
       }
     }
+    devices.sort(Comparator.comparing(device -> rank(device.info().kind())));
     devices.add(new CpuDevice());
     RuntimeSession session = new RuntimeSession(options, trace, devices, notes);
     session.maintenance.start();
     return session;
   }
 
+  /** Best first; among equals the driver of one vendor, such as CUDA, before one for all. */
+  private static int rank(AcceleratorKind kind) {
+    return switch (kind) {
+      case GPU -> 0;
+      case OTHER -> 1;
+      case CPU -> 2;
+    };
+  }
+
   private static List<AcceleratorProvider> installed() {
     return ServiceLoader.load(AcceleratorProvider.class, AcceleratorProvider.class.getClassLoader())
         .stream()
         .map(ServiceLoader.Provider::get)
+        // The order of the path is nobody's choice; this one has cuda and metal before opencl.
+        .sorted(Comparator.comparing(AcceleratorProvider::name))
         .toList();
   }
 

@@ -1,0 +1,115 @@
+package dev.tidepool.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tidepool.Allocation;
+import dev.tidepool.Arguments;
+import dev.tidepool.ElementType;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelSource;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.Tidepool;
+import dev.tidepool.TidepoolException;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.testkit.cuda.SimulatedCuda;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** Whatever call of the driver fails, once: it is an error with a name, or none, and no leak. */
+@ExtendWith(NothingLeaks.class)
+@Tag("pageable")
+class FailingCallsTest {
+  // What giving back takes: when that fails, the driver has something still, and says so.
+  private static final Set<String> GIVING_BACK =
+      Set.of(
+          "cuCtxPopCurrent_v2",
+          "cuCtxPushCurrent_v2",
+          "cuDevicePrimaryCtxRelease_v2",
+          "cuEventDestroy_v2",
+          "cuMemFreeAsync",
+          "cuMemFreeHost",
+          "cuMemFree_v2",
+          "cuMemPoolDestroy",
+          "cuModuleUnload",
+          "cuStreamDestroy_v2");
+
+  /** Two devices, each kind of memory, copies of each kind, a kernel, a slice inside an element. */
+  private static void work() {
+    try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
+      if (tidepool.accelerators().size() < 3) {
+        return;
+      }
+      UnifiedMemoryManager first = tidepool.memory(tidepool.accelerator("cuda:0"));
+      UnifiedMemoryManager second = tidepool.memory(tidepool.accelerator("cuda:1"));
+      Kernel twice = first.compile(KernelSource.elementwise("y = x + x"));
+      float[] ones = new float[5000];
+      java.util.Arrays.fill(ones, 1);
+      try (UnifiedBuffer<float[]> x = first.copyOf(ones);
+          UnifiedBuffer<float[]> y = first.allocate(ElementType.FLOAT, 5000);
+          UnifiedBuffer<float[]> far = second.allocate(ElementType.FLOAT, 5000);
+          UnifiedBuffer<float[]> pinned =
+              first.allocate(ElementType.FLOAT, 5000, MemoryLocation.PINNED);
+          UnifiedBuffer<float[]> unified =
+              first.allocate(
+                  ElementType.FLOAT, 5000, Allocation.at(MemoryLocation.UNIFIED).mostlyDevice());
+          UnifiedBuffer<byte[]> bytes = first.allocate(ElementType.BYTE, 20_003);
+          UnifiedBuffer<byte[]> odd = bytes.slice(3, 20_000);
+          UnifiedBuffer<float[]> within = odd.as(ElementType.FLOAT)) {
+        twice.execute(Arguments.of("x", x, "y", y));
+        twice.execute(Arguments.of("x", y, "y", within));
+        far.copyFrom(within);
+        unified.fill((byte) 0);
+        unified.prefetchToDevice();
+        pinned.copyFrom(far);
+        unified.copyFrom(pinned);
+        float[] four = new float[5000];
+        unified.copyTo(four);
+        assertThat(four).containsOnly(4);
+      }
+    }
+  }
+
+  @Test
+  void everyFunctionFailsOnceAtItsFirstCallAndAtALaterOne() {
+    SimulatedCuda simulated = Simulation.with(2);
+    work();
+    Map<String, Long> calls = simulated.calls();
+    assertThat(calls).hasSizeGreaterThan(35);
+    int failed = 0;
+    for (Map.Entry<String, Long> call : calls.entrySet()) {
+      for (long nth : new long[] {1, (call.getValue() + 1) / 2}) {
+        failed += withFailure(call.getKey(), nth) ? 1 : 0;
+      }
+    }
+    // Most failures have to be told; frees and the like are only logged.
+    assertThat(failed).isGreaterThan(20);
+  }
+
+  private static boolean withFailure(String function, long nth) {
+    SimulatedCuda simulated = Simulation.with(2);
+    Map<LiveObjects.Kind, Long> before = Simulation.liveObjects();
+    // CUDA_ERROR_UNKNOWN
+    simulated.fail(function, nth, 999);
+    boolean told = false;
+    try {
+      work();
+    } catch (TidepoolException expected) {
+      told = true;
+    } catch (RuntimeException | AssertionError unexpected) {
+      throw new AssertionError("call " + nth + " of " + function + " failed", unexpected);
+    }
+    if (!GIVING_BACK.contains(function)) {
+      assertThat(simulated.violations()).as("call %d of %s failed", nth, function).isEmpty();
+      assertThat(simulated.leaks()).as("call %d of %s failed", nth, function).isEmpty();
+      assertThat(Simulation.liveObjects())
+          .as("call %d of %s failed", nth, function)
+          .isEqualTo(before);
+    }
+    simulated.reset(2);
+    return told;
+  }
+}
