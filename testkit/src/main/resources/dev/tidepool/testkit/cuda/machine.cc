@@ -251,9 +251,9 @@ void end_context(Device& device) {
   for (const auto& pool : take(m.pools, [&](const Pool& pool) {
          return pool.device == &device && device.default_pool.get() != &pool;
        })) {
-    trim(*pool, 0);
+    drop(*pool);
   }
-  trim(*device.default_pool, 0);
+  drop(*device.default_pool);
   context->peers.clear();
 }
 

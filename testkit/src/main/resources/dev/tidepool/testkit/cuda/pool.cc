@@ -29,6 +29,13 @@ void trim(Pool& pool, uint64_t keep) {
   }
 }
 
+void drop(Pool& pool) {
+  for (PoolBlock& block : pool.freed) {
+    block.idle = true;
+  }
+  trim(pool, 0);
+}
+
 void trim_pools(Device& device) {
   Locked locked;
   for (const auto& [handle, pool] : machine().pools) {
@@ -183,19 +190,18 @@ EXPORT CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
     leave_live(*allocation, __func__);
     back_to_pool(*allocation, stream->id);
   }
-  return stream->submit({[allocation, id = stream->id] {
+  return stream->submit({{}, {}, [allocation, id = stream->id](CUresult) {
                            // What this stream did with it is done; so anything pending is another's.
+                           // That memory is not given to anyone: what comes is bad enough.
                            if (int pending = allocation->pending) {
                              violation(
                                  "cuMemFreeAsync on stream %lu of %#lx while %d commands of other "
                                  "streams still use it",
                                  id, allocation->address, pending);
+                           } else {
+                             Locked locked;
+                             reach_free(*allocation->pool, allocation->id);
                            }
-                         },
-                         {},
-                         [allocation](CUresult) {
-                           Locked locked;
-                           reach_free(*allocation->pool, allocation->id);
                          }});
 }
 

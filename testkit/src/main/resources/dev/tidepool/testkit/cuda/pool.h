@@ -44,4 +44,7 @@ void back_to_pool(const Allocation& allocation, uint64_t stream);
 // Gives idle memory back until no more than that much is reserved, under the lock.
 void trim(Pool& pool, uint64_t keep);
 
+// Gives all freed memory back, under the lock and with no stream at work.
+void drop(Pool& pool);
+
 }  // namespace sim

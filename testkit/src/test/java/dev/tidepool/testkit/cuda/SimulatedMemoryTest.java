@@ -1,6 +1,7 @@
 package dev.tidepool.testkit.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -110,10 +111,15 @@ class SimulatedMemoryTest {
 
   @Test
   void memoryThatWorkStillUsesIsNotFreedUnseen() {
-    simulation.set(0, "latency_ns", 20_000_000);
     long memory = cuda.allocate(1000);
     long stream = cuda.stream();
+    Gate gate = Gate.closed(cuda, stream);
     cuda.must("cuMemsetD8Async", memory, (byte) 1, 1000L, stream);
+    Thread.startVirtualThread(
+        () -> {
+          await().until(() -> !simulation.violations().isEmpty());
+          gate.open();
+        });
     cuda.must("cuMemFree_v2", memory);
     assertThat(simulation.violations())
         .singleElement()

@@ -3,13 +3,8 @@ package dev.tidepool.testkit.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.MethodType;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -23,89 +18,51 @@ class SimulatedStreamsTest {
     cuda = Driver.with(simulation, 1);
   }
 
-  /** A host function that runs Java; its stub lives as long as the arena. */
-  private static MemorySegment hostFunction(Arena arena, Runnable body) {
-    try {
-      return Linker.nativeLinker()
-          .upcallStub(
-              MethodHandles.dropArguments(
-                  MethodHandles.lookup()
-                      .findVirtual(Runnable.class, "run", MethodType.methodType(void.class))
-                      .bindTo(body),
-                  0,
-                  MemorySegment.class),
-              FunctionDescriptor.ofVoid(ValueLayout.ADDRESS),
-              arena);
-    } catch (ReflectiveOperationException impossible) {
-      throw new AssertionError(impossible);
-    }
-  }
-
   @Test
-  void aStreamWorksBehindTheCallersBackAndInOrder() throws InterruptedException {
-    try (Arena arena = Arena.ofShared()) {
-      CountDownLatch gate = new CountDownLatch(1);
-      long stream = cuda.stream();
-      long memory = cuda.allocate(4);
-      cuda.must(
-          "cuLaunchHostFunc", stream, hostFunction(arena, () -> await(gate)), MemorySegment.NULL);
-      cuda.must("cuMemsetD32Async", memory, 1, 1L, stream);
-      cuda.must("cuMemsetD32Async", memory, 2, 1L, stream);
-      assertThat(cuda.call("cuStreamQuery", stream)).isEqualTo(Driver.NOT_READY);
-      assertThat(cuda.read(memory, 4)).containsOnly((byte) 0xA5); // another stream is not held up
-      gate.countDown();
-      cuda.synchronize(stream);
-      assertThat(cuda.call("cuStreamQuery", stream)).isZero();
-      assertThat(cuda.read(memory, 4)).containsExactly(2, 0, 0, 0);
-    }
+  void aStreamWorksBehindTheCallersBackAndInOrder() {
+    long stream = cuda.stream();
+    long memory = cuda.allocate(4);
+    Gate gate = Gate.closed(cuda, stream);
+    cuda.must("cuMemsetD32Async", memory, 1, 1L, stream);
+    cuda.must("cuMemsetD32Async", memory, 2, 1L, stream);
+    assertThat(cuda.call("cuStreamQuery", stream)).isEqualTo(Driver.NOT_READY);
+    assertThat(cuda.read(memory, 4)).containsOnly((byte) 0xA5); // another stream is not held up
+    gate.open();
+    cuda.synchronize(stream);
+    assertThat(cuda.call("cuStreamQuery", stream)).isZero();
+    assertThat(cuda.read(memory, 4)).containsExactly(2, 0, 0, 0);
   }
 
   @Test
   void aStreamWaitsForWhatTheEventMeantWhenItWasAsked() {
-    try (Arena arena = Arena.ofShared()) {
-      CountDownLatch gate = new CountDownLatch(1);
-      AtomicInteger order = new AtomicInteger();
-      long first = cuda.stream();
-      long second = cuda.stream();
-      long event = cuda.event();
-      assertThat(cuda.call("cuEventQuery", event)).isZero(); // never recorded
-      cuda.must(
-          "cuLaunchHostFunc", first, hostFunction(arena, () -> await(gate)), MemorySegment.NULL);
-      cuda.must(
-          "cuLaunchHostFunc",
-          first,
-          hostFunction(arena, () -> order.compareAndSet(0, 1)),
-          MemorySegment.NULL);
-      cuda.must("cuEventRecord", event, first);
-      cuda.must("cuStreamWaitEvent", second, event, 0);
-      cuda.must(
-          "cuLaunchHostFunc",
-          second,
-          hostFunction(arena, () -> order.compareAndSet(1, 2)),
-          MemorySegment.NULL);
-      assertThat(cuda.call("cuEventQuery", event)).isEqualTo(Driver.NOT_READY);
-      cuda.must("cuEventDestroy_v2", event); // its moment lives on
-      gate.countDown();
-      cuda.synchronize(second);
-      assertThat(order).hasValue(2);
-      assertThat(simulation.violations()).isEmpty();
-    }
+    AtomicInteger order = new AtomicInteger();
+    long first = cuda.stream();
+    long second = cuda.stream();
+    long event = cuda.event();
+    assertThat(cuda.call("cuEventQuery", event)).isZero(); // never recorded
+    Gate gate = Gate.closed(cuda, first);
+    Gate.run(cuda, first, () -> order.compareAndSet(0, 1));
+    cuda.must("cuEventRecord", event, first);
+    cuda.must("cuStreamWaitEvent", second, event, 0);
+    Gate.run(cuda, second, () -> order.compareAndSet(1, 2));
+    assertThat(cuda.call("cuEventQuery", event)).isEqualTo(Driver.NOT_READY);
+    cuda.must("cuEventDestroy_v2", event); // its moment lives on
+    gate.open();
+    cuda.synchronize(second);
+    assertThat(order).hasValue(2);
+    assertThat(simulation.violations()).isEmpty();
   }
 
   @Test
   void anEventThatIsPendingIsNotRecordedAgain() {
-    try (Arena arena = Arena.ofShared()) {
-      CountDownLatch gate = new CountDownLatch(1);
-      long stream = cuda.stream();
-      long event = cuda.event();
-      cuda.must(
-          "cuLaunchHostFunc", stream, hostFunction(arena, () -> await(gate)), MemorySegment.NULL);
-      cuda.must("cuEventRecord", event, stream);
-      cuda.must("cuEventRecord", event, stream);
-      gate.countDown();
-      cuda.must("cuEventSynchronize", event);
-      assertThat(simulation.violations()).singleElement().asString().contains("recorded again");
-    }
+    long stream = cuda.stream();
+    long event = cuda.event();
+    Gate gate = Gate.closed(cuda, stream);
+    cuda.must("cuEventRecord", event, stream);
+    cuda.must("cuEventRecord", event, stream);
+    gate.open();
+    cuda.must("cuEventSynchronize", event);
+    assertThat(simulation.violations()).singleElement().asString().contains("recorded again");
   }
 
   @Test
@@ -157,13 +114,14 @@ class SimulatedStreamsTest {
 
   @Test
   void aDestroyedStreamStillDoesItsWorkButTakesNoMore() {
-    simulation.set(0, "latency_ns", 5_000_000);
     long stream = cuda.stream();
     long memory = cuda.allocate(4);
+    Gate gate = Gate.closed(cuda, stream);
     cuda.must("cuMemsetD32Async", memory, 7, 1L, stream);
     cuda.must("cuStreamDestroy_v2", stream);
     assertThat(cuda.call("cuMemsetD32Async", memory, 8, 1L, stream))
         .isEqualTo(Driver.INVALID_HANDLE);
+    gate.open();
     cuda.must("cuCtxSynchronize");
     assertThat(cuda.read(memory, 4)).containsExactly(7, 0, 0, 0);
     assertThat(simulation.violations()).singleElement().asString().contains("destroyed");
@@ -178,25 +136,11 @@ class SimulatedStreamsTest {
 
   @Test
   void hostFunctionsMustNotCallTheDriver() {
-    try (Arena arena = Arena.ofShared()) {
-      AtomicInteger answer = new AtomicInteger();
-      long stream = cuda.stream();
-      cuda.must(
-          "cuLaunchHostFunc",
-          stream,
-          hostFunction(arena, () -> answer.set(cuda.call("cuStreamQuery", stream))),
-          MemorySegment.NULL);
-      cuda.synchronize(stream);
-      assertThat(answer).hasValue(Driver.NOT_PERMITTED);
-      assertThat(simulation.violations()).singleElement().asString().contains("host function");
-    }
-  }
-
-  private static void await(CountDownLatch gate) {
-    try {
-      gate.await();
-    } catch (InterruptedException interrupt) {
-      Thread.currentThread().interrupt();
-    }
+    AtomicInteger answer = new AtomicInteger();
+    long stream = cuda.stream();
+    Gate.run(cuda, stream, () -> answer.set(cuda.call("cuStreamQuery", stream)));
+    cuda.synchronize(stream);
+    assertThat(answer).hasValue(Driver.NOT_PERMITTED);
+    assertThat(simulation.violations()).singleElement().asString().contains("host function");
   }
 }
