@@ -39,18 +39,29 @@ final class DeviceMemory {
     this.managed = device.managed() && settings.managed();
     boolean streamOrdered = device.memoryPools() && settings.streamOrdered();
     this.deviceSource = streamOrdered ? MemorySource.POOL : MemorySource.PLAIN;
-    this.service = Cuda.cuStreamCreateWithPriority(0);
     this.pool = streamOrdered ? createPool(settings.releaseThreshold()) : 0;
+    try {
+      this.service = Cuda.cuStreamCreateWithPriority(0);
+    } catch (RuntimeException refused) {
+      destroyPool();
+      throw refused;
+    }
   }
 
   private long createPool(long threshold) {
+    long created = Cuda.cuMemPoolCreate(device.handle());
     try {
-      long created = Cuda.cuMemPoolCreate(device.handle());
       Cuda.cuMemPoolSetReleaseThreshold(created, threshold);
       return created;
     } catch (RuntimeException refused) {
-      Closing.surviving(() -> Cuda.cuStreamDestroy(service));
+      Closing.surviving(() -> Cuda.cuMemPoolDestroy(created));
       throw refused;
+    }
+  }
+
+  private void destroyPool() {
+    if (deviceSource == MemorySource.POOL) {
+      Closing.surviving(() -> Cuda.cuMemPoolDestroy(pool));
     }
   }
 
@@ -120,12 +131,7 @@ final class DeviceMemory {
   private long taken(long bytes, MemorySource source) {
     try {
       return switch (source) {
-        case POOL -> {
-          long address = Cuda.cuMemAllocFromPoolAsync(bytes, pool, service);
-          // All streams may use it from here on, not only this one.
-          Cuda.cuStreamSynchronize(service);
-          yield address;
-        }
+        case POOL -> pooled(bytes);
         case PLAIN -> Cuda.cuMemAlloc(bytes);
         case PINNED -> Cuda.cuMemHostAlloc(bytes, false);
         case WRITE_COMBINED -> Cuda.cuMemHostAlloc(bytes, true);
@@ -135,6 +141,18 @@ final class DeviceMemory {
       throw refused.code() == ErrorCodes.CUDA_ERROR_OUT_OF_MEMORY
           ? outOfMemory(bytes, source, refused)
           : refused;
+    }
+  }
+
+  private long pooled(long bytes) {
+    long address = Cuda.cuMemAllocFromPoolAsync(bytes, pool, service);
+    try {
+      // All streams may use it from here on, not only this one.
+      Cuda.cuStreamSynchronize(service);
+      return address;
+    } catch (AcceleratorException failed) {
+      Closing.surviving(() -> Cuda.cuMemFreeAsync(address, service));
+      throw failed;
     }
   }
 
@@ -274,9 +292,7 @@ final class DeviceMemory {
 
   /** Ends pool and stream; the context is current. */
   void close() {
-    if (deviceSource == MemorySource.POOL) {
-      Closing.surviving(() -> Cuda.cuMemPoolDestroy(pool));
-    }
+    destroyPool();
     Closing.surviving(() -> Cuda.cuStreamDestroy(service));
   }
 }

@@ -46,7 +46,7 @@ public abstract class HandWrittenKernelConformance extends Topic {
     try {
       return memory().compile(source);
     } catch (UnsupportedOperationException noCompiler) {
-      return abort(noCompiler.getMessage());
+      return abort("no CUDA compiler: " + noCompiler.getMessage());
     }
   }
 
