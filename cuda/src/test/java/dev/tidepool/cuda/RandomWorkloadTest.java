@@ -27,6 +27,15 @@ class RandomWorkloadTest {
   }
 
   @Test
+  void soTheyDoWhereCommandsTakeTheirTime() {
+    Simulation.with(2).setAll("latency_ns", 30_000);
+    try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
+      assertThat(new RandomWorkload(tidepool, "cuda:1").operations(10_000).threads(4).run())
+          .isPositive();
+    }
+  }
+
+  @Test
   void soTheyDoWhereHostAndDeviceTakeTurns() {
     Simulation.with(1).setAll("attribute." + Simulation.CONCURRENT_MANAGED_ACCESS, 0);
     try (Tidepool tidepool = Simulation.open(new CudaProvider())) {

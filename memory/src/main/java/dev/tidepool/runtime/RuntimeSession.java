@@ -91,7 +91,7 @@ final class RuntimeSession implements TidepoolRuntime.Session {
         notes.add(provider.name() + ": discovery failed: " + e);
       }
     }
-    devices.sort(Comparator.comparing(device -> rank(device.info().kind())));
+    devices.sort(Comparator.comparingInt(device -> rank(device.info().kind())));
     devices.add(new CpuDevice());
     RuntimeSession session = new RuntimeSession(options, trace, devices, notes);
     session.maintenance.start();
