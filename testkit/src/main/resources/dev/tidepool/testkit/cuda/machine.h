@@ -40,7 +40,7 @@ enum Link { kHostToDevice, kDeviceToHost, kOnDevice, kToPeer, kLinks };
 struct Context {
   Device* device = nullptr;
   int retained = 0;
-  bool active = false;
+  std::atomic<bool> active{false};
   std::set<Context*> peers;  // whose memory its kernels may touch
 };
 
@@ -139,7 +139,7 @@ struct Event {
 
 struct Machine {
   std::mutex lock;
-  bool initialized = false;
+  std::atomic<bool> initialized{false};
   int driver_version = 0;
   std::atomic<uint64_t> next_id{1};
   size_t pinned_limit = SIZE_MAX;
