@@ -3,6 +3,7 @@ package dev.tidepool.cli;
 import dev.tidepool.Accelerator;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
+import dev.tidepool.testkit.RandomWorkload;
 import java.io.PrintStream;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -17,7 +18,10 @@ import picocli.CommandLine.Option;
       "Check this machine's accelerators, and measure how fast they move bytes.",
       "",
       "Runs the conformance suite, which says what an accelerator promises, over each",
-      "of them: what to run on a new machine. Takes a minute or so each."
+      "of them: what to run on a new machine. Takes a minute or so each.",
+      "",
+      "With --random, random work on many buffers follows, from four threads, and every",
+      "byte that is read is compared with what has to be there."
     },
     descriptionHeading = "%n",
     optionListHeading = "%nOptions:%n",
@@ -27,9 +31,12 @@ import picocli.CommandLine.Option;
       "",
       "Examples:",
       "  tidepool selftest",
-      "  tidepool selftest --device cpu:0"
+      "  tidepool selftest --device cpu:0",
+      "  tidepool selftest --device cuda:0 --random 20000"
     })
 final class SelftestCommand implements Callable<Integer> {
+  private static final int THREADS = 4;
+
   private final TidepoolCommand parent;
 
   @Option(
@@ -38,12 +45,21 @@ final class SelftestCommand implements Callable<Integer> {
       description = "Only this accelerator, by its id in 'tidepool info'.")
   private @Nullable String device;
 
+  @Option(
+      names = "--random",
+      paramLabel = "OPERATIONS",
+      description = "So many random operations too. Default: none.")
+  private int random;
+
   SelftestCommand(TidepoolCommand parent) {
     this.parent = parent;
   }
 
   @Override
   public Integer call() {
+    if (random < 0) {
+      throw new WrongArguments("--random " + random + ": give a number of operations");
+    }
     PrintStream out = parent.out();
     boolean passed = true;
     for (Subject found : accelerators()) {
@@ -51,11 +67,30 @@ final class SelftestCommand implements Callable<Integer> {
       out.println(id + "  " + found.name());
       passed &= Conformance.run(id, out, parent.debug());
       try (Selection selection = Selection.open(id, MemoryOptions.defaults())) {
+        passed &= random == 0 || Conformance.quietly(() -> randomWork(selection.tidepool(), id));
         new BandwidthTable(selection.tidepool().memory(selection.accelerator()), out).print();
       }
       out.println();
     }
     return passed ? ExitStatus.DONE : ExitStatus.FAILED;
+  }
+
+  private boolean randomWork(Tidepool tidepool, String id) {
+    PrintStream out = parent.out();
+    long start = System.nanoTime();
+    try {
+      long reads = new RandomWorkload(tidepool, id).threads(THREADS).operations(random).run();
+      out.println(
+          "  %s random operations, %s reads as they should be, in %s"
+              .formatted(
+                  Figures.count(random),
+                  Figures.count(reads),
+                  Figures.time(System.nanoTime() - start)));
+      return true;
+    } catch (AssertionError failure) {
+      out.println("  FAILED random operations " + failure.getMessage());
+      return false;
+    }
   }
 
   /** What a line says of an accelerator, which closes before its tests begin. */

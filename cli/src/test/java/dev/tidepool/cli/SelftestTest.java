@@ -7,12 +7,20 @@ import org.junit.jupiter.api.Test;
 class SelftestTest {
   @Test
   void runs_the_conformance_suite_and_measures_bandwidths() {
-    Command.Result result = Command.run("selftest", "--device", "cpu:0");
+    Command.Result result = Command.run("selftest", "--device", "cpu:0", "--random", "500");
     assertThat(result.status()).as(result.out()).isZero();
     assertThat(result.err()).isEmpty();
     assertThat(result.out()).startsWith("cpu:0  ").containsPattern("[1-9][\\d,]* passed, 0 failed");
+    assertThat(result.out()).containsPattern("500 random operations, [1-9][\\d,]* reads");
     assertThat(result.out()).contains("coherence", "lifetime", "bandwidth", "array to device");
     assertThat(result.out().lines()).allSatisfy(line -> assertThat(line).hasSizeLessThan(81));
+  }
+
+  @Test
+  void refuses_less_than_no_random_operations() {
+    Command.Result result = Command.run("selftest", "--device", "cpu:0", "--random", "-1");
+    assertThat(result.status()).isEqualTo(2);
+    assertThat(result.err()).contains("--random -1");
   }
 
   @Test

@@ -1,0 +1,134 @@
+import java.io.IOException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.spi.ToolProvider;
+import java.util.stream.Stream;
+
+/**
+ * Makes an image of the command line: a folder with a Java runtime of its own, the app and its
+ * launchers, to be copied to machines that have no Java. Run by the build on JDK 25.
+ *
+ * <p>The runtime is linked without the app, which stays on the class path: several of its libraries
+ * are no modules. At the end the image has to run, without an environment, and to be small.
+ *
+ * <p>Arguments: the folder of the app, that of the launchers, that of the image.
+ */
+final class Image {
+  private static final long MOST_BYTES = 60_000_000;
+
+  /**
+   * What the app and its libraries use, and what a user may want: the Vector API, recordings and
+   * management.
+   */
+  private static final List<String> MODULES =
+      List.of(
+          "java.base",
+          "java.logging",
+          "java.management",
+          "jdk.httpserver",
+          "jdk.incubator.vector",
+          "jdk.jfr",
+          "jdk.management",
+          "jdk.unsupported");
+
+  private Image() {}
+
+  public static void main(String[] arguments) throws IOException, InterruptedException {
+    Path app = Path.of(arguments[0]);
+    Path launchers = Path.of(arguments[1]);
+    Path image = Path.of(arguments[2]);
+    delete(image);
+    link(image);
+    copy(app.resolve("tidepool.jar"), image.resolve("app/tidepool.jar"));
+    try (Stream<Path> libraries = Files.list(app.resolve("lib"))) {
+      for (Path library : libraries.toList()) {
+        copy(library, image.resolve("app/lib").resolve(library.getFileName()));
+      }
+    }
+    try (Stream<Path> files = Files.list(launchers)) {
+      for (Path launcher : files.toList()) {
+        Path target = image.resolve("bin").resolve(launcher.getFileName());
+        copy(launcher, target);
+        Files.setPosixFilePermissions(target, PosixFilePermissions.fromString("rwxr-xr-x"));
+      }
+    }
+    check(image);
+  }
+
+  private static void link(Path image) {
+    ToolProvider jlink =
+        ToolProvider.findFirst("jlink")
+            .orElseThrow(() -> new IllegalStateException("this JDK has no jlink: use a whole one"));
+    int status =
+        jlink.run(
+            System.out,
+            System.err,
+            "--add-modules",
+            String.join(",", MODULES),
+            "--strip-java-debug-attributes",
+            "--no-header-files",
+            "--no-man-pages",
+            "--vm",
+            "server",
+            "--compress",
+            "zip-9",
+            "--output",
+            image.toString());
+    if (status != 0) {
+      throw new IllegalStateException("jlink failed with " + status);
+    }
+  }
+
+  private static void check(Path image) throws IOException, InterruptedException {
+    long bytes;
+    try (Stream<Path> files = Files.walk(image)) {
+      bytes = files.filter(Files::isRegularFile).mapToLong(file -> file.toFile().length()).sum();
+    }
+    System.out.printf("%s: %.1f MB%n", image, bytes / 1e6);
+    if (bytes > MOST_BYTES) {
+      throw new IllegalStateException(
+          "the image has %d bytes, and is to have at most %d".formatted(bytes, MOST_BYTES));
+    }
+    ProcessBuilder info = new ProcessBuilder(image.resolve("bin/tidepool").toString(), "info");
+    info.environment().clear();
+    Process process = info.inheritIO().start();
+    if (!process.waitFor(5, TimeUnit.MINUTES) || process.exitValue() != 0) {
+      process.destroyForcibly();
+      throw new IllegalStateException("tidepool info does not run in the image");
+    }
+  }
+
+  private static void copy(Path from, Path to) throws IOException {
+    Files.createDirectories(to.getParent());
+    Files.copy(from, to);
+  }
+
+  private static void delete(Path folder) throws IOException {
+    if (!Files.exists(folder)) {
+      return;
+    }
+    Files.walkFileTree(
+        folder,
+        new SimpleFileVisitor<>() {
+          @Override
+          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
+              throws IOException {
+            Files.delete(file);
+            return FileVisitResult.CONTINUE;
+          }
+
+          @Override
+          public FileVisitResult postVisitDirectory(Path directory, IOException failure)
+              throws IOException {
+            Files.delete(directory);
+            return FileVisitResult.CONTINUE;
+          }
+        });
+  }
+}
