@@ -38,7 +38,7 @@ std::string describe(uintptr_t address) {
 
 // Fresh memory is not zero: who relies on that is found out at its ends.
 void make_stale(uintptr_t address, size_t size) {
-  size_t front = std::min(size, size_t{64} << 10);
+  size_t front = std::min(size, 4 * kPage);
   memset(bytes(address), kFresh, front);
   size_t back = std::min(size - front, kPage);
   memset(bytes(address + size - back), kFresh, back);

@@ -103,6 +103,41 @@ final class OtherProcess implements AutoCloseable {
     return address;
   }
 
+  private static void launchNothing(
+      SimulatedCuda simulation, Driver cuda, Arena arena, long stream) {
+    Driver nvrtc = new Driver(simulation.compiler());
+    MemorySegment out = arena.allocate(ValueLayout.JAVA_LONG);
+    MemorySegment source = Driver.text(arena, "extern \"C\" __global__ void f() {}");
+    nvrtc.must(
+        "nvrtcCreateProgram",
+        out,
+        source,
+        MemorySegment.NULL,
+        0,
+        MemorySegment.NULL,
+        MemorySegment.NULL);
+    long program = out.get(ValueLayout.JAVA_LONG, 0);
+    nvrtc.must("nvrtcCompileProgram", program, 0, MemorySegment.NULL);
+    nvrtc.must("nvrtcGetPTXSize", program, out);
+    MemorySegment ptx = arena.allocate(out.get(ValueLayout.JAVA_LONG, 0));
+    nvrtc.must("nvrtcGetPTX", program, ptx);
+    long module = cuda.get("cuModuleLoadDataEx", ptx, 0, MemorySegment.NULL, MemorySegment.NULL);
+    long kernel = cuda.get("cuModuleGetFunction", module, Driver.text(arena, "f"));
+    cuda.must(
+        "cuLaunchKernel",
+        kernel,
+        1,
+        1,
+        1,
+        1,
+        1,
+        1,
+        0,
+        stream,
+        MemorySegment.NULL,
+        MemorySegment.NULL);
+  }
+
   /** In the other process. */
   public static void main(String[] arguments) throws IOException {
     SimulatedCuda simulation = SimulatedCuda.find().orElseThrow();
@@ -115,6 +150,17 @@ final class OtherProcess implements AutoCloseable {
             MemorySegment.ofAddress(cuda.allocate(4096))
                 .reinterpret(4096)
                 .get(ValueLayout.JAVA_BYTE, 0);
+        case "share" -> { // managed memory, with kernels that run or do not
+          long memory = cuda.get("cuMemAllocManaged", 4096L, 1);
+          MemorySegment host = MemorySegment.ofAddress(memory).reinterpret(4096);
+          long stream = cuda.stream();
+          Gate.closed(cuda, stream);
+          launchNothing(simulation, cuda, arena, stream);
+          host.get(ValueLayout.JAVA_BYTE, 0);
+          System.out.println("touched");
+          System.out.flush();
+          Runtime.getRuntime().halt(0);
+        }
         case "leak" -> {
           System.out.println(
               cuda.get("cuDeviceGetCount") + " " + cuda.get("cuDeviceTotalMem_v2", 1));

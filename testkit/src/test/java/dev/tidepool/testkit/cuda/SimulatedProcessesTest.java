@@ -38,6 +38,22 @@ class SimulatedProcessesTest {
   }
 
   @Test
+  void aHostThatTouchesManagedMemoryUnderAKernelCrashesWhereThatIsNotConcurrent()
+      throws IOException, InterruptedException {
+    try (OtherProcess other = OtherProcess.start(Map.of(), folder, "share")) {
+      assertThat(other.readLine()).isEqualTo("touched");
+      assertThat(other.exitCode()).isZero();
+    }
+    Map<String, String> notConcurrent = Map.of("TIDEPOOL_SIM", "attribute.89=0");
+    try (OtherProcess other = OtherProcess.start(notConcurrent, folder, "share")) {
+      assertThat(other.exitCode()).isNotZero();
+    }
+    try (var files = Files.list(folder)) {
+      assertThat(Files.readString(files.findFirst().orElseThrow())).contains("SIGSEGV");
+    }
+  }
+
+  @Test
   void theEnvironmentSetsUpAndAsksForAReport() throws IOException, InterruptedException {
     Path report = folder.resolve("report");
     Map<String, String> environment =
