@@ -10,11 +10,13 @@ import dev.tidepool.UnifiedMemoryManager;
 import java.io.PrintStream;
 
 /**
- * How fast an accelerator moves bytes, by the size of a buffer. Every figure is the best of as many
- * runs as fit a tenth of a second.
+ * How fast an accelerator moves bytes, by the size of a buffer, and how long it takes for a few of
+ * them, from the call to its return. Every figure is the best of as many runs as fit a tenth of a
+ * second.
  */
 final class BandwidthTable {
-  private static final int[] SIZES = {64 << 10, 1 << 20, 16 << 20, 64 << 20};
+  private static final int[] LARGE = {64 << 10, 1 << 20, 16 << 20, 64 << 20};
+  private static final int[] SMALL = {4, 1 << 10, 4 << 10, 16 << 10};
   private static final long PATIENCE_NANOS = 100_000_000;
   private static final int FEWEST_RUNS = 3;
   private static final int LABEL = 30;
@@ -36,18 +38,33 @@ final class BandwidthTable {
     void run(UnifiedBuffer<float[]> x, UnifiedBuffer<float[]> y, float[] array);
   }
 
+  /** What is said of a movement of so many bytes that took so long. */
+  private interface Figure {
+    String of(long bytes, long nanos);
+  }
+
   /** Measures and prints all rows. */
   void print() {
-    StringBuilder head = new StringBuilder(padded("  bandwidth", LABEL));
-    for (int size : SIZES) {
+    rows("bandwidth", LARGE, Figures::rate);
+    rows("latency", SMALL, (_, nanos) -> Figures.time(nanos));
+  }
+
+  private void rows(String title, int[] sizes, Figure figure) {
+    StringBuilder head = new StringBuilder(padded("  " + title, LABEL));
+    for (int size : sizes) {
       head.append(right(Figures.bytes(size)));
     }
     out.println(head);
-    row("array to device", 1, (x, _, array) -> x.copyFrom(array));
-    row("device to array", 1, (x, _, array) -> x.copyTo(array));
-    row("device to device", 2, (x, y, _) -> y.copyFrom(x));
-    row("fill", 1, (x, _, _) -> x.fill((byte) 0));
-    row("kernel y = 2*x + 1", 2, (x, y, _) -> kernel.execute(Arguments.of("x", x, "y", y)));
+    row("array to device", sizes, figure, 1, (x, _, array) -> x.copyFrom(array));
+    row("device to array", sizes, figure, 1, (x, _, array) -> x.copyTo(array));
+    row("device to device", sizes, figure, 2, (x, y, _) -> y.copyFrom(x));
+    row("fill", sizes, figure, 1, (x, _, _) -> x.fill((byte) 0));
+    row(
+        "kernel y = 2*x + 1",
+        sizes,
+        figure,
+        2,
+        (x, y, _) -> kernel.execute(Arguments.of("x", x, "y", y)));
   }
 
   /**
@@ -55,10 +72,11 @@ final class BandwidthTable {
    *
    * @param passes how often the size is read or written in the device's memory
    */
-  private void row(String name, int passes, Movement movement) {
+  private void row(String name, int[] sizes, Figure figure, int passes, Movement movement) {
     StringBuilder row = new StringBuilder(padded("    " + name, LABEL));
-    for (int size : SIZES) {
-      row.append(right(fits(size) ? rate(size, passes, movement) : "too large"));
+    for (int size : sizes) {
+      row.append(
+          right(fits(size) ? figure.of((long) passes * size, best(size, movement)) : "too large"));
     }
     out.println(row);
   }
@@ -69,7 +87,8 @@ final class BandwidthTable {
         && 4L * size <= accelerator.memory().totalBytes();
   }
 
-  private String rate(int size, int passes, Movement movement) {
+  /** Nanoseconds of the best run. */
+  private long best(int size, Movement movement) {
     int length = size / Float.BYTES;
     float[] array = new float[length];
     try (UnifiedBuffer<float[]> x = memory.allocate(ElementType.FLOAT, length);
@@ -83,7 +102,7 @@ final class BandwidthTable {
         movement.run(x, y, array);
         best = Math.min(best, System.nanoTime() - start);
       }
-      return Figures.rate((long) passes * size, best);
+      return best;
     }
   }
 
