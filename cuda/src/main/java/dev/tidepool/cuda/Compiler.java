@@ -2,6 +2,7 @@ package dev.tidepool.cuda;
 
 import dev.tidepool.KernelCompilationException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
@@ -109,7 +110,9 @@ final class Compiler {
   private static String key(String source, List<String> options, String target) {
     try {
       MessageDigest digest = MessageDigest.getInstance("SHA-256");
-      for (String part : List.of(version(), target, String.join(" ", options), source)) {
+      // One that was named may stand in for NVIDIA's, and make other code of the same source.
+      String named = Settings.nvrtc().map(Path::toString).orElse("");
+      for (String part : List.of(named, version(), target, String.join(" ", options), source)) {
         digest.update(part.getBytes(StandardCharsets.UTF_8));
         digest.update((byte) 0);
       }
