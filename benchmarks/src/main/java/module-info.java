@@ -3,6 +3,7 @@ open module dev.tidepool.benchmarks {
   requires static org.jspecify;
   requires dev.tidepool.memory;
   requires dev.tidepool.opencl;
+  requires dev.tidepool.testkit;
   requires fast.object.pool;
   requires io.netty.buffer;
   requires jmh.core;

@@ -83,9 +83,27 @@ final class StatisticsTest {
   private static MemoryStatistics figures(
       long allocations, long frees, long bytes, long bytesFreed, Duration uptime) {
     return new MemoryStatistics(
-        0, 0, 0, 0, 0, 0, 0, allocations, frees, 0, 0, 0, 0, 0, 0, bytes, bytesFreed,
-        uptime.toNanos(), 0,
-        0, 0);
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        allocations,
+        frees,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        bytes,
+        bytesFreed,
+        uptime.toNanos(),
+        0,
+        0,
+        0);
   }
 
   @Test

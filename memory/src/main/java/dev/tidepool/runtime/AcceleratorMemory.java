@@ -617,7 +617,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   private Snapshot snapshot(String reason) {
     Duration uptime = Duration.ofNanos(System.nanoTime() - bornNanos);
-    return new Survey(this).take(uptime, reason, pools.all().toList(), registry.withoutBlock(), history);
+    return new Survey(this)
+        .take(uptime, reason, pools.all().toList(), registry.withoutBlock(), history);
   }
 
   @Override

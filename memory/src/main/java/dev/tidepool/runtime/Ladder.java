@@ -158,8 +158,7 @@ final class Ladder {
       if (returned == 0) {
         return null;
       }
-      tried.add(
-          "moved small buffers together, which gave back " + ByteSize.format(returned));
+      tried.add("moved small buffers together, which gave back " + ByteSize.format(returned));
       return attempt();
     }
 

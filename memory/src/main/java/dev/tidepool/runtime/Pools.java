@@ -178,14 +178,14 @@ final class Pools implements AutoCloseable {
                 limit,
                 guarded(
                     options,
-                (bytes, alignment) ->
-                    allocate(
-                        kind,
-                        bytes,
-                        hostSees
-                            ? Math.max(alignment, MemoryAllocator.defaultAlignment(bytes))
-                            : alignment,
-                        placement),
+                    (bytes, alignment) ->
+                        allocate(
+                            kind,
+                            bytes,
+                            hostSees
+                                ? Math.max(alignment, MemoryAllocator.defaultAlignment(bytes))
+                                : alignment,
+                            placement),
                     largest)),
             MemoryAllocator.SMALL_ALIGNMENT,
             largest,

@@ -77,8 +77,7 @@ final class Work {
    * counts, and nothing may run beside it.
    */
   static Work makingRoom(List<Storage> storages, Executor executor, Body body) {
-    return new Work(
-        distinct(storages.stream().map(Use::eviction).toList()), body, executor, true);
+    return new Work(distinct(storages.stream().map(Use::eviction).toList()), body, executor, true);
   }
 
   private static List<Use> distinct(List<Use> uses) {
