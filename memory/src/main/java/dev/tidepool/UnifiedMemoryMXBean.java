@@ -18,6 +18,9 @@ public interface UnifiedMemoryMXBean {
   /** Gives idle pooled blocks back; answers how many bytes. */
   long trim();
 
+  /** Moves small buffers of the device together; answers how many bytes went back. */
+  long defragment();
+
   /**
    * Writes a {@link Snapshot} to a new file of the machine that the manager runs on, readable for
    * the owner of its process only.

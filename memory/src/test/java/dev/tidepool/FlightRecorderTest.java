@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import jdk.jfr.Recording;
@@ -130,6 +131,28 @@ final class FlightRecorderTest {
                     .singleElement()
                     .satisfies(event -> assertThat(event.getString("cause")).isEqualTo("age"));
               });
+    }
+  }
+
+  @Test
+  void everySpillIsRecordedWithWhatWentToTheFile(@TempDir Path folder) throws IOException {
+    MemoryOptions options =
+        MemoryOptions.builder().memoryLimit(4 << 20).spillDirectory(folder).build();
+    try (Recording recording = recording("Spill", Map.of());
+        UnifiedMemoryManager memory = UnifiedMemoryManager.create(options)) {
+      List<UnifiedBuffer<byte[]>> buffers = new ArrayList<>();
+      for (int i = 0; i < 6; i++) {
+        Allocation tagged = Allocation.at(MemoryLocation.DEVICE).tag("part " + i);
+        UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, 1 << 20, tagged);
+        buffer.fill((byte) i);
+        buffers.add(buffer);
+      }
+      List<RecordedEvent> events = events(recording);
+      assertThat(events).hasSize((int) memory.statistics().spills()).hasSizeGreaterThan(1);
+      assertThat(events.getFirst().getString("tag")).isEqualTo("part 0");
+      assertThat(events.getFirst().getLong("bytes")).isEqualTo(1 << 20);
+      assertThat(events.getFirst().getDuration()).isPositive();
+      buffers.forEach(UnifiedBuffer::close);
     }
   }
 

@@ -7,6 +7,8 @@ import java.lang.management.ManagementFactory;
 import java.lang.reflect.RecordComponent;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import javax.management.JMX;
 import javax.management.MBeanServer;
@@ -83,7 +85,10 @@ final class ManagementBeanTest {
     try (UnifiedMemoryManager memory = managed()) {
       memory.allocate(ElementType.BYTE, MIB).close();
       memory.allocate(ElementType.BYTE, MIB).close();
-      assertThat(bean().getStatistics()).isEqualTo(memory.statistics());
+      assertThat(bean().getStatistics())
+          .usingRecursiveComparison()
+          .ignoringFields("uptimeNanos")
+          .isEqualTo(memory.statistics());
       assertThat(bean().getHitRate()).isEqualTo(0.5);
     }
   }
@@ -94,6 +99,22 @@ final class ManagementBeanTest {
       memory.allocate(ElementType.BYTE, 2 * MIB).close();
       assertThat(bean().trim()).isEqualTo(2 * MIB);
       assertThat(memory.statistics().totalPooled()).isZero();
+    }
+  }
+
+  @Test
+  void defragmentGivesSlabsBackThatOthersHaveLeft() throws Exception {
+    try (UnifiedMemoryManager memory = managed()) {
+      List<UnifiedBuffer<byte[]>> buffers = new ArrayList<>();
+      for (int i = 0; i < 4000; i++) {
+        buffers.add(memory.allocate(ElementType.BYTE, 4096));
+      }
+      for (int i = 0; i < buffers.size(); i++) {
+        if (i % 8 != 0) {
+          buffers.get(i).close();
+        }
+      }
+      assertThat(bean().defragment()).isGreaterThan(2 * MIB);
     }
   }
 

@@ -221,13 +221,15 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     checkOpen();
     Objects.requireNonNull(allocation, "allocation");
     long bytes = Objects.requireNonNull(type, "type").bytes(length);
-    return allocate(type, length, allocation, cohorts.join(bytes));
+    return allocate(type, length, allocation, cohorts.sampled(bytes));
   }
 
   private <A> UnifiedBuffer<A> allocate(
-      ElementType<A> type, long length, Allocation allocation, Cohort.Token token) {
+      ElementType<A> type, long length, Allocation allocation, Cohort.@Nullable Token sampled) {
     long bytes = type.bytes(length);
     PooledBlock block = blocks.forBuffer(bytes, allocation);
+    // Only now: whoever makes room must not hold the token of a cohort that may have leaked.
+    Cohort.Token token = sampled == null ? cohorts.join() : sampled;
     counters.allocated(bytes);
     Tenancy tenancy = new Tenancy(this, type, length, allocation, token.cohort(), block);
     block.occupy(tenancy);
@@ -296,7 +298,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     checkOpen();
     Objects.requireNonNull(allocation, "allocation");
     // Here, where the stack is the user's.
-    Cohort.Token token = cohorts.join(Objects.requireNonNull(type, "type").bytes(length));
+    Cohort.Token sampled = cohorts.sampled(Objects.requireNonNull(type, "type").bytes(length));
     CompletableFuture<UnifiedBuffer<A>> future = track(new CompletableFuture<>());
     transferThreads()
         .execute(
@@ -306,7 +308,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
               }
               try {
                 checkOpen();
-                UnifiedBuffer<A> buffer = allocate(type, length, allocation, token);
+                UnifiedBuffer<A> buffer = allocate(type, length, allocation, sampled);
                 completions()
                     .execute(
                         () -> {
@@ -367,7 +369,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
       boolean writable,
       String tag) {
     long length = type.elements(memory.byteSize());
-    Cohort.Token token = cohorts.join(memory.byteSize());
+    Cohort.Token sampled = cohorts.sampled(memory.byteSize());
+    Cohort.Token token = sampled == null ? cohorts.join() : sampled;
     Tenancy tenancy =
         new Tenancy(
             this, type, length, Allocation.at(MemoryLocation.HOST).tag(tag), token.cohort(), null);
@@ -491,6 +494,11 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   @Override
   public Map<String, Long> bytesByTag() {
     checkOpen();
+    return bytesByTagNow();
+  }
+
+  /** {@link #bytesByTag()} also while the manager closes. */
+  Map<String, Long> bytesByTagNow() {
     return registry.bytesByTag(arrays.sum(ArrayPoolStatistics::rentedBytes));
   }
 

@@ -22,8 +22,16 @@ class Cohorts {
   private final AtomicReferenceArray<Cohort.@Nullable Token> open =
       new AtomicReferenceArray<>(STRIPES);
 
-  /** The token for the handles of a new buffer of so many bytes, whose cohort it has joined. */
-  Cohort.Token join(long bytes) {
+  /**
+   * The token for a buffer of so many bytes that is watched by itself, because its stack is taken,
+   * here; null if it is not.
+   */
+  Cohort.@Nullable Token sampled(long bytes) {
+    return null;
+  }
+
+  /** The token for the handles of a new buffer, whose cohort it has joined. */
+  final Cohort.Token join() {
     int stripe = (int) (Thread.currentThread().threadId() & (STRIPES - 1));
     Cohort.Token current = open.getAcquire(stripe);
     return current != null && current.cohort().join(CAPACITY) ? current : replace(stripe);

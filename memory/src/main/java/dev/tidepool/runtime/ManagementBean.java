@@ -62,6 +62,11 @@ final class ManagementBean implements UnifiedMemoryMXBean {
   }
 
   @Override
+  public long defragment() {
+    return memory().defragment().returnedBytes();
+  }
+
+  @Override
   public long trim() {
     return memory().trimExcess();
   }

@@ -3,7 +3,6 @@ package dev.tidepool.runtime;
 import dev.tidepool.ByteSize;
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.OutOfDeviceMemoryException;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -103,21 +102,18 @@ final class Refusal {
     return memory.spilling() == null ? "" : "; spilled " + memory.spilling();
   }
 
+  private static String named(String tag) {
+    return tag.isEmpty() ? "untagged" : "'" + tag + "'";
+  }
+
   private static String biggestTags(AcceleratorMemory memory) {
-    Map<String, Long> byTag =
-        memory.live().stream()
-            .map(Tenancy::info)
-            .collect(
-                Collectors.groupingBy(
-                    info -> info.tag().isEmpty() ? "untagged" : "'" + info.tag() + "'",
-                    Collectors.summingLong(info -> info.byteSize())));
+    Map<String, Long> byTag = memory.bytesByTagNow();
     if (byTag.isEmpty()) {
       return "";
     }
     return byTag.entrySet().stream()
-        .sorted(Map.Entry.<String, Long>comparingByValue(Comparator.reverseOrder()))
         .limit(TAGS_NAMED)
-        .map(tag -> tag.getKey() + " " + ByteSize.format(tag.getValue()))
+        .map(tag -> named(tag.getKey()) + " " + ByteSize.format(tag.getValue()))
         .collect(Collectors.joining(", ", " (", ")"));
   }
 }

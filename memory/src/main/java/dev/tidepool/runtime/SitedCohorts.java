@@ -1,6 +1,7 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.MemoryOptions;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Cohorts of a manager that records where buffers are allocated. A buffer in the sample has a
@@ -26,8 +27,8 @@ final class SitedCohorts extends Cohorts {
   }
 
   @Override
-  Cohort.Token join(long bytes) {
-    return sampling.takes(bytes) ? alone(sites.here()) : super.join(bytes);
+  Cohort.@Nullable Token sampled(long bytes) {
+    return sampling.takes(bytes) ? alone(sites.here()) : null;
   }
 
   @Override

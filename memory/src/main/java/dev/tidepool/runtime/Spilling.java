@@ -2,6 +2,8 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.ByteSize;
 import dev.tidepool.TransferException;
+import dev.tidepool.runtime.flight.Flight;
+import dev.tidepool.runtime.flight.SpillEvent;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.nio.file.Path;
@@ -51,7 +53,14 @@ final class Spilling implements AutoCloseable {
             executor,
             () -> {
               try {
-                spilled.set(storage.residency().spill(this));
+                SpillEvent event = Flight.spill();
+                if (storage.residency().spill(this)) {
+                  spilled.set(true);
+                  if (event != null) {
+                    event.spilled(
+                        storage.memory().id(), storage.tenancy().tag(), storage.byteSize());
+                  }
+                }
               } catch (TransferException e) {
                 // Not the failure of what comes behind on this storage: its bytes are all there.
                 failure.set(e);

@@ -40,6 +40,11 @@ public final class Flight {
     return PRESENT ? EvictionEvent.begun() : null;
   }
 
+  /** A buffer is about to be written to the spill file. */
+  public static @Nullable SpillEvent spill() {
+    return PRESENT ? SpillEvent.begun() : null;
+  }
+
   /** Bytes are about to move. */
   public static @Nullable TransferEvent transfer() {
     return PRESENT ? TransferEvent.begun() : null;
