@@ -62,6 +62,9 @@ public final class Rounds {
           SharedBufferBenchmark.class,
           MemoryOperationsBenchmark.class,
           SpillBenchmark.class,
+          DefragmentationBenchmark.class,
+          DiagnosticsBenchmark.class,
+          SnapshotBenchmark.class,
           ObjectPoolBenchmark.class,
           ObjectPoolVirtualThreadsBenchmark.class,
           ArrayPoolBenchmark.class);
@@ -112,6 +115,7 @@ public final class Rounds {
           new Comparison("HolesBenchmark.pooled", "HolesBenchmark.malloc"),
           new Comparison("SpillBenchmark.spill", "SpillBenchmark.disk"),
           new Comparison("SpillBenchmark.hostTier", "SpillBenchmark.plainCopy"),
+          new Comparison("DefragmentationBenchmark.defragment", "DefragmentationBenchmark.copies"),
           new Comparison("MemoryOperationsBenchmark.copy", "MemoryOperationsBenchmark.memcpy"),
           new Comparison("MemoryOperationsBenchmark.fill", "MemoryOperationsBenchmark.memset"),
           new Comparison("MemoryOperationsBenchmark.fillLongs", "MemoryOperationsBenchmark.memset"),

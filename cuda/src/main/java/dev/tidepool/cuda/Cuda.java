@@ -11,6 +11,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.tidepool.cuda.LiveObjects.Kind;
+import dev.tidepool.spi.Shutdown;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
@@ -202,7 +203,7 @@ final class Cuda {
   }
 
   private static Optional<String> text(NativeCall.Output function) {
-    if (!Installed.DRIVER.isPresent()) {
+    if (!Installed.DRIVER.isPresent() || Shutdown.hasBegun()) {
       return Optional.empty();
     }
     try (Arena arena = Arena.ofConfined()) {
@@ -274,6 +275,10 @@ final class Cuda {
 
   /** Answers the code: what was pushed must go, whatever came of the calls in between. */
   static int cuCtxPopCurrent() {
+    if (Shutdown.hasBegun()) {
+      // The driver is on its way out, and whoever made the calls shall have their outcome.
+      return ErrorCodes.CUDA_SUCCESS;
+    }
     return code("cuCtxPopCurrent_v2", () -> (int) CTX_POP_CURRENT.invokeExact(NULL));
   }
 

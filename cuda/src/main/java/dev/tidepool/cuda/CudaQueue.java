@@ -171,23 +171,15 @@ final class CudaQueue implements Queue {
           long event = events.take();
           try {
             commands.run();
-            record(event);
+            Cuda.cuEventRecord(event, stream);
           } catch (RuntimeException | Error refused) {
+            // What was submitted before must not outlive it: the caller would free what it uses.
+            Closing.surviving(() -> Cuda.cuStreamSynchronize(stream));
             events.giveBack(event);
             throw refused;
           }
           return new CudaEvent(context, events, command, event);
         });
-  }
-
-  /** What was submitted must not outlive a refusal: the caller would free what it uses. */
-  private void record(long event) {
-    try {
-      Cuda.cuEventRecord(event, stream);
-    } catch (RuntimeException refused) {
-      Closing.surviving(() -> Cuda.cuStreamSynchronize(stream));
-      throw refused;
-    }
   }
 
   private long address(Block block) {

@@ -29,7 +29,12 @@ record Installed(List<DeviceProperties> devices, String driver, List<String> not
     String system = System.getProperty("os.name", "").toLowerCase(Locale.ROOT);
     return system.contains("windows")
         ? List.of("nvcuda.dll")
-        : List.of("libcuda.so.1", "libcuda.so");
+        : List.of(
+            "libcuda.so.1",
+            "/usr/local/nvidia/lib64/libcuda.so.1",
+            "/usr/lib/wsl/lib/libcuda.so.1",
+            "/run/opengl-driver/lib/libcuda.so.1",
+            "libcuda.so");
   }
 
   /** Asks the driver; never throws. */

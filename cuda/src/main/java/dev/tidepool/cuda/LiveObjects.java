@@ -1,7 +1,6 @@
 package dev.tidepool.cuda;
 
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
  * Counts the driver's objects that exist, by kind: what is not zero after everything was closed is
@@ -20,19 +19,23 @@ final class LiveObjects {
     MODULE
   }
 
-  private static final Map<Kind, Long> COUNTS = new ConcurrentHashMap<>();
+  /**
+   * No map: its monitor could unmount a virtual thread between the push and the pop of a context,
+   * which belongs to the carrier.
+   */
+  private static final AtomicLongArray COUNTS = new AtomicLongArray(Kind.values().length);
 
   private LiveObjects() {}
 
   static void created(Kind kind) {
-    COUNTS.merge(kind, 1L, Long::sum);
+    COUNTS.incrementAndGet(kind.ordinal());
   }
 
   static void released(Kind kind) {
-    COUNTS.merge(kind, -1L, Long::sum);
+    COUNTS.decrementAndGet(kind.ordinal());
   }
 
   static long count(Kind kind) {
-    return COUNTS.getOrDefault(kind, 0L);
+    return COUNTS.get(kind.ordinal());
   }
 }

@@ -92,15 +92,21 @@ record NvrtcPlaces(Map<String, String> environment, Path home) {
         .filter(entry -> !entry.isEmpty())
         .map(entry -> Path.of(entry, "python3"))
         .filter(Files::isExecutable)
-        .flatMap(
-            python -> {
-              try {
-                return Stream.ofNullable(python.toRealPath().getParent())
-                    .flatMap(bin -> Stream.ofNullable(bin.getParent()));
-              } catch (IOException gone) {
-                return Stream.empty();
-              }
-            });
+        // A virtual environment's is a link to the Python that it was made with.
+        .flatMap(python -> Stream.concat(rootOf(python.toAbsolutePath()), target(python)));
+  }
+
+  private static Stream<Path> target(Path python) {
+    try {
+      return rootOf(python.toRealPath());
+    } catch (IOException gone) {
+      return Stream.empty();
+    }
+  }
+
+  /** The folder above {@code bin}. */
+  private static Stream<Path> rootOf(Path python) {
+    return Stream.ofNullable(python.getParent()).flatMap(bin -> Stream.ofNullable(bin.getParent()));
   }
 
   private static Stream<Path> packageFolders(Path root) {

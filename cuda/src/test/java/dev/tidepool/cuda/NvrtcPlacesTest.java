@@ -57,6 +57,16 @@ class NvrtcPlacesTest {
     assertThat(found).containsSubsequence(files.stream().map(NvrtcPlacesTest::real).toList());
   }
 
+  @Test
+  void aVirtualEnvironmentOnThePathIsLookedIntoThoughItsPythonIsALink() throws IOException {
+    Path wheel = file("env/lib/python3.12/site-packages/nvidia/cu13/lib/libnvrtc.so.13");
+    Path python = file("system/bin/python3.12");
+    assertThat(python.toFile().setExecutable(true)).isTrue();
+    Path path = Files.createDirectories(root.resolve("env/bin"));
+    Files.createSymbolicLink(path.resolve("python3"), python);
+    assertThat(candidates(Map.of("PATH", path.toString()))).contains(real(wheel));
+  }
+
   private static String real(Path file) {
     try {
       return file.toRealPath().toString();

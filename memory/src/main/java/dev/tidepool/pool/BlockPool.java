@@ -472,7 +472,16 @@ public final class BlockPool implements AutoCloseable {
    * @return how many bytes that gave back
    */
   public long compact(Mover mover) {
-    return compaction.run(mover);
+    // Counted, so that a manager does not end, and its device with it, under a pass.
+    calls.incrementAndGet();
+    try {
+      return closed ? 0 : compaction.run(mover);
+    } finally {
+      calls.decrementAndGet();
+      if (closed) {
+        trim();
+      }
+    }
   }
 
   /** Idle bytes that cannot go back to the source, because other parts of their slab are in use. */

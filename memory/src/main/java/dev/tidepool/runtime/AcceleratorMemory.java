@@ -814,17 +814,44 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
    * what the host may not touch without asking.
    */
   void overwriteReleased(Copies copies) {
-    boolean beyondPools = !copies.isShared() || (copies.isMapped() && copies.isHostOwned());
-    if (overwritesReleased() && copies.hasDevice() && beyondPools) {
-      overwrite(copies.device());
+    Block released = beyondPools(copies);
+    if (released != null) {
+      overwrite(released);
     }
   }
 
-  /** The same for a block of the device whose contents have moved. */
-  void overwriteAbandoned(Block block) {
-    if (overwritesReleased() && block.segment() == null) {
+  /** The block of some copies that must be overwritten here once it is released; null if none. */
+  @Nullable Block beyondPools(Copies copies) {
+    boolean beyond = !copies.isShared() || (copies.isMapped() && copies.isHostOwned());
+    return overwritesReleased() && copies.hasDevice() && beyond ? copies.device() : null;
+  }
+
+  /** Overwrites a block that nobody has any more; whether that worked. */
+  boolean overwroteQuietly(Block block) {
+    try {
       overwrite(block);
+      return true;
+    } catch (RuntimeException e) {
+      LOG.log(Level.WARNING, "memory that was given up could not be overwritten", e);
+      return false;
     }
+  }
+
+  /** Looks at the guard zones of a storage whose blocks are about to go, where it has any. */
+  void inspectGuards(Storage storage) {
+    if (isParanoid()) {
+      guards.inspect(storage);
+    }
+  }
+
+  /** A buffer lies elsewhere now, and will leave where it was. */
+  void relocated() {
+    registry.relocated();
+  }
+
+  /** The same for a block of the device whose contents have moved; whether it is clean now. */
+  boolean overwroteAbandoned(Block block) {
+    return !overwritesReleased() || block.segment() != null || overwroteQuietly(block);
   }
 
   private void overwrite(Block block) {
@@ -843,9 +870,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
    * @param deviceReusable whether the device's own memory may
    */
   void free(Storage storage, boolean hostReusable, boolean deviceReusable) {
-    if (isParanoid()) {
-      guards.inspect(storage);
-    }
+    inspectGuards(storage);
     // Before the blocks go, or their next owner would seem to be there beside this one.
     counters.freed(storage.byteSize());
     if (history != null) {

@@ -91,7 +91,11 @@ final class BufferCopy {
         memory.link().copy(from.copies().device(), source.from(), between.block(), 0, bytes);
         memory.link().copy(between.block(), 0, to.copies().device(), at, bytes);
       } finally {
-        between.release();
+        if (memory.overwroteAbandoned(between.block())) {
+          between.release();
+        } else {
+          between.discard();
+        }
       }
     } else {
       var target = to.deviceForWrite(at, at + bytes, true);

@@ -61,37 +61,53 @@ final class Defragmenter implements Mover {
         Work.makingRoom(
             relocations.stream().map(Relocation::storage).toList(),
             Workers.evictions(),
-            () -> moved.set(moved(relocations)));
-    return work.performIfIdle(!Thread.currentThread().isVirtual()) && moved.get();
+            () -> move(relocations, moved));
+    try {
+      work.performIfIdle(!Thread.currentThread().isVirtual());
+    } catch (RuntimeException | Error e) {
+      LOG.log(Level.WARNING, "defragmentation was stopped", e);
+    }
+    return moved.get();
   }
 
   private static @Nullable Storage holder(PooledBlock block) {
     return block.tenant() instanceof Tenancy tenancy ? tenancy.rouse() : null;
   }
 
-  private boolean moved(List<Relocation> relocations) {
+  private void move(List<Relocation> relocations, AtomicBoolean moved) {
     if (!relocations.stream().allMatch(Relocation::isPossible)) {
-      return false;
+      return;
     }
+    // All that is needed for the change, which nothing may stop half-way.
+    List<Lease> leases = relocations.stream().map(each -> new Lease(each.to())).toList();
     try {
       copyAll(relocations);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       LOG.log(Level.DEBUG, "buffers could not be moved together; they stay where they are", e);
-      return false;
+      relocations.forEach(each -> clean(each, each.to()));
+      return;
     }
-    for (Relocation each : relocations) {
+    for (int i = 0; i < relocations.size(); i++) {
+      Relocation each = relocations.get(i);
       each.to().occupy(each.storage().tenancy());
-      each.copies().moved(new Lease(each.to())).surrender();
+      each.storage().memory().relocated();
+      each.copies().moved(leases.get(i)).surrender();
       buffers++;
       bytes += each.storage().byteSize();
     }
-    return true;
+    moved.set(true);
+    relocations.forEach(each -> clean(each, each.from()));
+  }
+
+  /** Overwrites what nobody has any more, where that is wished for. */
+  private static void clean(Relocation each, PooledBlock abandoned) {
+    var _ = each.storage().memory().overwroteAbandoned(abandoned.block());
   }
 
   /** Copies everything, side by side where the device does it; nobody uses the bytes meanwhile. */
   private static void copyAll(List<Relocation> relocations) {
     List<Event> events = new ArrayList<>();
-    RuntimeException failure = null;
+    Throwable failure = null;
     try {
       for (Relocation each : relocations) {
         if (each.copies().isShared()) {
@@ -103,7 +119,7 @@ final class Defragmenter implements Mover {
               owner.link().copyAhead(from, 0, each.to().block(), 0, each.storage().byteSize()));
         }
       }
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       failure = e;
     }
     for (Event event : events) {
@@ -114,9 +130,8 @@ final class Defragmenter implements Mover {
       }
     }
     if (failure != null) {
-      throw failure;
+      throw Failures.unchecked(failure);
     }
-    relocations.forEach(each -> each.storage().memory().overwriteAbandoned(each.from().block()));
   }
 
   private static void copyOnHost(Relocation each) {

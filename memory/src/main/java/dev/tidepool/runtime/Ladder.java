@@ -52,7 +52,7 @@ final class Ladder {
     try {
       return request.get();
     } catch (OutOfDeviceMemoryException refused) {
-      if (bytes > memory.largest()) {
+      if (onDevice && bytes > memory.largest()) {
         throw Refusal.tooLarge(memory, bytes, refused);
       }
       return new Climb(bytes, onDevice, request, refused).all();
@@ -113,6 +113,11 @@ final class Ladder {
         if (block != null) {
           return block;
         }
+      }
+      // What others gave back meanwhile, and nobody counted here.
+      PooledBlock last = attempt();
+      if (last != null) {
+        return last;
       }
       if (evicted > 0) {
         tried.add("gave up " + evicted + " idle device copies");

@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,6 +21,9 @@ final class LiveBuffers {
   private final Pools pools;
   private final Set<Tenancy> withoutBlock = ConcurrentHashMap.newKeySet();
 
+  // Changes of place so far.
+  private final AtomicLong relocations = new AtomicLong();
+
   LiveBuffers(AcceleratorMemory memory, Pools pools) {
     this.memory = memory;
     this.pools = pools;
@@ -28,6 +32,7 @@ final class LiveBuffers {
   /** A buffer that no block tells of. */
   void addWithoutBlock(Tenancy tenancy) {
     withoutBlock.add(tenancy);
+    relocated();
   }
 
   /** The buffers that no block tells of: those over foreign memory, and those in a file. */
@@ -37,19 +42,30 @@ final class LiveBuffers {
 
   /** Such a buffer is gone, or has a block now; others are gone with their blocks. */
   void removeWithoutBlock(Tenancy tenancy) {
+    relocated();
     withoutBlock.remove(tenancy);
+  }
+
+  /** A buffer has arrived somewhere, and is about to leave where it was. */
+  void relocated() {
+    relocations.incrementAndGet();
   }
 
   /** All of them, those that are closing included. Takes some microseconds, more with many. */
   Collection<Tenancy> all() {
     Set<Tenancy> all = Collections.newSetFromMap(new IdentityHashMap<>());
-    all.addAll(withoutBlock);
-    pools.forEachTenant(
-        tenant -> {
-          if (isOurs(tenant)) {
-            all.add((Tenancy) tenant);
-          }
-        });
+    long before;
+    do {
+      // Who changes his place during the walk could be missed at both.
+      before = relocations.get();
+      all.addAll(withoutBlock);
+      pools.forEachTenant(
+          tenant -> {
+            if (isOurs(tenant)) {
+              all.add((Tenancy) tenant);
+            }
+          });
+    } while (before != relocations.get());
     return all;
   }
 

@@ -126,14 +126,14 @@ final class Pools implements AutoCloseable {
       MemoryAllocator allocator, @Nullable MemoryLimit limit, MemoryOptions options) {
     return new BlockPool(
         "host memory",
-        within(
-            limit,
-            guarded(
-                options,
+        guarded(
+            options,
+            within(
+                limit,
                 (bytes, alignment) ->
                     allocator.allocate(
-                        bytes, Math.max(alignment, MemoryAllocator.defaultAlignment(bytes))),
-                Long.MAX_VALUE)),
+                        bytes, Math.max(alignment, MemoryAllocator.defaultAlignment(bytes)))),
+            Long.MAX_VALUE),
         MemoryAllocator.SMALL_ALIGNMENT,
         limits(options, HostMemory.now().totalBytes()));
   }
@@ -174,10 +174,10 @@ final class Pools implements AutoCloseable {
     BlockPool pool =
         new BlockPool(
             device.info().id() + " " + kind,
-            within(
-                limit,
-                guarded(
-                    options,
+            guarded(
+                options,
+                within(
+                    limit,
                     (bytes, alignment) ->
                         allocate(
                             kind,
@@ -185,8 +185,8 @@ final class Pools implements AutoCloseable {
                             hostSees
                                 ? Math.max(alignment, MemoryAllocator.defaultAlignment(bytes))
                                 : alignment,
-                            placement),
-                    largest)),
+                            placement)),
+                largest),
             MemoryAllocator.SMALL_ALIGNMENT,
             largest,
             limits);

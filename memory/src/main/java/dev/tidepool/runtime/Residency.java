@@ -347,8 +347,9 @@ final class Residency {
         beginOnHost(BufferState.DEVICE_DIRTY);
         fetch(0, size);
       }
-      memory.overwriteReleased(copies);
+      // First, for what is overwritten must not count any more.
       becomeHostOnly();
+      memory.overwriteReleased(copies);
       return copies.detachDevice();
     } finally {
       moving.unlock();
@@ -363,6 +364,7 @@ final class Residency {
    */
   boolean spill(Spilling spilling) {
     List<Lease> freed;
+    boolean clean;
     moving.lock();
     try {
       boolean resident = copies.hasHost() || copies.hasDevice();
@@ -373,7 +375,6 @@ final class Residency {
       try {
         writeTo(extent);
         handBack();
-        memory.overwriteReleased(copies);
       } catch (RuntimeException | Error e) {
         extent.drop();
         throw e;
@@ -382,11 +383,14 @@ final class Residency {
       if (!copies.isShared()) {
         becomeHostOnly();
       }
+      memory.inspectGuards(storage);
+      Block abandoned = memory.beyondPools(copies);
       freed = copies.detachAll(extent);
+      clean = abandoned == null || memory.overwroteQuietly(abandoned);
     } finally {
       moving.unlock();
     }
-    freed.forEach(Lease::release);
+    freed.forEach(clean ? Lease::release : Lease::discard);
     return true;
   }
 
@@ -434,7 +438,12 @@ final class Residency {
         fill(lease, extent);
       }
     } catch (RuntimeException | Error e) {
-      lease.discard();
+      if (copies.isMapped()) {
+        // Who has it, host or device, is not known for certain.
+        lease.discard();
+      } else {
+        lease.release();
+      }
       throw e;
     }
     copies.attach(lease);

@@ -63,7 +63,14 @@ final class Workers implements AutoCloseable {
    * what such a thread holds.
    */
   static Executor evictions() {
-    return task -> Thread.ofPlatform().daemon().name("tidepool-eviction").start(task);
+    return task -> {
+      try {
+        Thread.ofPlatform().daemon().name("tidepool-eviction").start(task);
+      } catch (OutOfMemoryError noThread) {
+        // Better a carrier that is held up than work that never runs.
+        task.run();
+      }
+    };
   }
 
   Executor completions() {
