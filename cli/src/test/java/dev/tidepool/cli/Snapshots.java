@@ -26,7 +26,11 @@ final class Snapshots {
    */
   static Path withLeak(Path file, int events) {
     MemoryOptions options =
-        MemoryOptions.builder().diagnostics(DiagnosticsLevel.SITES).history(events).build();
+        MemoryOptions.builder()
+            .diagnostics(DiagnosticsLevel.SITES)
+            .siteSampling(1)
+            .history(events)
+            .build();
     try (Tidepool tidepool = Tidepool.open(options)) {
       UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("cpu:0"));
       Deque<UnifiedBuffer<?>> passing = new ArrayDeque<>();
