@@ -1,6 +1,9 @@
 package dev.tidepool.cuda;
 
-import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Counts the driver's objects that exist, by kind: what is not zero after everything was closed is
@@ -20,22 +23,33 @@ final class LiveObjects {
   }
 
   /**
-   * No map: its monitor could unmount a virtual thread between the push and the pop of a context,
-   * which belongs to the carrier.
+   * Complete before it is read, and never written again. No map that locks: its monitor could
+   * unmount a virtual thread between the push and the pop of a context, which belongs to the
+   * carrier.
    */
-  private static final AtomicLongArray COUNTS = new AtomicLongArray(Kind.values().length);
+  private static final Map<Kind, AtomicLong> COUNTS = new EnumMap<>(Kind.class);
+
+  static {
+    for (Kind kind : Kind.values()) {
+      COUNTS.put(kind, new AtomicLong());
+    }
+  }
 
   private LiveObjects() {}
 
   static void created(Kind kind) {
-    COUNTS.incrementAndGet(kind.ordinal());
+    of(kind).incrementAndGet();
   }
 
   static void released(Kind kind) {
-    COUNTS.decrementAndGet(kind.ordinal());
+    of(kind).decrementAndGet();
   }
 
   static long count(Kind kind) {
-    return COUNTS.get(kind.ordinal());
+    return of(kind).get();
+  }
+
+  private static AtomicLong of(Kind kind) {
+    return Objects.requireNonNull(COUNTS.get(kind));
   }
 }

@@ -106,7 +106,8 @@ record NvrtcPlaces(Map<String, String> environment, Path home) {
 
   /** The folder above {@code bin}. */
   private static Stream<Path> rootOf(Path python) {
-    return Stream.ofNullable(python.getParent()).flatMap(bin -> Stream.ofNullable(bin.getParent()));
+    Path bin = python.getParent();
+    return bin == null ? Stream.empty() : Stream.ofNullable(bin.getParent());
   }
 
   private static Stream<Path> packageFolders(Path root) {
