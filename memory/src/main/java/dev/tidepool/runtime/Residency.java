@@ -642,8 +642,9 @@ final class Residency {
 
   private void handBack() {
     if (hostHolds) {
-      hostHolds = false;
       link().release(copies.device());
+      // Not before: who fails to give it up still has it, and goes on with it after a failed spill.
+      hostHolds = false;
     }
   }
 

@@ -29,7 +29,7 @@ class RandomWorkloadTest {
     try (Tidepool tidepool = open(simulated)) {
       RandomWorkload workload = new RandomWorkload(tidepool, "simulated:0");
       assertThat(workload.operations(20_000).run()).isPositive();
-      assertThat(workload.operations(40_000).threads(4).run()).isPositive();
+      assertThat(workload.operations(20_000).threads(4).run()).isPositive();
     }
     assertThat(simulated.violations()).isEmpty();
     assertThat(simulated.devices()).allMatch(device -> device.liveBlocks() == 0);
@@ -52,7 +52,7 @@ class RandomWorkloadTest {
     try (Tidepool tidepool = open()) {
       RandomWorkload workload = new RandomWorkload(tidepool, "cpu:0");
       assertThat(workload.operations(50_000).run()).isPositive();
-      assertThat(workload.operations(100_000).threads(4).run()).isPositive();
+      assertThat(workload.operations(50_000).threads(4).run()).isPositive();
     }
   }
 

@@ -16,6 +16,7 @@ import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.spi.HostAccess;
 import dev.tidepool.testkit.conformance.Patterns;
+import dev.tidepool.testkit.fault.Failure;
 import dev.tidepool.testkit.fault.FaultInjector;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
@@ -151,6 +152,25 @@ class SpillingDeviceTest {
       buffers.forEach(UnifiedBuffer::close);
     }
     assertThat(simulated.violations()).isEmpty();
+  }
+
+  @Test
+  void aMappedBlockThatIsNotGivenUpStaysWithTheHost() {
+    SimulatedProvider simulated =
+        new SimulatedProvider(SimulatedHardware.discrete().withHostAccess(HostAccess.MAPPED));
+    FaultInjector faults = new FaultInjector(simulated);
+    try (Tidepool tidepool = open(faults, limited(4 * MEBIBYTE))) {
+      UnifiedMemoryManager memory = tidepool.memory();
+      List<UnifiedBuffer<float[]>> buffers = filled(memory, 4, MemoryLocation.DEVICE);
+      faults.fail(SpiCall.RELEASE, 1, Failure.REFUSED);
+      memory.allocate(ElementType.FLOAT, FLOATS, MemoryLocation.DEVICE).close();
+      assertThat(faults.fired()).contains(SpiCall.RELEASE);
+      assertThat(memory.statistics().spills()).isEqualTo(1);
+      verify(buffers, 0);
+      buffers.forEach(UnifiedBuffer::close);
+    }
+    assertThat(simulated.violations()).isEmpty();
+    assertThat(simulated.device("simulated:0").liveBlocks()).isZero();
   }
 
   /** A limit that a few large buffers fill: what does not fit at all fails, and is tolerated. */
