@@ -71,8 +71,8 @@ import org.jspecify.annotations.Nullable;
  *     level has fallen by 0.05 of the total below the mark. Called on threads of the library, under
  *     no lock; may close buffers; none
  * @param history {@code history}: how many of the latest allocations and frees are kept for {@link
- *     UnifiedMemoryManager#snapshot()}; 100,000 from level {@link DiagnosticsLevel#SITES} on and
- *     none below it where -1
+ *     UnifiedMemoryManager#snapshot()}; where -1, 100,000 at level {@link
+ *     DiagnosticsLevel#PARANOID} and where there is a {@code dump-directory}, else none
  * @param dumpDirectory {@code dump-directory}: the folder that a snapshot is written to when memory
  *     runs out, until it holds eight; none
  * @param jmx {@code jmx}: whether management consoles see the manager, as {@link

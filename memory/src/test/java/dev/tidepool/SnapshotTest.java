@@ -196,11 +196,20 @@ final class SnapshotTest {
   }
 
   @Test
-  void thereIsAHistoryFromLevelSitesOnUnlessTheOptionSaysOtherwise() {
+  void thereIsAHistoryWhereItIsAskedFor() {
     MemoryOptions.Builder sites = MemoryOptions.builder().diagnostics(DiagnosticsLevel.SITES);
     assertThat(historyAfterOneBuffer(MemoryOptions.builder())).isEmpty();
-    assertThat(historyAfterOneBuffer(sites)).hasSize(2);
-    assertThat(historyAfterOneBuffer(sites.history(0))).isEmpty();
+    assertThat(historyAfterOneBuffer(sites)).isEmpty();
+    assertThat(historyAfterOneBuffer(sites.history(7))).hasSize(2);
+  }
+
+  @Test
+  void thereIsAHistoryAtLevelParanoidAndWhereDumpsGoUnlessTheOptionSaysOtherwise() {
+    MemoryOptions.Builder paranoid = MemoryOptions.builder().diagnostics(DiagnosticsLevel.PARANOID);
+    assertThat(historyAfterOneBuffer(paranoid)).hasSize(2);
+    assertThat(historyAfterOneBuffer(paranoid.history(0))).isEmpty();
+    MemoryOptions.Builder dumping = MemoryOptions.builder().dumpDirectory(folder);
+    assertThat(historyAfterOneBuffer(dumping)).hasSize(2);
   }
 
   private static List<Snapshot.Change> historyAfterOneBuffer(MemoryOptions.Builder options) {
@@ -303,7 +312,7 @@ final class SnapshotTest {
   @Test
   void theJsonFormHasEverythingThatTheSnapshotHas() {
     try (UnifiedMemoryManager memory =
-            with(MemoryOptions.builder().diagnostics(DiagnosticsLevel.SITES));
+            with(MemoryOptions.builder().diagnostics(DiagnosticsLevel.SITES).history(100));
         UnifiedBuffer<int[]> buffer = memory.allocate(ElementType.INT, 100, tagged("t"))) {
       assertThat(buffer.length()).isEqualTo(100);
       memory.allocate(ElementType.BYTE, 5, tagged("gone")).close();

@@ -27,6 +27,7 @@ import picocli.CommandLine.Option;
 final class DemoCommand implements Callable<Integer> {
   private static final int NO_PORT = -1;
   private static final int LAST_PORT = 65_535;
+  private static final int HISTORY = 100_000;
   private static final String LOOPBACK = "localhost";
 
   private final TidepoolCommand parent;
@@ -75,7 +76,8 @@ final class DemoCommand implements Callable<Integer> {
     if (port < 0 || port > LAST_PORT) {
       throw new WrongArguments("--serve " + port + ": ports are 1 to " + LAST_PORT + ", 0 for any");
     }
-    MemoryOptions options = MemoryOptions.builder().diagnostics(DiagnosticsLevel.SITES).build();
+    MemoryOptions options =
+        MemoryOptions.builder().diagnostics(DiagnosticsLevel.SITES).history(HISTORY).build();
     try (Tidepool tidepool = Tidepool.open(options)) {
       UnifiedMemoryManager memory = tidepool.memory();
       try (PageServer server = new PageServer(host, port, () -> memory.snapshot().toJson());

@@ -170,8 +170,10 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   }
 
   private static @Nullable History history(MemoryOptions options, long bornNanos) {
-    boolean recordsSites = options.diagnostics().compareTo(DiagnosticsLevel.SITES) >= 0;
-    int events = options.history() == -1 && recordsSites ? USUAL_HISTORY : options.history();
+    // An entry costs more than an allocation does, so only those who asked for it pay it.
+    boolean usual =
+        options.diagnostics() == DiagnosticsLevel.PARANOID || options.dumpDirectory().isPresent();
+    int events = options.history() == -1 && usual ? USUAL_HISTORY : options.history();
     return events > 0 ? new History(events, bornNanos) : null;
   }
 
