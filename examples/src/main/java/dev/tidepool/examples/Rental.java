@@ -1,0 +1,51 @@
+package dev.tidepool.examples;
+
+import dev.tidepool.ArrayPool;
+import dev.tidepool.ElementType;
+import dev.tidepool.MemoryStatistics;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import java.util.Arrays;
+
+/**
+ * Rental of buffers whose size varies: to allocate is to rent and to close is to return, for the
+ * manager keeps freed blocks by size class. No pool has to be written around it.
+ */
+public final class Rental {
+  private static final int[] LENGTHS = {250, 1000, 4000, 16_000, 64_000, 250_000};
+
+  private Rental() {}
+
+  /** The argument is the number of rentals; 2000 without one. */
+  public static void main(String[] arguments) {
+    int rentals = Check.size(arguments, 2000);
+    try (UnifiedMemoryManager memory = UnifiedMemoryManager.create()) {
+      MemoryStatistics before = memory.statistics();
+      for (int i = 0; i < rentals; i++) {
+        // A little shorter each time: still of the same class, so the same block serves.
+        int length = LENGTHS[i % LENGTHS.length] - i % 10;
+        try (UnifiedBuffer<float[]> rented = memory.allocate(ElementType.FLOAT, length)) {
+          rented.fill((byte) i);
+        }
+      }
+      MemoryStatistics after = memory.statistics();
+      long driver = after.driverAllocations() - before.driverAllocations();
+      System.out.printf("%.1f%% of all blocks came from the pool%n", 100 * after.hitRate());
+      Check.that(
+          driver <= LENGTHS.length,
+          rentals + " rentals asked the driver at most once for each of 6 sizes");
+      Check.that(after.activeBuffers() == 0, "all were returned");
+      Check.that(memory.trimExcess() > 0, "idle blocks go back to the driver when asked");
+
+      // The same for arrays on the heap.
+      try (ArrayPool<float[]> arrays = memory.arrays(ElementType.FLOAT)) {
+        float[] first = arrays.rent(1000);
+        Arrays.fill(first, 1);
+        arrays.giveBack(first);
+        float[] second = arrays.rent(990);
+        Check.that(second[0] == 1, "an array that was given back is rented again, as it was");
+        arrays.giveBack(second);
+      }
+    }
+  }
+}
