@@ -1,6 +1,7 @@
 package dev.tidepool.cuda;
 
 import dev.tidepool.KernelCompilationException;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;
@@ -8,12 +9,17 @@ import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
  * CUDA C++ to code for one kind of device, kept on disk for the next process. Where NVRTC knows the
- * device, it makes the device's own code, so that the driver may be older than the compiler;
- * otherwise it makes PTX for the newest device before it, which the driver compiles further.
+ * device, it makes the device's own code, so that the driver may be older than the compiler (by
+ * minor versions for certain; by a major one as far as the driver takes the code). Otherwise it
+ * makes PTX for the newest device before it, which the driver compiles further, and for which it
+ * must not be of an older major version.
+ *
+ * <p>What was kept runs without NVRTC. Where there is one, what another made is made anew.
  */
 final class Compiler {
   private static final String FILE = "kernel.cu";
@@ -36,44 +42,88 @@ final class Compiler {
    *
    * @param kernel what messages call it
    * @throws KernelCompilationException with the log if the source is wrong
-   * @throws UnsupportedOperationException if there is no NVRTC, or it is too new for the device
+   * @throws UnsupportedOperationException if nothing was kept and there is no NVRTC, or it is too
+   *     new for the device or the driver
    */
   byte[] compile(String kernel, String source, List<String> options) {
-    Nvrtc.absence()
-        .ifPresent(
-            absence -> {
-              throw new UnsupportedOperationException(
-                  "'" + kernel + "' cannot be compiled: " + absence);
-            });
+    String key = key(source, options);
+    Optional<Made> kept = cache.get(key).map(Made::decode);
+    Optional<String> absence = Nvrtc.absence();
+    if (absence.isPresent()) {
+      return kept.orElseThrow(
+              () ->
+                  new UnsupportedOperationException(
+                      "'" + kernel + "' cannot be compiled: " + absence.get()))
+          .code();
+    }
     int target = target();
     boolean ownCode = target == architecture;
     String option = "--gpu-architecture=" + (ownCode ? "sm_" : "compute_") + target;
-    String key = key(source, options, option);
-    return cache
-        .get(key)
+    // One that was named may stand in for NVIDIA's, and make other code of the same source.
+    String maker = Settings.nvrtc().map(Path::toString).orElse("") + version() + option;
+    return kept.filter(made -> made.maker().equals(maker))
         .orElseGet(
             () -> {
-              byte[] code = compiled(kernel, source, options, option, ownCode);
-              cache.put(key, code);
-              return code;
-            });
+              Made made = new Made(maker, compiled(kernel, source, options, option, ownCode));
+              cache.put(key, made.encode());
+              return made;
+            })
+        .code();
+  }
+
+  /** Code, and who made it for what. */
+  @SuppressWarnings("ArrayRecordComponent") // Never compared.
+  private record Made(String maker, byte[] code) {
+    byte[] encode() {
+      byte[] name = maker.getBytes(StandardCharsets.UTF_8);
+      return ByteBuffer.allocate(name.length + 1 + code.length)
+          .put(name)
+          .put((byte) 0)
+          .put(code)
+          .array();
+    }
+
+    static Made decode(byte[] kept) {
+      int end = 0;
+      while (end < kept.length && kept[end] != 0) {
+        end++;
+      }
+      return new Made(
+          new String(kept, 0, end, StandardCharsets.UTF_8),
+          Arrays.copyOfRange(kept, Math.min(end + 1, kept.length), kept.length));
+    }
   }
 
   private int target() {
     int[] supported = Nvrtc.nvrtcGetSupportedArchs();
-    return Arrays.stream(supported)
-        .filter(candidate -> candidate <= architecture)
-        .max()
-        .orElseThrow(
-            () ->
-                new UnsupportedOperationException(
-                    "NVRTC "
-                        + version()
-                        + " makes code for compute capability "
-                        + supported[0] / 10.0
-                        + " and newer, and the device has "
-                        + architecture / 10.0
-                        + "; use an older NVRTC"));
+    int target =
+        Arrays.stream(supported)
+            .filter(candidate -> candidate <= architecture)
+            .max()
+            .orElseThrow(
+                () ->
+                    new UnsupportedOperationException(
+                        "NVRTC "
+                            + version()
+                            + " makes code for compute capability "
+                            + supported[0] / 10.0
+                            + " and newer, and the device has "
+                            + architecture / 10.0
+                            + "; use an older NVRTC"));
+    int driver = Nvrtc.driverMajor();
+    if (target != architecture && Nvrtc.nvrtcVersion()[0] > driver) {
+      throw new UnsupportedOperationException(
+          "NVRTC "
+              + version()
+              + " does not know compute capability "
+              + architecture / 10.0
+              + ", and this driver, of CUDA "
+              + driver
+              + ", cannot read its PTX; install NVRTC "
+              + driver
+              + ", or update the driver");
+    }
+    return target;
   }
 
   private static String version() {
@@ -107,12 +157,11 @@ final class Compiler {
         .orElse("; log() has what the compiler printed");
   }
 
-  private static String key(String source, List<String> options, String target) {
+  private String key(String source, List<String> options) {
     try {
       MessageDigest digest = MessageDigest.getInstance("SHA-256");
-      // One that was named may stand in for NVIDIA's, and make other code of the same source.
-      String named = Settings.nvrtc().map(Path::toString).orElse("");
-      for (String part : List.of(named, version(), target, String.join(" ", options), source)) {
+      String device = architecture + " under " + Nvrtc.driverMajor();
+      for (String part : List.of(device, String.join(" ", options), source)) {
         digest.update(part.getBytes(StandardCharsets.UTF_8));
         digest.update((byte) 0);
       }

@@ -49,9 +49,12 @@ final class Cuda {
   static final int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76;
   static final int CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY = 83;
   static final int CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89;
+  static final int CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97;
   static final int CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115;
   static final int CU_COMPUTEMODE_PROHIBITED = 2;
   static final int CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0;
+  static final int CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1;
+  static final int CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8;
   static final int CU_MEM_ADVISE_SET_READ_MOSTLY = 1;
   static final int CU_MEM_ADVISE_SET_PREFERRED_LOCATION = 3;
   static final int CU_MEM_ADVISE_SET_ACCESSED_BY = 5;
@@ -67,6 +70,7 @@ final class Cuda {
   private static final int CU_MEM_ALLOCATION_TYPE_PINNED = 1;
   private static final int CU_MEM_LOCATION_TYPE_DEVICE = 1;
   private static final int CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3;
+  private static final int CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES = 3;
   private static final int CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4;
   private static final int CU_JIT_ERROR_LOG_BUFFER = 5;
   private static final int CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6;
@@ -176,6 +180,8 @@ final class Cuda {
       Installed.DRIVER.code("cuModuleGetFunction", POINTER, HANDLE, POINTER);
   private static final MethodHandle FUNC_GET_ATTRIBUTE =
       Installed.DRIVER.code("cuFuncGetAttribute", POINTER, INT, HANDLE);
+  private static final MethodHandle FUNC_SET_ATTRIBUTE =
+      Installed.DRIVER.code("cuFuncSetAttribute", HANDLE, INT, INT);
   private static final MethodHandle LAUNCH_KERNEL =
       Installed.DRIVER.code(
           "cuLaunchKernel", HANDLE, INT, INT, INT, INT, INT, INT, INT, HANDLE, POINTER, POINTER);
@@ -350,14 +356,28 @@ final class Cuda {
   /** How many bytes that were freed a pool keeps, when the host waits for the device. */
   static void cuMemPoolSetReleaseThreshold(long pool, long bytes) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment value = arena.allocateFrom(JAVA_LONG, bytes);
-      call(
-          "cuMemPoolSetAttribute",
-          () ->
-              (int)
-                  MEM_POOL_SET_ATTRIBUTE.invokeExact(
-                      pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, value));
+      setAttribute(
+          pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, arena.allocateFrom(JAVA_LONG, bytes));
     }
+  }
+
+  /**
+   * Keeps a pool from giving a stream what another one still uses, with a wait put in between: an
+   * allocation would last as long as somebody's kernel.
+   */
+  static void cuMemPoolForbidWaits(long pool) {
+    try (Arena arena = Arena.ofConfined()) {
+      setAttribute(
+          pool,
+          CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES,
+          arena.allocateFrom(JAVA_INT, 0));
+    }
+  }
+
+  private static void setAttribute(long pool, int attribute, MemorySegment value) {
+    call(
+        "cuMemPoolSetAttribute",
+        () -> (int) MEM_POOL_SET_ATTRIBUTE.invokeExact(pool, attribute, value));
   }
 
   /** Lets another device reach all memory of a pool. */
@@ -554,6 +574,12 @@ final class Cuda {
         get(
             "cuFuncGetAttribute",
             value -> (int) FUNC_GET_ATTRIBUTE.invokeExact(value, attribute, function));
+  }
+
+  static void cuFuncSetAttribute(long function, int attribute, int value) {
+    call(
+        "cuFuncSetAttribute",
+        () -> (int) FUNC_SET_ATTRIBUTE.invokeExact(function, attribute, value));
   }
 
   /**

@@ -58,6 +58,17 @@ final class CudaBlock implements Block {
     return source.kind();
   }
 
+  /** This one, which commands are to use. */
+  CudaBlock requireDevices() {
+    if (kind() == BlockKind.PINNED) {
+      throw new IllegalArgumentException(
+          "a PINNED block of "
+              + byteSize
+              + " bytes is memory of the host, which no command takes; write and read its segment");
+    }
+    return this;
+  }
+
   MemorySource source() {
     return source;
   }

@@ -58,8 +58,8 @@ final class CudaQueue implements Queue {
 
   @Override
   public Event copy(Block source, long sourceOffset, Block destination, long offset, long bytes) {
-    CudaBlock from = own(source);
-    CudaBlock to = own(destination);
+    CudaBlock from = devices(source);
+    CudaBlock to = devices(destination);
     long start = from.address() + sourceOffset;
     long target = to.address() + offset;
     if (bytes == 0) {
@@ -183,7 +183,12 @@ final class CudaQueue implements Queue {
   }
 
   private long address(Block block) {
-    return own(block).address();
+    return devices(block).address();
+  }
+
+  /** A block that commands take. */
+  private CudaBlock devices(Block block) {
+    return own(block).requireDevices();
   }
 
   private CudaBlock own(Block block) {

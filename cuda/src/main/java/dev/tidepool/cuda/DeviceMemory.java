@@ -52,6 +52,7 @@ final class DeviceMemory {
     long created = Cuda.cuMemPoolCreate(device.handle());
     try {
       Cuda.cuMemPoolSetReleaseThreshold(created, threshold);
+      Cuda.cuMemPoolForbidWaits(created);
       return created;
     } catch (RuntimeException refused) {
       Closing.surviving(() -> Cuda.cuMemPoolDestroy(created));

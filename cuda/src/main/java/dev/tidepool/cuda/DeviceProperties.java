@@ -18,7 +18,8 @@ import java.util.stream.IntStream;
  * @param maxBlockThreads threads of one block in all
  * @param maxBlock threads of one block in each dimension
  * @param maxGrid blocks of one launch in each dimension
- * @param maxSharedBytes dynamic shared memory of one block
+ * @param sharedBytes shared memory of one block that every kernel may have
+ * @param maxSharedBytes what a kernel may have that asks for more
  */
 record DeviceProperties(
     int handle,
@@ -32,6 +33,7 @@ record DeviceProperties(
     int maxBlockThreads,
     List<Integer> maxBlock,
     List<Integer> maxGrid,
+    int sharedBytes,
     int maxSharedBytes) {
 
   static DeviceProperties of(int handle) {
@@ -47,7 +49,11 @@ record DeviceProperties(
         attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
         threeFrom(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X),
         threeFrom(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X),
-        attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK));
+        attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+        // Devices before Volta do not tell: they have no more.
+        Math.max(
+            attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+            attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)));
   }
 
   private static int attribute(int handle, int attribute) {

@@ -19,6 +19,8 @@ import java.util.List;
 final class HandWrittenProgram extends CudaProgram {
   // Blocks beyond this size gain little and leave registers for fewer of them.
   private static final int GROUP = 256;
+  // What a multiprocessor runs at once: a smaller block leaves the rest of it idle.
+  private static final int WARP = 32;
   // Every parameter has room for the largest, in case the kernel has a larger one there.
   private static final long VALUE_BYTES = 16;
 
@@ -81,7 +83,7 @@ final class HandWrittenProgram extends CudaProgram {
     LaunchRange range = launch.range();
     int[] block = block(range);
     int[] grid = grid(range, block);
-    requireShared(range.localBytes());
+    kernel().allowShared(range.localBytes());
     for (int i = 0; i < parameters.size(); i++) {
       add(arguments, parameters.get(i), launch.arguments().get(i));
     }
@@ -114,22 +116,22 @@ final class HandWrittenProgram extends CudaProgram {
   }
 
   /**
-   * The threads of a block: the group that was asked for, or the largest that divides the range.
+   * The threads of a block: the group that was asked for, or one that divides the range, since no
+   * thread may run beyond it. That is the largest of at most {@value #GROUP}, or if it is smaller
+   * than a warp, the largest that the kernel can have.
    */
   private int[] block(LaunchRange range) {
     DeviceProperties device = kernel().device().properties();
     int[] block = {1, 1, 1};
-    long room = Math.min(GROUP, kernel().maxThreads());
     long threads = 1;
     boolean tooLong = false;
     for (int d = 0; d < range.global().size(); d++) {
       long size =
           range.group().isEmpty()
-              ? largestDivisor(range.global().get(d), Math.min(room, device.maxBlock().get(d)))
+              ? chosen(range.global().get(d), threads, device.maxBlock().get(d))
               : range.group().get(d);
       tooLong |= size > device.maxBlock().get(d);
       threads = Math.multiplyExact(threads, size);
-      room /= size;
       block[d] = (int) size;
     }
     if (tooLong || threads > kernel().maxThreads()) {
@@ -147,6 +149,12 @@ final class HandWrittenProgram extends CudaProgram {
               + " in each dimension");
     }
     return block;
+  }
+
+  private long chosen(long size, long before, long most) {
+    int all = kernel().maxThreads();
+    long good = largestDivisor(size, Math.min(Math.min(GROUP, all) / before, most));
+    return before * good >= WARP ? good : largestDivisor(size, Math.min(all / before, most));
   }
 
   private static long largestDivisor(long size, long most) {
@@ -179,17 +187,5 @@ final class HandWrittenProgram extends CudaProgram {
       grid[d] = (int) blocks;
     }
     return grid;
-  }
-
-  private void requireShared(long bytes) {
-    int most = kernel().device().properties().maxSharedBytes();
-    if (bytes > most) {
-      throw new IllegalArgumentException(
-          bytes
-              + " bytes of local memory were asked for; "
-              + kernel().device().name()
-              + " has "
-              + most);
-    }
   }
 }

@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.OptionalInt;
 
 /**
  * What the driver of this machine offers: its devices, and a line for each thing that is absent or
@@ -70,6 +71,15 @@ record Installed(List<DeviceProperties> devices, String driver, List<String> not
     }
   }
 
+  /** The CUDA version that the driver is made for; empty where there is none to ask. */
+  static OptionalInt driverVersion() {
+    try {
+      return DRIVER.isPresent() ? OptionalInt.of(Cuda.cuDriverGetVersion()) : OptionalInt.empty();
+    } catch (RuntimeException broken) {
+      return OptionalInt.empty();
+    }
+  }
+
   private static Installed nothing(String why) {
     return new Installed(List.of(), "", List.of(why));
   }
@@ -108,7 +118,8 @@ record Installed(List<DeviceProperties> devices, String driver, List<String> not
         : "; CUDA_VISIBLE_DEVICES or a container may hide it";
   }
 
-  private static String words(int version) {
+  /** 12.4 for 12040. */
+  static String words(int version) {
     return version / 1000 + "." + version % 1000 / 10;
   }
 }

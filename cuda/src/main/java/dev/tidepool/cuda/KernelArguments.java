@@ -107,7 +107,7 @@ final class KernelArguments implements AutoCloseable {
     if (array.block() instanceof CudaBlock block
         && (block.owner().context().handle() == device.context().handle()
             || block.kind() != BlockKind.DEVICE)) {
-      return block.address() + array.offset();
+      return block.requireDevices().address() + array.offset();
     }
     throw new IllegalArgumentException(
         "an argument's block of " + array.bytes() + " bytes is of another device");

@@ -12,8 +12,10 @@ import dev.tidepool.spi.Shutdown;
  * @param module what it is a part of
  * @param function its handle
  * @param maxThreads of one block that it can have on the device
+ * @param ownSharedBytes shared memory that its code declares
  */
-record LoadedKernel(CudaDevice device, String entry, long module, long function, int maxThreads)
+record LoadedKernel(
+    CudaDevice device, String entry, long module, long function, int maxThreads, int ownSharedBytes)
     implements AutoCloseable {
 
   /**
@@ -34,7 +36,8 @@ record LoadedKernel(CudaDevice device, String entry, long module, long function,
     try {
       long function = Cuda.cuModuleGetFunction(loaded.module(), entry);
       int threads = Cuda.cuFuncGetAttribute(function, Cuda.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-      return new LoadedKernel(device, entry, loaded.module(), function, threads);
+      int shared = Cuda.cuFuncGetAttribute(function, Cuda.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+      return new LoadedKernel(device, entry, loaded.module(), function, threads, shared);
     } catch (AcceleratorException failed) {
       Closing.surviving(() -> Cuda.cuModuleUnload(loaded.module()));
       throw failed.code() == ErrorCodes.CUDA_ERROR_NOT_FOUND
@@ -44,6 +47,31 @@ record LoadedKernel(CudaDevice device, String entry, long module, long function,
                   + "'; declare it extern \"C\" __global__ void, or give the name that it has",
               loaded.log())
           : failed;
+    }
+  }
+
+  /**
+   * Sees to it that a launch may have so much shared memory; the device's context is current.
+   *
+   * @throws IllegalArgumentException if the device has not got it
+   */
+  void allowShared(long bytes) {
+    DeviceProperties properties = device.properties();
+    int most = properties.maxSharedBytes() - ownSharedBytes;
+    if (bytes > most) {
+      throw new IllegalArgumentException(
+          bytes
+              + " bytes of local memory were asked for; "
+              + device.name()
+              + " has "
+              + most
+              + " for a group of kernel '"
+              + entry
+              + "'");
+    }
+    if (bytes > properties.sharedBytes() - ownSharedBytes) {
+      // Always all of it: launches of several threads then do not undo each other's.
+      Cuda.cuFuncSetAttribute(function, Cuda.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most);
     }
   }
 

@@ -55,7 +55,7 @@ final class Nvrtc {
         Settings.nvrtc()
             .map(NvrtcPlaces::candidatesIn)
             .orElseGet(() -> NvrtcPlaces.ofThisProcess().candidates());
-    for (String candidate : candidates) {
+    for (String candidate : NvrtcPlaces.fitting(candidates, driverMajor())) {
       NativeLibrary library = NativeLibrary.open("NVRTC", List.of(candidate), "");
       if (library.isPresent()) {
         loadBuiltins(Path.of(candidate));
@@ -67,6 +67,11 @@ final class Nvrtc {
             .map(named -> "at " + named + ", which tidepool.nvrtc names")
             .orElse("in CUDA_HOME, on the loader's path or in a Python environment");
     return NativeLibrary.absent("NVRTC", "no NVRTC " + where + "; " + ADVICE);
+  }
+
+  /** The major version that the driver is made for; without a driver all are the same. */
+  static int driverMajor() {
+    return Installed.driverVersion().orElse(Integer.MAX_VALUE) / 1000;
   }
 
   /** NVRTC looks for its other half by name alone, and does not find it beside itself. */

@@ -49,7 +49,22 @@ record NvrtcPlaces(Map<String, String> environment, Path home) {
     return List.copyOf(candidates);
   }
 
-  /** The library that a file or a folder is meant to name. */
+  /**
+   * The same, those last that are of a newer major version than a driver: its PTX such a driver
+   * refuses, and of the code for its own device it promises nothing.
+   */
+  static List<String> fitting(List<String> candidates, int driverMajor) {
+    return candidates.stream()
+        .sorted(Comparator.comparing(candidate -> major(Path.of(candidate)) > driverMajor))
+        .toList();
+  }
+
+  /** As the file's name tells it; 0 if it does not. */
+  private static long major(Path file) {
+    return Math.max(0, version(file)) / 1000;
+  }
+
+  /** The libraries that a file or a folder is meant to name. */
   static List<String> candidatesIn(Path named) {
     if (!Files.isDirectory(named)) {
       return List.of(named.toString());
@@ -138,8 +153,8 @@ record NvrtcPlaces(Map<String, String> environment, Path home) {
   private static void addFrom(Path folder, Set<String> candidates) {
     list(folder, "*nvrtc*").stream()
         .filter(file -> version(file) >= 0)
-        .max(Comparator.comparingLong(NvrtcPlaces::version))
-        .ifPresent(file -> candidates.add(file.toString()));
+        .sorted(Comparator.comparingLong(NvrtcPlaces::version).reversed())
+        .forEach(file -> candidates.add(file.toString()));
   }
 
   /** A number that grows with the version in a file's name; -1 for another file. */

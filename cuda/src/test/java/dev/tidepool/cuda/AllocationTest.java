@@ -9,6 +9,7 @@ import dev.tidepool.Accelerator;
 import dev.tidepool.Allocation;
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.MemoryOptions;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
@@ -16,6 +17,7 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Discovery;
 import dev.tidepool.spi.HostAccess;
 import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.Queue;
@@ -78,7 +80,8 @@ class AllocationTest {
         }
       }
     }
-    assertThat(simulated.calls("cuMemPoolSetAttribute")).isEqualTo(2);
+    // And one each that keeps allocations from waiting for other streams.
+    assertThat(simulated.calls("cuMemPoolSetAttribute")).isEqualTo(4);
   }
 
   @ParameterizedTest
@@ -244,6 +247,26 @@ class AllocationTest {
           .hasMessageContaining("concurrent managed access");
       first.free();
       device.allocate(48 << 20, 64, BlockKind.UNIFIED).free();
+    }
+  }
+
+  @Test
+  void managedMemoryBeyondTheCardIsBoundedByTheManagersLimit() {
+    Simulation.with(1).set(0, "memory", 64 << 20);
+    try (Tidepool tidepool =
+        Discovery.using(
+            List.of(new CudaProvider()),
+            () -> Tidepool.open(MemoryOptions.builder().memoryLimit(96 << 20).build()))) {
+      UnifiedMemoryManager memory = tidepool.memory(cuda(tidepool));
+      try (UnifiedBuffer<byte[]> first =
+              memory.allocate(ElementType.BYTE, 40 << 20, MemoryLocation.UNIFIED);
+          UnifiedBuffer<byte[]> second =
+              memory.allocate(ElementType.BYTE, 40 << 20, MemoryLocation.UNIFIED)) {
+        assertThat(first.byteSize() + second.byteSize()).isGreaterThan(64 << 20);
+        assertThatThrownBy(
+                () -> memory.allocate(ElementType.BYTE, 32 << 20, MemoryLocation.UNIFIED))
+            .isInstanceOf(OutOfDeviceMemoryException.class);
+      }
     }
   }
 

@@ -285,6 +285,95 @@ class KernelTest {
   }
 
   @Test
+  void aGroupMayShareAllThatTheDeviceHasNotOnlyWhatEveryKernelGets() {
+    int bytes = 96 << 10;
+    String source =
+        """
+        extern "C" __global__ void last(int *out, int count) {
+          extern __shared__ int scratch[];
+          scratch[count - 1] = 7;
+          out[0] = scratch[count - 1];
+        }
+        """;
+    try (Device device = Simulation.device();
+        Queue queue = device.createQueue();
+        Program last =
+            device.compile(
+                KernelSource.cuda(
+                    source,
+                    "last",
+                    KernelParameter.out("out", ElementType.INT),
+                    KernelParameter.scalar("count", ElementType.INT)),
+                List.of())) {
+      Block out = device.allocate(4, 64, BlockKind.DEVICE);
+      List<KernelArgument> arguments =
+          List.of(new KernelArgument.Array(out, 0, 4), new KernelArgument.Scalar(bytes / 4));
+      LaunchRange one = LaunchRange.of(1);
+      Bytes.await(queue.launch(new Launch(last, arguments, one.withLocalMemory(bytes))));
+      assertThat(new Bytes(device, queue).read(out, 0, 1)).containsExactly(7);
+      assertThatThrownBy(
+              () -> queue.launch(new Launch(last, arguments, one.withLocalMemory((99 << 10) + 1))))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("101377 bytes of local memory were asked for")
+          .hasMessageContaining("has 101376 for a group of kernel 'last'");
+      out.free();
+    }
+  }
+
+  /** Where no large divisor fits into a small block, one that fits into the largest is taken. */
+  @ParameterizedTest
+  @CsvSource({
+    "1024, 256",
+    "1000, 250",
+    "257, 257",
+    "1021, 1021",
+    // Twice a prime that no block holds.
+    "4034, 2"
+  })
+  void aRangeWithoutGroupsGetsTheLargestThatDivideIt(int items, int expected) {
+    String source =
+        """
+        extern "C" __global__ void size(int *out) {
+          out[0] = blockDim.x;
+        }
+        """;
+    try (Device device = Simulation.device();
+        Queue queue = device.createQueue();
+        Program size =
+            device.compile(
+                KernelSource.cuda(source, "size", KernelParameter.out("out", ElementType.INT)),
+                List.of())) {
+      Block out = device.allocate(4, 64, BlockKind.DEVICE);
+      Bytes.await(
+          queue.launch(
+              new Launch(
+                  size, List.of(new KernelArgument.Array(out, 0, 4)), LaunchRange.of(items))));
+      byte[] read = new Bytes(device, queue).read(out, 0, 4);
+      assertThat(MemorySegment.ofArray(read).get(ValueLayout.JAVA_INT_UNALIGNED, 0))
+          .isEqualTo(expected);
+      out.free();
+    }
+  }
+
+  @Test
+  void aCompilerThatIsNewerThanTheDriverMakesTheDevicesOwnCodeAlone() {
+    SimulatedCuda simulated = Simulation.with(1);
+    simulated.set(0, "driver_version", 12_040);
+    try (Device device = Simulation.devices().getFirst();
+        Program known = device.compile(KernelSource.elementwise("y = a * x + y"), AXPY)) {
+      assertThat(known).isNotNull();
+    }
+    // Between two that the compiler knows.
+    simulated.set(0, "compute_capability", 81);
+    try (Device device = Simulation.devices().getFirst()) {
+      assertThatThrownBy(() -> device.compile(KernelSource.elementwise("y = a * x + y"), AXPY))
+          .isInstanceOf(UnsupportedOperationException.class)
+          .hasMessageContaining("NVRTC 13.0 does not know compute capability 8.1")
+          .hasMessageContaining("install NVRTC 12");
+    }
+  }
+
+  @Test
   void compiledCodeRunsAsText() {
     try (Device device = Simulation.device();
         Queue queue = device.createQueue()) {

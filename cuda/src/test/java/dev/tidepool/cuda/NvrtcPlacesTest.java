@@ -76,13 +76,25 @@ class NvrtcPlacesTest {
   }
 
   @Test
-  void theNewestOfAFolderIsTakenAndItsOtherHalfIsNone() throws IOException {
+  void theNewestOfAFolderComesFirstAndItsOtherHalfIsNone() throws IOException {
     file("named/libnvrtc.so.11.2");
     file("named/libnvrtc.so.12");
     file("named/libnvrtc-builtins.so.12.4");
     file("named/libnvrtc.alt.so.13");
     assertThat(NvrtcPlaces.candidatesIn(root.resolve("named")))
-        .containsExactly(root.resolve("named/libnvrtc.so.12").toString());
+        .containsExactly(
+            root.resolve("named/libnvrtc.so.12").toString(),
+            root.resolve("named/libnvrtc.so.11.2").toString());
+  }
+
+  @Test
+  void whatIsNewerThanTheDriverByAMajorVersionIsTakenLast() {
+    List<String> found =
+        List.of("/a/libnvrtc.so.13", "/b/libnvrtc.so.12.8", "libnvrtc.so", "nvrtc64_130_0.dll");
+    assertThat(NvrtcPlaces.fitting(found, 12))
+        .containsExactly(
+            "/b/libnvrtc.so.12.8", "libnvrtc.so", "/a/libnvrtc.so.13", "nvrtc64_130_0.dll");
+    assertThat(NvrtcPlaces.fitting(found, 13)).isEqualTo(found);
   }
 
   @Test

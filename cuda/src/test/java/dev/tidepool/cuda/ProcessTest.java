@@ -88,6 +88,17 @@ class ProcessTest {
         .contains("pip install nvidia-cuda-nvrtc-cu12");
   }
 
+  @Test
+  void whatWasCompiledBeforeRunsWithoutNvrtc() throws Exception {
+    Files.createDirectory(folder.resolve("empty"));
+    String compiler = Simulation.with(1).compiler().toString();
+    assertThat(run(WithoutCompiler.class, simulated("-Dtidepool.nvrtc=" + compiler)))
+        .contains("compiled");
+    assertThat(run(WithoutCompiler.class, simulated("-Dtidepool.nvrtc=" + folder.resolve("empty"))))
+        .contains("notes: [no NVRTC at ")
+        .contains("compiled");
+  }
+
   /** Fills a block, and tries an expression. */
   static final class WithoutCompiler {
     public static void main(String[] arguments) {
@@ -100,11 +111,14 @@ class ProcessTest {
         System.out.println(
             new Bytes(device, queue).read(block, 0, 64)[63] == 1 ? "filled" : "wrong");
         block.free();
-        device.compile(
-            KernelSource.elementwise("y = x + y"),
-            List.of(
-                dev.tidepool.KernelParameter.in("x", dev.tidepool.ElementType.FLOAT),
-                dev.tidepool.KernelParameter.inout("y", dev.tidepool.ElementType.FLOAT)));
+        device
+            .compile(
+                KernelSource.elementwise("y = x + y"),
+                List.of(
+                    dev.tidepool.KernelParameter.in("x", dev.tidepool.ElementType.FLOAT),
+                    dev.tidepool.KernelParameter.inout("y", dev.tidepool.ElementType.FLOAT)))
+            .close();
+        System.out.println("compiled");
       } catch (UnsupportedOperationException expected) {
         System.out.println(expected.getMessage());
       }

@@ -1,6 +1,7 @@
 package dev.tidepool.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -12,9 +13,11 @@ import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.testkit.cuda.SimulatedCuda;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -191,6 +194,30 @@ class QueueTest {
           .isInstanceOf(AcceleratorException.class);
       // Freed under a command, the simulation would complain.
       block.free();
+    }
+  }
+
+  @Test
+  void commandsTakeNoBlockOfTheHost() {
+    try (Device device = Simulation.device();
+        Queue queue = device.createQueue()) {
+      Block pinned = device.allocate(SIZE, 64, BlockKind.PINNED);
+      Block own = device.allocate(SIZE, 64, BlockKind.DEVICE);
+      MemorySegment bytes = Objects.requireNonNull(pinned.segment());
+      List<Runnable> commands =
+          List.of(
+              () -> queue.fill(pinned, 0, SIZE, (byte) 1),
+              () -> queue.write(bytes, pinned, 0),
+              () -> queue.read(pinned, 0, bytes),
+              () -> queue.copy(pinned, 0, own, 0, SIZE),
+              () -> queue.copy(own, 0, pinned, 0, SIZE));
+      for (Runnable command : commands) {
+        assertThatIllegalArgumentException()
+            .isThrownBy(command::run)
+            .withMessageContaining("a PINNED block of 65536 bytes is memory of the host");
+      }
+      pinned.free();
+      own.free();
     }
   }
 

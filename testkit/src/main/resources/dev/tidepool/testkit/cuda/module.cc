@@ -187,7 +187,7 @@ CUresult unpack(void** extra, const tidepool_kernel& code, std::vector<void*>& p
   return CUDA_SUCCESS;
 }
 
-CUresult check_grid(const Device& device, const Grid& grid) {
+CUresult check_grid(const Device& device, const Kernel& kernel, const Grid& grid) {
   auto within = [&](unsigned value, CUdevice_attribute most) {
     return value > 0 && value <= static_cast<unsigned>(attribute(device, most));
   };
@@ -200,8 +200,10 @@ CUresult check_grid(const Device& device, const Grid& grid) {
                  within(grid.threads.z, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z) &&
                  threads <= static_cast<uint64_t>(
                                 attribute(device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)) &&
-                 grid.shared_bytes <= static_cast<unsigned>(attribute(
-                                          device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK))
+                 grid.shared_bytes <= static_cast<unsigned>(std::max<int>(
+                                          kernel.shared_most,
+                                          attribute(device,
+                                                    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)))
              ? CUDA_SUCCESS
              : CUDA_ERROR_INVALID_VALUE;
 }
@@ -314,7 +316,10 @@ EXPORT CUresult cuModuleGetFunction(CUfunction* hfunc, CUmodule hmod, const char
   for (unsigned i = 0; i < code.kernels; i++) {
     if (strcmp(code.table[i]->name, name) == 0) {
       *hfunc = new_handle<CUfunction>();
-      m.kernels[*hfunc] = std::make_shared<Kernel>(Kernel{found->second, code.table[i]});
+      auto kernel = std::make_shared<Kernel>();
+      kernel->module = found->second;
+      kernel->code = code.table[i];
+      m.kernels[*hfunc] = std::move(kernel);
       return CUDA_SUCCESS;
     }
   }
@@ -350,6 +355,21 @@ EXPORT CUresult cuFuncGetAttribute(int* pi, CUfunction_attribute attrib, CUfunct
     default:
       return CUDA_ERROR_INVALID_VALUE;
   }
+}
+
+EXPORT CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value) {
+  ENTER_CONTEXT
+  std::shared_ptr<Kernel> kernel = kernel_of(hfunc, __func__);
+  if (!kernel) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  Locked locked;
+  if (attrib != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 ||
+      value > attribute(*context->device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  kernel->shared_most = value;
+  return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
@@ -392,7 +412,7 @@ EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int
   std::vector<Use> uses;
   {
     Locked locked;
-    if (CUresult error = check_grid(device, launch->grid)) {
+    if (CUresult error = check_grid(device, *launch->kernel, launch->grid)) {
       return error;
     }
     for (unsigned i = 0; i < code.parameters; i++) {

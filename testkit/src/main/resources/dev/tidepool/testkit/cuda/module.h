@@ -19,6 +19,7 @@ struct Module {
 struct Kernel {
   std::shared_ptr<Module> module;
   const tidepool_kernel* code;
+  std::atomic<int> shared_most{-1};  // dynamic shared memory, once it was set
 };
 
 }  // namespace sim
