@@ -50,6 +50,7 @@ final class Cuda {
   static final int CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY = 83;
   static final int CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89;
   static final int CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97;
+  static final int CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102;
   static final int CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115;
   static final int CU_COMPUTEMODE_PROHIBITED = 2;
   static final int CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0;
@@ -356,8 +357,7 @@ final class Cuda {
   /** How many bytes that were freed a pool keeps, when the host waits for the device. */
   static void cuMemPoolSetReleaseThreshold(long pool, long bytes) {
     try (Arena arena = Arena.ofConfined()) {
-      setAttribute(
-          pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, arena.allocateFrom(JAVA_LONG, bytes));
+      setAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, arena.allocateFrom(JAVA_LONG, bytes));
     }
   }
 
@@ -368,9 +368,7 @@ final class Cuda {
   static void cuMemPoolForbidWaits(long pool) {
     try (Arena arena = Arena.ofConfined()) {
       setAttribute(
-          pool,
-          CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES,
-          arena.allocateFrom(JAVA_INT, 0));
+          pool, CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, arena.allocateFrom(JAVA_INT, 0));
     }
   }
 

@@ -16,6 +16,8 @@ import java.util.List;
  *   <li>{@code tidepool.nvrtc}: NVRTC's file, or the folder that it is in
  *   <li>{@code tidepool.cuda.memory}: {@code auto}, or {@code plain} for device memory without the
  *       driver's stream-ordered pools
+ *   <li>{@code tidepool.cuda.vmm}: {@code auto} maps device memory piece by piece where there is no
+ *       room for it otherwise, {@code always} wherever that wastes little, {@code none} never
  *   <li>{@code tidepool.cuda.releaseThreshold}: bytes that the driver's pool keeps of what was
  *       freed; 0 by default, for Tidepool's pools keep blocks and what they give up shall be free
  *       for others

@@ -9,6 +9,7 @@ import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.HostAccess;
 import dev.tidepool.spi.Placement;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A device's memory: which of the driver's ways to allocate serves which kind of block.
@@ -17,7 +18,9 @@ import java.util.concurrent.atomic.AtomicLong;
  * stream on which nothing else happens. {@code cuMemFree} waits until all of the device is idle, so
  * a pool that is trimmed would hold up every kernel; {@code cuMemFreeAsync} does not. The driver's
  * pool keeps nothing by default: blocks are kept by Tidepool's, and what those give up is meant to
- * be free for everybody.
+ * be free for everybody. What it has no room for in one place is mapped from pieces: {@link
+ * MappedMemory}, which is no more than that by default, since unmapping may wait for the device as
+ * {@code cuMemFree} does.
  *
  * <p>Thread-safe; holds no lock.
  */
@@ -27,6 +30,8 @@ final class DeviceMemory {
   private final Context context;
   private final boolean managed;
   private final MemorySource deviceSource;
+  private final boolean mapsAlways;
+  private final @Nullable MappedMemory mapped;
   private final long pool;
   private final long service;
   private final AtomicLong managedBytes = new AtomicLong();
@@ -46,6 +51,11 @@ final class DeviceMemory {
       destroyPool();
       throw refused;
     }
+    this.mapsAlways = settings.mapping() == Settings.Mapping.ALWAYS;
+    this.mapped =
+        device.virtualMemory() && settings.mapping() != Settings.Mapping.NONE
+            ? MappedMemory.reserve(device, context)
+            : null;
   }
 
   private long createPool(long threshold) {
@@ -100,7 +110,36 @@ final class DeviceMemory {
     if (source == MemorySource.MANAGED) {
       requireManaged(bytes);
     }
+    if (kind == BlockKind.DEVICE && mapped != null && mapped.serves(bytes)) {
+      return mapsAlways && mapped.suits(bytes)
+          ? mapped(mapped, bytes, alignment)
+          : wholeOrMapped(mapped, bytes, alignment);
+    }
     return context.call(() -> allocate(bytes, alignment, source, placement));
+  }
+
+  private CudaBlock wholeOrMapped(MappedMemory pieces, long bytes, long alignment) {
+    try {
+      return context.call(() -> allocate(bytes, alignment, deviceSource, Placement.ANYWHERE));
+    } catch (OutOfDeviceMemoryException refused) {
+      try {
+        return mapped(pieces, bytes, alignment);
+      } catch (OutOfDeviceMemoryException | AcceleratorException nothing) {
+        refused.addSuppressed(nothing);
+        throw refused;
+      }
+    }
+  }
+
+  private CudaBlock mapped(MappedMemory pieces, long bytes, long alignment) {
+    try {
+      long address = pieces.allocate(bytes, alignment);
+      return new CudaBlock(this, MemorySource.MAPPED, HostAccess.NONE, address, address, bytes);
+    } catch (AcceleratorException refused) {
+      throw refused.code() == ErrorCodes.CUDA_ERROR_OUT_OF_MEMORY
+          ? context.call(() -> outOfMemory(bytes, MemorySource.MAPPED, refused))
+          : refused;
+    }
   }
 
   private CudaBlock allocate(long bytes, long alignment, MemorySource source, Placement placement) {
@@ -123,7 +162,7 @@ final class DeviceMemory {
 
   private HostAccess hostAccess(MemorySource source) {
     return switch (source) {
-      case POOL, PLAIN -> HostAccess.NONE;
+      case POOL, PLAIN, MAPPED -> HostAccess.NONE;
       case PINNED, WRITE_COMBINED -> HostAccess.DIRECT;
       case MANAGED -> device.concurrentManaged() ? HostAccess.DIRECT : HostAccess.MAPPED;
     };
@@ -137,6 +176,7 @@ final class DeviceMemory {
         case PINNED -> Cuda.cuMemHostAlloc(bytes, false);
         case WRITE_COMBINED -> Cuda.cuMemHostAlloc(bytes, true);
         case MANAGED -> Cuda.cuMemAllocManaged(bytes);
+        case MAPPED -> throw new IllegalArgumentException("no single call gives MAPPED memory");
       };
     } catch (AcceleratorException refused) {
       throw refused.code() == ErrorCodes.CUDA_ERROR_OUT_OF_MEMORY
@@ -165,7 +205,11 @@ final class DeviceMemory {
     if (block.kind() == BlockKind.PINNED) {
       PinnedRanges.remove(block.allocation());
     }
-    context.run(() -> giveBack(block.allocation(), block.source()));
+    if (mapped != null && block.source() == MemorySource.MAPPED) {
+      mapped.free(block.allocation());
+    } else {
+      context.run(() -> giveBack(block.allocation(), block.source()));
+    }
   }
 
   private void giveBack(long start, MemorySource source) {
@@ -178,6 +222,7 @@ final class DeviceMemory {
       case PLAIN -> Cuda.cuMemFree(start, Kind.DEVICE_MEMORY);
       case PINNED, WRITE_COMBINED -> Cuda.cuMemFreeHost(start);
       case MANAGED -> Cuda.cuMemFree(start, Kind.MANAGED_MEMORY);
+      case MAPPED -> throw new IllegalArgumentException("no single call frees MAPPED memory");
     }
   }
 
@@ -284,8 +329,11 @@ final class DeviceMemory {
     }
   }
 
-  /** Lets another device reach what this one has, if its memory is a pool's. */
+  /** Lets another device reach what this one has, if its memory is a pool's or mapped. */
   void share(int peer) {
+    if (mapped != null) {
+      mapped.share(peer);
+    }
     if (deviceSource == MemorySource.POOL) {
       Cuda.cuMemPoolSetAccess(pool, peer);
     }
@@ -295,5 +343,8 @@ final class DeviceMemory {
   void close() {
     destroyPool();
     Closing.surviving(() -> Cuda.cuStreamDestroy(service));
+    if (mapped != null) {
+      mapped.close();
+    }
   }
 }

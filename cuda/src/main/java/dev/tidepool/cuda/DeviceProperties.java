@@ -15,6 +15,7 @@ import java.util.stream.IntStream;
  * @param concurrentManaged whether the host may touch managed memory while the device computes, and
  *     whether there may be more of it than the card has
  * @param memoryPools whether it has stream-ordered memory
+ * @param virtualMemory whether memory can be mapped piece by piece
  * @param maxBlockThreads threads of one block in all
  * @param maxBlock threads of one block in each dimension
  * @param maxGrid blocks of one launch in each dimension
@@ -30,6 +31,7 @@ record DeviceProperties(
     boolean managed,
     boolean concurrentManaged,
     boolean memoryPools,
+    boolean virtualMemory,
     int maxBlockThreads,
     List<Integer> maxBlock,
     List<Integer> maxGrid,
@@ -46,6 +48,7 @@ record DeviceProperties(
         attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY) != 0,
         attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS) != 0,
         attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0,
+        attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) != 0,
         attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
         threeFrom(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X),
         threeFrom(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X),

@@ -19,6 +19,9 @@ final class LiveObjects {
     PINNED_MEMORY,
     MANAGED_MEMORY,
     MEMORY_POOL,
+    ADDRESS_RANGE,
+    PHYSICAL_MEMORY,
+    MAPPING,
     MODULE
   }
 

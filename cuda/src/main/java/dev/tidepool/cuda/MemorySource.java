@@ -11,6 +11,8 @@ enum MemorySource {
   POOL(BlockKind.DEVICE),
   /** The device's memory by {@code cuMemAlloc}, whose free waits for all that the device does. */
   PLAIN(BlockKind.DEVICE),
+  /** The device's memory in pieces, mapped side by side into reserved addresses. */
+  MAPPED(BlockKind.DEVICE),
   /** Page-locked memory of the host. */
   PINNED(BlockKind.PINNED),
   /** Page-locked memory of the host that its writes reach past its caches. */

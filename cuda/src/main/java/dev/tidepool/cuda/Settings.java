@@ -11,15 +11,28 @@ import java.util.Optional;
  *
  * @param streamOrdered whether device memory may come from a stream-ordered pool of the driver
  * @param managed whether managed memory may serve UNIFIED
+ * @param mapping when device memory is mapped piece by piece
  * @param releaseThreshold bytes that the driver's pool keeps when they are freed
  */
-record Settings(boolean streamOrdered, boolean managed, long releaseThreshold) {
+record Settings(boolean streamOrdered, boolean managed, Mapping mapping, long releaseThreshold) {
+  /** When device memory is mapped piece by piece. */
+  enum Mapping {
+    /** Where the driver's other way has no room. */
+    AUTO,
+    /** Wherever that wastes little. */
+    ALWAYS,
+    /** Never. */
+    NONE
+  }
 
   /** Reads the settings; a value that is none of those allowed is noted and left aside. */
   static Settings read(List<String> notes) {
     return new Settings(
         word("tidepool.cuda.memory", List.of("auto", "plain"), notes).equals("auto"),
         word("tidepool.cuda.managed", List.of("auto", "none"), notes).equals("auto"),
+        Mapping.valueOf(
+            word("tidepool.cuda.vmm", List.of("auto", "always", "none"), notes)
+                .toUpperCase(Locale.ROOT)),
         bytes("tidepool.cuda.releaseThreshold", notes));
   }
 

@@ -66,6 +66,13 @@ class ConformanceTest {
   }
 
   @Nested
+  class MappedPieceByPiece extends CudaConformance {
+    MappedPieceByPiece() {
+      super(2, true, Map.of("tidepool.cuda.vmm", "always"));
+    }
+  }
+
+  @Nested
   class HostAndDeviceInTurn extends CudaConformance {
     HostAndDeviceInTurn() {
       super(1, false, Map.of());

@@ -35,6 +35,7 @@ class FailingCallsTest {
           "cuCtxPushCurrent_v2",
           "cuDevicePrimaryCtxRelease_v2",
           "cuEventDestroy_v2",
+          "cuMemAddressFree",
           "cuMemFreeAsync",
           "cuMemFreeHost",
           "cuMemFree_v2",

@@ -82,6 +82,7 @@ public final class SimulatedCuda {
    *
    * <ul>
    *   <li>{@code memory}: bytes
+   *   <li>{@code largest_piece}: bytes that one call gets at most, as if no more lay in a row
    *   <li>{@code latency_ns}: what each command takes at least, in nanoseconds; 0 at first
    *   <li>{@code host_to_device}, {@code device_to_host}, {@code on_device}, {@code to_peer}: bytes
    *       a second that all streams together move so; 0, as at first, for as fast as the host

@@ -20,6 +20,8 @@ namespace {
 bool set_device(Device& device, const std::string& name, int64_t value) {
   if (name == "memory") {
     device.memory = static_cast<size_t>(value);
+  } else if (name == "largest_piece") {
+    device.largest_piece = static_cast<size_t>(value);
   } else if (name == "latency_ns") {
     device.latency = value;
   } else if (name == "host_to_device") {

@@ -48,6 +48,7 @@ struct Device {
   int ordinal = 0;
   std::string name;
   size_t memory = 0;
+  size_t largest_piece = SIZE_MAX;  // that is left in a row
   std::atomic<size_t> used{0};
   bool taken = false;  // by another process, in exclusive mode
   std::map<int, int> attributes;

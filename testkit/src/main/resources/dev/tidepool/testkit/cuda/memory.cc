@@ -48,7 +48,7 @@ void make_stale(uintptr_t address, size_t size) {
 
 CUresult obtain(Device& device, size_t size, uintptr_t& address, off_t& offset) {
   size_t rounded = up_to(size, kPage);
-  if (rounded < size || rounded > available(device)) {
+  if (rounded < size || rounded > std::min(available(device), device.largest_piece)) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   address = reserve(rounded, kPage, 0);

@@ -142,7 +142,7 @@ EXPORT CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size,
   if (CUresult error = check(prop, of)) {
     return error;
   }
-  if (size > available(*of)) {
+  if (size > std::min(available(*of), of->largest_piece)) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   int file = memory_file(("tidepool-physical-" + std::to_string(of->ordinal)).c_str(), size);

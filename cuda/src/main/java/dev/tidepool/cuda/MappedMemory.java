@@ -1,0 +1,181 @@
+package dev.tidepool.cuda;
+
+import dev.tidepool.AcceleratorException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArraySet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Device memory that is mapped piece by piece into one segment of reserved addresses.
+ *
+ * <p>A block asks for its memory whole. Where the device has no such piece left, it takes smaller
+ * ones, down to the driver's granularity (2 MiB), and maps them side by side: what is free here and
+ * there becomes one block, and fragmentation costs no memory. The segment is reserved once, {@value
+ * #ROOM} times as large as the card, and only grows by what is mapped in it: no block ever moves,
+ * and none is copied to make room. PyTorch's expandable segments do the same.
+ *
+ * <p>No memory is kept: what blocks give up is the driver's again, and everybody's. Handles are
+ * released once mapped, for the mapping holds the memory.
+ *
+ * <p>Thread-safe. Nothing that locks is done with a context pushed.
+ */
+final class MappedMemory {
+  private static final int ROOM = 4;
+
+  private final int device;
+  private final Context context;
+  private final long granularity;
+  private final AddressRange addresses;
+  // Those that shall reach the memory; the device is one.
+  private final Set<Integer> reachedBy = new CopyOnWriteArraySet<>();
+  // The pieces of each block, by its address.
+  private final Map<Long, List<Long>> blocks = new ConcurrentHashMap<>();
+
+  private MappedMemory(int device, Context context, long granularity, AddressRange addresses) {
+    this.device = device;
+    this.context = context;
+    this.granularity = granularity;
+    this.addresses = addresses;
+    reachedBy.add(device);
+  }
+
+  /** Reserves the segment; null where the driver refuses that. The context is current. */
+  static @Nullable MappedMemory reserve(DeviceProperties device, Context context) {
+    try {
+      long granularity = VirtualMemoryCalls.cuMemGetAllocationGranularity(device.handle());
+      long bytes = up(ROOM * device.totalMemory(), granularity);
+      long start = VirtualMemoryCalls.cuMemAddressReserve(bytes);
+      return new MappedMemory(
+          device.handle(), context, granularity, new AddressRange(start, bytes));
+    } catch (AcceleratorException | UnsupportedOperationException refused) {
+      System.getLogger(MappedMemory.class.getName())
+          .log(System.Logger.Level.INFO, device.name() + " does without virtual memory", refused);
+      return null;
+    }
+  }
+
+  /** Whether pieces of the driver's granularity fit such a block. */
+  boolean serves(long bytes) {
+    return bytes >= granularity;
+  }
+
+  /** Whether rounding to the granularity wastes an eighth at most, which a pool may as well. */
+  boolean suits(long bytes) {
+    return serves(bytes) && up(bytes, granularity) - bytes <= bytes / 8;
+  }
+
+  /**
+   * Maps memory for a block; no context is pushed.
+   *
+   * @return its address
+   * @throws AcceleratorException if there is not so much memory, however scattered
+   */
+  long allocate(long bytes, long alignment) {
+    long size = up(bytes, granularity);
+    long address =
+        addresses
+            .claim(size, Math.max(alignment, granularity))
+            .orElseThrow(() -> full("cuMemAddressReserve"));
+    List<Long> pieces;
+    try {
+      pieces = context.call(() -> mapped(address, size));
+    } catch (RuntimeException | Error failed) {
+      addresses.giveBack(address, size);
+      throw failed;
+    }
+    blocks.put(address, pieces);
+    return address;
+  }
+
+  private List<Long> mapped(long address, long size) {
+    if (Cuda.cuMemGetInfo()[0] < size) {
+      // Else all that is left would be taken for a moment, piece by piece, for nothing.
+      throw full("cuMemCreate");
+    }
+    List<Long> pieces = new ArrayList<>();
+    try {
+      long piece = size;
+      for (long at = 0; at < size; at += pieces.getLast()) {
+        piece = create(address + at, Math.min(piece, size - at));
+        pieces.add(piece);
+      }
+      VirtualMemoryCalls.cuMemSetAccess(address, size, new TreeSet<>(reachedBy));
+      return pieces;
+    } catch (RuntimeException | Error failed) {
+      Closing.surviving(() -> unmap(address, pieces));
+      throw failed;
+    }
+  }
+
+  /** Maps the largest piece there is of at most some bytes; how many it has. */
+  private long create(long address, long most) {
+    long piece = most;
+    for (; ; ) {
+      try {
+        long memory = VirtualMemoryCalls.cuMemCreate(device, piece);
+        try {
+          VirtualMemoryCalls.cuMemMap(address, piece, memory);
+        } finally {
+          Closing.surviving(() -> VirtualMemoryCalls.cuMemRelease(memory));
+        }
+        return piece;
+      } catch (AcceleratorException refused) {
+        if (refused.code() != ErrorCodes.CUDA_ERROR_OUT_OF_MEMORY || piece == granularity) {
+          throw refused;
+        }
+        piece = up(piece / 2, granularity);
+      }
+    }
+  }
+
+  private static AcceleratorException full(String call) {
+    return NativeCall.failure(call, ErrorCodes.CUDA_ERROR_OUT_OF_MEMORY);
+  }
+
+  /**
+   * Gives a block's memory back; no context is pushed. Where the driver refuses, the addresses are
+   * not used again.
+   */
+  void free(long address) {
+    List<Long> pieces = Objects.requireNonNull(blocks.remove(address), "a block of this memory");
+    context.run(() -> unmap(address, pieces));
+    addresses.giveBack(address, pieces.stream().mapToLong(Long::longValue).sum());
+  }
+
+  private static void unmap(long address, List<Long> pieces) {
+    long at = address;
+    @Nullable RuntimeException failed = null;
+    for (long piece : pieces) {
+      try {
+        VirtualMemoryCalls.cuMemUnmap(at, piece);
+      } catch (AcceleratorException refused) {
+        failed = refused;
+      }
+      at += piece;
+    }
+    if (failed != null) {
+      throw failed;
+    }
+  }
+
+  /** Lets another device reach the blocks that come; those there are go through the driver. */
+  void share(int peer) {
+    reachedBy.add(peer);
+  }
+
+  /** Ends the segment; its blocks are gone. */
+  void close() {
+    Closing.surviving(
+        () -> VirtualMemoryCalls.cuMemAddressFree(addresses.start(), addresses.bytes()));
+  }
+
+  private static long up(long bytes, long unit) {
+    return Math.ceilDiv(bytes, unit) * unit;
+  }
+}
