@@ -2,6 +2,7 @@ package dev.tidepool.cli;
 
 import dev.tidepool.expression.Access;
 import dev.tidepool.expression.Expression;
+import dev.tidepool.expression.Reduction;
 import java.math.BigInteger;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -40,11 +41,23 @@ record Bindings(Map<String, Path> inputs, Map<String, Path> outputs, Map<String,
     for (Expression.Name name : expression.names()) {
       String value = values.remove(name.name());
       if (value != null) {
-        bindings.bind(name, value);
+        bindings.bind(expression, name, value);
       } else if (name.access() != Access.OUT) {
         throw new WrongArguments(
             "%s (column %d of the expression) has no value; add %s=FILE.npy or %s=NUMBER"
                 .formatted(name.name(), name.column(), name.name(), name.name()));
+      }
+    }
+    for (Reduction reduction : expression.reductions()) {
+      for (String scalar : reduction.scalars()) {
+        String value = values.remove(scalar);
+        if (value != null) {
+          bindings.bind(reduction, scalar, value);
+        } else if (!bindings.scalars().containsKey(scalar)) {
+          throw new WrongArguments(
+              "%s, a setting of %s, has no value; add %s=NUMBER"
+                  .formatted(scalar, reduction.kind().functionName(), scalar));
+        }
       }
     }
     if (!values.isEmpty()) {
@@ -73,7 +86,22 @@ record Bindings(Map<String, Path> inputs, Map<String, Path> outputs, Map<String,
     return values;
   }
 
-  private void bind(Expression.Name name, String value) {
+  private void bind(Reduction reduction, String name, String value) {
+    scalars.put(
+        name,
+        scalar(value)
+            .orElseThrow(
+                () ->
+                    new WrongArguments(
+                        "%s is a setting of %s, so %s=%s must be a number"
+                            .formatted(name, reduction.kind().functionName(), name, value))));
+  }
+
+  private static boolean isReduced(Expression expression, String name) {
+    return expression.reductions().stream().anyMatch(reduction -> reduction.name().equals(name));
+  }
+
+  private void bind(Expression expression, Expression.Name name, String value) {
     Optional<Object> scalar = scalar(value);
     if (name.access() == Access.IN) {
       scalar.ifPresentOrElse(
@@ -85,6 +113,11 @@ record Bindings(Map<String, Path> inputs, Map<String, Path> outputs, Map<String,
           "%s is read before it is assigned, which would overwrite an input; assign to another name"
               .formatted(name.name()));
     }
+    if (isReduced(expression, name.name())) {
+      throw new WrongArguments(
+          "%s is one value, which is printed and goes to no file; leave %s=%s out"
+              .formatted(name.name(), name.name(), value));
+    }
     if (scalar.isPresent()) {
       throw new WrongArguments(
           "%s is assigned, so %s=%s must name a file; write ./%s if it is one"
@@ -94,7 +127,7 @@ record Bindings(Map<String, Path> inputs, Map<String, Path> outputs, Map<String,
   }
 
   private void checkEnough(Expression expression) {
-    if (outputs.isEmpty()) {
+    if (outputs.isEmpty() && expression.reductions().isEmpty()) {
       throw new WrongArguments(
           "the result has no file; add %s=FILE.npy".formatted(names(expression, Access.OUT)));
     }

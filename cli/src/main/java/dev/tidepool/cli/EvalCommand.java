@@ -16,7 +16,8 @@ import picocli.CommandLine.Parameters;
     name = "eval",
     customSynopsis = "tidepool eval [OPTION...] EXPRESSION NAME=VALUE...",
     description = {
-      "Compute arrays from arrays, element by element, on an accelerator.",
+      "Compute arrays from arrays, element by element, on an accelerator, or one value",
+      "of all elements.",
       "",
       "Files of any size are streamed in chunks. Results equal NumPy's. An output",
       "appears whole or not at all."
@@ -35,6 +36,10 @@ import picocli.CommandLine.Parameters;
       "number takes the type of the array that it meets. A name that is assigned and is",
       "given no file is a local value.",
       "",
+      "An assignment may be all of sum(a), mean(a), min(a), max(a), or histogram(a,",
+      "bins, low, high), of an expression a: its value is printed. It is the same to",
+      "the last bit whatever the chunks; sums of floats are pairwise, in double.",
+      "",
       "Files are .npy: bool, int8 to int64, uint8 to uint64, float32 and float64, in",
       "either byte order, in C or Fortran order, of any shape; all have the same shape.",
       "",
@@ -42,7 +47,8 @@ import picocli.CommandLine.Parameters;
       "  tidepool eval 'z = sqrt(x*x + y*y)' x=a.npy y=b.npy z=out.npy",
       "  tidepool eval 'y = a*x + b' a=2.5 b=1 x=in.npy y=out.npy --device opencl:0",
       "  tidepool eval 'd = x - y; s = d*d; far = s > t' t=0.1 x=a.npy y=b.npy \\",
-      "      s=square.npy far=mask.npy --memory-limit 256m --force"
+      "      s=square.npy far=mask.npy --memory-limit 256m --force",
+      "  tidepool eval 'rms2 = mean(x*x)' x=a.npy --device cpu:0,cuda:0"
     })
 final class EvalCommand implements Callable<Integer> {
   private final TidepoolCommand parent;
@@ -66,8 +72,9 @@ final class EvalCommand implements Callable<Integer> {
       names = "--device",
       paramLabel = "ID",
       description =
-          "The accelerator, by its id in 'tidepool info'. Default: auto, the best that is more"
-              + " than this machine's CPU, or else cpu:0.")
+          "The accelerator, by its id in 'tidepool info', or several with commas between, which"
+              + " share the work by their speed. Default: auto, the best that is more than this"
+              + " machine's CPU, or else cpu:0.")
   private String device = EvalRequest.DEFAULT_DEVICE;
 
   @Option(
@@ -92,6 +99,13 @@ final class EvalCommand implements Callable<Integer> {
               + " what NumPy gives.")
   private @Nullable String dtype;
 
+  @Option(
+      names = "--deterministic",
+      description =
+          "The same bits whatever accelerators compute: functions that may differ in their last"
+              + " bits are refused on several.")
+  private boolean deterministic;
+
   @Option(names = "--force", description = "Replace outputs that exist.")
   private boolean force;
 
@@ -107,6 +121,14 @@ final class EvalCommand implements Callable<Integer> {
   /** The options as the work takes them. */
   EvalRequest request() {
     return new EvalRequest(
-        expression, bindings, device, chunk, memoryLimit, dtype, force, parent.debug());
+        expression,
+        bindings,
+        device,
+        chunk,
+        memoryLimit,
+        dtype,
+        deterministic,
+        force,
+        parent.debug());
   }
 }

@@ -13,10 +13,11 @@ import org.jspecify.annotations.Nullable;
  *
  * @param expression the assignments
  * @param bindings {@code name=value} each
- * @param device an accelerator's id, or {@code auto}
+ * @param device an accelerator's id, several with commas between, or {@code auto}
  * @param chunk bytes of one chunk, or null where the pipeline chooses
  * @param memoryLimit bytes that chunks in flight may hold together
  * @param dtype NumPy's name of the outputs' type, or null for the natural one
+ * @param deterministic whether the result must not depend on who computes it
  * @param force whether outputs that exist are replaced
  * @param debug whether a failure shows where it came from
  */
@@ -27,6 +28,7 @@ record EvalRequest(
     @Nullable String chunk,
     String memoryLimit,
     @Nullable String dtype,
+    boolean deterministic,
     boolean force,
     boolean debug) {
 
@@ -35,7 +37,7 @@ record EvalRequest(
 
   private static final Set<String> WITH_VALUE =
       Set.of("--device", "--chunk", "--memory-limit", "--dtype");
-  private static final Set<String> WITHOUT_VALUE = Set.of("--force", "--debug");
+  private static final Set<String> WITHOUT_VALUE = Set.of("--deterministic", "--force", "--debug");
 
   /** Copies the list. */
   EvalRequest {
@@ -84,6 +86,7 @@ record EvalRequest(
             options.get("--chunk"),
             options.getOrDefault("--memory-limit", DEFAULT_MEMORY_LIMIT),
             options.get("--dtype"),
+            options.containsKey("--deterministic"),
             options.containsKey("--force"),
             options.containsKey("--debug")));
   }

@@ -6,19 +6,23 @@ import dev.tidepool.Capability;
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.TransferException;
+import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.expression.Expression;
 import dev.tidepool.expression.ScalarType;
 import dev.tidepool.stream.NpyEvaluation;
 import dev.tidepool.stream.NpyFormatException;
-import dev.tidepool.stream.NpyHeader;
 import dev.tidepool.stream.NpyType;
 import dev.tidepool.stream.StreamOptions;
 import java.io.PrintStream;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One {@code tidepool eval}, from its texts to its line of result. Everything that can be checked
- * is checked before an accelerator is opened.
+ * One {@code tidepool eval}, from its texts to its line of result. Values of reductions are all
+ * that goes to the output then, and the line goes to the error stream. Everything that can be
+ * checked is checked before an accelerator is opened.
  */
 final class Evaluation {
   private Evaluation() {}
@@ -26,20 +30,35 @@ final class Evaluation {
   /** Does the work, prints one line, and answers the exit status. */
   static int run(EvalRequest request, PrintStream out, PrintStream err) {
     try {
-      out.println(compute(request, err));
+      compute(request, out, err);
       return ExitStatus.DONE;
     } catch (RuntimeException | Error e) {
       return Failures.report(e, request.debug(), err);
     }
   }
 
-  private static String compute(EvalRequest request, PrintStream err) {
+  private static void compute(EvalRequest request, PrintStream out, PrintStream err) {
     long start = System.nanoTime();
     try (Progress progress = new Progress(err);
         NpyEvaluation evaluation = open(request, progress);
-        Selection selection = Selection.open(request.device(), MemoryOptions.defaults())) {
-      Accelerator accelerator = run(evaluation, selection);
-      return line(evaluation, accelerator, System.nanoTime() - start);
+        Selection selection =
+            Selection.open(List.of(request.device().split(",")), MemoryOptions.defaults())) {
+      List<Accelerator> accelerators = run(evaluation, selection);
+      String line = line(evaluation, accelerators, System.nanoTime() - start);
+      progress.close();
+      evaluation
+          .dropped()
+          .forEach(
+              (id, failure) ->
+                  err.println(
+                      "tidepool: " + id + " failed, others did its part: " + failure.getMessage()));
+      Map<String, Object> values = evaluation.values();
+      if (values.isEmpty()) {
+        out.println(line);
+      } else {
+        ReducedValues.lines(values).forEach(out::println);
+        err.println(line);
+      }
     } catch (IllegalArgumentException e) {
       // Such as a memory limit that is too small: the message says what works.
       throw new WrongArguments(e);
@@ -47,7 +66,7 @@ final class Evaluation {
   }
 
   private static NpyEvaluation open(EvalRequest request, Progress progress) {
-    Expression expression = Expression.parse(request.expression());
+    Expression expression = Expression.parseReducing(request.expression());
     Bindings bindings = Bindings.of(expression, request.bindings());
     String chunk = request.chunk();
     StreamOptions options =
@@ -55,6 +74,9 @@ final class Evaluation {
             .withMemoryLimit(bytes("--memory-limit", request.memoryLimit()))
             .withChunkBytes(chunk == null ? 0 : bytes("--chunk", chunk))
             .withProgress(progress);
+    if (request.deterministic()) {
+      options = options.withDeterministic();
+    }
     try {
       return NpyEvaluation.open(
           new NpyEvaluation.Request(
@@ -93,12 +115,15 @@ final class Evaluation {
     }
   }
 
-  /** Runs it on the accelerator that was chosen, and answers on which it ran. */
-  private static Accelerator run(NpyEvaluation evaluation, Selection selection) {
+  /** Runs it on the accelerators that were chosen, and answers on which it ran. */
+  private static List<Accelerator> run(NpyEvaluation evaluation, Selection selection) {
     Accelerator chosen = selection.accelerator();
+    List<Accelerator> all = selection.accelerators();
+    UnifiedMemoryManager[] further =
+        all.stream().skip(1).map(selection.tidepool()::memory).toArray(UnifiedMemoryManager[]::new);
     try {
-      evaluation.run(selection.tidepool().memory(chosen));
-      return chosen;
+      evaluation.run(selection.tidepool().memory(chosen), further);
+      return all;
     } catch (KernelCompilationException e) {
       if (!selection.isAutomatic() || chosen.capabilities().contains(Capability.FLOAT64)) {
         throw e;
@@ -106,13 +131,12 @@ final class Evaluation {
       // The expression needs double precision, which this accelerator lacks; the CPU has it.
       Accelerator cpu = selection.tidepool().accelerators().getLast();
       evaluation.run(selection.tidepool().memory(cpu));
-      return cpu;
+      return List.of(cpu);
     }
   }
 
-  private static String line(NpyEvaluation evaluation, Accelerator accelerator, long nanos) {
-    NpyHeader result = evaluation.results().values().iterator().next();
-    return Figures.count(result.elementCount(), "element")
+  private static String line(NpyEvaluation evaluation, List<Accelerator> accelerators, long nanos) {
+    return Figures.count(evaluation.length(), "element")
         + ", "
         + Figures.bytes(evaluation.totalBytes())
         + " in "
@@ -120,9 +144,8 @@ final class Evaluation {
         + ", "
         + Figures.rate(evaluation.totalBytes(), nanos)
         + " on "
-        + accelerator.id()
-        + " ("
-        + accelerator.name()
-        + ")";
+        + accelerators.stream()
+            .map(accelerator -> accelerator.id() + " (" + accelerator.name() + ")")
+            .collect(Collectors.joining(" and "));
   }
 }

@@ -6,19 +6,20 @@ import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Discovery;
+import java.util.HashSet;
 import java.util.List;
 import java.util.ServiceLoader;
 import java.util.stream.Collectors;
 
 /**
- * The accelerator that was asked for, opened. Only the drivers that the id needs are loaded: that
+ * The accelerators that were asked for, opened. Only the drivers that the ids need are loaded: that
  * costs tens of milliseconds each.
  *
- * @param tidepool what holds it open
- * @param accelerator the one chosen
+ * @param tidepool what holds them open
+ * @param accelerators those chosen, at least one, in the order of their ids
  * @param isAutomatic whether the choice was ours
  */
-record Selection(Tidepool tidepool, Accelerator accelerator, boolean isAutomatic)
+record Selection(Tidepool tidepool, List<Accelerator> accelerators, boolean isAutomatic)
     implements AutoCloseable {
   /** The id that leaves the choice to us. */
   static final String AUTO = "auto";
@@ -32,24 +33,47 @@ record Selection(Tidepool tidepool, Accelerator accelerator, boolean isAutomatic
    * @throws WrongArguments if there is none of that id; the message lists those that are
    */
   static Selection open(String id, MemoryOptions options) {
-    Tidepool tidepool = Discovery.using(providers(id), () -> Tidepool.open(options));
+    return open(List.of(id), options);
+  }
+
+  /**
+   * Opens several accelerators by their ids.
+   *
+   * @throws WrongArguments if there is none of an id, or one is given twice
+   */
+  static Selection open(List<String> ids, MemoryOptions options) {
+    if (new HashSet<>(ids).size() < ids.size()) {
+      throw new WrongArguments(String.join(",", ids) + " names an accelerator twice");
+    }
+    Tidepool tidepool = Discovery.using(providers(ids), () -> Tidepool.open(options));
     try {
-      return new Selection(tidepool, choose(tidepool.accelerators(), id), id.equals(AUTO));
+      List<Accelerator> chosen =
+          ids.stream().map(id -> choose(tidepool.accelerators(), id)).distinct().toList();
+      return new Selection(tidepool, chosen, ids.equals(List.of(AUTO)));
     } catch (RuntimeException e) {
       tidepool.close();
       throw e;
     }
   }
 
-  private static List<AcceleratorProvider> providers(String id) {
-    if (id.equals(CPU)) {
+  private static List<AcceleratorProvider> providers(List<String> ids) {
+    if (ids.equals(List.of(CPU))) {
       return List.of();
     }
-    return needed(
-        id,
+    List<AcceleratorProvider> installed =
         ServiceLoader.load(AcceleratorProvider.class).stream()
             .map(ServiceLoader.Provider::get)
-            .toList());
+            .toList();
+    return ids.stream()
+        .filter(id -> !id.equals(CPU))
+        .flatMap(id -> needed(id, installed).stream())
+        .distinct()
+        .toList();
+  }
+
+  /** The first of those chosen. */
+  Accelerator accelerator() {
+    return accelerators.getFirst();
   }
 
   /** Those of the installed providers that have to be asked for an id. */

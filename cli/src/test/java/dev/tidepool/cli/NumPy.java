@@ -48,7 +48,8 @@ final class NumPy {
     }
   }
 
-  private static String run(Path folder, String script, String... arguments) {
+  /** Runs a script of the tests' resources; answers what it prints. */
+  static String run(Path folder, String script, String... arguments) {
     try (InputStream text = NumPy.class.getResourceAsStream(script)) {
       Path file = Files.write(folder.resolve(script), text.readAllBytes());
       ProcessBuilder builder = new ProcessBuilder(PYTHON, file.toString());

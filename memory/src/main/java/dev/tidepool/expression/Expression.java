@@ -13,7 +13,9 @@ import java.util.Map;
  * yet. Immutable and safe for use by all threads.
  */
 public final class Expression {
+  private final String text;
   private final String source;
+  private final List<Reduction> reductions;
   private final List<Assignment> assignments;
   private final List<Name> names;
 
@@ -29,9 +31,11 @@ public final class Expression {
    */
   public record Name(String name, Access access, int line, int column) {}
 
-  private Expression(String source) {
+  private Expression(String text, String source, List<Reduction> reductions) {
+    this.text = text;
     this.source = source;
-    this.assignments = List.copyOf(Parser.parse(source));
+    this.reductions = reductions;
+    this.assignments = List.copyOf(Parser.parse(text, source));
     this.names = names(source, assignments);
   }
 
@@ -42,10 +46,47 @@ public final class Expression {
    * @throws ExpressionException if it is no such thing
    */
   public static Expression parse(String source) {
-    return new Expression(source);
+    return new Expression(source, source, List.of());
   }
 
-  /** The text that was parsed. */
+  /**
+   * Parses a source that may have reductions too: assignments whose value is {@code sum(a)}, {@code
+   * min(a)}, {@code max(a)} or {@code mean(a)} of an elementwise {@code a}, or {@code histogram(a,
+   * bins, low, high)}. Their names stand for {@code a} in {@link #source()} and {@link #resolve};
+   * who asks for {@link #reductions()} folds it.
+   *
+   * @throws ExpressionException if it is no such thing
+   */
+  public static Expression parseReducing(String source) {
+    ReductionParser.Parsed parsed = ReductionParser.parse(source);
+    return new Expression(source, parsed.elementwise(), parsed.reductions());
+  }
+
+  /** What is folded once it is computed, in the order of the source. */
+  public List<Reduction> reductions() {
+    return reductions;
+  }
+
+  /**
+   * Whether every accelerator computes it to the same bits: it is made of arithmetic alone, which
+   * IEEE 754 rounds correctly, and has none of the functions that may differ in the last places.
+   */
+  public boolean isExact() {
+    return assignments.stream().allMatch(assignment -> isExact(assignment.value()));
+  }
+
+  private static boolean isExact(Syntax syntax) {
+    return !(syntax instanceof Apply apply)
+        || (apply.op().shape != Op.Shape.FUNCTION
+            && apply.args().stream().allMatch(Expression::isExact));
+  }
+
+  /** The text as it was written, reductions included: what messages show. */
+  String text() {
+    return text;
+  }
+
+  /** What is computed for each element: the text that was parsed, without its reductions. */
   public String source() {
     return source;
   }
@@ -82,7 +123,7 @@ public final class Expression {
 
   @Override
   public String toString() {
-    return source;
+    return text;
   }
 
   private static List<Name> names(String source, List<Assignment> assignments) {

@@ -44,18 +44,22 @@ final class Parser {
   private static final Map<String, Op> PREFIXES =
       Map.of("-", Op.NEGATE, "!", Op.NOT, "~", Op.INVERT);
 
-  private final String source;
+  private static final String WHERE_REDUCED =
+      "pipelines and eval take it, as the whole of an assignment, such as 's = sum(x*x)'";
+
+  private final String text;
   private final List<Token> tokens;
   private int next;
   private int depth;
 
-  private Parser(String source) {
-    this.source = source;
+  private Parser(String text, String source) {
+    this.text = text;
     this.tokens = Lexer.tokens(source);
   }
 
-  static List<Assignment> parse(String source) {
-    return new Parser(source).assignments();
+  /** Parses {@code source}; errors show the same place of {@code text}. */
+  static List<Assignment> parse(String text, String source) {
+    return new Parser(text, source).assignments();
   }
 
   private List<Assignment> assignments() {
@@ -214,10 +218,12 @@ final class Parser {
     if (op == null) {
       throw error(
           name,
-          "unknown function '"
-              + name.text()
-              + "'"
-              + Spelling.suggestion(name.text(), Op.FUNCTIONS.keySet()));
+          Reduction.Kind.of(name.text()).isPresent()
+              ? "'" + name.text() + "' makes one value of all elements; " + WHERE_REDUCED
+              : "unknown function '"
+                  + name.text()
+                  + "'"
+                  + Spelling.suggestion(name.text(), Op.FUNCTIONS.keySet()));
     }
     next++;
     List<Syntax> args = new ArrayList<>();
@@ -238,7 +244,10 @@ final class Parser {
               + op.arity
               + (op.arity == 1 ? " argument" : " arguments")
               + ", not "
-              + args.size());
+              + args.size()
+              + (args.size() == 1 && Reduction.Kind.of(name.text()).isPresent()
+                  ? "; with one it makes one value of all elements, and " + WHERE_REDUCED
+                  : ""));
     }
     return apply(op, args, name.position());
   }
@@ -256,7 +265,7 @@ final class Parser {
 
   private ExpressionException tooDeep(int position, String what) {
     return ExpressionException.at(
-        source, position, "more than " + what + "; assign parts to names of their own");
+        text, position, "more than " + what + "; assign parts to names of their own");
   }
 
   private Token peek() {
@@ -280,6 +289,6 @@ final class Parser {
   }
 
   private ExpressionException error(Token token, String problem) {
-    return ExpressionException.at(source, token.position(), problem);
+    return ExpressionException.at(text, token.position(), problem);
   }
 }

@@ -28,7 +28,7 @@ final class Resolver {
   private Resolver(Expression expression, Map<String, Operand> operands) {
     this.expression = expression;
     this.operands = operands;
-    this.promotion = new Promotion(expression.source());
+    this.promotion = new Promotion(expression.text());
   }
 
   static TypedProgram resolve(Expression expression, Map<String, Operand> operands) {
@@ -72,7 +72,7 @@ final class Resolver {
             "'"
                 + name
                 + "' is bound, but '"
-                + expression.source().strip()
+                + expression.text().strip()
                 + "' has only "
                 + String.join(", ", known));
       }
@@ -160,6 +160,6 @@ final class Resolver {
   }
 
   private ExpressionException error(int position, String problem) {
-    return ExpressionException.at(expression.source(), position, problem);
+    return ExpressionException.at(expression.text(), position, problem);
   }
 }

@@ -4,101 +4,135 @@ import dev.tidepool.Allocation;
 import dev.tidepool.Capability;
 import dev.tidepool.ElementType;
 import dev.tidepool.Kernel;
+import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.cpu.CpuDevice;
+import dev.tidepool.expression.Expression;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Streams arrays of any size through an elementwise kernel, chunk by chunk.
+ * Streams arrays of any size through kernels, chunk by chunk, on one accelerator or several.
  *
  * <p>Several lanes run side by side, at least two chunks in flight: while one waits for its file,
  * another one computes and a third one writes. Where the accelerator shares the host's memory,
  * files are read into and written from the very bytes that the kernel computes on, and a chunk
  * stays in the processor's cache from its file to its file. Elsewhere buffers are page-locked on
- * the host, and lanes overlap their transfers.
+ * the host, and lanes overlap their transfers. What one kernel writes for the next one stays where
+ * it was computed.
  *
- * <p>When memory runs out, chunks are halved and the work goes on. The first failure of a lane
- * stops all of them and is thrown by {@link #run()}, with those of other lanes attached.
+ * <p>Several accelerators take chunks from one queue, by their measured speed. One that fails
+ * leaves its chunks to the others; {@link #dropped()} tells. When memory runs out, chunks are
+ * halved and the work goes on. The first failure that nobody can make good stops all lanes and is
+ * thrown by {@link #run()}, with those of other lanes attached.
  *
  * <p>A pipeline runs once. {@link #run()} is for one thread, {@link #cancel()} for any.
  */
 public final class ChunkedPipeline {
   private static final long PROGRESS_MILLISECONDS = 100;
 
-  private final Lane.Job job;
-  private final ChunkPlan plan;
+  /** An accelerator at work. */
+  private record Station(Lane.Job job, ChunkPlan plan, Pace pace) {}
+
+  private final List<Station> stations = new ArrayList<>();
   private final Chunks chunks;
+  private final int lanes;
   private final long bytesPerElement;
   private final long length;
   private final StreamProgress progress;
   private final AtomicBoolean started = new AtomicBoolean();
 
   private ChunkedPipeline(Builder builder, StreamOptions options) {
-    boolean shared = builder.memory.accelerator().capabilities().contains(Capability.SHARED_MEMORY);
-    Map<String, ElementType<?>> arrays = new LinkedHashMap<>();
-    long moved = 0;
-    for (Map.Entry<String, ElementSource> source : builder.sources.entrySet()) {
-      arrays.put(source.getKey(), source.getValue().elementType());
-      moved += source.getValue().elementType().byteSize();
-    }
-    for (Map.Entry<String, ElementSink> sink : builder.sinks.entrySet()) {
-      arrays.put(sink.getKey(), sink.getValue().elementType());
-      moved += sink.getValue().elementType().byteSize();
-    }
+    StagePlan stagePlan = builder.plan();
+    Map<String, ElementType<?>> arrays = stagePlan.arrays();
     long widest = 0;
     long perElement = 0;
     for (ElementType<?> type : arrays.values()) {
       widest = Math.max(widest, type.byteSize());
       perElement += type.byteSize();
     }
-    this.bytesPerElement = moved;
+    this.bytesPerElement = builder.movedBytesPerElement();
     this.length = builder.length;
     this.progress = options.progress();
-    this.plan =
-        ChunkPlan.of(
-            new ChunkPlan.Work(
-                length, widest, perElement, shared, Runtime.getRuntime().availableProcessors()),
-            options);
-    this.chunks = new Chunks(length, plan);
-    MemoryLocation location = shared ? MemoryLocation.DEVICE : MemoryLocation.PINNED;
-    this.job =
-        new Lane.Job(
-            builder.memory,
-            builder.kernel,
-            Map.copyOf(builder.sources),
-            Map.copyOf(builder.sinks),
-            Map.copyOf(builder.scalars),
-            Allocation.at(location).tag("chunked pipeline"));
+    long limit = Math.max(1, options.memoryLimit() / builder.memories.size());
+    StreamOptions each = options.withMemoryLimit(limit);
+    for (int i = 0; i < builder.memories.size(); i++) {
+      UnifiedMemoryManager memory = builder.memories.get(i);
+      boolean shared = memory.accelerator().capabilities().contains(Capability.SHARED_MEMORY);
+      int processors = Runtime.getRuntime().availableProcessors();
+      ChunkPlan plan =
+          ChunkPlan.of(new ChunkPlan.Work(length, widest, perElement, shared, processors), each);
+      MemoryLocation location = shared ? MemoryLocation.DEVICE : MemoryLocation.PINNED;
+      Lane.Job job =
+          new Lane.Job(
+              memory,
+              builder.stages(i, stagePlan),
+              arrays,
+              Collections.unmodifiableMap(new LinkedHashMap<>(builder.sources)),
+              Collections.unmodifiableMap(new LinkedHashMap<>(builder.sinks)),
+              Allocation.at(location).tag("chunked pipeline"),
+              builder.written);
+      stations.add(new Station(job, plan, Pace.of(memory, plan)));
+    }
+    this.lanes = stations.stream().mapToInt(station -> station.plan().lanes()).sum();
+    List<Chunks.Range> open = builder.open;
+    this.chunks =
+        new Chunks(
+            length,
+            open == null ? List.of(new Chunks.Range(0, length)) : open,
+            stations.stream().map(Station::pace).toList(),
+            lanes);
   }
 
   /**
    * Begins a pipeline.
    *
    * @param memory where chunks are computed
-   * @param kernel an elementwise kernel of {@code memory}
+   * @param kernel a kernel of {@code memory} that takes every array and scalar of the pipeline
    */
   public static Builder of(UnifiedMemoryManager memory, Kernel kernel) {
     return new Builder(memory, kernel);
   }
 
-  /** Chunks in flight at most. */
+  /** Chunks in flight at most, on all accelerators together. */
   public int lanes() {
-    return plan.lanes();
+    return lanes;
   }
 
-  /** Elements of one chunk, which shrink when memory runs out. */
+  /** Elements of one chunk of the first accelerator, which shrink when memory runs out. */
   public long chunkLength() {
-    return chunks.size();
+    return stations.getFirst().pace().size();
   }
 
   /** Bytes that are read and written in all. */
   public long totalBytes() {
     return length * bytesPerElement;
+  }
+
+  /**
+   * The accelerators that failed while others went on, by id, with what failed; empty until it ran.
+   */
+  public Map<String, Throwable> dropped() {
+    Map<String, Throwable> dropped = new LinkedHashMap<>();
+    for (Station station : stations) {
+      Throwable failure = station.pace().failure();
+      if (failure != null) {
+        dropped.put(station.pace().accelerator(), failure);
+      }
+    }
+    return dropped;
   }
 
   /**
@@ -116,6 +150,9 @@ public final class ChunkedPipeline {
       throw new IllegalStateException("a pipeline runs once; make another one");
     }
     if (length > 0) {
+      if (Thread.currentThread().isInterrupted()) {
+        chunks.cancel();
+      }
       startLanes();
       awaitLanes();
       rethrow();
@@ -124,23 +161,24 @@ public final class ChunkedPipeline {
   }
 
   private void startLanes() {
-    int lane = 0;
-    try {
-      for (; lane < plan.lanes(); lane++) {
-        Thread.ofPlatform().name("tidepool-lane-" + lane).daemon().start(lane());
-      }
-    } catch (OutOfMemoryError e) {
-      // The system gives no further thread.
-      chunks.fail(e);
-      for (; lane < plan.lanes(); lane++) {
-        chunks.leave();
+    int number = 0;
+    for (Station station : stations) {
+      for (int i = 0; i < station.plan().lanes(); i++) {
+        String name = "tidepool-lane-" + number++;
+        try {
+          Thread.ofPlatform().name(name).daemon().start(lane(station));
+        } catch (OutOfMemoryError e) {
+          // The system gives no further thread.
+          chunks.fail(e);
+          chunks.leave(station.pace());
+        }
       }
     }
   }
 
-  private Runnable lane() {
-    Lane lane = new Lane(job, chunks);
-    boolean everyProcessor = plan.lanes() >= Runtime.getRuntime().availableProcessors();
+  private Runnable lane(Station station) {
+    Lane lane = new Lane(station.job(), station.pace(), chunks);
+    boolean everyProcessor = station.plan().lanes() >= Runtime.getRuntime().availableProcessors();
     return everyProcessor ? () -> CpuDevice.computeAlone(lane) : lane;
   }
 
@@ -184,16 +222,53 @@ public final class ChunkedPipeline {
 
   /** Collects what a pipeline streams; for one thread. */
   public static final class Builder {
-    private final UnifiedMemoryManager memory;
-    private final Kernel kernel;
+    private final Kernel first;
+    private final List<KernelSource> further = new ArrayList<>();
+    private final List<UnifiedMemoryManager> memories = new ArrayList<>();
     private final Map<String, ElementSource> sources = new LinkedHashMap<>();
     private final Map<String, ElementSink> sinks = new LinkedHashMap<>();
     private final Map<String, Object> scalars = new LinkedHashMap<>();
     private long length = -1;
+    private @Nullable List<Chunks.Range> open;
+    private Consumer<Chunks.Range> written = _ -> {};
 
     private Builder(UnifiedMemoryManager memory, Kernel kernel) {
-      this.memory = Objects.requireNonNull(memory, "memory");
-      this.kernel = Objects.requireNonNull(kernel, "kernel");
+      memories.add(Objects.requireNonNull(memory, "memory"));
+      first = Objects.requireNonNull(kernel, "kernel");
+    }
+
+    /**
+     * A further accelerator, which takes its part of the chunks. The memory limit is divided evenly
+     * among all.
+     *
+     * @throws IllegalArgumentException if the pipeline uses this accelerator already
+     */
+    public Builder on(UnifiedMemoryManager memory) {
+      String id = memory.accelerator().id();
+      if (memories.stream().anyMatch(other -> other.accelerator().id().equals(id))) {
+        throw new IllegalArgumentException(id + " is given twice; name each accelerator once");
+      }
+      memories.add(memory);
+      return this;
+    }
+
+    /**
+     * A further kernel, run after those before it on the same chunk. What it reads is a source, a
+     * scalar, or what a kernel before it writes, which then needs no sink.
+     */
+    public Builder then(KernelSource kernel) {
+      further.add(Objects.requireNonNull(kernel, "kernel"));
+      return this;
+    }
+
+    /**
+     * What of the arrays is still to be done, and who hears of ranges that all sinks have taken,
+     * from the threads that carried them.
+     */
+    Builder resuming(List<Chunks.Range> ranges, Consumer<Chunks.Range> listener) {
+      open = ranges;
+      written = listener;
+      return this;
     }
 
     /**
@@ -257,14 +332,84 @@ public final class ChunkedPipeline {
     /**
      * The pipeline, which then {@link ChunkedPipeline#run() runs} once.
      *
-     * @throws IllegalArgumentException if nothing is written, or the memory limit is too small; the
-     *     message says what works
+     * @throws IllegalArgumentException if nothing is written, a kernel reads what nothing gives,
+     *     the memory limit is too small, or the result would depend on who computes it although
+     *     {@link StreamOptions#deterministic()} is asked for; the message says what works
      */
     public ChunkedPipeline build(StreamOptions options) {
       if (sinks.isEmpty()) {
         throw new IllegalArgumentException("a pipeline without a sink computes nothing; add one");
       }
+      if (options.deterministic() && mayDiffer()) {
+        throw new IllegalArgumentException(
+            "results of functions such as exp may differ in their last bits between "
+                + accelerators()
+                + "; name one accelerator, or do not ask for the same bits");
+      }
       return new ChunkedPipeline(this, options);
+    }
+
+    private boolean mayDiffer() {
+      long devices =
+          memories.stream().map(memory -> memory.accelerator().name()).distinct().count();
+      return devices > 1
+          && (!isExact(first.source()) || !further.stream().allMatch(Builder::isExact));
+    }
+
+    private static boolean isExact(KernelSource source) {
+      return source instanceof KernelSource.Elementwise(String expression)
+          && Expression.parse(expression).isExact();
+    }
+
+    private String accelerators() {
+      return memories.stream()
+          .map(memory -> memory.accelerator().id())
+          .collect(Collectors.joining(" and "));
+    }
+
+    private Map<String, ElementType<?>> boundArrays() {
+      Map<String, ElementType<?>> arrays = new LinkedHashMap<>();
+      sources.forEach((name, source) -> arrays.put(name, source.elementType()));
+      sinks.forEach((name, sink) -> arrays.put(name, sink.elementType()));
+      return arrays;
+    }
+
+    private StagePlan plan() {
+      Map<String, ElementType<?>> bound = boundArrays();
+      if (further.isEmpty()) {
+        Set<String> everything = new LinkedHashSet<>(bound.keySet());
+        everything.addAll(scalars.keySet());
+        return new StagePlan(bound, List.of(everything));
+      }
+      List<KernelSource> kernels = new ArrayList<>(List.of(first.source()));
+      kernels.addAll(further);
+      return StagePlan.of(kernels, bound, scalars, Set.of());
+    }
+
+    private List<Stage> stages(int accelerator, StagePlan plan) {
+      UnifiedMemoryManager memory = memories.get(accelerator);
+      List<Kernel> kernels = new ArrayList<>();
+      kernels.add(accelerator == 0 ? first : memory.compile(first.source()));
+      further.forEach(source -> kernels.add(memory.compile(source)));
+      List<Stage> stages = new ArrayList<>();
+      for (int i = 0; i < kernels.size(); i++) {
+        Set<String> taken = plan.taken().get(i);
+        Map<String, Object> values = new LinkedHashMap<>(scalars);
+        values.keySet().retainAll(taken);
+        stages.add(new Stage(kernels.get(i), taken, values));
+      }
+      return stages;
+    }
+
+    private long movedBytesPerElement() {
+      long moved = 0;
+      for (ElementSource source : sources.values()) {
+        moved += source.elementType().byteSize();
+      }
+      for (ElementSink sink : sinks.values()) {
+        moved += sink.elementType().byteSize();
+      }
+      return moved;
     }
   }
 }

@@ -6,59 +6,144 @@ import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The chunks that are still to be done, shared by all lanes, with how it ends: all done, a failure,
- * or a cancellation.
+ * What is still to be done, shared by the lanes of all accelerators, with how it ends: all done, a
+ * failure, or a cancellation.
  *
- * <p>Locking: {@link #take} is lock-free while nothing was given back; everything that happens
- * rarely is under this object's monitor. {@link #stopped} is read without it, before each chunk.
+ * <p><b>Who gets how much.</b> Lanes take chunks when they have nothing to do, so faster
+ * accelerators take more of them. One accelerator alone takes whole chunks. Several begin with
+ * small ones, which are measured, and later take at most half of the part of what is left that is
+ * theirs by speed: guided self-scheduling (Polychronopoulos and Kuck, 1987), weighted as in
+ * factoring (Hummel et al., 1996). So all end at nearly the same time. A lane which would still
+ * carry its chunk when the others have done all the rest stands by. Of accelerators that are this
+ * machine's processor under different drivers the fastest goes on alone: together they would only
+ * share its cores.
+ *
+ * <p>Chunks begin at multiples of {@link ChunkPlan#SMALLEST_CHUNK}.
+ *
+ * <p>Locking: everything is under one lock, which is held for some arithmetic per chunk. A lane
+ * that stands by waits for its condition. {@link #stopped} is also read without it.
  */
 final class Chunks {
   /** Elements {@code from} to {@code from + count}. */
-  record Range(long from, long count) {}
+  record Range(long from, long count) {
+    long end() {
+      return from + count;
+    }
+  }
 
+  /** Of a chunk, what an accelerator is tried with, and the least that is worth its while. */
+  private static final int TRIAL = 16;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+  private final List<Pace> paces;
+  private final ArrayDeque<Range> open;
   private final long length;
-  private final AtomicLong next = new AtomicLong();
-  private final AtomicLong done = new AtomicLong();
-  private final ArrayDeque<Range> returned = new ArrayDeque<>();
-  private volatile long size;
-  private volatile boolean hasReturned;
-  private volatile boolean stopped;
-  private boolean cancelled;
   private final CountDownLatch running;
+  private long left;
+  private long done;
+  private boolean cancelled;
+  private volatile boolean stopped;
   private @Nullable Throwable failure;
 
-  Chunks(long length, ChunkPlan plan) {
+  /**
+   * Work for some accelerators.
+   *
+   * @param length elements of all
+   * @param open what of them is to be done
+   * @param lanes of all accelerators together
+   */
+  Chunks(long length, Collection<Range> open, List<Pace> paces, int lanes) {
     this.length = length;
-    this.size = plan.chunk();
-    this.running = new CountDownLatch(plan.lanes());
+    this.open = new ArrayDeque<>(open);
+    this.left = open.stream().mapToLong(Range::count).sum();
+    this.done = length - left;
+    this.paces = List.copyOf(paces);
+    this.running = new CountDownLatch(lanes);
   }
 
-  /** Elements of a chunk, which shrink when memory runs out. */
-  long size() {
-    return size;
-  }
-
-  /** The next chunk, or null if there is none or everything is to stop. */
-  @Nullable Range take() {
-    if (stopped) {
-      return null;
-    }
-    if (hasReturned) {
-      synchronized (this) {
-        Range range = returned.poll();
-        hasReturned = !returned.isEmpty();
-        if (range != null) {
-          return range;
+  /**
+   * The next chunk for a lane of an accelerator, or null if there is none or everything is to stop.
+   * Waits while others may yet leave some to it.
+   */
+  @Nullable Range take(Pace pace) {
+    lock.lock();
+    try {
+      while (!stopped && pace.isActive()) {
+        long count = open.isEmpty() ? 0 : portion(pace);
+        if (count > 0) {
+          pace.took();
+          return carve(count);
         }
+        if (!othersAtWork(pace)) {
+          return null;
+        }
+        changed.awaitUninterruptibly();
+      }
+      return null;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private Range carve(long count) {
+    Range first = open.remove();
+    long aligned = Math.max(ChunkPlan.SMALLEST_CHUNK, count - count % ChunkPlan.SMALLEST_CHUNK);
+    long taken = count >= first.count() ? first.count() : Math.min(aligned, first.count());
+    if (taken < first.count()) {
+      open.push(new Range(first.from() + taken, first.count() - taken));
+    }
+    left -= taken;
+    return new Range(first.from(), taken);
+  }
+
+  private boolean othersAtWork(Pace pace) {
+    return paces.stream()
+        .anyMatch(
+            other -> other != pace && other.isActive() && (other.isBusy() || !open.isEmpty()));
+  }
+
+  /** The elements that a lane should take now; 0 if it should rather stand by. */
+  private long portion(Pace pace) {
+    List<Pace> rivals = paces.stream().filter(other -> other != pace && other.isActive()).toList();
+    if (rivals.isEmpty()) {
+      return pace.size();
+    }
+    long least = Math.max(ChunkPlan.SMALLEST_CHUNK, pace.size() / TRIAL);
+    if (!pace.isMeasured()) {
+      return Math.min(least, pace.size());
+    }
+    if (rivals.stream().anyMatch(other -> outruns(other, pace))) {
+      return 0;
+    }
+    double others = 0;
+    double fastest = 0;
+    for (Pace rival : rivals) {
+      if (rivals.stream().noneMatch(other -> other != rival && outruns(other, rival))
+          && !outruns(pace, rival)) {
+        others += rival.rate();
+        fastest = Math.max(fastest, rival.laneRate());
       }
     }
-    long count = size;
-    long from = next.getAndAdd(count);
-    return from < length ? new Range(from, Math.min(count, length - from)) : null;
+    double fair = left * pace.laneRate() / (pace.rate() + others) / 2;
+    long count = Math.min(Math.max(least, (long) fair), pace.size());
+    boolean lastToEnd = Math.min(count, left) / pace.laneRate() > left / others;
+    return pace.laneRate() < fastest && lastToEnd ? 0 : count;
+  }
+
+  /** Whether two accelerators are the same processor and the first makes more of it. */
+  private boolean outruns(Pace one, Pace other) {
+    return one.isOnThisProcessor()
+        && other.isOnThisProcessor()
+        && one.isMeasured()
+        && other.isMeasured()
+        && (one.rate() > other.rate()
+            || (one.rate() == other.rate() && paces.indexOf(one) < paces.indexOf(other)));
   }
 
   /** Whether everything is to stop. */
@@ -66,24 +151,53 @@ final class Chunks {
     return stopped;
   }
 
-  /** Some elements were read, computed and written. */
-  void completed(long elements) {
-    done.addAndGet(elements);
+  /**
+   * A part of what was taken was read, computed and written.
+   *
+   * @param nanos what that took, or 0 if it tells nothing of the speed
+   */
+  void completed(Pace pace, long elements, long nanos) {
+    lock.lock();
+    try {
+      done += elements;
+      if (nanos > 0) {
+        pace.measured(elements, nanos);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** All of what was taken is done, or was given up. */
+  void ended(Pace pace) {
+    lock.lock();
+    try {
+      pace.ended();
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
   }
 
   long completed() {
-    return done.get();
+    lock.lock();
+    try {
+      return done;
+    } finally {
+      lock.unlock();
+    }
   }
 
   /**
-   * A chunk of {@code count} elements found no memory: from now on they are at most half of it.
-   * Answers whether that is worth another try.
+   * A chunk of {@code count} elements found no memory: from now on the accelerator's are at most
+   * half of it. Answers whether that is worth another try.
    */
-  synchronized boolean halve(long count) {
+  static boolean halve(Pace pace, long count) {
     if (count <= ChunkPlan.SMALLEST_CHUNK) {
       return false;
     }
-    size = Math.min(size, Math.max(ChunkPlan.SMALLEST_CHUNK, count / 2));
+    long half = count / 2 - count / 2 % ChunkPlan.SMALLEST_CHUNK;
+    pace.shrinkTo(Math.max(ChunkPlan.SMALLEST_CHUNK, half));
     return true;
   }
 
@@ -91,53 +205,121 @@ final class Chunks {
    * A lane gives up for lack of memory, leaves its ranges to others, and ends; false if it is the
    * last one, which must fail instead.
    */
-  synchronized boolean giveUp(Collection<Range> ranges) {
-    if (running.getCount() == 1) {
-      return false;
+  boolean giveUp(Pace pace, Collection<Range> ranges) {
+    lock.lock();
+    try {
+      if (running.getCount() == 1) {
+        return false;
+      }
+      giveBack(ranges);
+      left(pace);
+      return true;
+    } finally {
+      lock.unlock();
     }
-    returned.addAll(ranges);
-    hasReturned = true;
-    running.countDown();
-    return true;
+  }
+
+  /**
+   * An accelerator failed a lane, which leaves its ranges to the other accelerators and ends; false
+   * if there are none, and it must fail. The accelerator's other lanes take no further chunk.
+   */
+  boolean dropOut(Pace pace, Collection<Range> ranges, Throwable thrown) {
+    lock.lock();
+    try {
+      if (stopped || paces.stream().noneMatch(other -> other != pace && other.isActive())) {
+        return false;
+      }
+      pace.failed(thrown);
+      giveBack(ranges);
+      left(pace);
+      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void giveBack(Collection<Range> ranges) {
+    open.addAll(ranges);
+    left += ranges.stream().mapToLong(Range::count).sum();
   }
 
   /** A lane failed: everything stops. The first failure is the cause, others are attached to it. */
-  synchronized void fail(Throwable thrown) {
-    stopped = true;
-    if (failure == null) {
-      failure = thrown;
-    } else if (!failure.equals(thrown)) {
+  void fail(Throwable thrown) {
+    lock.lock();
+    try {
+      stopped = true;
+      changed.signalAll();
+      if (failure == null) {
+        failure = thrown;
+        paces.stream().map(Pace::failure).forEach(this::attach);
+      } else {
+        attach(thrown);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void attach(@Nullable Throwable thrown) {
+    if (failure != null && thrown != null && !failure.equals(thrown)) {
       failure.addSuppressed(thrown);
     }
   }
 
   /** Everything stops at the next chunk. */
-  synchronized void cancel() {
-    if (running.getCount() > 0) {
-      cancelled = true;
-      stopped = true;
+  void cancel() {
+    lock.lock();
+    try {
+      if (running.getCount() > 0) {
+        cancelled = true;
+        stopped = true;
+        changed.signalAll();
+      }
+    } finally {
+      lock.unlock();
     }
   }
 
   /** Whether somebody cancelled before all was done. */
-  synchronized boolean isCancelled() {
-    return cancelled && done.get() < length;
+  boolean isCancelled() {
+    lock.lock();
+    try {
+      return cancelled && done < length;
+    } finally {
+      lock.unlock();
+    }
   }
 
-  synchronized @Nullable Throwable failure() {
-    return failure;
+  @Nullable Throwable failure() {
+    lock.lock();
+    try {
+      return failure;
+    } finally {
+      lock.unlock();
+    }
   }
 
   /**
    * A lane found nothing more to do and ends. Answers false if a range was given back meanwhile:
    * then the lane must go on.
    */
-  synchronized boolean leave() {
-    if (!stopped && !returned.isEmpty()) {
-      return false;
+  boolean leave(Pace pace) {
+    lock.lock();
+    try {
+      if (!stopped && pace.isActive() && !open.isEmpty()) {
+        return false;
+      }
+      left(pace);
+      return true;
+    } finally {
+      lock.unlock();
     }
+  }
+
+  private void left(Pace pace) {
+    pace.laneLeft();
     running.countDown();
-    return true;
+    changed.signalAll();
   }
 
   /** Waits until all lanes have left, or for some time; answers whether they have. */

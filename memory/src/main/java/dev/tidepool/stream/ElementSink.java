@@ -13,8 +13,8 @@ public interface ElementSink {
 
   /**
    * Takes the elements from {@code elementOffset} on; the segment is read-only and valid for the
-   * time of the call. Called by several threads at once, and with the same range again when memory
-   * ran out in between.
+   * time of the call. Called by several threads at once; every range comes once, whatever fails on
+   * its way to the sinks. Ranges begin at multiples of 1024.
    */
   void write(long elementOffset, MemorySegment source);
 }

@@ -4,15 +4,18 @@ import dev.tidepool.Allocation;
 import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
 import dev.tidepool.HostMapping;
-import dev.tidepool.Kernel;
 import dev.tidepool.MapMode;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.stream.Chunks.Range;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,31 +27,48 @@ import org.jspecify.annotations.Nullable;
  */
 final class Lane implements Runnable {
   /**
-   * What every lane works with.
+   * What every lane of an accelerator works with.
    *
-   * @param sources what is read, by the kernel's names
-   * @param sinks what is written, by the kernel's names
-   * @param scalars values by the kernel's names
+   * @param stages what is computed, one after another
+   * @param arrays the buffers of a chunk, by the kernels' names
+   * @param sources what is read, by the kernels' names
+   * @param sinks what is written, by the kernels' names
    * @param allocation where buffers are born
+   * @param written hears of every range that all sinks have taken
    */
   record Job(
       UnifiedMemoryManager memory,
-      Kernel kernel,
+      List<Stage> stages,
+      Map<String, ElementType<?>> arrays,
       Map<String, ElementSource> sources,
       Map<String, ElementSink> sinks,
-      Map<String, Object> scalars,
-      Allocation allocation) {}
+      Allocation allocation,
+      Consumer<Range> written) {}
 
   private final Job job;
+  private final Pace pace;
   private final Chunks chunks;
   private final Map<String, UnifiedBuffer<?>> buffers = new LinkedHashMap<>();
   private long capacity;
 
-  /** What the kernel takes for a chunk that fills the buffers, as all but the last do. */
-  private Arguments full = Arguments.of();
+  /** What the kernels take for a chunk that fills the buffers, as all but the last do. */
+  private List<Arguments> full = List.of();
 
-  Lane(Job job, Chunks chunks) {
+  /** Who is at work, and to blame for a failure. */
+  private enum Phase {
+    ACCELERATOR,
+    SOURCE,
+    SINK
+  }
+
+  private Phase phase = Phase.ACCELERATOR;
+
+  /** Whether a chunk was carried: the first one pays for compilation and fresh memory. */
+  private boolean warm;
+
+  Lane(Job job, Pace pace, Chunks chunks) {
     this.job = job;
+    this.pace = pace;
     this.chunks = chunks;
   }
 
@@ -56,17 +76,21 @@ final class Lane implements Runnable {
   public void run() {
     try {
       do {
-        for (Range range = chunks.take(); range != null; range = chunks.take()) {
-          if (!carry(range)) {
-            return;
+        for (Range range = chunks.take(pace); range != null; range = chunks.take(pace)) {
+          try {
+            if (!carry(range)) {
+              return;
+            }
+          } finally {
+            chunks.ended(pace);
           }
         }
         release();
-      } while (!chunks.leave());
+      } while (!chunks.leave(pace));
     } catch (Throwable e) {
       chunks.fail(e);
       release();
-      chunks.leave();
+      chunks.leave(pace);
     }
   }
 
@@ -75,27 +99,43 @@ final class Lane implements Runnable {
     ArrayDeque<Range> open = new ArrayDeque<>();
     open.add(range);
     for (Range part = open.poll(); part != null && !chunks.isStopped(); part = open.poll()) {
-      if (part.count() > chunks.size()) {
-        open.addAll(Chunks.split(part, chunks.size()));
+      if (part.count() > pace.size()) {
+        open.addAll(Chunks.split(part, pace.size()));
         continue;
       }
       try {
         compute(part);
       } catch (OutOfDeviceMemoryException e) {
         release();
+        if (phase == Phase.SINK) {
+          throw e; // Another sink may have the range already.
+        }
         open.push(part);
-        if (!chunks.halve(part.count())) {
-          if (chunks.giveUp(open)) {
+        if (!Chunks.halve(pace, part.count())) {
+          if (chunks.giveUp(pace, open)) {
             return false;
           }
           throw e;
         }
+      } catch (RuntimeException | Error e) {
+        open.push(part);
+        if (phase != Phase.ACCELERATOR || !leaveToOthers(open, e)) {
+          throw e;
+        }
+        return false;
       }
     }
     return true;
   }
 
+  private boolean leaveToOthers(Collection<Range> open, Throwable e) {
+    release();
+    return chunks.dropOut(pace, open, e);
+  }
+
   private void compute(Range range) {
+    long start = System.nanoTime();
+    phase = Phase.ACCELERATOR;
     reserve(range.count());
     Map<String, UnifiedBuffer<?>> views = buffers;
     boolean partial = range.count() < capacity;
@@ -107,58 +147,87 @@ final class Lane implements Runnable {
     }
     for (Map.Entry<String, ElementSource> source : job.sources().entrySet()) {
       try (HostMapping mapping = view(views, source.getKey()).map(MapMode.WRITE)) {
+        phase = Phase.SOURCE;
         source.getValue().read(range.from(), mapping.segment());
+        phase = Phase.ACCELERATOR;
       }
     }
-    job.kernel().execute(partial ? arguments(views) : full);
-    for (Map.Entry<String, ElementSink> sink : job.sinks().entrySet()) {
-      try (HostMapping mapping = view(views, sink.getKey()).map(MapMode.READ)) {
-        sink.getValue().write(range.from(), mapping.segment());
-      }
+    List<Arguments> arguments = partial ? arguments(views) : full;
+    for (int i = 0; i < arguments.size(); i++) {
+      job.stages().get(i).kernel().execute(arguments.get(i));
     }
-    chunks.completed(range.count());
+    write(range, views);
+    chunks.completed(pace, range.count(), warm ? System.nanoTime() - start : 0);
+    warm = true;
     if (partial) {
       views.values().forEach(UnifiedBuffer::close);
     }
   }
 
-  private Arguments arguments(Map<String, UnifiedBuffer<?>> views) {
-    Map<String, Object> arguments = new LinkedHashMap<>(job.scalars());
-    arguments.putAll(views);
-    return Arguments.of(arguments);
+  /** All results are fetched before any is written, so that no sink gets a range twice. */
+  private void write(Range range, Map<String, UnifiedBuffer<?>> views) {
+    Map<String, HostMapping> mappings = new LinkedHashMap<>();
+    try {
+      for (String name : job.sinks().keySet()) {
+        mappings.put(name, view(views, name).map(MapMode.READ));
+      }
+      phase = Phase.SINK;
+      mappings.forEach(
+          (name, mapping) ->
+              known(job.sinks().get(name), name).write(range.from(), mapping.segment()));
+      job.written().accept(range);
+      phase = Phase.ACCELERATOR;
+    } finally {
+      mappings.values().forEach(HostMapping::close);
+    }
+  }
+
+  private List<Arguments> arguments(Map<String, UnifiedBuffer<?>> views) {
+    List<Arguments> all = new ArrayList<>();
+    for (Stage stage : job.stages()) {
+      Map<String, Object> arguments = new LinkedHashMap<>(stage.scalars());
+      views.forEach(
+          (name, buffer) -> {
+            if (stage.arrays().contains(name)) {
+              arguments.put(name, buffer);
+            }
+          });
+      all.add(Arguments.of(arguments));
+    }
+    return all;
   }
 
   private static UnifiedBuffer<?> view(Map<String, UnifiedBuffer<?>> views, String name) {
-    @Nullable UnifiedBuffer<?> view = views.get(name);
-    if (view == null) {
-      throw new AssertionError("no buffer for " + name);
+    return known(views.get(name), name);
+  }
+
+  private static <T> T known(@Nullable T value, String name) {
+    if (value == null) {
+      throw new AssertionError("nothing is known of " + name);
     }
-    return view;
+    return value;
   }
 
   /** Sees to buffers of at least {@code count} elements, and of no more than chunks have now. */
   private void reserve(long count) {
-    long wanted = Math.max(count, chunks.size());
+    long wanted = Math.max(count, pace.size());
     if (capacity >= count && capacity <= wanted) {
       return;
     }
     release();
-    job.sources().forEach((name, source) -> allocate(name, source.elementType(), wanted));
-    job.sinks().forEach((name, sink) -> allocate(name, sink.elementType(), wanted));
+    job.arrays().forEach((name, type) -> allocate(name, type, wanted));
     full = arguments(buffers);
     capacity = wanted;
   }
 
   private void allocate(String name, ElementType<?> type, long count) {
-    if (!buffers.containsKey(name)) {
-      buffers.put(name, job.memory().allocate(type, count, job.allocation()));
-    }
+    buffers.put(name, job.memory().allocate(type, count, job.allocation()));
   }
 
   private void release() {
     buffers.values().forEach(UnifiedBuffer::close);
     buffers.clear();
-    full = Arguments.of();
+    full = List.of();
     capacity = 0;
   }
 }

@@ -6,11 +6,13 @@ import dev.tidepool.TidepoolException;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.expression.Expression;
 import dev.tidepool.expression.Operand;
+import dev.tidepool.expression.Reduction;
 import dev.tidepool.expression.ScalarType;
 import dev.tidepool.expression.TypedProgram;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -34,19 +36,19 @@ import org.jspecify.annotations.Nullable;
  * deletes results that did not become whole. {@link #cancel()} is for any thread, the rest for one.
  */
 public final class NpyEvaluation implements AutoCloseable {
-  private static final long TRANSPOSING_CHUNK_BYTES = 16L << 20;
-
   private final Request request;
-  private final Map<String, NpyReader> readers = new LinkedHashMap<>();
+  private final NpyInputs inputs;
   private final Map<String, NpyWriter> writers = new LinkedHashMap<>();
+  private final Map<String, ScalarType> reducedTypes = new LinkedHashMap<>();
+  private Map<String, Folding> foldings = Map.of();
   private final AtomicReference<@Nullable ChunkedPipeline> running = new AtomicReference<>();
   private volatile boolean cancelled;
-  private boolean anyTransposed;
+  private boolean done;
 
   /**
    * What is asked for.
    *
-   * @param expression assignments of the elementwise language
+   * @param expression assignments of the elementwise language, or its reductions
    * @param inputs the files of names that are read
    * @param outputs the files of names that are assigned; assigned names without one are local
    *     values
@@ -73,8 +75,9 @@ public final class NpyEvaluation implements AutoCloseable {
     }
   }
 
-  private NpyEvaluation(Request request) {
+  private NpyEvaluation(Request request, NpyInputs inputs) {
     this.request = request;
+    this.inputs = inputs;
   }
 
   /**
@@ -88,11 +91,11 @@ public final class NpyEvaluation implements AutoCloseable {
    * @throws dev.tidepool.TransferException if a file cannot be opened or begun
    */
   public static NpyEvaluation open(Request request) {
-    NpyEvaluation evaluation = new NpyEvaluation(request);
+    checkPaths(request);
+    NpyEvaluation evaluation = new NpyEvaluation(request, NpyInputs.open(request.inputs()));
     try {
-      evaluation.checkPaths();
-      evaluation.openInputs();
       evaluation.beginOutputs();
+      evaluation.foldings = evaluation.foldings();
       return evaluation;
     } catch (RuntimeException | Error e) {
       evaluation.closeAfter(e);
@@ -100,13 +103,22 @@ public final class NpyEvaluation implements AutoCloseable {
     }
   }
 
-  private void checkPaths() {
+  private static void checkPaths(Request request) {
     if (request.inputs().isEmpty()) {
       throw new IllegalArgumentException(
           "no name is given an array, so the results have no shape; give one a .npy file");
     }
-    if (request.outputs().isEmpty()) {
+    List<Reduction> reductions = request.expression().reductions();
+    if (request.outputs().isEmpty() && reductions.isEmpty()) {
       throw new IllegalArgumentException("no result has a file; give an assigned name one");
+    }
+    for (Reduction reduction : reductions) {
+      if (request.outputs().containsKey(reduction.name())) {
+        throw new IllegalArgumentException(
+            "'"
+                + reduction.name()
+                + "' is one value of all elements and goes to no file; name no file for it");
+      }
     }
     Map<String, Path> checked = new LinkedHashMap<>(request.inputs());
     for (Map.Entry<String, Path> output : request.outputs().entrySet()) {
@@ -136,63 +148,63 @@ public final class NpyEvaluation implements AutoCloseable {
     }
   }
 
-  private void openInputs() {
-    NpyReader first = null;
-    for (Map.Entry<String, Path> input : request.inputs().entrySet()) {
-      NpyReader reader = NpyReader.open(input.getValue());
-      readers.put(input.getKey(), reader);
-      if (first == null) {
-        first = reader;
-      } else if (!first.header().shape().equals(reader.header().shape())) {
-        throw new IllegalArgumentException(
-            "shapes differ: "
-                + first.path()
-                + " is "
-                + first.header().shapeText()
-                + ", "
-                + reader.path()
-                + " is "
-                + reader.header().shapeText()
-                + "; all inputs must have one shape");
-      }
-    }
-  }
-
   private void beginOutputs() {
-    boolean anyFortran = false;
-    boolean anyC = false;
-    List<Long> shape = List.of();
-    for (NpyReader reader : readers.values()) {
-      shape = reader.header().shape();
-      if (!NpyHeader.isBothOrders(shape)) {
-        anyFortran |= reader.header().fortranOrder();
-        anyC |= !reader.header().fortranOrder();
-      }
-    }
-    anyTransposed = anyFortran && anyC;
     for (TypedProgram.ArrayParameter array : resolve().arrays()) {
       Path target = request.outputs().get(array.name());
       if (target != null) {
         NpyType type = NpyType.valueOf(array.type().name());
-        NpyHeader header = NpyHeader.of(type, anyFortran && !anyC, shape);
+        NpyHeader header = NpyHeader.of(type, inputs.isFortranOrder(), inputs.shape());
         writers.put(array.name(), NpyWriter.create(target, header, request.overwrite()));
+      } else if (array.access().writes()) {
+        reducedTypes.put(array.name(), array.type());
       }
     }
   }
 
+  /** New sinks for the reductions, in the order of the expression. */
+  private Map<String, Folding> foldings() {
+    Map<String, Folding> begun = new LinkedHashMap<>();
+    for (Reduction reduction : request.expression().reductions()) {
+      ScalarType type = Objects.requireNonNull(reducedTypes.get(reduction.name()));
+      begun.put(reduction.name(), Folding.of(reduction, type, length(), request.scalars()));
+    }
+    return begun;
+  }
+
   private TypedProgram resolve() {
     Map<String, Operand> operands = new LinkedHashMap<>();
-    request.scalars().forEach((name, value) -> operands.put(name, Operand.scalar(value)));
-    readers.forEach(
-        (name, reader) -> operands.put(name, Operand.array(scalarType(reader.header().type()))));
+    elementwiseScalars().forEach((name, value) -> operands.put(name, Operand.scalar(value)));
+    inputs
+        .readers()
+        .forEach(
+            (name, reader) ->
+                operands.put(name, Operand.array(scalarType(reader.header().type()))));
     for (String name : request.outputs().keySet()) {
       NpyType type = request.type();
       operands.put(name, type == null ? Operand.output() : Operand.array(scalarType(type)));
+    }
+    for (Reduction reduction : request.expression().reductions()) {
+      operands.put(reduction.name(), Operand.output());
     }
     TypedProgram program = request.expression().resolve(operands);
     // Scalars that do not fit are found before any file is begun.
     program.uniformValues(request.scalars());
     return program;
+  }
+
+  /** The scalars but for those that only a reduction's settings name. */
+  private Map<String, Object> elementwiseScalars() {
+    Map<String, Object> scalars = new LinkedHashMap<>(request.scalars());
+    for (Reduction reduction : request.expression().reductions()) {
+      scalars.keySet().removeAll(reduction.scalars());
+    }
+    for (Expression.Name name : request.expression().names()) {
+      Object value = request.scalars().get(name.name());
+      if (value != null) {
+        scalars.put(name.name(), value);
+      }
+    }
+    return scalars;
   }
 
   private static ScalarType scalarType(NpyType type) {
@@ -206,10 +218,34 @@ public final class NpyEvaluation implements AutoCloseable {
     return results;
   }
 
+  /**
+   * What the reductions came to, by name, in the order of the expression: a Boolean, Long, {@link
+   * java.math.BigInteger} (of unsigned sums and of uint64), Float or Double, as NumPy's type of the
+   * result; of a histogram the counts, a {@code long[]}.
+   *
+   * <p>A value depends on the elements alone, to the last bit: not on chunks, lanes or their order.
+   * Sums of floats are accumulated pairwise in double.
+   *
+   * @throws IllegalStateException if {@link #run} has not completed
+   */
+  public Map<String, Object> values() {
+    if (!done) {
+      throw new IllegalStateException("values are known when all elements were read; run it first");
+    }
+    Map<String, Object> values = new LinkedHashMap<>();
+    foldings.forEach((name, folding) -> values.put(name, folding.value()));
+    return values;
+  }
+
+  /** Elements of each array. */
+  public long length() {
+    return inputs.length();
+  }
+
   /** Bytes of arrays that are read and written in all. */
   public long totalBytes() {
     long total = 0;
-    for (NpyReader reader : readers.values()) {
+    for (NpyReader reader : inputs.readers().values()) {
       total += reader.header().dataBytes();
     }
     for (NpyWriter writer : writers.values()) {
@@ -221,21 +257,24 @@ public final class NpyEvaluation implements AutoCloseable {
   /**
    * Computes everything and puts the results in their places.
    *
+   * @param memory of the accelerator that computes
+   * @param further those of other accelerators, which take their part of the work
    * @throws IllegalArgumentException if the memory limit is too small; the message says what works
    * @throws CancellationException if it was cancelled
    * @throws TidepoolException if a file, the accelerator or its memory fails
    */
-  public void run(UnifiedMemoryManager memory) {
+  public void run(UnifiedMemoryManager memory, UnifiedMemoryManager... further) {
     Kernel kernel = memory.compile(KernelSource.elementwise(request.expression().source()));
     ChunkedPipeline.Builder builder = ChunkedPipeline.of(memory, kernel);
-    for (Map.Entry<String, NpyReader> reader : readers.entrySet()) {
-      builder.source(reader.getKey(), source(reader.getValue()));
-    }
+    List.of(further).forEach(builder::on);
+    inputs.readers().forEach((name, reader) -> builder.source(name, inputs.source(reader)));
     writers.forEach(builder::sink);
-    request.scalars().forEach(builder::scalar);
+    foldings = foldings();
+    foldings.forEach(builder::sink);
+    elementwiseScalars().forEach(builder::scalar);
     StreamOptions options = request.options();
-    if (anyTransposed && options.chunkBytes() == 0) {
-      options = options.withChunkBytes(TRANSPOSING_CHUNK_BYTES);
+    if (inputs.isAnyTurned() && options.chunkBytes() == 0) {
+      options = options.withChunkBytes(NpyInputs.TURNING_CHUNK_BYTES);
     }
     ChunkedPipeline pipeline = builder.build(options);
     running.set(pipeline);
@@ -244,12 +283,13 @@ public final class NpyEvaluation implements AutoCloseable {
     }
     pipeline.run();
     writers.values().forEach(NpyWriter::commit);
+    done = true;
   }
 
-  private ElementSource source(NpyReader reader) {
-    boolean turned =
-        anyTransposed && reader.header().fortranOrder() && reader.header().elementCount() > 0;
-    return turned ? new TransposedSource(reader) : reader;
+  /** The accelerators that failed while others went on, by id, with what failed. */
+  public Map<String, Throwable> dropped() {
+    ChunkedPipeline pipeline = running.get();
+    return pipeline == null ? Map.of() : pipeline.dropped();
   }
 
   /** Stops a run before its next chunks; it throws then. Harmless when all is done. */
@@ -278,22 +318,8 @@ public final class NpyEvaluation implements AutoCloseable {
   }
 
   private @Nullable TidepoolException closeAll() {
-    TidepoolException failure = null;
-    for (Map<String, ? extends AutoCloseable> files : List.of(writers, readers)) {
-      for (AutoCloseable file : files.values()) {
-        try {
-          file.close();
-        } catch (TidepoolException e) {
-          if (failure == null) {
-            failure = e;
-          } else {
-            failure.addSuppressed(e);
-          }
-        } catch (Exception e) {
-          throw new AssertionError(e);
-        }
-      }
-    }
-    return failure;
+    List<AutoCloseable> files = new ArrayList<>(writers.values());
+    files.add(inputs);
+    return NpyInputs.closeAll(files);
   }
 }

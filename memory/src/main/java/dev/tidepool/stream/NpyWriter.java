@@ -46,16 +46,23 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
   private final NpyHeader header;
   private final boolean overwrite;
   private final PositionalFile file;
+  private final boolean kept;
   private State state = State.OPEN;
   private volatile boolean failed;
 
   private NpyWriter(
-      Path target, Path partial, NpyHeader header, boolean overwrite, PositionalFile file) {
+      Path target,
+      Path partial,
+      NpyHeader header,
+      boolean overwrite,
+      PositionalFile file,
+      boolean kept) {
     this.target = target;
     this.partial = partial;
     this.header = header;
     this.overwrite = overwrite;
     this.file = file;
+    this.kept = kept;
   }
 
   /**
@@ -68,6 +75,52 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
    *     folder is missing or read-only, or the disk has no room for all of it
    */
   public static NpyWriter create(Path target, NpyHeader header, boolean overwrite) {
+    return create(target, header, overwrite, newPartialName(), false);
+  }
+
+  /**
+   * Begins a file that outlives a failure, a cancellation and the virtual machine, under the name
+   * {@code partialName} in its target's folder, until {@link #reopen} goes on with it.
+   */
+  static NpyWriter createKept(
+      Path target, NpyHeader header, boolean overwrite, String partialName) {
+    return create(target, header, overwrite, partialName, true);
+  }
+
+  /** A name that others are unlike; a name that exists is an error, never overwritten. */
+  static String newPartialName() {
+    return ".tidepool-" + Long.toHexString(ThreadLocalRandom.current().nextLong()) + ".partial";
+  }
+
+  /** Where the partial file of a target lies. */
+  static Path partial(Path target, String partialName) throws IOException {
+    return place(target).resolveSibling(partialName);
+  }
+
+  private static Path place(Path target) throws IOException {
+    return Files.exists(target) ? target.toRealPath() : target.toAbsolutePath();
+  }
+
+  /**
+   * Goes on with a file that {@link #createKept} began.
+   *
+   * @throws TransferException as {@link #create} does
+   */
+  static NpyWriter reopen(Path target, NpyHeader header, boolean overwrite, String partialName) {
+    if (!overwrite && Files.exists(target)) {
+      throw existing(target, null);
+    }
+    try {
+      Path partial = partial(target, partialName);
+      return new NpyWriter(
+          place(target), partial, header, overwrite, PositionalFile.update(partial), true);
+    } catch (IOException e) {
+      throw new TransferException("cannot write " + target + ": " + FileErrors.reason(e), e);
+    }
+  }
+
+  private static NpyWriter create(
+      Path target, NpyHeader header, boolean overwrite, String partialName, boolean kept) {
     if (header.byteOrder() != ByteOrder.nativeOrder()) {
       throw new IllegalArgumentException(
           "files are written in the platform's byte order, " + ByteOrder.nativeOrder());
@@ -80,14 +133,14 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
       if (exists && !overwrite) {
         throw existing(target, null);
       }
-      Path file = exists ? target.toRealPath() : target.toAbsolutePath();
+      Path file = place(target);
       Path folder = Objects.requireNonNull(file.getParent(), "a file has a folder");
       if (!Files.isDirectory(folder)) {
         throw new TransferException(
             "cannot write " + target + ": the folder " + folder + " does not exist", null);
       }
       checkRoom(target, folder, header.dataBytes());
-      return begin(file, folder, header, overwrite);
+      return begin(file, folder.resolve(partialName), header, overwrite, kept);
     } catch (IOException e) {
       throw new TransferException("cannot write " + target + ": " + FileErrors.reason(e), e);
     }
@@ -114,12 +167,12 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     }
   }
 
-  private static NpyWriter begin(Path target, Path folder, NpyHeader header, boolean overwrite)
+  private static NpyWriter begin(
+      Path target, Path partial, NpyHeader header, boolean overwrite, boolean kept)
       throws IOException {
-    // Only to be unlike others: a name that exists is an error, never overwritten.
-    long random = ThreadLocalRandom.current().nextLong();
-    Path partial = folder.resolve(".tidepool-" + Long.toHexString(random) + ".partial");
-    PartialFiles.add(partial);
+    if (!kept) {
+      PartialFiles.add(partial);
+    }
     PositionalFile file;
     try {
       file = PositionalFile.create(partial);
@@ -127,7 +180,7 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
       PartialFiles.remove(partial);
       throw e;
     }
-    NpyWriter writer = new NpyWriter(target, partial, header, overwrite, file);
+    NpyWriter writer = new NpyWriter(target, partial, header, overwrite, file, kept);
     try {
       writer.writeBytes(0, MemorySegment.ofArray(header.encode()));
     } catch (RuntimeException e) {
@@ -250,7 +303,12 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     }
   }
 
-  /** Ends the writer and deletes what was not committed; idempotent. */
+  /** Returns when what was written so far would survive a power failure. */
+  void force() throws IOException {
+    file.force();
+  }
+
+  /** Ends the writer and deletes what was not committed, unless it is kept; idempotent. */
   @Override
   public synchronized void close() {
     if (state != State.OPEN) {
@@ -258,7 +316,9 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     }
     state = State.CLOSED;
     try (file) {
-      Files.deleteIfExists(partial);
+      if (!kept) {
+        Files.deleteIfExists(partial);
+      }
     } catch (IOException e) {
       throw new TransferException(
           "cannot delete the partial file " + partial + ": " + FileErrors.reason(e), e);

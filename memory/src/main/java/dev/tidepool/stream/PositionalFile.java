@@ -8,6 +8,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -55,6 +56,12 @@ final class PositionalFile implements AutoCloseable {
         path, StandardOpenOption.WRITE, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW);
   }
 
+  /** Opens an existing file for writes; fails if the path is a symbolic link. */
+  static PositionalFile update(Path path) throws IOException {
+    return opened(
+        path, StandardOpenOption.WRITE, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
+  }
+
   private static PositionalFile opened(Path path, OpenOption access, OpenOption... options)
       throws IOException {
     FileChannel channel = FileChannel.open(path, options);
@@ -69,6 +76,18 @@ final class PositionalFile implements AutoCloseable {
   /** Bytes that the file has now. */
   long size() throws IOException {
     return Files.size(path);
+  }
+
+  /** Returns when all that was written so far would survive a power failure. */
+  void force() throws IOException {
+    boolean interrupted = Thread.interrupted();
+    try {
+      channel.force(false);
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
   }
 
   /**

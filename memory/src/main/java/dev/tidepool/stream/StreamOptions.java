@@ -10,12 +10,17 @@ import java.util.Objects;
  *     MiB where it shares the host's memory, so that a chunk stays in the processor's cache, and 8
  *     MiB elsewhere
  * @param memoryLimit bytes that the buffers of all chunks in flight may take together, their copies
- *     on the device included; 1 GiB. Where it and {@code chunkBytes} disagree, chunks get smaller
- * @param lanes chunks in flight, or 0 for one a processor where the accelerator shares the host's
- *     memory and 3 elsewhere; never fewer than 2, unless one chunk is all
+ *     on the device included; 1 GiB. Where it and {@code chunkBytes} disagree, chunks get smaller.
+ *     Several accelerators have equal parts of it
+ * @param lanes chunks in flight on each accelerator, or 0 for one a processor where it shares the
+ *     host's memory and 3 elsewhere; never fewer than 2, unless one chunk is all
+ * @param deterministic whether several accelerators must give the bits that each of them alone
+ *     would give: kernels with functions that may differ in the last places are refused then,
+ *     unless all are devices of one name
  * @param progress hears how far it is
  */
-public record StreamOptions(long chunkBytes, long memoryLimit, int lanes, StreamProgress progress) {
+public record StreamOptions(
+    long chunkBytes, long memoryLimit, int lanes, boolean deterministic, StreamProgress progress) {
   private static final long DEFAULT_MEMORY_LIMIT = 1L << 30;
   private static final int MOST_LANES = 256;
 
@@ -38,26 +43,31 @@ public record StreamOptions(long chunkBytes, long memoryLimit, int lanes, Stream
 
   /** The defaults. */
   public static StreamOptions defaults() {
-    return new StreamOptions(0, DEFAULT_MEMORY_LIMIT, 0, StreamProgress.NONE);
+    return new StreamOptions(0, DEFAULT_MEMORY_LIMIT, 0, false, StreamProgress.NONE);
   }
 
   /** With chunks of that many bytes an array. */
   public StreamOptions withChunkBytes(long bytes) {
-    return new StreamOptions(bytes, memoryLimit, lanes, progress);
+    return new StreamOptions(bytes, memoryLimit, lanes, deterministic, progress);
   }
 
   /** With that many bytes for all buffers. */
   public StreamOptions withMemoryLimit(long bytes) {
-    return new StreamOptions(chunkBytes, bytes, lanes, progress);
+    return new StreamOptions(chunkBytes, bytes, lanes, deterministic, progress);
   }
 
   /** With that many chunks in flight. */
   public StreamOptions withLanes(int count) {
-    return new StreamOptions(chunkBytes, memoryLimit, count, progress);
+    return new StreamOptions(chunkBytes, memoryLimit, count, deterministic, progress);
+  }
+
+  /** With the same bits whatever accelerators take part. */
+  public StreamOptions withDeterministic() {
+    return new StreamOptions(chunkBytes, memoryLimit, lanes, true, progress);
   }
 
   /** With somebody who hears how far it is. */
   public StreamOptions withProgress(StreamProgress listener) {
-    return new StreamOptions(chunkBytes, memoryLimit, lanes, listener);
+    return new StreamOptions(chunkBytes, memoryLimit, lanes, deterministic, listener);
   }
 }

@@ -80,6 +80,7 @@ class ChunkPlanTest {
               random.nextLong(1L << 26),
               random.nextLong(200_000, 1L << 31),
               random.nextInt(20),
+              false,
               StreamProgress.NONE);
       ChunkPlan plan = ChunkPlan.of(work, options);
 

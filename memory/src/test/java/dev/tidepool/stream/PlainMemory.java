@@ -1,6 +1,7 @@
 package dev.tidepool.stream;
 
 import dev.tidepool.Accelerator;
+import dev.tidepool.AcceleratorKind;
 import dev.tidepool.Arguments;
 import dev.tidepool.Capability;
 import dev.tidepool.ElementType;
@@ -54,6 +55,8 @@ final class PlainMemory {
             (_, method, _) ->
                 switch (method.getName()) {
                   case "capabilities" -> capabilities;
+                  case "id", "name" -> "plain:0";
+                  case "kind" -> AcceleratorKind.CPU;
                   default -> throw new UnsupportedOperationException(method.getName());
                 });
     return fake(

@@ -1,0 +1,131 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.TidepoolException;
+import java.nio.file.Path;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The {@code .npy} files that a pipeline reads, all of one shape. Results have that shape, and the
+ * order of the files: if these disagree, C order, and files in Fortran order are turned while they
+ * are read.
+ */
+final class NpyInputs implements AutoCloseable {
+  /** Bytes of a chunk that is worth turning: the more rows it has, the longer are the reads. */
+  static final long TURNING_CHUNK_BYTES = 16L << 20;
+
+  private final Map<String, NpyReader> readers = new LinkedHashMap<>();
+  private boolean anyFortran;
+  private boolean anyC;
+
+  private NpyInputs() {}
+
+  /**
+   * Opens files, at least one.
+   *
+   * @throws IllegalArgumentException if shapes differ
+   * @throws NpyFormatException if one is no file that is read
+   * @throws dev.tidepool.TransferException if one cannot be opened
+   */
+  static NpyInputs open(Map<String, Path> files) {
+    NpyInputs inputs = new NpyInputs();
+    try {
+      files.forEach(inputs::open);
+      return inputs;
+    } catch (RuntimeException | Error e) {
+      TidepoolException failure = closeAll(inputs.readers.values());
+      if (failure != null) {
+        e.addSuppressed(failure);
+      }
+      throw e;
+    }
+  }
+
+  private void open(String name, Path file) {
+    NpyReader reader = NpyReader.open(file);
+    readers.put(name, reader);
+    NpyReader first = first();
+    if (!first.header().shape().equals(reader.header().shape())) {
+      throw new IllegalArgumentException(
+          "shapes differ: "
+              + first.path()
+              + " is "
+              + first.header().shapeText()
+              + ", "
+              + reader.path()
+              + " is "
+              + reader.header().shapeText()
+              + "; all inputs must have one shape");
+    }
+    if (!NpyHeader.isBothOrders(reader.header().shape())) {
+      anyFortran |= reader.header().fortranOrder();
+      anyC |= !reader.header().fortranOrder();
+    }
+  }
+
+  private NpyReader first() {
+    return readers.values().iterator().next();
+  }
+
+  /** The files by their names. */
+  Map<String, NpyReader> readers() {
+    return readers;
+  }
+
+  /** The shape of all. */
+  List<Long> shape() {
+    return first().header().shape();
+  }
+
+  /** Elements of each. */
+  long length() {
+    return first().length();
+  }
+
+  /** Whether results are in Fortran order. */
+  boolean isFortranOrder() {
+    return anyFortran && !anyC;
+  }
+
+  /** Whether some files are turned while they are read, for which large chunks pay. */
+  boolean isAnyTurned() {
+    return anyFortran && anyC;
+  }
+
+  /** The elements of a file in the order of the results. */
+  ElementSource source(NpyReader reader) {
+    boolean turned =
+        isAnyTurned() && reader.header().fortranOrder() && reader.header().elementCount() > 0;
+    return turned ? new TransposedSource(reader) : reader;
+  }
+
+  @Override
+  public void close() {
+    TidepoolException failure = closeAll(readers.values());
+    if (failure != null) {
+      throw failure;
+    }
+  }
+
+  /** Closes all, whatever fails; answers the first failure, with the others attached. */
+  static @Nullable TidepoolException closeAll(Collection<? extends AutoCloseable> files) {
+    TidepoolException failure = null;
+    for (AutoCloseable file : files) {
+      try {
+        file.close();
+      } catch (TidepoolException e) {
+        if (failure == null) {
+          failure = e;
+        } else {
+          failure.addSuppressed(e);
+        }
+      } catch (Exception e) {
+        throw new AssertionError(e);
+      }
+    }
+    return failure;
+  }
+}

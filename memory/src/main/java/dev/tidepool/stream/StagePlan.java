@@ -1,0 +1,115 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.expression.Expression;
+import dev.tidepool.expression.Operand;
+import dev.tidepool.expression.ScalarType;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * What the kernels of a pipeline take, one after another: which names, of which types. A name that
+ * one kernel writes and a later one reads is an array between them, unless it is also written out.
+ *
+ * @param arrays every array by its name: those that were given, then those that kernels make
+ * @param taken for each kernel, the names of the arrays and scalars that it takes
+ */
+record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
+  /**
+   * Gives types to what kernels make: NumPy's for expressions, the declared ones for code written
+   * by hand.
+   *
+   * @param kernels in their order
+   * @param given arrays whose type is known
+   * @param scalars values by name
+   * @param wanted names that are wanted as arrays, whatever later kernels read
+   * @throws IllegalArgumentException if a kernel reads a name that nothing has made before, or
+   *     takes another type
+   * @throws dev.tidepool.expression.ExpressionException if an expression does not fit what it gets
+   */
+  static StagePlan of(
+      List<KernelSource> kernels,
+      Map<String, ElementType<?>> given,
+      Map<String, ?> scalars,
+      Set<String> wanted) {
+    Map<String, ElementType<?>> arrays = new LinkedHashMap<>(given);
+    List<Set<String>> taken = new ArrayList<>();
+    for (int i = 0; i < kernels.size(); i++) {
+      Set<String> needed = new LinkedHashSet<>(wanted);
+      kernels.subList(i + 1, kernels.size()).forEach(later -> needed.addAll(names(later)));
+      switch (kernels.get(i)) {
+        case KernelSource.Elementwise(String expression) ->
+            type(Expression.parse(expression), arrays, scalars, needed);
+        case KernelSource.HandWritten written -> type(written, arrays, scalars);
+      }
+      Set<String> bound = new LinkedHashSet<>(names(kernels.get(i)));
+      bound.removeIf(name -> !arrays.containsKey(name) && !scalars.containsKey(name));
+      taken.add(bound);
+    }
+    return new StagePlan(arrays, taken);
+  }
+
+  /** What a kernel calls its arrays, scalars and local values. */
+  static Set<String> names(KernelSource kernel) {
+    Set<String> names = new LinkedHashSet<>();
+    switch (kernel) {
+      case KernelSource.Elementwise(String expression) ->
+          Expression.parse(expression).names().forEach(name -> names.add(name.name()));
+      case KernelSource.HandWritten written ->
+          written.parameters().forEach(parameter -> names.add(parameter.name()));
+    }
+    return names;
+  }
+
+  private static void type(
+      Expression expression,
+      Map<String, ElementType<?>> arrays,
+      Map<String, ?> scalars,
+      Set<String> needed) {
+    Map<String, Operand> operands = new LinkedHashMap<>();
+    for (Expression.Name name : expression.names()) {
+      ElementType<?> type = arrays.get(name.name());
+      Object scalar = scalars.get(name.name());
+      if (type != null) {
+        operands.put(name.name(), Operand.array(ScalarType.of(type)));
+      } else if (scalar != null) {
+        operands.put(name.name(), Operand.scalar(scalar));
+      } else if (!name.access().reads() && needed.contains(name.name())) {
+        operands.put(name.name(), Operand.output());
+      }
+    }
+    expression
+        .resolve(operands)
+        .arrays()
+        .forEach(array -> arrays.put(array.name(), array.type().elementType()));
+  }
+
+  private static void type(
+      KernelSource.HandWritten kernel, Map<String, ElementType<?>> arrays, Map<String, ?> scalars) {
+    for (KernelParameter parameter : kernel.parameters()) {
+      String name = parameter.name();
+      if (!parameter.access().isArray()) {
+        if (!scalars.containsKey(name)) {
+          throw new IllegalArgumentException("the scalar '" + name + "' has no value; give it one");
+        }
+        continue;
+      }
+      ElementType<?> known = arrays.get(name);
+      if (known == null && parameter.access().reads()) {
+        throw new IllegalArgumentException(
+            "'" + name + "' is read, but no array and no kernel before gives it; add a source");
+      }
+      if (known != null && !known.equals(parameter.type())) {
+        throw new IllegalArgumentException(
+            "'" + name + "' holds " + known + " elements, but a kernel takes " + parameter.type());
+      }
+      arrays.put(name, parameter.type());
+    }
+  }
+}
