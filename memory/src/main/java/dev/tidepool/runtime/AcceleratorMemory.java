@@ -735,7 +735,9 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     if (open != null) {
       return open;
     }
-    DeviceLink fresh = new DeviceLink(device, blocks::forStaging, options.stagingChunk());
+    DeviceLink fresh =
+        new DeviceLink(
+            device, blocks::forStaging, blocks::forPlainStaging, options.stagingChunk());
     if (link.compareAndSet(null, fresh)) {
       return fresh;
     }

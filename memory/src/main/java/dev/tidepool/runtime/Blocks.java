@@ -93,12 +93,17 @@ final class Blocks {
    * refuses none, or nothing could move where it is reached.
    */
   Lease forStaging(long bytes) {
-    return further(counted(() -> takeForStaging(bytes)), memory);
+    return further(counted(() -> takeForStaging(Pools.Kind.STAGING, bytes)), memory);
   }
 
-  private PooledBlock takeForStaging(long bytes) {
+  /** {@link #forStaging} of memory that is not page-locked. */
+  Lease forPlainStaging(long bytes) {
+    return further(counted(() -> takeForStaging(Pools.Kind.HOST, bytes)), memory);
+  }
+
+  private PooledBlock takeForStaging(Pools.Kind kind, long bytes) {
     try {
-      return pools.take(Pools.Kind.STAGING, bytes, 0, true);
+      return pools.take(kind, bytes, 0, true);
     } catch (LimitReached e) {
       return pools.takeInTransit(bytes);
     }

@@ -1,5 +1,6 @@
 package dev.tidepool.transfer;
 
+import dev.tidepool.TransferPriority;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Device;
@@ -10,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -20,30 +22,41 @@ import org.jspecify.annotations.Nullable;
  * have several. All methods that move bytes block a platform thread until the bytes have arrived
  * and throw {@link dev.tidepool.AcceleratorException} when the driver refuses. Bytes that a driver
  * must not touch pass through two staging blocks in turn: while the device copies one, the host
- * fills or empties the other.
+ * fills or empties the other. What is longer than a chunk goes in chunks, two of them in flight,
+ * and each waits at the {@link Gate} of its direction while somebody more urgent is on the way. How
+ * a transfer wants to go is its {@link Passage}.
  */
 public final class DeviceLink implements AutoCloseable {
   private static final int COMPUTE_QUEUES = 4;
 
   private final Device device;
   private final LongFunction<Lease> staging;
+  private final LongFunction<Lease> plainStaging;
   private final long chunk;
   private final Queue upload;
   private final Queue download;
   private final Queue local;
   private final List<Queue> compute;
   private final AtomicInteger turn = new AtomicInteger();
+  private final Gate uploads = new Gate();
+  private final Gate downloads = new Gate();
+  // Queues of what is critical, opened when something first is.
+  private final AtomicReference<@Nullable Queue> criticalUpload = new AtomicReference<>();
+  private final AtomicReference<@Nullable Queue> criticalDownload = new AtomicReference<>();
 
   /**
    * Opens the queues.
    *
    * @param staging gives blocks of so many bytes at least, with a segment, page-locked where that
    *     can be had
-   * @param chunk bytes of a staging block at most
+   * @param plainStaging the same, of plain memory
+   * @param chunk bytes of a chunk, and so of a staging block, unless a transfer asks for others
    */
-  public DeviceLink(Device device, LongFunction<Lease> staging, long chunk) {
+  public DeviceLink(
+      Device device, LongFunction<Lease> staging, LongFunction<Lease> plainStaging, long chunk) {
     this.device = device;
     this.staging = staging;
+    this.plainStaging = plainStaging;
     this.chunk = chunk;
     List<Queue> opened = new ArrayList<>();
     try {
@@ -68,35 +81,81 @@ public final class DeviceLink implements AutoCloseable {
 
   /** Moves bytes of the host to a block. Answers whether they went through staging. */
   public boolean upload(HostBytes source, Block destination, long offset) {
-    if (source instanceof HostBytes.Segment(MemorySegment segment, boolean direct)
-        && direct
-        && !device.prefersStaging(segment)) {
-      finish(upload.write(segment, destination.whole(), destination.start() + offset));
+    Passage passage = Passage.current();
+    Queue queue = queueFor(passage, upload, criticalUpload);
+    long start = destination.start() + offset;
+    MemorySegment direct = direct(source, passage);
+    if (direct != null) {
+      inChunks(
+          direct,
+          uploads,
+          passage,
+          (part, at) -> queue.write(part, destination.whole(), start + at));
       return false;
     }
     staged(
         source,
+        uploads,
+        passage,
         (staged, at) -> {
           source.copyTo(at, staged);
-          return upload.write(staged, destination.whole(), destination.start() + offset + at);
+          return queue.write(staged, destination.whole(), start + at);
         },
         (staged, at) -> {});
     return true;
   }
 
+  /** What moves many small pieces to this device at once. */
+  public Gathering gathering() {
+    return new Gathering(queueFor(Passage.current(), upload, criticalUpload), uploads, staging);
+  }
+
   /** Moves bytes of a block to the host. Answers whether they went through staging. */
   public boolean download(Block source, long offset, HostBytes destination) {
-    if (destination instanceof HostBytes.Segment(MemorySegment segment, boolean direct)
-        && direct
-        && !device.prefersStaging(segment)) {
-      finish(download.read(source.whole(), source.start() + offset, segment));
+    Passage passage = Passage.current();
+    Queue queue = queueFor(passage, download, criticalDownload);
+    long start = source.start() + offset;
+    MemorySegment direct = direct(destination, passage);
+    if (direct != null) {
+      inChunks(
+          direct, downloads, passage, (part, at) -> queue.read(source.whole(), start + at, part));
       return false;
     }
     staged(
         destination,
-        (staged, at) -> download.read(source.whole(), source.start() + offset + at, staged),
+        downloads,
+        passage,
+        (staged, at) -> queue.read(source.whole(), start + at, staged),
         (staged, at) -> destination.copyFrom(staged, at));
     return true;
+  }
+
+  /** The segment that the driver may use where it lies; null if the bytes must be staged. */
+  private @Nullable MemorySegment direct(HostBytes bytes, Passage passage) {
+    return bytes instanceof HostBytes.Segment(MemorySegment segment, boolean direct)
+            && direct
+            && passage.pinned()
+            && !device.prefersStaging(segment)
+        ? segment
+        : null;
+  }
+
+  /** What is critical has a queue of its own, which nothing else is ahead in. */
+  private Queue queueFor(
+      Passage passage, Queue ordinary, AtomicReference<@Nullable Queue> critical) {
+    if (passage.priority() != TransferPriority.CRITICAL) {
+      return ordinary;
+    }
+    Queue open = critical.get();
+    if (open != null) {
+      return open;
+    }
+    Queue fresh = device.createUrgentQueue();
+    if (critical.compareAndSet(null, fresh)) {
+      return fresh;
+    }
+    fresh.close();
+    return Objects.requireNonNull(critical.get());
   }
 
   /** Copies between blocks that the device reaches; the ranges do not overlap. */
@@ -145,34 +204,80 @@ public final class DeviceLink implements AutoCloseable {
   }
 
   private interface Submission {
-    Event submit(MemorySegment staged, long at);
+    Event submit(MemorySegment part, long at);
   }
 
   private interface Arrival {
     void arrived(MemorySegment staged, long at);
   }
 
-  /** Walks over the bytes in chunks, two of them in flight. */
-  private void staged(HostBytes bytes, Submission submission, Arrival arrival) {
+  /** Walks over bytes that the driver uses where they lie, two chunks in flight. */
+  private void inChunks(MemorySegment bytes, Gate gate, Passage passage, Submission submission) {
     long size = bytes.byteSize();
-    long step = Math.max(bytes.granule(), chunk - chunk % bytes.granule());
-    int slots = size > step ? 2 : 1;
+    long step = passage.chunkOr(chunk);
+    Event ahead = null;
+    try (Gate.Turn turn = gate.enter(passage)) {
+      for (long at = 0; at < size; at += step) {
+        long count = Math.min(step, size - at);
+        turn.chunk(count);
+        Event next = submission.submit(bytes.asSlice(at, count), at);
+        Event first = passage.pipelined() ? ahead : next;
+        ahead = passage.pipelined() ? next : null;
+        if (first != null) {
+          finish(first);
+        }
+      }
+      Event last = ahead;
+      ahead = null;
+      if (last != null) {
+        finish(last);
+      }
+    } finally {
+      if (ahead != null) {
+        finishQuietly(ahead);
+      }
+    }
+  }
+
+  /** Walks over the bytes in chunks, two of them in flight. */
+  private void staged(
+      HostBytes bytes, Gate gate, Passage passage, Submission submission, Arrival arrival) {
+    long size = bytes.byteSize();
+    long wanted = passage.chunkOr(chunk);
+    long step = Math.max(bytes.granule(), wanted - wanted % bytes.granule());
+    int slots = size > step && passage.pipelined() ? 2 : 1;
+    LongFunction<Lease> blocks = passage.pinned() ? staging : plainStaging;
     List<Slot> ring = new ArrayList<>(slots);
     try {
       for (int i = 0; i < slots; i++) {
-        ring.add(new Slot(staging.apply(Math.max(1, Math.min(step, size)))));
+        ring.add(new Slot(blocks.apply(Math.max(1, Math.min(step, size)))));
       }
-      int next = 0;
-      for (long at = 0; at < size; at += step) {
-        ring.get(next).arrive(arrival);
-        ring.get(next).submit(submission, at, Math.min(step, size - at));
-        next = (next + 1) % slots;
-      }
-      for (int i = 0; i < slots; i++) {
-        ring.get((next + i) % slots).arrive(arrival);
+      // Only now, for who makes room for a block may have to pass the gate.
+      try (Gate.Turn turn = gate.enter(passage)) {
+        int next = 0;
+        for (long at = 0; at < size; at += step) {
+          long count = Math.min(step, size - at);
+          ring.get(next).arrive(arrival);
+          turn.chunk(count);
+          ring.get(next).submit(submission, at, count);
+          next = (next + 1) % slots;
+        }
+        for (int i = 0; i < slots; i++) {
+          ring.get((next + i) % slots).arrive(arrival);
+        }
       }
     } finally {
       ring.forEach(Slot::close);
+    }
+  }
+
+  /** Waits for the end of a command behind one that failed. */
+  static void finishQuietly(Event event) {
+    try {
+      finish(event);
+    } catch (RuntimeException e) {
+      System.getLogger("dev.tidepool")
+          .log(System.Logger.Level.DEBUG, "a transfer behind a failed one failed too", e);
     }
   }
 
@@ -210,11 +315,8 @@ public final class DeviceLink implements AutoCloseable {
       Event pending = event;
       try {
         if (pending != null) {
-          finish(pending);
+          finishQuietly(pending);
         }
-      } catch (RuntimeException e) {
-        System.getLogger("dev.tidepool")
-            .log(System.Logger.Level.DEBUG, "a transfer behind a failed one failed too", e);
       } finally {
         lease.release();
       }
@@ -226,7 +328,15 @@ public final class DeviceLink implements AutoCloseable {
   public void close() {
     upload.close();
     download.close();
+    closeIfOpen(criticalUpload.get());
+    closeIfOpen(criticalDownload.get());
     local.close();
     compute.forEach(Queue::close);
+  }
+
+  private static void closeIfOpen(@Nullable Queue queue) {
+    if (queue != null) {
+      queue.close();
+    }
   }
 }
