@@ -56,6 +56,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -575,6 +576,11 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
         .filter(Objects::nonNull);
   }
 
+  /** Whether a block is being taken or given back right now, in any manager of the device. */
+  boolean anyBlockOnItsWay() {
+    return onDevice().anyMatch(manager -> manager.pools.anyOnItsWay());
+  }
+
   /** Gives idle blocks back, of all managers of the device. */
   long trimDevice() {
     return onDevice().mapToLong(AcceleratorMemory::trim).sum();
@@ -736,8 +742,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
       return open;
     }
     DeviceLink fresh =
-        new DeviceLink(
-            device, blocks::forStaging, blocks::forPlainStaging, options.stagingChunk());
+        new DeviceLink(device, blocks::forStaging, blocks::forPlainStaging, options.stagingChunk());
     if (link.compareAndSet(null, fresh)) {
       return fresh;
     }
@@ -770,33 +775,66 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
    * one to give.
    */
   boolean evict(Storage storage) {
-    Residency residency = storage.residency();
-    if (!residency.isEvictable()) {
+    if (!storage.residency().isEvictable()) {
       return false;
     }
     AtomicBoolean evicted = new AtomicBoolean();
-    Work work =
-        Work.makingRoom(
-            List.of(storage),
-            Workers.evictions(),
-            () -> {
-              // A failure is nobody's who comes behind, or needs the room: both copies stay valid.
-              try {
-                EvictionEvent event = Flight.eviction();
-                Lease lease = residency.evictDevice();
-                if (lease != null) {
-                  lease.release();
-                  if (event != null) {
-                    event.evicted(id(), storage.tenancy().tag(), storage.byteSize());
-                  }
-                  counters.evicted();
-                  evicted.set(true);
-                }
-              } catch (RuntimeException | InternalError e) {
-                LOG.log(Level.DEBUG, storage + " could not be evicted; it stays where it is", e);
+    return eviction(storage, () -> evicted.set(true))
+            .performIfIdle(!Thread.currentThread().isVirtual())
+        && evicted.get();
+  }
+
+  private Work eviction(Storage storage, Runnable evicted) {
+    return Work.makingRoom(
+        List.of(storage),
+        Workers.evictions(),
+        () -> {
+          // A failure is nobody's who comes behind, or needs the room: both copies stay valid.
+          try {
+            EvictionEvent event = Flight.eviction();
+            Lease lease = storage.residency().evictDevice();
+            if (lease != null) {
+              lease.release();
+              if (event != null) {
+                event.evicted(id(), storage.tenancy().tag(), storage.byteSize());
               }
-            });
-    return work.performIfIdle(!Thread.currentThread().isVirtual()) && evicted.get();
+              counters.evicted();
+              evicted.run();
+            }
+          } catch (RuntimeException | InternalError e) {
+            LOG.log(Level.DEBUG, storage + " could not be evicted; it stays where it is", e);
+          }
+        });
+  }
+
+  /** Asks for a storage's device copy as soon as what is under way on it has ended. */
+  Work requestEviction(Storage storage) {
+    return requested(eviction(storage, () -> {}));
+  }
+
+  /** Asks for a storage's memory, its bytes taken to the spill file, as soon as it is idle. */
+  Work requestSpill(Storage storage, Spilling spilling) {
+    return requested(
+        spilling.work(
+            storage,
+            Workers.evictions(),
+            () -> {},
+            refused -> LOG.log(Level.DEBUG, storage + " could not be spilled", refused)));
+  }
+
+  private static Work requested(Work work) {
+    if (!work.requestIfOpen()) {
+      work.cancel();
+    }
+    return work;
+  }
+
+  /**
+   * Held by a kernel while memory is found for its arguments. One kernel after another: two that
+   * had a part of what they need would wait for each other.
+   */
+  ReentrantLock placing() {
+    return session.placing(device);
   }
 
   /** What takes idle buffers to a file; null without a spill directory. */

@@ -45,10 +45,10 @@ final class Blocks {
         return block;
       }
     }
-    return takeAsTold(bytes, allocation);
+    return takeAsTold(bytes, allocation, false);
   }
 
-  private PooledBlock takeAsTold(long bytes, Allocation allocation) {
+  private PooledBlock takeAsTold(long bytes, Allocation allocation, boolean inWork) {
     MemoryLocation location = allocation.location();
     if (location == MemoryLocation.UNIFIED
         && !memory.device().info().can(Capability.SHARED_MEMORY)
@@ -61,23 +61,23 @@ final class Blocks {
     long alignment = allocation.alignment();
     Placement placement = Placement.of(allocation);
     return placement.isAnywhere()
-        ? take(kind, bytes, alignment, allocation.isPooled() && !paranoid)
-        : climb(kind, bytes, () -> pools.takePlaced(kind, bytes, alignment, placement));
+        ? take(kind, bytes, alignment, allocation.isPooled() && !paranoid, inWork)
+        : climb(kind, bytes, inWork, () -> pools.takePlaced(kind, bytes, alignment, placement));
   }
 
   /** For the device's copy of a buffer that was born on the host. */
   Lease forDevice(long bytes, Object tenant) {
-    return further(take(Pools.Kind.DEVICE, bytes, 0, !paranoid), tenant);
+    return further(take(Pools.Kind.DEVICE, bytes, 0, !paranoid, true), tenant);
   }
 
   /** For the host's copy of one that was born on the device: page-locked while there is room. */
   Lease forHost(long bytes, Object tenant) {
-    return further(take(Pools.Kind.STAGING, bytes, 0, !paranoid), tenant);
+    return further(take(Pools.Kind.STAGING, bytes, 0, !paranoid, true), tenant);
   }
 
   /** For a buffer that comes back from a file: of the kind that it was born with. */
   Lease forReturn(Tenancy tenancy) {
-    return further(takeAsTold(tenancy.byteSize(), tenancy.allocation()), tenancy);
+    return further(takeAsTold(tenancy.byteSize(), tenancy.allocation(), true), tenancy);
   }
 
   /** {@link #forHost} for what the ladder moves to the host, being on its rung. */
@@ -115,16 +115,19 @@ final class Blocks {
     return new Lease(block);
   }
 
-  private PooledBlock take(Pools.Kind kind, long bytes, long alignment, boolean pooled) {
-    return climb(kind, bytes, () -> pools.take(kind, bytes, alignment, pooled));
+  private PooledBlock take(
+      Pools.Kind kind, long bytes, long alignment, boolean pooled, boolean inWork) {
+    return climb(kind, bytes, inWork, () -> pools.take(kind, bytes, alignment, pooled));
   }
 
-  private PooledBlock climb(Pools.Kind kind, long bytes, Supplier<PooledBlock> request) {
+  private PooledBlock climb(
+      Pools.Kind kind, long bytes, boolean inWork, Supplier<PooledBlock> request) {
     boolean onDevice = kind == Pools.Kind.DEVICE || kind == Pools.Kind.UNIFIED;
     try {
       return ladder.climb(
           bytes,
           onDevice,
+          inWork,
           () -> {
             if (onDevice && bytes > memory.largest()) {
               throw new OutOfDeviceMemoryException("too large", bytes, -1, -1, -1);

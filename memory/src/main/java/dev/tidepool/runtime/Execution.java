@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -254,6 +255,7 @@ final class Execution {
     if (range.items() == 0) {
       return;
     }
+    provideMemory();
     List<KernelArgument> arguments = new ArrayList<>();
     int array = 0;
     for (KernelParameter parameter : parameters) {
@@ -263,6 +265,29 @@ final class Execution {
               : new KernelArgument.Scalar(scalar(parameter)));
     }
     run(new Launch(program, arguments, range));
+  }
+
+  /** Sees to device memory for all arguments, before the bytes of any travel. */
+  private void provideMemory() {
+    List<Residency> lacking =
+        placed.stream()
+            .map(argument -> argument.buffer().storage().residency())
+            .filter(Residency::lacksDeviceMemory)
+            .toList();
+    if (lacking.isEmpty()) {
+      return;
+    }
+    ReentrantLock placing = memory.placing();
+    if (!placing.tryLock()) {
+      Progress.waits();
+      placing.lock();
+      Progress.waited();
+    }
+    try {
+      lacking.forEach(Residency::provideDeviceMemory);
+    } finally {
+      placing.unlock();
+    }
   }
 
   private Object scalar(KernelParameter parameter) {

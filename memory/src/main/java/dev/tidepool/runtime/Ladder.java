@@ -15,17 +15,27 @@ import org.jspecify.annotations.Nullable;
 /**
  * What happens when memory runs out, whoever said so, a driver, the system or the manager's limit:
  * blocks on their way back are waited for, pools are trimmed, unreachable buffers reclaimed, small
- * buffers moved together, idle device copies given up, idle buffers taken to the spill file; after
- * each rung that gave something back the request is tried again, and only then it fails.
+ * buffers moved together, idle device copies given up, idle buffers taken to the spill file, and
+ * last what others use is waited for; after each rung that gave something back the request is tried
+ * again, and only then it fails.
  *
  * <p>Bounded: each rung is climbed once, except that copies are given up and buffers spilled one by
  * one, in rounds that must each make room and are 32 at most. What a rung itself needs climbs a
- * shorter ladder, which moves nothing to the host: so the depth is two. A rung waits for no work of
- * others, so who climbs inside of his own work waits for nobody who waits for him. Holds no lock.
+ * shorter ladder, which moves nothing to the host: so the depth is two. Who climbs inside of his
+ * own work waits as long as others {@link Progress go on} who do not wait for memory, so not for
+ * each other, and ten seconds at most. Holds no lock but, for a kernel's arguments, that of {@link
+ * AcceleratorMemory#placing}, which nobody needs to end his work.
  */
 final class Ladder {
   private static final long CLOSING_WAIT_NANOS = 2_000_000_000L;
   private static final int MOST_ROUNDS = 32;
+  private static final long WORK_WAIT_NANOS = 10_000_000_000L;
+  private static final long TAKING_WAIT_NANOS = 100_000_000L;
+  private static final long SHORTEST_PAUSE_NANOS = 50_000;
+  private static final long LONGEST_PAUSE_NANOS = 2_000_000;
+
+  /** Copies that are asked for at once, since it is not known which will be idle first. */
+  private static final int MOST_REQUESTS = 64;
 
   /** How often a request is tried again while small buffers make the room for it. */
   private static final int ATTEMPTS = 8;
@@ -47,15 +57,16 @@ final class Ladder {
    * The request's block, after as many rungs as it takes.
    *
    * @param onDevice whether the block is of the device's memory
+   * @param inWork whether it is for work that is under way
    */
-  PooledBlock climb(long bytes, boolean onDevice, Supplier<PooledBlock> request) {
+  PooledBlock climb(long bytes, boolean onDevice, boolean inWork, Supplier<PooledBlock> request) {
     try {
       return request.get();
     } catch (OutOfDeviceMemoryException refused) {
       if (onDevice && bytes > memory.largest()) {
         throw Refusal.tooLarge(memory, bytes, refused);
       }
-      return new Climb(bytes, onDevice, request, refused).all();
+      return new Climb(bytes, onDevice, inWork, request, refused).all();
     }
   }
 
@@ -64,7 +75,7 @@ final class Ladder {
     try {
       return request.get();
     } catch (OutOfDeviceMemoryException refused) {
-      return new Climb(bytes, false, request, refused).fromRung();
+      return new Climb(bytes, false, true, request, refused).fromRung();
     }
   }
 
@@ -72,6 +83,7 @@ final class Ladder {
   private final class Climb {
     private final long bytes;
     private final boolean onDevice;
+    private final boolean inWork;
     private final Supplier<PooledBlock> request;
     private final List<String> tried = new ArrayList<>();
     private OutOfDeviceMemoryException refused;
@@ -84,10 +96,12 @@ final class Ladder {
     Climb(
         long bytes,
         boolean onDevice,
+        boolean inWork,
         Supplier<PooledBlock> request,
         OutOfDeviceMemoryException refused) {
       this.bytes = bytes;
       this.onDevice = onDevice;
+      this.inWork = inWork;
       this.request = request;
       this.refused = refused;
     }
@@ -100,6 +114,7 @@ final class Ladder {
               this::reclaimUnreachable,
               this::joinSmallBuffers,
               this::makeRoom,
+              this::waitForWork,
               this::collectAtLast));
     }
 
@@ -268,14 +283,85 @@ final class Ladder {
       return block;
     }
 
+    /**
+     * Waits for what others use now, as long as work goes on that does not wait for memory itself.
+     * Whoever ends first gives up what he used, before the next comes to it.
+     */
+    private @Nullable PooledBlock waitForWork() {
+      if (inWork) {
+        Progress.waits();
+      }
+      List<Work> requests = new ArrayList<>(Progress.goesOn() ? requestRoom() : List.of());
+      try {
+        return attemptWhileHelpComes(requests);
+      } finally {
+        requests.forEach(Work::cancel);
+        if (inWork) {
+          Progress.waited();
+        }
+      }
+    }
+
+    private @Nullable PooledBlock attemptWhileHelpComes(List<Work> requests) {
+      long start = System.nanoTime();
+      long pause = SHORTEST_PAUSE_NANOS;
+      long seen = -1;
+      while (helpComes(requests, System.nanoTime() - start)) {
+        if (requests.isEmpty()) {
+          requests.addAll(requestRoom());
+        }
+        long endings = Progress.endings();
+        PooledBlock block = endings == seen ? null : attemptOrTrim();
+        if (block != null) {
+          return block;
+        }
+        seen = endings;
+        LockSupport.parkNanos(pause);
+        pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS);
+      }
+      if (!requests.isEmpty()) {
+        tried.add("waited for buffers that are in use");
+      }
+      return makeRoom();
+    }
+
+    /**
+     * Whether others may soon give something up: a block that somebody has just taken belongs to no
+     * buffer yet that could be asked.
+     */
+    private boolean helpComes(List<Work> requests, long waitedNanos) {
+      if (waitedNanos < TAKING_WAIT_NANOS && memory.anyBlockOnItsWay()) {
+        return true;
+      }
+      boolean goesOn = !requests.isEmpty() && Progress.goesOn();
+      return waitedNanos < WORK_WAIT_NANOS
+          && (goesOn || requests.stream().anyMatch(Work::isItsTurn));
+    }
+
+    /** Asks for the copies of buffers in use, behind what uses them. */
+    private List<Work> requestRoom() {
+      List<Work> requests = new ArrayList<>();
+      for (Storage storage : memory.idlest(isLimited())) {
+        AcceleratorMemory owner = storage.memory();
+        Spilling spilling = owner.spilling();
+        if (requests.size() == MOST_REQUESTS) {
+          break;
+        }
+        if (evictionHelps(storage)) {
+          requests.add(owner.requestEviction(storage));
+        } else if (spilling != null && spillingHelps(storage)) {
+          requests.add(owner.requestSpill(storage, spilling));
+        }
+      }
+      return requests;
+    }
+
     private @Nullable PooledBlock giveUpDeviceCopies() {
       if (!onDevice && !isLimited()) {
         return null;
       }
       for (Storage storage : memory.idlest(isLimited())) {
-        // Under the limit a copy that moves to the host takes as much there.
-        boolean helps = !isLimited() || storage.residency().hasTwoCopies();
-        if (helps && storage.memory().evict(storage)) {
+        if (evictionHelps(storage) && storage.memory().evict(storage)) {
           evicted++;
           PooledBlock block = attemptAfter(storage);
           if (block != null) {
@@ -315,6 +401,14 @@ final class Ladder {
     private @Nullable PooledBlock attemptAfter(Storage gone) {
       madeRoom += gone.byteSize();
       return madeRoom >= bytes / ATTEMPTS ? attemptOrTrim() : null;
+    }
+
+    /** Whether a device copy that is given up makes room. */
+    private boolean evictionHelps(Storage storage) {
+      // Under the limit a copy that moves to the host takes as much there.
+      return isLimited()
+          ? storage.residency().hasTwoCopies()
+          : onDevice && storage.residency().isEvictable();
     }
 
     /** Whether the memory that a storage occupies is of the kind that is short. */

@@ -442,6 +442,13 @@ final class Pools implements AutoCloseable {
                     }));
   }
 
+  /** Whether somebody has just taken a block, and nobody sees yet for whom, or gives one back. */
+  boolean anyOnItsWay() {
+    boolean[] any = new boolean[1];
+    all().forEach(pool -> pool.forEachTaken(block -> any[0] |= block.isOnItsWay()));
+    return any[0];
+  }
+
   /**
    * Waits until each block of the shared pool that is on its way right now has arrived: who takes
    * one later sees what the caller did before. Own pools need no such care, for their blocks count

@@ -164,6 +164,29 @@ final class Residency {
     }
   }
 
+  /** Whether the device must give memory before it can use the storage. */
+  boolean lacksDeviceMemory() {
+    moving.lock();
+    try {
+      return copies.spilled() != null || (!copies.isShared() && !copies.hasDevice());
+    } finally {
+      moving.unlock();
+    }
+  }
+
+  /** Sees to memory for the device's use; moves no bytes but those in the spill file. */
+  void provideDeviceMemory() {
+    moving.lock();
+    try {
+      bringBack(true);
+      if (!copies.isShared()) {
+        beginOnDevice();
+      }
+    } finally {
+      moving.unlock();
+    }
+  }
+
   /** The device has written a range. */
   void deviceWritten(long from, long to) {
     synchronized (storage) {

@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,6 +44,7 @@ final class RuntimeSession implements TidepoolRuntime.Session {
   private final Maintenance maintenance;
   private final Orchestrator orchestrator = new Orchestrator(this);
   private final Set<AcceleratorMemory> managers = ConcurrentHashMap.newKeySet();
+  private final Map<Device, ReentrantLock> placing = new ConcurrentHashMap<>();
   // Guarded by this.
   private final Map<DeviceAccelerator, AcceleratorMemory> defaults = new LinkedHashMap<>();
   private boolean closed;
@@ -66,6 +68,11 @@ final class RuntimeSession implements TidepoolRuntime.Session {
     this.hostPool = Pools.hostPool(allocator, options);
     this.workers = new Workers(options.concurrentTransfers());
     this.maintenance = new Maintenance(this);
+  }
+
+  /** Held while memory of a device is found for the arguments of a kernel. */
+  ReentrantLock placing(Device device) {
+    return placing.computeIfAbsent(device, _ -> new ReentrantLock(true));
   }
 
   /**

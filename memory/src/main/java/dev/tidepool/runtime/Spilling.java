@@ -12,6 +12,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,33 +48,37 @@ final class Spilling implements AutoCloseable {
   boolean spill(Storage storage, Executor executor) {
     AtomicBoolean spilled = new AtomicBoolean();
     AtomicReference<@Nullable TransferException> failure = new AtomicReference<>();
-    Work work =
-        Work.makingRoom(
-            List.of(storage),
-            executor,
-            () -> {
-              try {
-                SpillEvent event = Flight.spill();
-                if (storage.residency().spill(this)) {
-                  spilled.set(true);
-                  if (event != null) {
-                    event.spilled(
-                        storage.memory().id(), storage.tenancy().tag(), storage.byteSize());
-                  }
-                }
-              } catch (TransferException e) {
-                // Not the failure of what comes behind on this storage: its bytes are all there.
-                failure.set(e);
-              } catch (RuntimeException | InternalError e) {
-                LOG.log(Level.DEBUG, storage + " could not be spilled; it stays where it is", e);
-              }
-            });
+    Work work = work(storage, executor, () -> spilled.set(true), failure::set);
     boolean performed = work.performIfIdle(storage.memory().runsHere(storage));
     TransferException refused = failure.get();
     if (refused != null) {
       throw refused;
     }
     return performed && spilled.get();
+  }
+
+  /** The same as work that is not asked for yet. */
+  Work work(
+      Storage storage, Executor executor, Runnable spilled, Consumer<TransferException> refused) {
+    return Work.makingRoom(
+        List.of(storage),
+        executor,
+        () -> {
+          try {
+            SpillEvent event = Flight.spill();
+            if (storage.residency().spill(this)) {
+              spilled.run();
+              if (event != null) {
+                event.spilled(storage.memory().id(), storage.tenancy().tag(), storage.byteSize());
+              }
+            }
+          } catch (TransferException e) {
+            // Not the failure of what comes behind on this storage: its bytes are all there.
+            refused.accept(e);
+          } catch (RuntimeException | InternalError e) {
+            LOG.log(Level.DEBUG, storage + " could not be spilled; it stays where it is", e);
+          }
+        });
   }
 
   /** Room in the file. */

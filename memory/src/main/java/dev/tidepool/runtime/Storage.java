@@ -161,6 +161,10 @@ final class Storage {
     return view != View.NONE;
   }
 
+  boolean isOpen() {
+    return !closed;
+  }
+
   /** Whether it is open and nothing is asked of it; the monitor is held. */
   boolean isIdle() {
     return !closed && lane.isIdle();

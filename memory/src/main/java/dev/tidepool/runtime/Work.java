@@ -131,6 +131,24 @@ final class Work {
     return true;
   }
 
+  /**
+   * Asks for work on one storage, which a thread of the executor performs in its turn; false if the
+   * storage is closed.
+   */
+  boolean requestIfOpen() {
+    Storage storage = uses.getFirst().storage();
+    synchronized (storage) {
+      if (!storage.isOpen()) {
+        return false;
+      }
+      enter(0);
+    }
+    if (entered()) {
+      ready();
+    }
+    return true;
+  }
+
   private boolean enterIfIdle(int index) {
     if (index == uses.size()) {
       enter(0);
@@ -162,6 +180,16 @@ final class Work {
     synchronized (this) {
       turn = true;
       notifyAll();
+    }
+  }
+
+  /** Whether nothing is ahead of it and it has not ended. */
+  boolean isItsTurn() {
+    if (ahead.get() > 0) {
+      return false;
+    }
+    synchronized (this) {
+      return stage != Stage.DONE;
     }
   }
 
@@ -310,15 +338,19 @@ final class Work {
       runs = stage == Stage.WAITING && (failure == null || always);
       stage = runs ? Stage.STARTED : stage;
     }
+    if (!runs) {
+      finish(null);
+      return;
+    }
     Throwable thrown = null;
-    if (runs) {
-      try {
-        body.run();
-      } catch (Throwable e) {
-        thrown = e;
-      }
+    Progress.begun();
+    try {
+      body.run();
+    } catch (Throwable e) {
+      thrown = e;
     }
     finish(thrown);
+    Progress.ended();
   }
 
   private void finish(@Nullable Throwable thrown) {
