@@ -100,7 +100,12 @@ final class CudaDevice implements Device {
   /** The driver moves pageable memory through buffers of its own, while its caller waits. */
   @Override
   public boolean prefersStaging(MemorySegment hostBytes) {
-    return !PinnedRanges.contain(hostBytes);
+    return !isPinned(hostBytes);
+  }
+
+  @Override
+  public boolean isPinned(MemorySegment hostBytes) {
+    return DeviceMemory.LOCKED.contain(hostBytes);
   }
 
   @Override

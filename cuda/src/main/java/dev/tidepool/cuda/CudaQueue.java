@@ -5,9 +5,11 @@ import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.HostAccess;
 import dev.tidepool.spi.Launch;
+import dev.tidepool.spi.Piece;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.spi.Shutdown;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -46,6 +48,28 @@ final class CudaQueue implements Queue {
     return source.byteSize() == 0
         ? marker()
         : submit("cuMemcpyHtoDAsync_v2", () -> Cuda.cuMemcpyHtoDAsync(to, source, stream));
+  }
+
+  /** A copy for each piece and one event for all: most of the cost of a small copy is its event. */
+  @Override
+  public Event scatter(MemorySegment staged, List<Piece> pieces) {
+    pieces.forEach(piece -> own(piece.destination()));
+    return submit(
+        "cuMemcpyHtoDAsync_v2",
+        () -> {
+          for (Piece piece : pieces) {
+            if (piece.bytes() > 0) {
+              MemorySegment source = staged.asSlice(piece.from(), piece.bytes());
+              long to = address(piece.destination()) + piece.offset();
+              Cuda.cuMemcpyHtoDAsync(to, source, stream);
+            }
+          }
+        });
+  }
+
+  @Override
+  public boolean scattersAtOnce() {
+    return true;
   }
 
   @Override

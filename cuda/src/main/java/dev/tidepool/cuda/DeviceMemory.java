@@ -7,6 +7,7 @@ import dev.tidepool.cuda.LiveObjects.Kind;
 import dev.tidepool.host.HostMemory;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.HostAccess;
+import dev.tidepool.spi.PinnedRanges;
 import dev.tidepool.spi.Placement;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -25,6 +26,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread-safe; holds no lock.
  */
 final class DeviceMemory {
+  /** The host's memory that the driver has locked, for any of its devices. */
+  static final PinnedRanges LOCKED = new PinnedRanges();
+
   private final String name;
   private final DeviceProperties device;
   private final Context context;
@@ -155,7 +159,7 @@ final class DeviceMemory {
       advise(address, bytes, placement);
     }
     if (source.kind() == BlockKind.PINNED) {
-      PinnedRanges.add(start, address + bytes - start);
+      LOCKED.add(start, address + bytes - start);
     }
     return new CudaBlock(this, source, hostAccess(source), start, address, bytes);
   }
@@ -203,7 +207,7 @@ final class DeviceMemory {
       managedBytes.addAndGet(-block.byteSize());
     }
     if (block.kind() == BlockKind.PINNED) {
-      PinnedRanges.remove(block.allocation());
+      LOCKED.remove(block.allocation());
     }
     if (mapped != null && block.source() == MemorySource.MAPPED) {
       mapped.free(block.allocation());

@@ -11,6 +11,7 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Event;
+import dev.tidepool.spi.Piece;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.testkit.cuda.SimulatedCuda;
 import java.lang.foreign.MemorySegment;
@@ -55,6 +56,38 @@ class QueueTest {
       assertThat(new Bytes(device, queue).read(other, 0, SIZE)).containsOnly(49);
       block.free();
       other.free();
+    }
+  }
+
+  @Test
+  void aScatterTakesEveryPieceToItsPlaceAndHasOneEnd() {
+    try (Device device = Simulation.device();
+        Queue queue = device.createQueue()) {
+      Block one = device.allocate(SIZE, 64, BlockKind.DEVICE);
+      Block two = device.allocate(SIZE, 64, BlockKind.DEVICE);
+      queue.fill(one, 0, SIZE, (byte) 0).close();
+      queue.fill(two, 0, SIZE, (byte) 0).close();
+      Block staging = device.allocate(1000, 64, BlockKind.PINNED);
+      MemorySegment staged = Objects.requireNonNull(staging.segment());
+      byte[] sent = Bytes.pattern(1000, 1);
+      staged.copyFrom(MemorySegment.ofArray(sent));
+      Bytes.await(
+          queue.scatter(
+              staged,
+              List.of(
+                  new Piece(0, one, SIZE - 300, 300),
+                  new Piece(300, two, 0, 0),
+                  new Piece(300, two, 17, 600),
+                  new Piece(900, one, 1, 100))));
+      byte[] inOne = new byte[SIZE];
+      System.arraycopy(sent, 0, inOne, SIZE - 300, 300);
+      System.arraycopy(sent, 900, inOne, 1, 100);
+      byte[] inTwo = new byte[SIZE];
+      System.arraycopy(sent, 300, inTwo, 17, 600);
+      assertThat(new Bytes(device, queue).read(one, 0, SIZE)).isEqualTo(inOne);
+      assertThat(new Bytes(device, queue).read(two, 0, SIZE)).isEqualTo(inTwo);
+      assertThat(device.isPinned(staged)).isTrue();
+      List.of(one, two, staging).forEach(Block::free);
     }
   }
 

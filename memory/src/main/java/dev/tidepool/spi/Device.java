@@ -58,6 +58,11 @@ public interface Device extends AutoCloseable {
     return false;
   }
 
+  /** Whether bytes of the host lie in a {@link BlockKind#PINNED} block of this device's driver. */
+  default boolean isPinned(MemorySegment hostBytes) {
+    return false;
+  }
+
   /** A new in-order queue of commands. */
   Queue createQueue();
 

@@ -1,6 +1,7 @@
 package dev.tidepool.spi;
 
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,6 +26,25 @@ public interface Queue extends AutoCloseable {
 
   /** Fills a native segment of the host from a block. */
   Event read(Block source, long offset, MemorySegment destination);
+
+  /**
+   * Copies pieces of a native segment of the host to many places, which do not overlap; in effect a
+   * {@link #write} of each, which is also what this does where a backend knows no better. Where one
+   * command can do it, pieces travel fastest whose {@code from} and {@code offset} leave the same
+   * rest by 16.
+   */
+  default Event scatter(MemorySegment staged, List<Piece> pieces) {
+    return JointEvent.of(
+        pieces,
+        piece ->
+            write(
+                staged.asSlice(piece.from(), piece.bytes()), piece.destination(), piece.offset()));
+  }
+
+  /** Whether {@link #scatter} is faster here than a {@link #write} of each piece. */
+  default boolean scattersAtOnce() {
+    return false;
+  }
 
   /**
    * Copies between blocks that this device reaches: its own, and those of devices that it {@link

@@ -30,6 +30,17 @@ record AsBuffer(long buffer, boolean owned) implements AutoCloseable {
         true);
   }
 
+  /** New memory of the device that begins as a copy of the host's, made at once. */
+  static AsBuffer copyOf(Context context, MemorySegment bytes) {
+    return new AsBuffer(
+        OpenCL.clCreateBuffer(
+            context.handle(),
+            OpenCL.CL_MEM_READ_WRITE | OpenCL.CL_MEM_COPY_HOST_PTR,
+            bytes.byteSize(),
+            bytes),
+        true);
+  }
+
   /** A part of a buffer that starts where the device's alignment allows it. */
   static AsBuffer part(long buffer, long offset, long bytes) {
     return new AsBuffer(OpenCL.clCreateSubBuffer(buffer, offset, bytes), true);

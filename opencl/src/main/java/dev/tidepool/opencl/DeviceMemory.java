@@ -5,6 +5,7 @@ import dev.tidepool.MemoryInfo;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.PinnedRanges;
 import dev.tidepool.spi.Shutdown;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -39,6 +40,7 @@ final class DeviceMemory {
   private final boolean sharesHostMemory;
   private final Sharing sharing;
   private final AtomicLong allocated = new AtomicLong();
+  private final PinnedRanges pinned = new PinnedRanges();
 
   DeviceMemory(String id, DeviceProperties device, Context context, Settings settings) {
     this.id = id;
@@ -112,6 +114,11 @@ final class DeviceMemory {
 
   void forget(OpenClBlock block) {
     allocated.addAndGet(-block.byteSize());
+  }
+
+  /** Whether bytes of the host lie in memory that the driver allocated for its copies. */
+  boolean isPinned(MemorySegment hostBytes) {
+    return pinned.contain(hostBytes);
   }
 
   private <B extends OpenClBlock> B counted(B block) {
@@ -250,11 +257,13 @@ final class DeviceMemory {
           OpenCL.clEnqueueMapBuffer(
               service, buffer, OpenCL.CL_MAP_READ | OpenCL.CL_MAP_WRITE, bytes + spare);
       waitFor(mapping.event());
+      MemorySegment memory = mapping.memory();
+      pinned.add(memory.address(), memory.byteSize());
       return counted(
           new PinnedBlock(
               this,
-              aligned(mapping.memory(), bytes, alignment),
-              () -> unmapAndRelease(service, buffer, mapping.memory())));
+              aligned(memory, bytes, alignment),
+              () -> unmapAndRelease(service, buffer, memory)));
     } catch (AcceleratorException refused) {
       OpenCL.clReleaseMemObject(buffer);
       throw translated(bytes, refused);
@@ -262,6 +271,7 @@ final class DeviceMemory {
   }
 
   private void unmapAndRelease(long service, long buffer, MemorySegment mapped) {
+    pinned.remove(mapped.address());
     if (Shutdown.hasBegun()) {
       return;
     }

@@ -47,6 +47,7 @@ final class OpenCL {
   static final long CL_MEM_READ_WRITE = 1;
   static final long CL_MEM_USE_HOST_PTR = 1 << 3;
   static final long CL_MEM_ALLOC_HOST_PTR = 1 << 4;
+  static final long CL_MEM_COPY_HOST_PTR = 1 << 5;
   static final long CL_MAP_READ = 1;
   static final long CL_MAP_WRITE = 1 << 1;
   static final int CL_COMPLETE = 0;

@@ -12,6 +12,7 @@ import dev.tidepool.spi.DeviceInfo;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.spi.Shutdown;
+import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
@@ -28,6 +29,7 @@ final class OpenClDevice implements Device {
   private final Context context;
   private final DeviceMemory memory;
   private final long service;
+  private final ScatterKernel scatterKernel = new ScatterKernel(this);
   private final AtomicBoolean closed = new AtomicBoolean();
 
   private OpenClDevice(
@@ -103,6 +105,11 @@ final class OpenClDevice implements Device {
   }
 
   @Override
+  public boolean isPinned(MemorySegment hostBytes) {
+    return memory.isPinned(hostBytes);
+  }
+
+  @Override
   public Queue createQueue() {
     requireOpen();
     return new OpenClQueue(
@@ -146,6 +153,10 @@ final class OpenClDevice implements Device {
     return context;
   }
 
+  ScatterKernel scatterKernel() {
+    return scatterKernel;
+  }
+
   DeviceProperties properties() {
     return properties;
   }
@@ -155,6 +166,7 @@ final class OpenClDevice implements Device {
     if (!closed.compareAndSet(false, true) || Shutdown.hasBegun()) {
       return;
     }
+    Closing.surviving("clReleaseKernel", scatterKernel::close);
     Closing.surviving("clReleaseCommandQueue", () -> OpenCL.clReleaseCommandQueue(service));
     Closing.surviving("clReleaseContext", () -> platform.letGo(context));
   }

@@ -4,9 +4,11 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.HostAccess;
 import dev.tidepool.spi.Launch;
+import dev.tidepool.spi.Piece;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.spi.Shutdown;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -26,12 +28,14 @@ final class OpenClQueue implements Queue {
   private final OpenClDevice device;
   private final Context context;
   private final long queue;
+  private final Scatter scatter;
   private final AtomicBoolean closed = new AtomicBoolean();
 
   OpenClQueue(OpenClDevice device, Context context, long queue) {
     this.device = device;
     this.context = context;
     this.queue = queue;
+    this.scatter = new Scatter(device.scatterKernel(), context);
   }
 
   @Override
@@ -45,6 +49,21 @@ final class OpenClQueue implements Queue {
     return source.byteSize() == 0
         ? marker()
         : submit(to -> Copies.write(to, source, target, offset));
+  }
+
+  @Override
+  public Event scatter(MemorySegment staged, List<Piece> pieces) {
+    pieces.forEach(piece -> own(piece.destination()));
+    if (!scatter.reaches(pieces)) {
+      return Queue.super.scatter(staged, pieces);
+    }
+    boolean nothing = pieces.stream().allMatch(piece -> piece.bytes() == 0);
+    return nothing ? marker() : submit(to -> scatter.enqueue(to, staged, pieces));
+  }
+
+  @Override
+  public boolean scattersAtOnce() {
+    return true;
   }
 
   @Override
@@ -180,6 +199,7 @@ final class OpenClQueue implements Queue {
       return;
     }
     Closing.surviving("clFinish", () -> OpenCL.clFinish(queue));
+    Closing.surviving("clReleaseMemObject", scatter::close);
     Closing.surviving("clReleaseCommandQueue", () -> OpenCL.clReleaseCommandQueue(queue));
   }
 

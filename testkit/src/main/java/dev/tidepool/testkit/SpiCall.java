@@ -17,6 +17,8 @@ public enum SpiCall {
   COMPILE(true),
   /** {@code Queue.write}. */
   WRITE(true),
+  /** {@code Queue.scatter}. */
+  SCATTER(true),
   /** {@code Queue.read}. */
   READ(true),
   /** {@code Queue.copy}. */
@@ -58,7 +60,7 @@ public enum SpiCall {
   /** Whether the call hands a command to a queue and answers with its event. */
   public boolean isCommand() {
     return switch (this) {
-      case WRITE, READ, COPY, FILL, LAUNCH, ACQUIRE, RELEASE -> true;
+      case WRITE, SCATTER, READ, COPY, FILL, LAUNCH, ACQUIRE, RELEASE -> true;
       default -> false;
     };
   }

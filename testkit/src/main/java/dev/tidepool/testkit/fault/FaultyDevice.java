@@ -145,6 +145,11 @@ final class FaultyDevice implements Device {
   }
 
   @Override
+  public boolean isPinned(MemorySegment hostBytes) {
+    return device.isPinned(hostBytes);
+  }
+
+  @Override
   public Program compile(KernelSource source, List<KernelParameter> parameters) {
     check(SpiCall.COMPILE);
     return new FaultyProgram(this, device.compile(source, parameters));

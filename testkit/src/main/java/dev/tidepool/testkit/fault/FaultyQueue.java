@@ -4,6 +4,7 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.KernelArgument;
 import dev.tidepool.spi.Launch;
+import dev.tidepool.spi.Piece;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.testkit.SpiCall;
@@ -49,6 +50,27 @@ final class FaultyQueue implements Queue {
         SpiCall.WRITE,
         source.byteSize(),
         bytes -> queue.write(source.asSlice(0, bytes), own(destination), offset));
+  }
+
+  @Override
+  public Event scatter(MemorySegment staged, List<Piece> pieces) {
+    return command(
+        SpiCall.SCATTER,
+        pieces.size(),
+        count -> queue.scatter(staged, ownPieces(pieces.subList(0, Math.toIntExact(count)))));
+  }
+
+  @Override
+  public boolean scattersAtOnce() {
+    return queue.scattersAtOnce();
+  }
+
+  private static List<Piece> ownPieces(List<Piece> pieces) {
+    return pieces.stream()
+        .map(
+            piece ->
+                new Piece(piece.from(), own(piece.destination()), piece.offset(), piece.bytes()))
+        .toList();
   }
 
   @Override

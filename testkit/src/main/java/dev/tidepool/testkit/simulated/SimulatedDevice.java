@@ -13,6 +13,7 @@ import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceInfo;
 import dev.tidepool.spi.HostAccess;
+import dev.tidepool.spi.PinnedRanges;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.testkit.SpiCall;
@@ -43,6 +44,11 @@ public final class SimulatedDevice implements Device {
   private final Set<SimulatedQueue> queues = ConcurrentHashMap.newKeySet();
   private final Set<Program> programs = ConcurrentHashMap.newKeySet();
   private final Set<SimulatedEvent> events = ConcurrentHashMap.newKeySet();
+
+  private final PinnedRanges pinned = new PinnedRanges();
+  private final Wire up = new Wire(System.nanoTime());
+  private final Wire down = new Wire(System.nanoTime());
+  private final Wire across = new Wire(System.nanoTime());
 
   private final Object room = new Object();
   private long usedBytes;
@@ -156,6 +162,9 @@ public final class SimulatedDevice implements Device {
           new SimulatedBlock(
               this, NUMBERS.incrementAndGet(), bytes, alignment, kind, accessOf(kind));
       blocks.add(block);
+      if (kind == BlockKind.PINNED) {
+        pinned.add(block.store().address(), bytes);
+      }
       return block;
     } catch (Throwable e) {
       unreserve(bytes, kind);
@@ -219,6 +228,9 @@ public final class SimulatedDevice implements Device {
 
   void gone(SimulatedBlock block) {
     blocks.remove(block);
+    if (block.kind() == BlockKind.PINNED) {
+      pinned.remove(block.store().address());
+    }
     if (!block.isAdopted()) {
       unreserve(block.byteSize(), block.kind());
     }
@@ -240,6 +252,26 @@ public final class SimulatedDevice implements Device {
     if (!programs.remove(program)) {
       ledger.violation("a program is closed twice");
     }
+  }
+
+  @Override
+  public boolean isPinned(MemorySegment hostBytes) {
+    return pinned.contain(hostBytes);
+  }
+
+  void carryUp(MemorySegment source, long bytes, Runnable copy) {
+    SimulatedLink link = hardware.link();
+    up.carry(isPinned(source) ? link.pinnedUp() : link.plainUp(), bytes, copy);
+  }
+
+  void carryDown(MemorySegment destination, long bytes, Runnable copy) {
+    SimulatedLink link = hardware.link();
+    down.carry(isPinned(destination) ? link.pinnedDown() : link.plainDown(), bytes, copy);
+  }
+
+  void carryAcross(SimulatedDevice source, long bytes, Runnable copy) {
+    SimulatedLink link = hardware.link();
+    across.carry(source == this ? link.local() : link.peer(), bytes, copy);
   }
 
   @Override

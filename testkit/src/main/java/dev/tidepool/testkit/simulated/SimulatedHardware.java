@@ -15,6 +15,8 @@ import java.time.Duration;
  * @param peers whether its queues copy from other devices of its provider
  * @param latency how long each command takes at least; zero for as fast as the host
  * @param bytesPerSecond how fast commands move bytes; 0 for as fast as the host
+ * @param scatters whether its queues scatter staged bytes in one command
+ * @param link how long the ways to, from and on it take, beside the above
  */
 public record SimulatedHardware(
     long memoryBytes,
@@ -24,7 +26,9 @@ public record SimulatedHardware(
     boolean unified,
     boolean peers,
     Duration latency,
-    long bytesPerSecond) {
+    long bytesPerSecond,
+    boolean scatters,
+    SimulatedLink link) {
 
   /** Checks the numbers. */
   public SimulatedHardware {
@@ -42,7 +46,16 @@ public record SimulatedHardware(
   /** A discrete device: 256 MiB, blocks of up to 128 MiB, unified memory, peers, no delays. */
   public static SimulatedHardware discrete() {
     return new SimulatedHardware(
-        256L << 20, 128L << 20, 64L << 20, HostAccess.NONE, true, true, Duration.ZERO, 0);
+        256L << 20,
+        128L << 20,
+        64L << 20,
+        HostAccess.NONE,
+        true,
+        true,
+        Duration.ZERO,
+        0,
+        true,
+        SimulatedLink.INSTANT);
   }
 
   /** With memory of that size, and blocks of up to half of it. */
@@ -55,19 +68,39 @@ public record SimulatedHardware(
         unified,
         peers,
         latency,
-        bytesPerSecond);
+        bytesPerSecond,
+        scatters,
+        link);
   }
 
   /** With blocks of at most that size. */
   public SimulatedHardware withMaximumAllocation(long bytes) {
     return new SimulatedHardware(
-        memoryBytes, bytes, pinnedBytes, hostAccess, unified, peers, latency, bytesPerSecond);
+        memoryBytes,
+        bytes,
+        pinnedBytes,
+        hostAccess,
+        unified,
+        peers,
+        latency,
+        bytesPerSecond,
+        scatters,
+        link);
   }
 
   /** With at most that much host memory locked. */
   public SimulatedHardware withPinned(long bytes) {
     return new SimulatedHardware(
-        memoryBytes, maximumAllocation, bytes, hostAccess, unified, peers, latency, bytesPerSecond);
+        memoryBytes,
+        maximumAllocation,
+        bytes,
+        hostAccess,
+        unified,
+        peers,
+        latency,
+        bytesPerSecond,
+        scatters,
+        link);
   }
 
   /** With DEVICE blocks that the host reaches so. */
@@ -80,7 +113,9 @@ public record SimulatedHardware(
         unified,
         peers,
         latency,
-        bytesPerSecond);
+        bytesPerSecond,
+        scatters,
+        link);
   }
 
   /** Without UNIFIED memory. */
@@ -93,7 +128,9 @@ public record SimulatedHardware(
         false,
         peers,
         latency,
-        bytesPerSecond);
+        bytesPerSecond,
+        scatters,
+        link);
   }
 
   /** Without copies between devices. */
@@ -106,7 +143,9 @@ public record SimulatedHardware(
         unified,
         false,
         latency,
-        bytesPerSecond);
+        bytesPerSecond,
+        scatters,
+        link);
   }
 
   /** With commands that take at least that long. */
@@ -119,7 +158,9 @@ public record SimulatedHardware(
         unified,
         peers,
         perCommand,
-        bytesPerSecond);
+        bytesPerSecond,
+        scatters,
+        link);
   }
 
   /** With commands that move at most so many bytes in a second. */
@@ -132,6 +173,38 @@ public record SimulatedHardware(
         unified,
         peers,
         latency,
-        perSecond);
+        perSecond,
+        scatters,
+        link);
+  }
+
+  /** With ways that take as long as that says. */
+  public SimulatedHardware withLink(SimulatedLink speeds) {
+    return new SimulatedHardware(
+        memoryBytes,
+        maximumAllocation,
+        pinnedBytes,
+        hostAccess,
+        unified,
+        peers,
+        latency,
+        bytesPerSecond,
+        scatters,
+        speeds);
+  }
+
+  /** With queues that scatter by a write for each piece. */
+  public SimulatedHardware withoutScatter() {
+    return new SimulatedHardware(
+        memoryBytes,
+        maximumAllocation,
+        pinnedBytes,
+        hostAccess,
+        unified,
+        peers,
+        latency,
+        bytesPerSecond,
+        false,
+        link);
   }
 }

@@ -4,12 +4,15 @@ import dev.tidepool.AcceleratorException;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.Launch;
+import dev.tidepool.spi.Piece;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.testkit.SpiCall;
 import dev.tidepool.testkit.simulated.SimulatedEvent.Completion;
 import java.lang.foreign.MemorySegment;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -140,9 +143,49 @@ final class SimulatedQueue implements Queue {
         List.of(target),
         () -> {
           target.writtenBy("write");
-          hostCopy("write", source, 0, target.store(), offset, bytes);
+          device.carryUp(
+              source, bytes, () -> hostCopy("write", source, 0, target.store(), offset, bytes));
           ledger.wroteToDevice(bytes);
         });
+  }
+
+  @Override
+  public Event scatter(MemorySegment staged, List<Piece> pieces) {
+    if (!scattersAtOnce()) {
+      return Queue.super.scatter(staged, pieces);
+    }
+    checkHost(staged, "scatter");
+    long bytes = 0;
+    Set<SimulatedBlock> targets = new LinkedHashSet<>();
+    for (Piece piece : pieces) {
+      SimulatedBlock target = own(piece.destination(), "scatter");
+      checkRange("scatter", target, piece.offset(), piece.bytes());
+      if (piece.from() < 0 || piece.bytes() > staged.byteSize() - piece.from()) {
+        throw device.punished("scatter of " + piece + " out of " + staged.byteSize() + " bytes");
+      }
+      targets.add(target);
+      bytes += piece.bytes();
+    }
+    long all = bytes;
+    return submit(
+        SpiCall.SCATTER,
+        all,
+        List.copyOf(targets),
+        () -> {
+          targets.forEach(target -> target.writtenBy("scatter"));
+          device.carryUp(staged, all, () -> pieces.forEach(piece -> place(staged, piece)));
+          ledger.wroteToDevice(all);
+        });
+  }
+
+  private void place(MemorySegment staged, Piece piece) {
+    SimulatedBlock target = (SimulatedBlock) piece.destination();
+    hostCopy("scatter", staged, piece.from(), target.store(), piece.offset(), piece.bytes());
+  }
+
+  @Override
+  public boolean scattersAtOnce() {
+    return device.hardware().scatters();
   }
 
   @Override
@@ -160,7 +203,10 @@ final class SimulatedQueue implements Queue {
         List.of(from),
         () -> {
           from.readBy("read");
-          hostCopy("read", from.store(), offset, destination, 0, bytes);
+          device.carryDown(
+              destination,
+              bytes,
+              () -> hostCopy("read", from.store(), offset, destination, 0, bytes));
           ledger.readFromDevice(bytes);
         });
   }
@@ -184,7 +230,10 @@ final class SimulatedQueue implements Queue {
         () -> {
           from.readBy("copy");
           target.writtenBy("copy");
-          MemorySegment.copy(from.store(), sourceOffset, target.store(), offset, bytes);
+          device.carryAcross(
+              from.device(),
+              bytes,
+              () -> MemorySegment.copy(from.store(), sourceOffset, target.store(), offset, bytes));
           ledger.copiedOnDevice(bytes);
         });
   }

@@ -1,0 +1,85 @@
+package dev.tidepool.opencl;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.KernelCompilationException;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The kernel that takes staged pieces to their places, compiled when a device first needs it.
+ *
+ * <p>Each group of work items copies one row: in words of 16 bytes where both ends lie the same way
+ * to such a word, byte by byte before and behind them, and throughout where they do not. The
+ * monitor lets one thread compile; who waits for it needs the kernel anyway.
+ */
+final class ScatterKernel implements AutoCloseable {
+  /** A row's first staged byte, first byte of the target, and count. */
+  static final int ROW_LONGS = 3;
+
+  /** Bytes of a row at most, so that groups have work of like length. */
+  static final long ROW_BYTES = 32 << 10;
+
+  private static final String ENTRY = "tidepool_scatter";
+  private static final String SOURCE =
+      """
+      __kernel void tidepool_scatter(__global const uchar *staged, __global uchar *target,
+                                     __global const ulong *rows, const ulong first) {
+        __global const ulong *row = rows + 3 * (first + get_group_id(0));
+        __global const uchar *from = staged + row[0];
+        __global uchar *to = target + row[1];
+        const ulong bytes = row[2];
+        const ulong lane = get_local_id(0);
+        const ulong lanes = get_local_size(0);
+        const int alike = ((row[0] ^ row[1]) & 15) == 0;
+        const ulong head = alike ? min(bytes, (16 - (row[1] & 15)) & 15) : bytes;
+        const ulong words = (bytes - head) / 16;
+        __global const uint4 *source = (__global const uint4 *)(from + head);
+        __global uint4 *sink = (__global uint4 *)(to + head);
+        for (ulong i = lane; i < head; i += lanes) to[i] = from[i];
+        for (ulong i = lane; i < words; i += lanes) sink[i] = source[i];
+        for (ulong i = head + words * 16 + lane; i < bytes; i += lanes) to[i] = from[i];
+      }
+      """;
+
+  /** Work items of a group on a device that runs them side by side. */
+  private static final long LANES = 64;
+
+  private final OpenClDevice device;
+  private boolean tried;
+  private @Nullable CompiledKernel compiled;
+
+  ScatterKernel(OpenClDevice device) {
+    this.device = device;
+  }
+
+  /** The kernel; nothing where the driver refuses it. */
+  synchronized Optional<CompiledKernel> get() {
+    if (!tried) {
+      tried = true;
+      try {
+        compiled = CompiledKernel.compile(device, SOURCE, ENTRY, "");
+      } catch (KernelCompilationException | AcceleratorException refused) {
+        System.getLogger(ScatterKernel.class.getName())
+            .log(
+                System.Logger.Level.INFO,
+                device.name() + " scatters by one write for each piece",
+                refused);
+      }
+    }
+    return Optional.ofNullable(compiled);
+  }
+
+  /** Work items of one group: a processor's core does a row alone. */
+  long lanes(CompiledKernel kernel) {
+    return device.properties().isCpu() ? 1 : Math.min(LANES, kernel.maxGroup());
+  }
+
+  @Override
+  public synchronized void close() {
+    tried = true;
+    if (compiled != null) {
+      compiled.close();
+      compiled = null;
+    }
+  }
+}

@@ -1,0 +1,164 @@
+package dev.tidepool.opencl;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Event;
+import dev.tidepool.spi.Piece;
+import dev.tidepool.spi.Queue;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CyclicBarrier;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Staged pieces arrive at their places, at every alignment, and nothing else changes. */
+@ExtendWith(NothingLeaks.class)
+class ScatterTest {
+  private static final int SIZE = 1 << 18;
+
+  /** Pieces that do not touch, of up to twice what one row of the kernel takes. */
+  private static List<Piece> pieces(Random random, List<Block> blocks, int count) {
+    List<Piece> pieces = new ArrayList<>();
+    int slot = SIZE / count;
+    long from = 0;
+    for (int i = 0; i < count; i++) {
+      int bytes = random.nextInt(slot);
+      int offset = i * slot + random.nextInt(slot - bytes);
+      // Half of them lie like their places, as those do that travel fast.
+      from += random.nextBoolean() ? Math.floorMod(offset - from, 16) : random.nextInt(16);
+      pieces.add(new Piece(from, blocks.get(random.nextInt(blocks.size())), offset, bytes));
+      from += bytes;
+    }
+    Collections.shuffle(pieces, random);
+    return pieces;
+  }
+
+  private static void scatterAndCheck(Queue queue, List<Block> blocks, long seed, int count) {
+    Random random = new Random(seed);
+    List<Piece> pieces = pieces(random, blocks, count);
+    long staged = pieces.stream().mapToLong(piece -> piece.from() + piece.bytes()).max().orElse(0);
+    byte[] bytes = Bytes.pattern((int) staged, seed);
+    List<byte[]> models = new ArrayList<>();
+    for (Block block : blocks) {
+      byte[] model = Bytes.pattern(SIZE, seed + models.size() + 1);
+      Bytes.write(queue, model, block, 0);
+      models.add(model);
+    }
+    for (Piece piece : pieces) {
+      System.arraycopy(
+          bytes,
+          (int) piece.from(),
+          models.get(blocks.indexOf(piece.destination())),
+          (int) piece.offset(),
+          (int) piece.bytes());
+    }
+    try (Arena arena = Arena.ofConfined();
+        Event done =
+            queue.scatter(arena.allocateFrom(JAVA_BYTE, bytes).asSlice(0, staged), pieces)) {
+      done.await();
+      assertThat(done.isDone()).isTrue();
+    }
+    for (int i = 0; i < blocks.size(); i++) {
+      assertThat(Bytes.read(queue, blocks.get(i), 0, SIZE))
+          .as("block %d, seed %d", i, seed)
+          .isEqualTo(models.get(i));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void piecesOfAnySizeArriveAtAnyAlignment(MemoryMode mode) {
+    long seed = System.nanoTime();
+    System.out.println("ScatterTest: seed " + seed);
+    try (Device device = mode.open();
+        Queue queue = device.createQueue()) {
+      List<Block> blocks = new ArrayList<>();
+      for (int i = 0; i < 3; i++) {
+        blocks.add(device.allocate(SIZE, 64, BlockKind.DEVICE));
+      }
+      for (int count : new int[] {1, 4, 33, 1000}) {
+        scatterAndCheck(queue, blocks, seed + count, count);
+      }
+      blocks.forEach(Block::free);
+    }
+  }
+
+  @Test
+  void moreBlocksThanLaunchesAreWorthGetAWriteEach() {
+    try (Device device = MemoryMode.DISCRETE.open();
+        Queue queue = device.createQueue()) {
+      List<Block> blocks = new ArrayList<>();
+      for (int i = 0; i < 20; i++) {
+        blocks.add(device.allocate(SIZE, 64, BlockKind.DEVICE));
+      }
+      scatterAndCheck(queue, blocks, 7, 100);
+      blocks.forEach(Block::free);
+    }
+  }
+
+  @Test
+  void nothingIsScatteredToNowhere() {
+    try (Device device = MemoryMode.DISCRETE.open();
+        Queue queue = device.createQueue()) {
+      Bytes.await(queue.scatter(MemorySegment.NULL, List.of()));
+    }
+  }
+
+  @Test
+  void aBlockThatWasFreedIsNoPlace() {
+    try (Device device = MemoryMode.DISCRETE.open();
+        Queue queue = device.createQueue();
+        Arena arena = Arena.ofConfined()) {
+      Block block = device.allocate(SIZE, 64, BlockKind.DEVICE);
+      block.free();
+      List<Piece> pieces = List.of(new Piece(0, block, 0, 10));
+      assertThatThrownBy(() -> queue.scatter(arena.allocate(10), pieces))
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("after its free");
+    }
+  }
+
+  @Test
+  void threadsScatterOnOneQueueAtTheSameTime() throws Exception {
+    try (Device device = MemoryMode.DISCRETE.open();
+        Queue queue = device.createQueue()) {
+      CyclicBarrier start = new CyclicBarrier(4);
+      List<Throwable> failures = Collections.synchronizedList(new ArrayList<>());
+      List<Thread> threads = new ArrayList<>();
+      for (int t = 0; t < 4; t++) {
+        long seed = t * 1000L;
+        threads.add(
+            Thread.ofPlatform()
+                .start(
+                    () -> {
+                      Block block = device.allocate(SIZE, 64, BlockKind.DEVICE);
+                      try {
+                        start.await();
+                        for (int i = 0; i < 20; i++) {
+                          scatterAndCheck(queue, List.of(block), seed + i, 50 + i);
+                        }
+                      } catch (Throwable e) {
+                        failures.add(e);
+                      } finally {
+                        block.free();
+                      }
+                    }));
+      }
+      for (Thread thread : threads) {
+        thread.join();
+      }
+      assertThat(failures).isEmpty();
+    }
+  }
+}

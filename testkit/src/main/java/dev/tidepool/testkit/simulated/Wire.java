@@ -1,0 +1,48 @@
+package dev.tidepool.testkit.simulated;
+
+import dev.tidepool.testkit.simulated.SimulatedLink.Speed;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * One direction of a device's link. Commands of several queues reserve their time on it one behind
+ * another, so that together they are no faster than the link. The monitor guards the reservation;
+ * nobody waits under it.
+ */
+final class Wire {
+  /** The system wakes a parked thread late by about that much. */
+  private static final long SPIN_NANOS = 80_000;
+
+  private long freeAt;
+
+  /** A wire that is free from now on, in nanoseconds. */
+  Wire(long now) {
+    freeAt = now;
+  }
+
+  /** When a command that begins now is done. */
+  synchronized long reserve(long now, Speed speed, long bytes) {
+    long begin = now + speed.latency().toNanos();
+    if (begin < freeAt) {
+      begin = freeAt;
+    }
+    freeAt = begin + speed.nanos(bytes);
+    return freeAt;
+  }
+
+  /** Does a copy in exactly the time that it takes on the link, if the host is fast enough. */
+  void carry(Speed speed, long bytes, Runnable copy) {
+    if (speed.equals(Speed.INSTANT)) {
+      copy.run();
+      return;
+    }
+    long end = reserve(System.nanoTime(), speed, bytes);
+    copy.run();
+    for (long left = end - System.nanoTime(); left > 0; left = end - System.nanoTime()) {
+      if (left > SPIN_NANOS) {
+        LockSupport.parkNanos(left - SPIN_NANOS);
+      } else {
+        Thread.onSpinWait();
+      }
+    }
+  }
+}
