@@ -77,6 +77,13 @@ import org.jspecify.annotations.Nullable;
  *     runs out, until it holds eight; none
  * @param jmx {@code jmx}: whether management consoles see the manager, as {@link
  *     UnifiedMemoryMXBean}; false, for it takes some time of a start
+ * @param calibration {@code calibration}: whether the ways to a device with memory of its own are
+ *     measured, for some tens of milliseconds, when a transfer of 8 MiB or more first makes it
+ *     worth while, and the cheapest way is taken from then on; true. Else the order of ways is
+ *     fixed
+ * @param cacheDirectory {@code cache-directory}: the folder where calibrations are kept for the
+ *     next run, which only its owner may enter; {@code tidepool/calibration} in {@code
+ *     XDG_CACHE_HOME} or {@code ~/.cache}
  */
 public record MemoryOptions(
     boolean pooling,
@@ -101,7 +108,9 @@ public record MemoryOptions(
     Optional<Consumer<MemoryPressure>> pressureListener,
     int history,
     Optional<Path> dumpDirectory,
-    boolean jmx) {
+    boolean jmx,
+    boolean calibration,
+    Optional<Path> cacheDirectory) {
 
   private static final long SMALLEST_CHUNK = 4096;
   private static final int LONGEST_HISTORY = 100_000_000;
@@ -124,6 +133,7 @@ public record MemoryOptions(
         watermarks,
         "parts above 0, 1 at most");
     Objects.requireNonNull(dumpDirectory, "dumpDirectory");
+    Objects.requireNonNull(cacheDirectory, "cacheDirectory");
     check(
         history >= -1 && history <= LONGEST_HISTORY,
         "history",
@@ -196,6 +206,8 @@ public record MemoryOptions(
     private int history = -1;
     private Optional<Path> dumpDirectory = Optional.empty();
     private boolean jmx;
+    private boolean calibration = true;
+    private Optional<Path> cacheDirectory = Optional.empty();
 
     Builder(Function<String, @Nullable String> environment) {
       this.environment = environment;
@@ -344,6 +356,18 @@ public record MemoryOptions(
       return this;
     }
 
+    /** Whether the ways to a device are measured, and the cheapest is taken. */
+    public Builder calibration(boolean measure) {
+      this.calibration = measure;
+      return this;
+    }
+
+    /** The folder where calibrations are kept for the next run. */
+    public Builder cacheDirectory(Path folder) {
+      this.cacheDirectory = Optional.of(folder);
+      return this;
+    }
+
     /**
      * The options, as properties and environment override them.
      *
@@ -378,7 +402,9 @@ public record MemoryOptions(
           pressureListener,
           overridden("history", history, Integer::valueOf),
           overridden("dump-directory", dumpDirectory, Builder::parseFile),
-          overridden("jmx", jmx, Builder::parseBoolean));
+          overridden("jmx", jmx, Builder::parseBoolean),
+          overridden("calibration", calibration, Builder::parseBoolean),
+          overridden("cache-directory", cacheDirectory, Builder::parseFile));
     }
 
     private <T> T overridden(String key, T set, Function<String, T> parser) {

@@ -25,6 +25,7 @@ import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.PeakScope;
 import dev.tidepool.PoolStatistics;
 import dev.tidepool.Snapshot;
+import dev.tidepool.TransferCalibration;
 import dev.tidepool.TransferEngine;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
@@ -98,6 +99,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private final @Nullable ExhaustionDumps dumps;
   private final @Nullable AutoCloseable registration;
   private final TransferMeter meter = new TransferMeter();
+  private final Calibrations calibrations = new Calibrations(this);
   private final Kernels kernels = new Kernels(this);
   private final TransferEngine transfers = new Transfers(this);
   private final AtomicReference<@Nullable DeviceLink> link = new AtomicReference<>();
@@ -735,6 +737,18 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     return session.workers().completions();
   }
 
+  /** Measures what the ways of this accelerator cost, whether that is known or not. */
+  TransferCalibration calibrate() {
+    checkOpen();
+    return calibrations.measure();
+  }
+
+  /** What the ways of this accelerator cost; null before that is measured. */
+  @Nullable TransferCalibration calibration() {
+    DeviceLink open = link.get();
+    return open == null ? null : open.calibration();
+  }
+
   /** The queues, opened when something first moves. */
   DeviceLink link() {
     DeviceLink open = link.get();
@@ -742,7 +756,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
       return open;
     }
     DeviceLink fresh =
-        new DeviceLink(device, blocks::forStaging, blocks::forPlainStaging, options.stagingChunk());
+        new DeviceLink(
+            device, blocks::forStaging, options.stagingChunk(), calibrations::whenWorthwhile);
     if (link.compareAndSet(null, fresh)) {
       return fresh;
     }

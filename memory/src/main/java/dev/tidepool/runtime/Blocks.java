@@ -93,12 +93,17 @@ final class Blocks {
    * refuses none, or nothing could move where it is reached.
    */
   Lease forStaging(long bytes) {
-    return further(counted(() -> takeForStaging(Pools.Kind.STAGING, bytes)), memory);
+    return forStaging(bytes, true);
   }
 
-  /** {@link #forStaging} of memory that is not page-locked. */
-  Lease forPlainStaging(long bytes) {
-    return further(counted(() -> takeForStaging(Pools.Kind.HOST, bytes)), memory);
+  /**
+   * The same.
+   *
+   * @param pinned whether it shall be page-locked while there is room
+   */
+  Lease forStaging(long bytes, boolean pinned) {
+    Pools.Kind kind = pinned ? Pools.Kind.STAGING : Pools.Kind.HOST;
+    return further(counted(() -> takeForStaging(kind, bytes)), memory);
   }
 
   private PooledBlock takeForStaging(Pools.Kind kind, long bytes) {

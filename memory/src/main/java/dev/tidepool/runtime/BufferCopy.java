@@ -1,5 +1,6 @@
 package dev.tidepool.runtime;
 
+import dev.tidepool.TransferWay;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.runtime.flight.TransferEvent;
@@ -7,12 +8,10 @@ import dev.tidepool.transfer.Direction;
 import dev.tidepool.transfer.HostBytes;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
-import java.util.Objects;
 
 /**
  * The copy of one buffer to another, by the shortest way from where the source's newest bytes are:
- * within the host, within the device or between devices that reach each other, up, down, or down
- * and up through a host block.
+ * within the host, up, down, or between devices by the way that the table of their links names.
  */
 final class BufferCopy {
   private final TypedBuffer<?> source;
@@ -48,20 +47,51 @@ final class BufferCopy {
   }
 
   private void run() {
-    if (from.copies().isShared() || from.hostHasNewest(source.from(), source.to())) {
+    boolean onHost = from.copies().isShared() || from.hostHasNewest(source.from(), source.to());
+    if (onHost && !isNearerOnDevice()) {
       fromHost();
-    } else if (reachesOnDevice()) {
-      onDevice();
-    } else if (to.copies().isShared() || to.writesOnHost()) {
+    } else if (to.copies().isShared() || !to.takesDeviceWrites()) {
       toHost();
     } else {
-      throughHost();
+      TransferWay way = across();
+      if (!way.isStaged()) {
+        onDevice(way);
+      } else if (to.writesOnHost()) {
+        toHost();
+      } else {
+        throughHost();
+      }
     }
   }
 
+  /** Whether the device has the bytes too, where they are wanted. */
+  private boolean isNearerOnDevice() {
+    return !from.copies().isShared()
+        && from.copies().hasDevice()
+        && from.deviceHasNewest(source.from(), source.to())
+        && !to.copies().isShared()
+        && to.takesDeviceWrites()
+        && !to.writesOnHost()
+        && across() == TransferWay.DEVICE_LOCAL;
+  }
+
+  private TransferWay across() {
+    if (source.storage() == destination.storage()) {
+      return TransferWay.DEVICE_LOCAL; // the ranges may overlap
+    }
+    AcceleratorMemory target = destination.storage().memory();
+    AcceleratorMemory origin = source.storage().memory();
+    return target.link().across(origin.link(), target.reaches(origin), bytes);
+  }
+
   private void fromHost() {
+    long start = System.nanoTime();
     MemorySegment host = source.part(from.readable());
+    boolean onHost = to.copies().isShared() || to.writesOnHost();
     to.copyIn(new HostBytes.Segment(host, from.copies().isHostOwned()), destination.from());
+    if (onHost) {
+      destination.storage().memory().meter().copiedOnHost(bytes, System.nanoTime() - start);
+    }
   }
 
   private void toHost() {
@@ -71,16 +101,7 @@ final class BufferCopy {
     from.copyOut(source.from(), new HostBytes.Segment(target, to.copies().isHostOwned()));
   }
 
-  /**
-   * Whether the destination's device copy is there to be written and its device reaches the source.
-   */
-  private boolean reachesOnDevice() {
-    return !to.copies().isShared()
-        && to.takesDeviceWrites()
-        && destination.storage().memory().reaches(source.storage().memory());
-  }
-
-  private void onDevice() {
+  private void onDevice(TransferWay way) {
     AcceleratorMemory memory = destination.storage().memory();
     TransferEvent event = Flight.transfer();
     long start = System.nanoTime();
@@ -103,10 +124,10 @@ final class BufferCopy {
     }
     to.deviceWritten(at, at + bytes);
     Direction direction = Direction.DEVICE_TO_DEVICE;
-    memory.meter().moved(direction, bytes, System.nanoTime() - start, false);
+    memory.meter().moved(direction, bytes, System.nanoTime() - start, way);
     if (event != null) {
       String tag = destination.storage().tenancy().tag();
-      event.moved(memory.id(), direction.name(), false, tag, bytes);
+      event.moved(memory.id(), direction.name(), way, tag, bytes);
     }
   }
 
@@ -116,19 +137,29 @@ final class BufferCopy {
         && destination.from() < source.to();
   }
 
+  /** Down and up again: counted as both, for each device. */
   private void throughHost() {
     AcceleratorMemory memory = destination.storage().memory();
-    long step = Math.min(bytes, memory.stagingChunk());
-    Lease lease = memory.blocks().forStaging(step);
-    try {
-      MemorySegment block = Objects.requireNonNull(lease.block().segment(), "staging");
-      for (long at = 0; at < bytes; at += step) {
-        HostBytes part = new HostBytes.Segment(block.asSlice(0, Math.min(step, bytes - at)), true);
-        from.copyOut(source.from() + at, part);
-        to.copyIn(part, destination.from() + at);
-      }
-    } finally {
-      lease.release();
+    TransferEvent event = Flight.transfer();
+    long start = System.nanoTime();
+    long at = destination.from();
+    TransferWay way =
+        memory
+            .link()
+            .relay(
+                source.storage().memory().link(),
+                from.copies().device(),
+                source.from(),
+                to.copies().device(),
+                at,
+                bytes);
+    to.deviceWritten(at, at + bytes);
+    long elapsed = System.nanoTime() - start;
+    from.moved(Direction.DEVICE_TO_HOST, bytes, elapsed, way);
+    to.moved(Direction.HOST_TO_DEVICE, bytes, elapsed, way);
+    if (event != null) {
+      String tag = destination.storage().tenancy().tag();
+      event.moved(memory.id(), Direction.DEVICE_TO_DEVICE.name(), way, tag, bytes);
     }
   }
 }

@@ -2,6 +2,7 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.BufferState;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.TransferWay;
 import dev.tidepool.host.VanishedBytes;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.runtime.flight.Flight;
@@ -14,7 +15,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -506,7 +507,8 @@ final class Residency {
     }
   }
 
-  private boolean deviceHasNewest(long from, long to) {
+  /** Whether the device's bytes of a range are the newest. */
+  boolean deviceHasNewest(long from, long to) {
     synchronized (storage) {
       return switch (state) {
         case HOST_ONLY -> false;
@@ -612,16 +614,21 @@ final class Residency {
     }
   }
 
-  private void move(Direction direction, long bytes, BooleanSupplier movement) {
+  /** Counts a movement that was made elsewhere. */
+  void moved(Direction direction, long bytes, long elapsedNanos, TransferWay way) {
+    memory.meter().moved(direction, bytes, elapsedNanos, way);
+    storage.movements().moved(direction, bytes, elapsedNanos);
+  }
+
+  private void move(Direction direction, long bytes, Supplier<TransferWay> movement) {
     TransferEvent event = Flight.transfer();
     long start = System.nanoTime();
-    boolean staged = movement.getAsBoolean();
+    TransferWay way = movement.get();
     long elapsed = System.nanoTime() - start;
     if (event != null) {
-      event.moved(memory.id(), direction.name(), staged, storage.tenancy().tag(), bytes);
+      event.moved(memory.id(), direction.name(), way, storage.tenancy().tag(), bytes);
     }
-    memory.meter().moved(direction, bytes, elapsed, staged);
-    storage.movements().moved(direction, bytes, elapsed);
+    moved(direction, bytes, elapsed, way);
   }
 
   /** The host takes a mapped block. */

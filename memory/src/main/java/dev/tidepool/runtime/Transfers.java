@@ -1,5 +1,6 @@
 package dev.tidepool.runtime;
 
+import dev.tidepool.TransferCalibration;
 import dev.tidepool.TransferEngine;
 import dev.tidepool.TransferStatistics;
 import dev.tidepool.UnifiedBuffer;
@@ -21,7 +22,12 @@ record Transfers(AcceleratorMemory memory) implements TransferEngine {
   }
 
   @Override
+  public TransferCalibration calibrate() {
+    return memory.calibrate();
+  }
+
+  @Override
   public TransferStatistics statistics() {
-    return memory.meter().statistics();
+    return memory.meter().statistics(memory.calibration());
   }
 }

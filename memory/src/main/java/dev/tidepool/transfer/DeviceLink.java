@@ -1,18 +1,26 @@
 package dev.tidepool.transfer;
 
+import static dev.tidepool.TransferWay.MAPPED_FILE;
+import static dev.tidepool.TransferWay.STAGED_PINNED;
+import static dev.tidepool.TransferWay.STAGED_PLAIN;
+
+import dev.tidepool.TransferCalibration;
 import dev.tidepool.TransferPriority;
+import dev.tidepool.TransferWay;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.Queue;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,18 +29,23 @@ import org.jspecify.annotations.Nullable;
  * <p>Uploads, downloads, copies and kernels have queues of their own, so that they overlap; kernels
  * have several. All methods that move bytes block a platform thread until the bytes have arrived
  * and throw {@link dev.tidepool.AcceleratorException} when the driver refuses. Bytes that a driver
- * must not touch pass through two staging blocks in turn: while the device copies one, the host
- * fills or empties the other. What is longer than a chunk goes in chunks, two of them in flight,
- * and each waits at the {@link Gate} of its direction while somebody more urgent is on the way. How
- * a transfer wants to go is its {@link Passage}.
+ * must not touch pass through staging blocks in turn: while the device copies one, the host fills
+ * or empties another. What is longer than a chunk goes in chunks, several of them in flight, and
+ * each waits at the {@link Gate} of its direction while somebody more urgent is on the way. How a
+ * transfer wants to go is its {@link Passage}; which way it goes is said by {@link Ways}.
  */
 public final class DeviceLink implements AutoCloseable {
   private static final int COMPUTE_QUEUES = 4;
 
+  /** Bytes of a transfer that may pay for a calibration. */
+  private static final long WORTHWHILE = 8 << 20;
+
   private final Device device;
-  private final LongFunction<Lease> staging;
-  private final LongFunction<Lease> plainStaging;
+  private final Staging staging;
   private final long chunk;
+  private final Ways ways;
+  private final Runnable calibrator;
+  private final AtomicBoolean uncalibrated = new AtomicBoolean(true);
   private final Queue upload;
   private final Queue download;
   private final Queue local;
@@ -47,17 +60,16 @@ public final class DeviceLink implements AutoCloseable {
   /**
    * Opens the queues.
    *
-   * @param staging gives blocks of so many bytes at least, with a segment, page-locked where that
-   *     can be had
-   * @param plainStaging the same, of plain memory
-   * @param chunk bytes of a chunk, and so of a staging block, unless a transfer asks for others
+   * @param staging gives staging blocks
+   * @param chunk bytes of a staging block at most
+   * @param calibrator is run once, before the first transfer that is worth a calibration
    */
-  public DeviceLink(
-      Device device, LongFunction<Lease> staging, LongFunction<Lease> plainStaging, long chunk) {
+  public DeviceLink(Device device, Staging staging, long chunk, Runnable calibrator) {
     this.device = device;
     this.staging = staging;
-    this.plainStaging = plainStaging;
     this.chunk = chunk;
+    this.ways = new Ways(chunk);
+    this.calibrator = calibrator;
     List<Queue> opened = new ArrayList<>();
     try {
       // Copies and fills are short and others wait for them; kernels may be long.
@@ -79,65 +91,93 @@ public final class DeviceLink implements AutoCloseable {
     return compute.get(Math.floorMod(turn.getAndIncrement(), COMPUTE_QUEUES));
   }
 
-  /** Moves bytes of the host to a block. Answers whether they went through staging. */
-  public boolean upload(HostBytes source, Block destination, long offset) {
-    Passage passage = Passage.current();
-    Queue queue = queueFor(passage, upload, criticalUpload);
-    long start = destination.start() + offset;
-    MemorySegment direct = direct(source, passage);
-    if (direct != null) {
-      inChunks(
-          direct,
-          uploads,
-          passage,
-          (part, at) -> queue.write(part, destination.whole(), start + at));
-      return false;
+  /** What the ways cost; null before that is measured. */
+  public @Nullable TransferCalibration calibration() {
+    return ways.calibration();
+  }
+
+  /** From now on costs decide which way bytes go, and how they are cut. */
+  public void calibrated(TransferCalibration calibration) {
+    ways.calibrated(calibration);
+  }
+
+  private void calibrateFor(long bytes) {
+    if (bytes >= WORTHWHILE && uncalibrated.get() && uncalibrated.compareAndSet(true, false)) {
+      calibrator.run();
     }
-    staged(
-        source,
+  }
+
+  /** Moves bytes of the host to a block. Answers the way that they went. */
+  public TransferWay upload(HostBytes source, Block destination, long offset) {
+    Passage passage = Passage.current();
+    TransferWay way = way(source, true, passage);
+    Queue queue = queueFor(passage, upload, criticalUpload);
+    Block whole = destination.whole();
+    long start = destination.start() + offset;
+    if (!way.isStaged() && source instanceof HostBytes.Segment(MemorySegment segment, _)) {
+      direct(segment, uploads, passage, (part, at) -> queue.write(part, whole, start + at));
+      return way;
+    }
+    return staged(
+        way,
+        source.byteSize(),
+        source.granule(),
+        ways.pace(way, true),
         uploads,
         passage,
-        (staged, at) -> {
-          source.copyTo(at, staged);
-          return queue.write(staged, destination.whole(), start + at);
-        },
-        (staged, at) -> {});
-    return true;
+        new StagingRing.Legs() {
+          @Override
+          public void fill(MemorySegment staged, long at) {
+            source.copyTo(at, staged);
+          }
+
+          @Override
+          public Event submit(MemorySegment staged, long at) {
+            return queue.write(staged, whole, start + at);
+          }
+        });
+  }
+
+  /** Moves bytes of a block to the host. Answers the way that they went. */
+  public TransferWay download(Block source, long offset, HostBytes destination) {
+    Passage passage = Passage.current();
+    TransferWay way = way(destination, false, passage);
+    Queue queue = queueFor(passage, download, criticalDownload);
+    Block whole = source.whole();
+    long start = source.start() + offset;
+    if (!way.isStaged() && destination instanceof HostBytes.Segment(MemorySegment segment, _)) {
+      direct(segment, downloads, passage, (part, at) -> queue.read(whole, start + at, part));
+      return way;
+    }
+    return staged(
+        way,
+        destination.byteSize(),
+        destination.granule(),
+        ways.pace(way, false),
+        downloads,
+        passage,
+        new StagingRing.Legs() {
+          @Override
+          public Event submit(MemorySegment staged, long at) {
+            return queue.read(whole, start + at, staged);
+          }
+
+          @Override
+          public void empty(MemorySegment staged, long at) {
+            destination.copyFrom(staged, at);
+          }
+        });
   }
 
   /** What moves many small pieces to this device at once. */
   public Gathering gathering() {
-    return new Gathering(queueFor(Passage.current(), upload, criticalUpload), uploads, staging);
+    return new Gathering(this, queueFor(Passage.current(), upload, criticalUpload), uploads);
   }
 
-  /** Moves bytes of a block to the host. Answers whether they went through staging. */
-  public boolean download(Block source, long offset, HostBytes destination) {
-    Passage passage = Passage.current();
-    Queue queue = queueFor(passage, download, criticalDownload);
-    long start = source.start() + offset;
-    MemorySegment direct = direct(destination, passage);
-    if (direct != null) {
-      inChunks(
-          direct, downloads, passage, (part, at) -> queue.read(source.whole(), start + at, part));
-      return false;
-    }
-    staged(
-        destination,
-        downloads,
-        passage,
-        (staged, at) -> queue.read(source.whole(), start + at, staged),
-        (staged, at) -> destination.copyFrom(staged, at));
-    return true;
-  }
-
-  /** The segment that the driver may use where it lies; null if the bytes must be staged. */
-  private @Nullable MemorySegment direct(HostBytes bytes, Passage passage) {
-    return bytes instanceof HostBytes.Segment(MemorySegment segment, boolean direct)
-            && direct
-            && passage.pinned()
-            && !device.prefersStaging(segment)
-        ? segment
-        : null;
+  private TransferWay way(HostBytes host, boolean up, Passage passage) {
+    calibrateFor(host.byteSize());
+    TransferWay way = ways.choose(Ways.place(host, device), up, host.byteSize());
+    return passage.pinned() || way == MAPPED_FILE ? way : STAGED_PLAIN;
   }
 
   /** What is critical has a queue of its own, which nothing else is ahead in. */
@@ -156,6 +196,19 @@ public final class DeviceLink implements AutoCloseable {
     }
     fresh.close();
     return Objects.requireNonNull(critical.get());
+  }
+
+  /**
+   * The way for bytes from another device's memory, or this one's, to this one's.
+   *
+   * @param reached whether this device may copy from the other's memory
+   */
+  public TransferWay across(DeviceLink source, boolean reached, long bytes) {
+    Place place = reached ? Place.PEER : Place.STRANGER;
+    if (source.device.equals(device)) {
+      place = Place.DEVICE;
+    }
+    return ways.across(place, source.ways.calibration(), source.device.info().name(), bytes);
   }
 
   /** Copies between blocks that the device reaches; the ranges do not overlap. */
@@ -197,129 +250,127 @@ public final class DeviceLink implements AutoCloseable {
     finish(local.release(block.whole()));
   }
 
-  private static void finish(Event event) {
+  /**
+   * Copies from a block that this device does not reach, or not well, through staging blocks: while
+   * this device writes one chunk, the other reads the next.
+   */
+  public TransferWay relay(
+      DeviceLink from,
+      Block source,
+      long sourceOffset,
+      Block destination,
+      long offset,
+      long bytes) {
+    return staged(
+        STAGED_PINNED,
+        bytes,
+        1,
+        null,
+        uploads,
+        Passage.current(),
+        new StagingRing.Legs() {
+          @Override
+          public void fill(MemorySegment staged, long at) {
+            finish(from.download.read(source.whole(), source.start() + sourceOffset + at, staged));
+          }
+
+          @Override
+          public Event submit(MemorySegment staged, long at) {
+            return upload.write(staged, destination.whole(), destination.start() + offset + at);
+          }
+        });
+  }
+
+  /** Whether so many transfers are better scattered by one command. */
+  boolean scatters(int moves, long bytes) {
+    return upload.scattersAtOnce() && ways.scatters(moves, bytes);
+  }
+
+  boolean isDirect(HostBytes bytes) {
+    return !way(bytes, true, Passage.current()).isStaged();
+  }
+
+  boolean isPinned(MemorySegment hostBytes) {
+    return device.isPinned(hostBytes);
+  }
+
+  long chunk() {
+    return chunk;
+  }
+
+  Lease lease(long bytes) {
+    return staging.lease(bytes, Passage.current().pinned());
+  }
+
+  static void finish(Event event) {
     try (event) {
       event.await();
     }
   }
 
-  private interface Submission {
+  /** Answers the way that it was, which depends on the blocks that could be had. */
+  private TransferWay staged(
+      TransferWay way,
+      long bytes,
+      long granule,
+      @Nullable Pace pace,
+      Gate gate,
+      Passage passage,
+      StagingRing.Legs legs) {
+    Pipelining.Plan plan =
+        pace == null || bytes <= Pipelining.SMALLEST_CHUNK
+            ? new Pipelining.Plan(chunk, 2, 0)
+            : pace.plan(bytes, chunk);
+    int depth = passage.pipelined() ? plan.depth() : 1;
+    boolean pinned = way != STAGED_PLAIN && passage.pinned();
+    // At the gate only with the blocks, for who makes room for one may have to pass it.
+    try (StagingRing ring =
+            new StagingRing(
+                bytes, granule, passage.chunkOr(plan.chunk()), depth, pinned, staging, pace);
+        Gate.Turn turn = gate.enter(passage)) {
+      ring.run(legs, turn::chunk);
+      return way == STAGED_PINNED && !device.isPinned(ring.first()) ? STAGED_PLAIN : way;
+    }
+  }
+
+  /** A part of a direct transfer. */
+  private interface Part {
     Event submit(MemorySegment part, long at);
   }
 
-  private interface Arrival {
-    void arrived(MemorySegment staged, long at);
-  }
-
-  /** Walks over bytes that the driver uses where they lie, two chunks in flight. */
-  private void inChunks(MemorySegment bytes, Gate gate, Passage passage, Submission submission) {
+  /**
+   * Moves bytes from where they lie a chunk at a time, two of them under way, so that the device
+   * never waits for the host and others can go between.
+   */
+  private void direct(MemorySegment bytes, Gate gate, Passage passage, Part part) {
     long size = bytes.byteSize();
     long step = passage.chunkOr(chunk);
-    Event ahead = null;
+    int ahead = passage.pipelined() ? 2 : 1;
+    Deque<Event> pending = new ArrayDeque<>();
     try (Gate.Turn turn = gate.enter(passage)) {
       for (long at = 0; at < size; at += step) {
+        if (pending.size() == ahead) {
+          finish(pending.remove());
+        }
         long count = Math.min(step, size - at);
         turn.chunk(count);
-        Event next = submission.submit(bytes.asSlice(at, count), at);
-        Event first = passage.pipelined() ? ahead : next;
-        ahead = passage.pipelined() ? next : null;
-        if (first != null) {
-          finish(first);
-        }
+        pending.add(part.submit(bytes.asSlice(at, count), at));
       }
-      Event last = ahead;
-      ahead = null;
-      if (last != null) {
-        finish(last);
+      while (!pending.isEmpty()) {
+        finish(pending.remove());
       }
     } finally {
-      if (ahead != null) {
-        finishQuietly(ahead);
-      }
+      pending.forEach(DeviceLink::finishQuietly);
     }
   }
 
-  /** Walks over the bytes in chunks, two of them in flight. */
-  private void staged(
-      HostBytes bytes, Gate gate, Passage passage, Submission submission, Arrival arrival) {
-    long size = bytes.byteSize();
-    long wanted = passage.chunkOr(chunk);
-    long step = Math.max(bytes.granule(), wanted - wanted % bytes.granule());
-    int slots = size > step && passage.pipelined() ? 2 : 1;
-    LongFunction<Lease> blocks = passage.pinned() ? staging : plainStaging;
-    List<Slot> ring = new ArrayList<>(slots);
-    try {
-      for (int i = 0; i < slots; i++) {
-        ring.add(new Slot(blocks.apply(Math.max(1, Math.min(step, size)))));
-      }
-      // Only now, for who makes room for a block may have to pass the gate.
-      try (Gate.Turn turn = gate.enter(passage)) {
-        int next = 0;
-        for (long at = 0; at < size; at += step) {
-          long count = Math.min(step, size - at);
-          ring.get(next).arrive(arrival);
-          turn.chunk(count);
-          ring.get(next).submit(submission, at, count);
-          next = (next + 1) % slots;
-        }
-        for (int i = 0; i < slots; i++) {
-          ring.get((next + i) % slots).arrive(arrival);
-        }
-      }
-    } finally {
-      ring.forEach(Slot::close);
-    }
-  }
-
-  /** Waits for the end of a command behind one that failed. */
+  /** What a command uses may go once it has ended, whatever failed before. */
   static void finishQuietly(Event event) {
     try {
       finish(event);
     } catch (RuntimeException e) {
       System.getLogger("dev.tidepool")
           .log(System.Logger.Level.DEBUG, "a transfer behind a failed one failed too", e);
-    }
-  }
-
-  /** One staging block and the command that uses it. */
-  private static final class Slot {
-    private final Lease lease;
-    private final MemorySegment segment;
-    private @Nullable Event event;
-    private MemorySegment part;
-    private long at;
-
-    Slot(Lease lease) {
-      this.lease = lease;
-      this.segment = Objects.requireNonNull(lease.block().segment(), "staging has a segment");
-      this.part = segment;
-    }
-
-    void submit(Submission submission, long offset, long bytes) {
-      part = segment.asSlice(0, bytes);
-      at = offset;
-      event = submission.submit(part, offset);
-    }
-
-    void arrive(Arrival arrival) {
-      Event pending = event;
-      if (pending != null) {
-        event = null;
-        finish(pending);
-        arrival.arrived(part, at);
-      }
-    }
-
-    /** The block goes back only when no command uses it any more, whatever failed before. */
-    void close() {
-      Event pending = event;
-      try {
-        if (pending != null) {
-          finishQuietly(pending);
-        }
-      } finally {
-        lease.release();
-      }
     }
   }
 

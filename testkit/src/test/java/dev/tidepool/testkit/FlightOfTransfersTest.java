@@ -65,9 +65,9 @@ class FlightOfTransfersTest {
               event -> event.getLong("bytes"),
               event -> event.getString("accelerator"))
           .containsExactly(
-              tuple("HOST_TO_DEVICE", "staged", "x", (long) MEBIBYTE, "simulated:0"),
-              tuple("DEVICE_TO_DEVICE", "direct", "", (long) MEBIBYTE, "simulated:0"),
-              tuple("DEVICE_TO_HOST", "direct", "x", (long) MEBIBYTE, "simulated:0"));
+              tuple("HOST_TO_DEVICE", "STAGED_PINNED", "x", (long) MEBIBYTE, "simulated:0"),
+              tuple("DEVICE_TO_DEVICE", "DEVICE_LOCAL", "", (long) MEBIBYTE, "simulated:0"),
+              tuple("DEVICE_TO_HOST", "PINNED_DIRECT", "x", (long) MEBIBYTE, "simulated:0"));
       assertThat(events).allSatisfy(event -> assertThat(event.getDuration()).isPositive());
       long counted =
           memory.transfers().statistics().hostToDeviceBytes()

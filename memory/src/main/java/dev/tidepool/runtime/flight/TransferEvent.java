@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.flight;
 
+import dev.tidepool.TransferWay;
 import jdk.jfr.DataAmount;
 import jdk.jfr.Description;
 import jdk.jfr.Label;
@@ -18,7 +19,7 @@ public final class TransferEvent extends MemoryEvent {
   String direction = "";
 
   @Label("Way")
-  @Description("direct, or staged: through page-locked blocks of the library's own")
+  @Description("How the bytes went: PINNED_DIRECT, STAGED_PINNED and so on")
   String way = "";
 
   @Label("Tag")
@@ -36,11 +37,10 @@ public final class TransferEvent extends MemoryEvent {
   }
 
   /** The bytes have arrived. */
-  public void moved(
-      String accelerator, String direction, boolean throughStaging, String tag, long bytes) {
+  public void moved(String accelerator, String direction, TransferWay way, String tag, long bytes) {
     this.accelerator = accelerator;
     this.direction = direction;
-    this.way = throughStaging ? "staged" : "direct";
+    this.way = way.name();
     this.tag = tag;
     this.bytes = bytes;
     commit();

@@ -1,0 +1,156 @@
+package dev.tidepool.host;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Comparator;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+import java.util.zip.CRC32C;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Files that save work in the next run, in a folder that only its owner may enter: whoever can
+ * write there decides what a program believes. A file appears whole or not at all, and one that is
+ * damaged counts as none. Nothing here fails; at worst the work is done once more.
+ *
+ * @param path null keeps nothing
+ */
+public record CacheFolder(@Nullable Path path) {
+  private static final long MAGIC = 0x54_49_44_45_43_55_44_41L;
+  private static final int HEADER_BYTES = 16;
+  private static final int MOST_FILES = 2000;
+
+  /** A folder of this user's caches, by its name within {@code tidepool}. */
+  public static CacheFolder named(String name) {
+    return new CacheFolder(
+        root(System.getenv(), Path.of(System.getProperty("user.home", "."))).resolve(name));
+  }
+
+  /** Where this user's caches are: {@code tidepool} in the desktop standard's cache folder. */
+  public static Path root(Map<String, String> environment, Path home) {
+    String caches = environment.getOrDefault("XDG_CACHE_HOME", "");
+    return (caches.isBlank() ? home.resolve(".cache") : Path.of(caches)).resolve("tidepool");
+  }
+
+  /** What was kept under a key, if it is whole. */
+  public Optional<byte[]> get(String key) {
+    if (path == null || !isSafe(path)) {
+      return Optional.empty();
+    }
+    Path file = path.resolve(key);
+    try {
+      ByteBuffer bytes = ByteBuffer.wrap(Files.readAllBytes(file));
+      if (bytes.remaining() < HEADER_BYTES
+          || bytes.getLong() != MAGIC
+          || bytes.getLong() != checksum(bytes)) {
+        return Optional.empty();
+      }
+      // What is used stays when the oldest go.
+      Files.setLastModifiedTime(file, FileTime.fromMillis(System.currentTimeMillis()));
+      byte[] content = new byte[bytes.remaining()];
+      bytes.get(content);
+      return Optional.of(content);
+    } catch (IOException absent) {
+      return Optional.empty();
+    }
+  }
+
+  /** Keeps something under a key that can be a file's name; the oldest go when it is too much. */
+  public void put(String key, byte[] content) {
+    if (path == null) {
+      return;
+    }
+    try {
+      create(path);
+      if (isSafe(path)) {
+        write(path, key, content);
+        removeOldest(path);
+      }
+    } catch (IOException | UncheckedIOException | UnsupportedOperationException notKept) {
+      System.getLogger(CacheFolder.class.getName())
+          .log(System.Logger.Level.DEBUG, path + " keeps nothing", notKept);
+    }
+  }
+
+  private static void write(Path folder, String key, byte[] content) throws IOException {
+    ByteBuffer bytes = ByteBuffer.allocate(HEADER_BYTES + content.length);
+    bytes.putLong(MAGIC).putLong(checksum(ByteBuffer.wrap(content))).put(content);
+    Path partial = Files.createTempFile(folder, "partial", "");
+    try {
+      Files.write(partial, bytes.array());
+      Files.move(partial, folder.resolve(key), StandardCopyOption.ATOMIC_MOVE);
+    } finally {
+      Files.deleteIfExists(partial);
+    }
+  }
+
+  private static long checksum(ByteBuffer bytes) {
+    CRC32C checksum = new CRC32C();
+    checksum.update(bytes.duplicate());
+    return checksum.getValue() << 32 | bytes.remaining();
+  }
+
+  private static void create(Path folder) throws IOException {
+    Path parent = folder.getParent();
+    if (parent != null) {
+      Files.createDirectories(parent);
+    }
+    if (!Files.isDirectory(folder)) {
+      FileAttribute<?>[] ownerOnly =
+          hasPermissions(folder)
+              ? new FileAttribute<?>[] {
+                PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"))
+              }
+              : new FileAttribute<?>[0];
+      Files.createDirectories(folder, ownerOnly);
+    }
+  }
+
+  private static boolean hasPermissions(Path folder) {
+    return folder.getFileSystem().supportedFileAttributeViews().contains("posix");
+  }
+
+  /** Whether it is this user's, and nobody else may write there. */
+  private static boolean isSafe(Path folder) {
+    try {
+      if (!Files.isDirectory(folder)) {
+        return false;
+      }
+      if (!hasPermissions(folder)) {
+        return true;
+      }
+      Set<PosixFilePermission> others =
+          EnumSet.of(PosixFilePermission.GROUP_WRITE, PosixFilePermission.OTHERS_WRITE);
+      others.retainAll(Files.getPosixFilePermissions(folder));
+      return others.isEmpty()
+          && Files.getOwner(folder).getName().equals(System.getProperty("user.name"));
+    } catch (IOException unreadable) {
+      return false;
+    }
+  }
+
+  private static void removeOldest(Path folder) throws IOException {
+    List<Path> files;
+    try (Stream<Path> entries = Files.list(folder)) {
+      files = entries.toList();
+    }
+    if (files.size() > MOST_FILES) {
+      files.stream()
+          .sorted(Comparator.comparingLong(file -> file.toFile().lastModified()))
+          .limit(files.size() - MOST_FILES)
+          .forEach(file -> file.toFile().delete());
+    }
+  }
+}

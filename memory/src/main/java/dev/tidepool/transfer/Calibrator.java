@@ -1,0 +1,198 @@
+package dev.tidepool.transfer;
+
+import dev.tidepool.TransferCalibration;
+import dev.tidepool.TransferCalibration.Cost;
+import dev.tidepool.TransferCalibration.Leg;
+import dev.tidepool.pool.Lease;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Event;
+import dev.tidepool.spi.Piece;
+import dev.tidepool.spi.Queue;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * Measures what the ways of a device cost, on a queue and with memory of its own.
+ *
+ * <p>Each leg is moved a few times small and then ever larger, until a movement takes a good part
+ * of the leg's share of time. The least time of a size counts: whatever else happens on the machine
+ * only adds to it. A calibration takes some 30 milliseconds, more on links that are slower than 100
+ * MB/s. Blocks a platform thread; for one thread.
+ */
+public final class Calibrator {
+  private static final long SMALL = 4 << 10;
+  private static final long LARGE = 4 << 20;
+  private static final long LEG_NANOS = 4_000_000;
+  private static final int TRIES = 5;
+  private static final int UNDER_WAY = 16;
+
+  private final Device device;
+  private final Staging staging;
+  private final boolean thorough;
+
+  /** One movement of so many bytes, waited for. */
+  private interface Movement {
+    void move(long bytes);
+  }
+
+  /**
+   * A calibrator.
+   *
+   * @param staging gives staging blocks
+   * @param thorough whether it may also compile the device's kernel for scattering, which may take
+   *     a second
+   */
+  public Calibrator(Device device, Staging staging, boolean thorough) {
+    this.device = device;
+    this.staging = staging;
+    this.thorough = thorough;
+  }
+
+  /**
+   * Measures.
+   *
+   * @param peers other devices that this one may copy from
+   * @throws dev.tidepool.AcceleratorException if the driver refuses
+   * @throws dev.tidepool.OutOfDeviceMemoryException if there is no room for 8 MiB on the device
+   */
+  public TransferCalibration measure(List<Device> peers) {
+    Map<Leg, Cost> legs = new EnumMap<>(Leg.class);
+    Map<String, Cost> others = new HashMap<>();
+    Block block = device.allocate(2 * LARGE, 1, BlockKind.DEVICE);
+    try (Queue queue = device.createUrgentQueue();
+        Arena arena = Arena.ofShared()) {
+      MemorySegment plain = arena.allocate(LARGE, SMALL).fill((byte) 1);
+      Lease lease = staging.lease(LARGE, true);
+      try {
+        MemorySegment staged =
+            Objects.requireNonNull(lease.block().segment(), "staging has a segment")
+                .asSlice(0, LARGE)
+                .fill((byte) 1);
+        host(legs, staged);
+        hostToDevice(legs, queue, block, plain, false);
+        if (device.isPinned(staged)) {
+          hostToDevice(legs, queue, block, staged, true);
+        }
+        legs.put(
+            Leg.LOCAL, cost(bytes -> DeviceLink.finish(queue.copy(block, 0, block, LARGE, bytes))));
+        command(legs, queue, block, staged);
+        if (thorough && queue.scattersAtOnce()) {
+          legs.put(Leg.SCATTER, cost(bytes -> scatter(queue, block, staged, bytes)));
+        }
+        for (Device peer : peers) {
+          others.put(peer.info().name(), peer(queue, block, peer));
+        }
+      } finally {
+        lease.release();
+      }
+    } finally {
+      block.free();
+    }
+    return new TransferCalibration(Instant.now(), legs, others);
+  }
+
+  private static void host(Map<Leg, Cost> legs, MemorySegment staged) {
+    MemorySegment array = MemorySegment.ofArray(new byte[(int) LARGE]);
+    Cost copy =
+        cost(
+            bytes -> {
+              staged.asSlice(0, bytes).copyFrom(array.asSlice(0, bytes));
+              MemorySegment.copy(array, 0, staged, 0, bytes);
+            });
+    // Two copies each, so that the clock is fine enough for it.
+    legs.put(Leg.HOST_COPY, new Cost(0, copy.nanosPerByte() / 2));
+  }
+
+  private static void hostToDevice(
+      Map<Leg, Cost> legs, Queue queue, Block block, MemorySegment host, boolean pinned) {
+    legs.put(
+        Ways.link(pinned, true),
+        cost(bytes -> DeviceLink.finish(queue.write(host.asSlice(0, bytes), block, 0))));
+    legs.put(
+        Ways.link(pinned, false),
+        cost(bytes -> DeviceLink.finish(queue.read(block, 0, host.asSlice(0, bytes)))));
+  }
+
+  /** What one more write costs while others are under way, less what its bytes cost. */
+  private void command(Map<Leg, Cost> legs, Queue queue, Block block, MemorySegment staged) {
+    long alone = Long.MAX_VALUE;
+    long all = Long.MAX_VALUE;
+    for (int i = 0; i < TRIES; i++) {
+      alone = Math.min(alone, writes(queue, block, staged, 1));
+      all = Math.min(all, writes(queue, block, staged, UNDER_WAY));
+    }
+    Cost link = legs.get(Ways.link(device.isPinned(staged), true));
+    double perByte = link == null ? 0 : link.nanosPerByte();
+    double each = (double) Math.max(0, all - alone) / (UNDER_WAY - 1);
+    legs.put(Leg.COMMAND, new Cost(Math.max(0, each - SMALL * perByte), perByte));
+  }
+
+  private static long writes(Queue queue, Block block, MemorySegment staged, int count) {
+    List<Event> events = new ArrayList<>();
+    long start = System.nanoTime();
+    try {
+      for (int i = 0; i < count; i++) {
+        events.add(queue.write(staged.asSlice(i * SMALL, SMALL), block, i * SMALL));
+      }
+      while (!events.isEmpty()) {
+        DeviceLink.finish(events.removeFirst());
+      }
+    } finally {
+      events.forEach(DeviceLink::finishQuietly);
+    }
+    return System.nanoTime() - start;
+  }
+
+  private static void scatter(Queue queue, Block block, MemorySegment staged, long bytes) {
+    List<Piece> pieces = new ArrayList<>();
+    for (long at = 0; at < bytes; at += SMALL) {
+      pieces.add(new Piece(at, block, 2 * at, SMALL));
+    }
+    DeviceLink.finish(queue.scatter(staged.asSlice(0, bytes), pieces));
+  }
+
+  private static Cost peer(Queue queue, Block block, Device peer) {
+    Block far = peer.allocate(LARGE, 1, BlockKind.DEVICE);
+    try {
+      return cost(bytes -> DeviceLink.finish(queue.copy(far, 0, block, 0, bytes)));
+    } finally {
+      far.free();
+    }
+  }
+
+  /** The line through a small movement and the largest that there was time for. */
+  private static Cost cost(Movement movement) {
+    long deadline = System.nanoTime() + LEG_NANOS;
+    movement.move(SMALL);
+    long small = Long.MAX_VALUE;
+    for (int i = 0; i < TRIES; i++) {
+      small = Math.min(small, nanos(movement, SMALL));
+    }
+    long bytes = SMALL;
+    long large;
+    do {
+      bytes *= 4;
+      large = nanos(movement, bytes);
+    } while (bytes < LARGE && large < LEG_NANOS / 8);
+    for (int i = 0; i < TRIES && System.nanoTime() + large < deadline; i++) {
+      large = Math.min(large, nanos(movement, bytes));
+    }
+    double perByte = (double) Math.max(0, large - small) / (bytes - SMALL);
+    return new Cost(Math.max(0, small - SMALL * perByte), perByte);
+  }
+
+  private static long nanos(Movement movement, long bytes) {
+    long start = System.nanoTime();
+    movement.move(bytes);
+    return System.nanoTime() - start;
+  }
+}
