@@ -57,6 +57,7 @@ final class QuickFigures {
     pool();
     transfers();
     kernels();
+    new ExerciseFigures(memory, elements, this).run();
     return new Report(accelerator.id(), accelerator.name(), List.copyOf(rows));
   }
 
@@ -167,14 +168,15 @@ final class QuickFigures {
     }
   }
 
-  private void head(String part) {
+  /** Begins a part of the table. */
+  void head(String part) {
     board.line("");
     board.columns(part);
     this.part = part;
   }
 
   /** Measures both sides of a row. */
-  private void row(String what, int repeats, Runnable ours, String other, Runnable naive) {
+  void row(String what, int repeats, Runnable ours, String other, Runnable naive) {
     double best = Double.MAX_VALUE;
     double naiveBest = Double.MAX_VALUE;
     long begin = System.nanoTime();
