@@ -10,6 +10,7 @@ module dev.tidepool.memory {
   exports dev.tidepool.pool;
   exports dev.tidepool.transfer;
   exports dev.tidepool.expression;
+  exports dev.tidepool.lz4;
   exports dev.tidepool.cpu;
   exports dev.tidepool.stream;
 

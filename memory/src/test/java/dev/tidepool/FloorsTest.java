@@ -42,6 +42,7 @@ class FloorsTest {
           "dev.tidepool.pool",
           "dev.tidepool.transfer",
           "dev.tidepool.expression",
+          "dev.tidepool.lz4",
           "dev.tidepool.cpu",
           "dev.tidepool.runtime.flight",
           "dev.tidepool.runtime",

@@ -42,6 +42,7 @@ import picocli.CommandLine.Parameters;
       "",
       "Files are .npy: bool, int8 to int64, uint8 to uint64, float32 and float64, in",
       "either byte order, in C or Fortran order, of any shape; all have the same shape.",
+      "Inputs may be compressed by lz4.",
       "",
       "Examples:",
       "  tidepool eval 'z = sqrt(x*x + y*y)' x=a.npy y=b.npy z=out.npy",

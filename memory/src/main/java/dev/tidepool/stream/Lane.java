@@ -146,10 +146,16 @@ final class Lane implements Runnable {
       }
     }
     for (Map.Entry<String, ElementSource> source : job.sources().entrySet()) {
-      try (HostMapping mapping = view(views, source.getKey()).map(MapMode.WRITE)) {
-        phase = Phase.SOURCE;
-        source.getValue().read(range.from(), mapping.segment());
-        phase = Phase.ACCELERATOR;
+      UnifiedBuffer<?> buffer = view(views, source.getKey());
+      phase = Phase.SOURCE;
+      boolean loaded = source.getValue().load(range.from(), buffer, job.memory());
+      phase = Phase.ACCELERATOR;
+      if (!loaded) {
+        try (HostMapping mapping = buffer.map(MapMode.WRITE)) {
+          phase = Phase.SOURCE;
+          source.getValue().read(range.from(), mapping.segment());
+          phase = Phase.ACCELERATOR;
+        }
       }
     }
     List<Arguments> arguments = partial ? arguments(views) : full;

@@ -2,6 +2,10 @@ package dev.tidepool.stream;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.TransferException;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.lz4.Lz4FormatException;
+import dev.tidepool.lz4.Lz4Frame;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -13,7 +17,8 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
 /**
- * A {@code .npy} file, read at positions into segments, in the platform's byte order.
+ * A {@code .npy} file, read at positions into segments, in the platform's byte order. One that the
+ * {@code lz4} command compressed is read as if it was not: by what it begins with, not by its name.
  *
  * <p>Safe for use by any thread; reads of several threads run side by side and interrupts neither
  * stop them nor get lost. The file must not be changed while it is open: a file that shrinks is a
@@ -22,9 +27,9 @@ import java.nio.file.Path;
 public final class NpyReader implements ElementSource, AutoCloseable {
   private final Path path;
   private final NpyHeader header;
-  private final PositionalFile file;
+  private final ByteSource file;
 
-  private NpyReader(Path path, NpyHeader header, PositionalFile file) {
+  private NpyReader(Path path, NpyHeader header, ByteSource file) {
     this.path = path;
     this.header = header;
     this.file = file;
@@ -32,11 +37,12 @@ public final class NpyReader implements ElementSource, AutoCloseable {
 
   /**
    * Opens a file and checks that it holds as many bytes as its header says. Bytes after the array
-   * are ignored, as NumPy does.
+   * are ignored, as NumPy does. What a compressed file lacks may show only when it is read.
    *
    * @throws NpyFormatException if it is no {@code .npy} file, is truncated, or holds elements that
    *     are not supported
-   * @throws TransferException if it cannot be opened or read
+   * @throws TransferException if it cannot be opened or read; a {@link
+   *     dev.tidepool.lz4.Lz4FormatException} if it is compressed and damaged
    */
   public static NpyReader open(Path path) {
     if (Files.exists(path) && !Files.isRegularFile(path)) {
@@ -46,7 +52,8 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     try {
       PositionalFile file = PositionalFile.open(path);
       try {
-        return new NpyReader(path, readHeader(path, file), file);
+        ByteSource bytes = isCompressed(file) ? new Lz4File(path, file) : file;
+        return new NpyReader(path, readHeader(path, bytes), bytes);
       } catch (IOException | RuntimeException e) {
         file.close();
         throw e;
@@ -58,7 +65,13 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     }
   }
 
-  private static NpyHeader readHeader(Path path, PositionalFile file) throws IOException {
+  private static boolean isCompressed(PositionalFile file) throws IOException {
+    byte[] start = new byte[(int) Math.min(Integer.BYTES, file.size())];
+    file.read(0, MemorySegment.ofArray(start));
+    return Lz4Frame.isLz4(ByteBuffer.wrap(start));
+  }
+
+  private static NpyHeader readHeader(Path path, ByteSource file) throws IOException {
     try {
       long size = file.size();
       byte[] prefix = new byte[(int) Math.min(NpyHeader.PREFIX_BYTES, size)];
@@ -140,6 +153,35 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     }
     if (header.byteOrder() != ByteOrder.nativeOrder()) {
       ByteSwap.swap(destination, header.type().byteSize());
+    }
+  }
+
+  /** Sends a compressed file's blocks as they are and decodes them there, where that pays. */
+  @Override
+  public boolean load(
+      long elementOffset, UnifiedBuffer<?> destination, UnifiedMemoryManager memory) {
+    if (!(file instanceof Lz4File compressed) || header.byteOrder() != ByteOrder.nativeOrder()) {
+      return false;
+    }
+    long position = header.position(elementOffset, destination.byteSize());
+    try {
+      return compressed.load(position, destination.as(ElementType.BYTE), memory);
+    } catch (IOException | Lz4FormatException _) {
+      return false; // The host meets the same, and says what it is.
+    }
+  }
+
+  /**
+   * Compares the checksum of a compressed file with its contents; elements that were read in order
+   * are not read again for it. Does nothing for others.
+   *
+   * @throws TransferException if it is wrong; a {@link dev.tidepool.lz4.Lz4FormatException} then
+   */
+  public void verify() {
+    try {
+      file.verify();
+    } catch (IOException e) {
+      throw new TransferException("cannot read " + path + ": " + FileErrors.reason(e), e);
     }
   }
 

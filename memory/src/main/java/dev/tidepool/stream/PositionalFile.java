@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Locking: {@link #channel} and {@link #closed} change under this object's monitor; transfers
  * hold no lock.
  */
-final class PositionalFile implements AutoCloseable {
+final class PositionalFile implements ByteSource {
   // The operating system moves at most 2 GiB at once, a ByteBuffer's view has 31 bits.
   private static final int LARGEST_TRANSFER = 1 << 30;
   private static final int HEAP_BLOCK = 256 << 10;
@@ -74,7 +74,8 @@ final class PositionalFile implements AutoCloseable {
   }
 
   /** Bytes that the file has now. */
-  long size() throws IOException {
+  @Override
+  public long size() throws IOException {
     return Files.size(path);
   }
 
@@ -95,7 +96,8 @@ final class PositionalFile implements AutoCloseable {
    *
    * @throws EOFException if the file ends before the segment is full
    */
-  void read(long position, MemorySegment destination) throws IOException {
+  @Override
+  public void read(long position, MemorySegment destination) throws IOException {
     if (destination.isNative()) {
       transfer(position, destination, PositionalFile::readSome);
       return;

@@ -1,0 +1,22 @@
+package dev.tidepool.stream;
+
+import java.io.Closeable;
+import java.io.EOFException;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+
+/** Bytes that are read at positions, by any number of threads. */
+interface ByteSource extends Closeable {
+  /** How many bytes there are; where only reading them tells, how many there are at most. */
+  long size() throws IOException;
+
+  /**
+   * Fills the segment with the bytes from {@code position} on.
+   *
+   * @throws EOFException if the bytes end before the segment is full
+   */
+  void read(long position, MemorySegment destination) throws IOException;
+
+  /** Checks what can only be checked when all bytes are known, such as a checksum of them all. */
+  default void verify() throws IOException {}
+}
