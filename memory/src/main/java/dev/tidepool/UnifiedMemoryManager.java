@@ -108,6 +108,34 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   <A> UnifiedBuffer<A> openShared(ElementType<A> type, String name);
 
   /**
+   * The same at a location: HOST is {@link #createShared(ElementType, long, String)}. A DEVICE
+   * buffer is memory of this manager's accelerator, of zeros, which processes that use the same
+   * hardware reach by the name, without a copy, until every one of them has closed it or has ended,
+   * however it did. On an accelerator that shares the host's memory it is a HOST one.
+   *
+   * <p>A DEVICE buffer that is shared has no host view, which would not know what others write:
+   * views, mappings and {@link UnifiedBuffer#synchronize()} are an {@link
+   * UnsupportedOperationException}. Copies and kernels see what the others' work, once it has
+   * ended, has written.
+   *
+   * @param name as there, of at most 121 characters
+   * @throws IllegalArgumentException also if the location is PINNED or UNIFIED
+   * @throws OutOfDeviceMemoryException if there is no room on the device
+   * @throws UnsupportedOperationException if the accelerator cannot share its memory
+   */
+  <A> UnifiedBuffer<A> createShared(
+      ElementType<A> type, long length, String name, MemoryLocation location);
+
+  /**
+   * A buffer over what some process created with the same location and somebody still uses.
+   *
+   * @throws IllegalArgumentException also if it is memory of another device
+   * @throws TransferException also if nobody who has it answers within seconds
+   * @throws UnsupportedOperationException if the accelerator cannot share its memory
+   */
+  <A> UnifiedBuffer<A> openShared(ElementType<A> type, String name, MemoryLocation location);
+
+  /**
    * Arrays on the Java heap, pooled. Their bytes count in this manager's {@link #statistics()},
    * idle ones go with {@link #trimExcess()} and by age as blocks do, and {@link
    * MemoryOptions#maxPoolBytes()}, where it is -1 a quarter of the heap's maximum or 4 GiB, bounds

@@ -18,6 +18,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
 import java.util.Optional;
 
 /**
@@ -51,6 +52,7 @@ final class Cuda {
   static final int CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89;
   static final int CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97;
   static final int CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102;
+  static final int CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED = 103;
   static final int CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115;
   static final int CU_COMPUTEMODE_PROHIBITED = 2;
   static final int CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0;
@@ -98,6 +100,8 @@ final class Cuda {
   private static final MethodHandle DEVICE_GET = Installed.DRIVER.code("cuDeviceGet", POINTER, INT);
   private static final MethodHandle DEVICE_GET_NAME =
       Installed.DRIVER.code("cuDeviceGetName", POINTER, INT, INT);
+  private static final MethodHandle DEVICE_GET_UUID =
+      Installed.DRIVER.code("cuDeviceGetUuid_v2", POINTER, INT);
   private static final MethodHandle DEVICE_TOTAL_MEM =
       Installed.DRIVER.code("cuDeviceTotalMem_v2", POINTER, INT);
   private static final MethodHandle DEVICE_GET_ATTRIBUTE =
@@ -237,6 +241,15 @@ final class Cuda {
       MemorySegment name = arena.allocate(room);
       call("cuDeviceGetName", () -> (int) DEVICE_GET_NAME.invokeExact(name, room, device));
       return name.getString(0);
+    }
+  }
+
+  /** What tells the device, or the part of one that this process has, from all others. */
+  static String cuDeviceGetUuid(int device) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment uuid = arena.allocate(16);
+      call("cuDeviceGetUuid_v2", () -> (int) DEVICE_GET_UUID.invokeExact(uuid, device));
+      return HexFormat.of().formatHex(uuid.toArray(JAVA_BYTE));
     }
   }
 

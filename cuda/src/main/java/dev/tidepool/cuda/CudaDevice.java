@@ -13,6 +13,7 @@ import dev.tidepool.spi.DeviceInfo;
 import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
+import dev.tidepool.spi.ShareableBlock;
 import dev.tidepool.spi.Shutdown;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
@@ -95,6 +96,23 @@ final class CudaDevice implements Device {
   public Block allocate(long bytes, long alignment, BlockKind kind, Placement placement) {
     requireOpen();
     return memory.allocate(bytes, alignment, kind, placement);
+  }
+
+  @Override
+  public String hardwareId() {
+    return memory.isShareable() ? properties.uuid() : "";
+  }
+
+  @Override
+  public ShareableBlock allocateShareable(long bytes) {
+    requireOpen();
+    return memory.allocateShareable(bytes);
+  }
+
+  @Override
+  public Block importShared(int descriptor, long bytes) {
+    requireOpen();
+    return memory.importShared(descriptor, bytes);
   }
 
   /** The driver moves pageable memory through buffers of its own, while its caller waits. */

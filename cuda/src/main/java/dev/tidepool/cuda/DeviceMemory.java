@@ -9,7 +9,9 @@ import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.HostAccess;
 import dev.tidepool.spi.PinnedRanges;
 import dev.tidepool.spi.Placement;
+import dev.tidepool.spi.ShareableBlock;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -136,14 +138,55 @@ final class DeviceMemory {
   }
 
   private CudaBlock mapped(MappedMemory pieces, long bytes, long alignment) {
+    return roomFor(bytes, () -> mappedAt(pieces.allocate(bytes, alignment), bytes));
+  }
+
+  private CudaBlock mappedAt(long address, long bytes) {
+    return new CudaBlock(this, MemorySource.MAPPED, HostAccess.NONE, address, address, bytes);
+  }
+
+  private <T> T roomFor(long bytes, Supplier<T> mapping) {
     try {
-      long address = pieces.allocate(bytes, alignment);
-      return new CudaBlock(this, MemorySource.MAPPED, HostAccess.NONE, address, address, bytes);
+      return mapping.get();
     } catch (AcceleratorException refused) {
       throw refused.code() == ErrorCodes.CUDA_ERROR_OUT_OF_MEMORY
           ? context.call(() -> outOfMemory(bytes, MemorySource.MAPPED, refused))
           : refused;
     }
+  }
+
+  /** Whether it can be shared with other processes. */
+  boolean isShareable() {
+    return mapped != null && device.descriptors();
+  }
+
+  /** Memory that other processes can have too. */
+  ShareableBlock allocateShareable(long bytes) {
+    MappedMemory memory = shareable();
+    return roomFor(
+        bytes,
+        () -> {
+          MappedMemory.Exported exported = memory.export(bytes);
+          return new ShareableBlock(mappedAt(exported.address(), bytes), exported.descriptor());
+        });
+  }
+
+  /** Memory that another process has. */
+  CudaBlock importShared(int descriptor, long bytes) {
+    MappedMemory memory = shareable();
+    return roomFor(bytes, () -> mappedAt(memory.importFrom(descriptor, bytes), bytes));
+  }
+
+  private MappedMemory shareable() {
+    if (mapped == null || !device.descriptors()) {
+      throw new UnsupportedOperationException(
+          name
+              + (mapped == null
+                  ? " has no virtual memory, or does without by tidepool.cuda.vmm=none,"
+                  : " exports no descriptors of memory,")
+              + " and cannot share its memory; share memory of the host, with MemoryLocation.HOST");
+    }
+    return mapped;
   }
 
   private CudaBlock allocate(long bytes, long alignment, MemorySource source, Placement placement) {

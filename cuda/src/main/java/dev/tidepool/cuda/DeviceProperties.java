@@ -16,6 +16,8 @@ import java.util.stream.IntStream;
  *     whether there may be more of it than the card has
  * @param memoryPools whether it has stream-ordered memory
  * @param virtualMemory whether memory can be mapped piece by piece
+ * @param descriptors whether a file descriptor can stand for such memory in other processes
+ * @param uuid the hardware's, in hexadecimal
  * @param maxBlockThreads threads of one block in all
  * @param maxBlock threads of one block in each dimension
  * @param maxGrid blocks of one launch in each dimension
@@ -32,6 +34,8 @@ record DeviceProperties(
     boolean concurrentManaged,
     boolean memoryPools,
     boolean virtualMemory,
+    boolean descriptors,
+    String uuid,
     int maxBlockThreads,
     List<Integer> maxBlock,
     List<Integer> maxGrid,
@@ -49,6 +53,9 @@ record DeviceProperties(
         attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS) != 0,
         attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0,
         attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) != 0,
+        attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED)
+            != 0,
+        Cuda.cuDeviceGetUuid(handle),
         attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
         threeFrom(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X),
         threeFrom(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X),

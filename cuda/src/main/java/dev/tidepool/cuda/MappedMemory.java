@@ -1,6 +1,7 @@
 package dev.tidepool.cuda;
 
 import dev.tidepool.AcceleratorException;
+import dev.tidepool.host.SharedDescriptor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -9,6 +10,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArraySet;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -78,10 +80,7 @@ final class MappedMemory {
    */
   long allocate(long bytes, long alignment) {
     long size = up(bytes, granularity);
-    long address =
-        addresses
-            .claim(size, Math.max(alignment, granularity))
-            .orElseThrow(() -> full("cuMemAddressReserve"));
+    long address = claim(size, Math.max(alignment, granularity));
     List<Long> pieces;
     try {
       pieces = context.call(() -> mapped(address, size));
@@ -91,6 +90,87 @@ final class MappedMemory {
     }
     blocks.put(address, pieces);
     return address;
+  }
+
+  /** Memory that processes share. */
+  @FunctionalInterface
+  private interface Handle {
+    /** A handle, which is released once it is mapped. */
+    long of(long bytes);
+  }
+
+  /**
+   * Memory in one piece that a descriptor stands for, which is the caller's to close; no context is
+   * pushed.
+   *
+   * @param address where it is mapped
+   */
+  record Exported(long address, int descriptor) {}
+
+  /** Memory of this device that other processes can have. */
+  Exported export(long bytes) {
+    AtomicInteger descriptor = new AtomicInteger(-1);
+    try {
+      long address =
+          whole(
+              bytes,
+              size -> {
+                long memory = VirtualMemoryCalls.cuMemCreate(device, size, true);
+                try {
+                  descriptor.set(VirtualMemoryCalls.cuMemExportToShareableHandle(memory));
+                  return memory;
+                } catch (RuntimeException | Error failed) {
+                  Closing.surviving(() -> VirtualMemoryCalls.cuMemRelease(memory));
+                  throw failed;
+                }
+              });
+      return new Exported(address, descriptor.get());
+    } catch (RuntimeException | Error failed) {
+      if (descriptor.get() >= 0) {
+        SharedDescriptor.discard(descriptor.get());
+      }
+      throw failed;
+    }
+  }
+
+  /** Memory that another process has; its address. */
+  long importFrom(int descriptor, long bytes) {
+    return whole(bytes, _ -> VirtualMemoryCalls.cuMemImportFromShareableHandle(descriptor));
+  }
+
+  private long whole(long bytes, Handle handle) {
+    long size = up(bytes, granularity);
+    long address = claim(size, granularity);
+    try {
+      context.run(
+          () -> {
+            map(address, size, handle.of(size));
+            try {
+              VirtualMemoryCalls.cuMemSetAccess(address, size, new TreeSet<>(reachedBy));
+            } catch (RuntimeException | Error failed) {
+              Closing.surviving(() -> VirtualMemoryCalls.cuMemUnmap(address, size));
+              throw failed;
+            }
+          });
+    } catch (RuntimeException | Error failed) {
+      addresses.giveBack(address, size);
+      throw failed;
+    }
+    blocks.put(address, List.of(size));
+    return address;
+  }
+
+  /** Maps memory, whose handle is released whatever comes of that. */
+  private static void map(long address, long size, long memory) {
+    try {
+      VirtualMemoryCalls.cuMemMap(address, size, memory);
+    } finally {
+      Closing.surviving(() -> VirtualMemoryCalls.cuMemRelease(memory));
+    }
+  }
+
+  private long claim(long size, long alignment) {
+    return addresses.claim(size, alignment).orElseThrow(() -> full("cuMemAddressReserve"));
   }
 
   private List<Long> mapped(long address, long size) {
@@ -118,12 +198,7 @@ final class MappedMemory {
     long piece = most;
     for (; ; ) {
       try {
-        long memory = VirtualMemoryCalls.cuMemCreate(device, piece);
-        try {
-          VirtualMemoryCalls.cuMemMap(address, piece, memory);
-        } finally {
-          Closing.surviving(() -> VirtualMemoryCalls.cuMemRelease(memory));
-        }
+        map(address, piece, VirtualMemoryCalls.cuMemCreate(device, piece, false));
         return piece;
       } catch (AcceleratorException refused) {
         if (refused.code() != ErrorCodes.CUDA_ERROR_OUT_OF_MEMORY || piece == granularity) {

@@ -20,6 +20,8 @@ import java.util.Collection;
 final class VirtualMemoryCalls {
   private static final int CU_MEM_ALLOCATION_TYPE_PINNED = 1;
   private static final int CU_MEM_LOCATION_TYPE_DEVICE = 1;
+  private static final int CU_MEM_HANDLE_TYPE_NONE = 0;
+  private static final int CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1;
   private static final int CU_MEM_ALLOC_GRANULARITY_MINIMUM = 0;
   private static final int CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3;
   // sizeof(CUmemAllocationProp) and sizeof(CUmemAccessDesc).
@@ -40,6 +42,11 @@ final class VirtualMemoryCalls {
       Installed.DRIVER.code("cuMemMap", JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG);
   private static final MethodHandle UNMAP =
       Installed.DRIVER.code("cuMemUnmap", JAVA_LONG, JAVA_LONG);
+  private static final MethodHandle EXPORT =
+      Installed.DRIVER.code(
+          "cuMemExportToShareableHandle", ADDRESS, JAVA_LONG, JAVA_INT, JAVA_LONG);
+  private static final MethodHandle IMPORT =
+      Installed.DRIVER.code("cuMemImportFromShareableHandle", ADDRESS, JAVA_LONG, JAVA_INT);
   private static final MethodHandle SET_ACCESS =
       Installed.DRIVER.code("cuMemSetAccess", JAVA_LONG, JAVA_LONG, ADDRESS, JAVA_LONG);
 
@@ -48,7 +55,7 @@ final class VirtualMemoryCalls {
   /** Sizes of memory and mappings of a device are multiples of this, in bytes. */
   static long cuMemGetAllocationGranularity(int device) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment properties = properties(device, arena);
+      MemorySegment properties = properties(device, CU_MEM_HANDLE_TYPE_NONE, arena);
       return NativeCall.get(
           "cuMemGetAllocationGranularity",
           bytes ->
@@ -72,10 +79,18 @@ final class VirtualMemoryCalls {
         () -> (int) ADDRESS_FREE.invokeExact(address, bytes));
   }
 
-  /** Memory of a device, without addresses. */
-  static long cuMemCreate(int device, long bytes) {
+  /**
+   * Memory of a device, without addresses.
+   *
+   * @param exportable whether other processes shall have it too
+   */
+  static long cuMemCreate(int device, long bytes, boolean exportable) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment properties = properties(device, arena);
+      MemorySegment properties =
+          properties(
+              device,
+              exportable ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE,
+              arena);
       return NativeCall.create(
           "cuMemCreate",
           Kind.PHYSICAL_MEMORY,
@@ -86,6 +101,28 @@ final class VirtualMemoryCalls {
   /** Lets memory go; it stays while it is mapped somewhere. */
   static void cuMemRelease(long handle) {
     release("cuMemRelease", Kind.PHYSICAL_MEMORY, () -> (int) RELEASE.invokeExact(handle));
+  }
+
+  /** A descriptor that stands for memory in any process, and keeps it; the caller's to close. */
+  static int cuMemExportToShareableHandle(long handle) {
+    return (int)
+        NativeCall.get(
+            "cuMemExportToShareableHandle",
+            descriptor ->
+                (int)
+                    EXPORT.invokeExact(
+                        descriptor, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0L));
+  }
+
+  /** The memory that a descriptor of any process stands for; the descriptor stays the caller's. */
+  static long cuMemImportFromShareableHandle(int descriptor) {
+    return NativeCall.create(
+        "cuMemImportFromShareableHandle",
+        Kind.PHYSICAL_MEMORY,
+        handle ->
+            (int)
+                IMPORT.invokeExact(
+                    handle, (long) descriptor, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
   }
 
   /** Puts all of some memory behind addresses; nobody may access it yet. */
@@ -115,9 +152,10 @@ final class VirtualMemoryCalls {
     }
   }
 
-  private static MemorySegment properties(int device, Arena arena) {
+  private static MemorySegment properties(int device, int handleType, Arena arena) {
     MemorySegment properties = arena.allocate(PROPERTIES_BYTES, Long.BYTES);
     properties.set(JAVA_INT, 0, CU_MEM_ALLOCATION_TYPE_PINNED);
+    properties.set(JAVA_INT, 4, handleType);
     properties.set(JAVA_INT, 8, CU_MEM_LOCATION_TYPE_DEVICE);
     properties.set(JAVA_INT, 12, device);
     return properties;

@@ -373,15 +373,24 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
       @Nullable Runnable ending,
       boolean writable,
       String tag) {
-    long length = type.elements(memory.byteSize());
-    Cohort.Token sampled = cohorts.sampled(memory.byteSize());
-    Cohort.Token token = sampled == null ? cohorts.join() : sampled;
-    Tenancy tenancy =
-        new Tenancy(
-            this, type, length, Allocation.at(MemoryLocation.HOST).tag(tag), token.cohort(), null);
     Copies copies = Copies.foreign(memory, device.adopt(memory), ending);
+    return withoutBlock(
+        type,
+        type.elements(memory.byteSize()),
+        Allocation.at(MemoryLocation.HOST).tag(tag),
+        copies,
+        writable);
+  }
+
+  /** A buffer whose memory is no pool's. */
+  private <A> UnifiedBuffer<A> withoutBlock(
+      ElementType<A> type, long length, Allocation allocation, Copies copies, boolean writable) {
+    long bytes = type.bytes(length);
+    Cohort.Token sampled = cohorts.sampled(bytes);
+    Cohort.Token token = sampled == null ? cohorts.join() : sampled;
+    Tenancy tenancy = new Tenancy(this, type, length, allocation, token.cohort(), null);
     tenancy.settle(new Storage(tenancy, copies, writable));
-    counters.allocated(memory.byteSize());
+    counters.allocated(bytes);
     counters.adopted();
     if (history != null) {
       history.allocated(tenancy);
@@ -425,6 +434,57 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     Objects.requireNonNull(type, "type");
     Objects.requireNonNull(name, "name");
     return shared(type, SharedMemory.open(sharedFolder(), type, name), name);
+  }
+
+  @Override
+  public <A> UnifiedBuffer<A> createShared(
+      ElementType<A> type, long length, String name, MemoryLocation location) {
+    checkOpen();
+    if (!sharesOnDevice(location)) {
+      return createShared(type, length, name);
+    }
+    SharedDeviceMemory memory =
+        SharedDeviceMemory.create(device, sharedFolder(), type, length, name);
+    return shared(type, memory, name, () -> publish(memory));
+  }
+
+  /** What others find is zeros. */
+  private void publish(SharedDeviceMemory memory) {
+    link().fill(memory.block(), 0, memory.block().byteSize(), (byte) 0);
+    memory.publish();
+  }
+
+  @Override
+  public <A> UnifiedBuffer<A> openShared(
+      ElementType<A> type, String name, MemoryLocation location) {
+    checkOpen();
+    return sharesOnDevice(location)
+        ? shared(type, SharedDeviceMemory.open(device, sharedFolder(), type, name), name, () -> {})
+        : openShared(type, name);
+  }
+
+  private boolean sharesOnDevice(MemoryLocation location) {
+    return switch (Objects.requireNonNull(location, "location")) {
+      case HOST -> false;
+      case DEVICE -> !device.info().can(Capability.SHARED_MEMORY);
+      case PINNED, UNIFIED ->
+          throw new IllegalArgumentException(
+              "memory at " + location + " is this process's alone; share HOST or DEVICE memory");
+    };
+  }
+
+  private <A> UnifiedBuffer<A> shared(
+      ElementType<A> type, SharedDeviceMemory memory, String name, Runnable beginning) {
+    try {
+      beginning.run();
+      Copies copies =
+          Copies.amongProcesses(type.bytes(memory.length()), memory.block(), memory::close);
+      return withoutBlock(
+          type, memory.length(), Allocation.at(MemoryLocation.DEVICE).tag(name), copies, true);
+    } catch (RuntimeException | Error e) {
+      memory.close();
+      throw e;
+    }
   }
 
   private SharedFolder sharedFolder() {
@@ -880,7 +940,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   /** The block of some copies that must be overwritten here once it is released; null if none. */
   @Nullable Block beyondPools(Copies copies) {
     boolean beyond = !copies.isShared() || (copies.isMapped() && copies.isHostOwned());
-    return overwritesReleased() && copies.hasDevice() && beyond ? copies.device() : null;
+    boolean own = beyond && !copies.isAmongProcesses();
+    return overwritesReleased() && copies.hasDevice() && own ? copies.device() : null;
   }
 
   /** Overwrites a block that nobody has any more; whether that worked. */

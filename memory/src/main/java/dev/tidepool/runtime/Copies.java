@@ -76,6 +76,23 @@ final class Copies {
     return copies;
   }
 
+  /**
+   * Memory of a device that other processes change too: there is never a second copy, which would
+   * not know of that.
+   *
+   * @param ending what ends this process's use of it
+   */
+  static Copies amongProcesses(long byteSize, Block block, Runnable ending) {
+    Copies copies = new Copies(byteSize, false, true, null, ending);
+    copies.device = block;
+    return copies;
+  }
+
+  /** Whether the only copy is a device's that other processes have too. */
+  boolean isAmongProcesses() {
+    return device != null && deviceLease == null && !shared;
+  }
+
   /** Whether one block is both copies. */
   boolean isShared() {
     return shared;

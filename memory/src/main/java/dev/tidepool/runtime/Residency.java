@@ -349,7 +349,7 @@ final class Residency {
 
   /** Whether there is a device copy that could be made again from the host's. */
   boolean isEvictable() {
-    return !copies.isShared() && copies.hasDevice();
+    return !copies.isShared() && copies.hasDevice() && !copies.isAmongProcesses();
   }
 
   /** Whether a copy can be given up without a place for its bytes. */
@@ -392,7 +392,11 @@ final class Residency {
     moving.lock();
     try {
       boolean resident = copies.hasHost() || copies.hasDevice();
-      if (!resident || !copies.isHostOwned() || size == 0 || storage.isHeldByHost()) {
+      if (!resident
+          || !copies.isHostOwned()
+          || size == 0
+          || storage.isHeldByHost()
+          || copies.isAmongProcesses()) {
         return false;
       }
       SpillFile.Extent extent = spilling.reserve(size);
@@ -533,6 +537,12 @@ final class Residency {
 
   /** Makes the host's copy where there is none; all of it is still the device's then. */
   private void beginOnHost(BufferState next) {
+    if (copies.isAmongProcesses()) {
+      throw new UnsupportedOperationException(
+          storage
+              + " is shared with other processes on the device, of whose writes a view of the host"
+              + " would not know; copy from it and to it");
+    }
     if (!copies.hasHost()) {
       copies.setHost(memory.blocks().forHost(size, storage.tenancy()));
     }

@@ -51,6 +51,37 @@ public interface Device extends AutoCloseable {
   }
 
   /**
+   * Names the hardware, so that two processes know whether they mean the same; empty if nothing
+   * tells, and memory cannot be shared then.
+   */
+  default String hardwareId() {
+    return "";
+  }
+
+  /**
+   * A block of kind DEVICE that other processes can have too, contents undefined.
+   *
+   * @throws dev.tidepool.OutOfDeviceMemoryException if there is no room
+   * @throws UnsupportedOperationException if this device shares no memory
+   */
+  default ShareableBlock allocateShareable(long bytes) {
+    throw new UnsupportedOperationException(
+        info().id()
+            + " cannot share its memory with other processes; share memory of the host, by"
+            + " createShared without a location");
+  }
+
+  /**
+   * A block over memory that a descriptor stands for, which stays the caller's.
+   *
+   * @param bytes as many as it was allocated with
+   */
+  default Block importShared(int descriptor, long bytes) {
+    throw new UnsupportedOperationException(
+        info().id() + " cannot share the memory of other processes");
+  }
+
+  /**
    * Whether bytes of the host reach this device faster through a {@link BlockKind#PINNED} block
    * than by a copy straight from where they are.
    */

@@ -1,0 +1,252 @@
+package dev.tidepool.host;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.StructLayout;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.VarHandle;
+import java.net.ConnectException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+
+/**
+ * The functions of Linux for sockets that have a path, for the one thing that Java's cannot do:
+ * pass a file descriptor to another process ({@code SCM_RIGHTS}). {@code pidfd_getfd} would need no
+ * socket, but most systems let a process take descriptors from its own children only.
+ *
+ * <p>As {@link CLibrary} says of its own. Linked by the first use, which must be on Linux.
+ */
+final class SocketCalls {
+  private static final int AF_UNIX = 1;
+  private static final int SOCK_STREAM_CLOEXEC = 1 | 0x80000;
+  private static final int SOL_SOCKET = 1;
+  private static final int SCM_RIGHTS = 1;
+  private static final int SO_RCVTIMEO = 20;
+  private static final int SO_SNDTIMEO = 21;
+  private static final int SHUT_RDWR = 2;
+  private static final int MSG_NOSIGNAL = 0x4000;
+  private static final int MSG_CMSG_CLOEXEC = 0x40000000;
+  private static final int ECONNREFUSED = 111;
+  private static final int BACKLOG = 64;
+  private static final int PATIENCE_SECONDS = 5;
+
+  // struct sockaddr_un, struct msghdr, struct cmsghdr with one int behind it, as 64-bit Linux has.
+  private static final long ADDRESS_BYTES = 110;
+  private static final int LONGEST_PATH = 107;
+  private static final long MESSAGE_BYTES = 56;
+  private static final int MESSAGE_PARTS = 16;
+  private static final int MESSAGE_PARTS_COUNT = 24;
+  private static final int MESSAGE_CONTROL = 32;
+  private static final int MESSAGE_CONTROL_BYTES = 40;
+  private static final long CONTROL_BYTES = 24;
+  private static final long CONTROL_LENGTH = 20;
+  private static final int CONTROL_LEVEL = 8;
+  private static final int CONTROL_TYPE = 12;
+  private static final int CONTROL_DESCRIPTOR = 16;
+
+  private static final Linker.Option ERRNO = Linker.Option.captureCallState("errno");
+  private static final StructLayout STATE = Linker.Option.captureStateLayout();
+  private static final VarHandle STATE_ERRNO =
+      STATE.varHandle(MemoryLayout.PathElement.groupElement("errno"));
+
+  private static final MethodHandle SOCKET = link("socket", JAVA_INT, JAVA_INT, JAVA_INT);
+  private static final MethodHandle BIND = link("bind", JAVA_INT, ADDRESS, JAVA_INT);
+  private static final MethodHandle LISTEN = link("listen", JAVA_INT, JAVA_INT);
+  private static final MethodHandle ACCEPT = link("accept", JAVA_INT, ADDRESS, ADDRESS);
+  private static final MethodHandle CONNECT = link("connect", JAVA_INT, ADDRESS, JAVA_INT);
+  private static final MethodHandle SETSOCKOPT =
+      link("setsockopt", JAVA_INT, JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT);
+  private static final MethodHandle SHUTDOWN = link("shutdown", JAVA_INT, JAVA_INT);
+  private static final MethodHandle CLOSE = link("close", JAVA_INT);
+  private static final MethodHandle SENDMSG = linkLong("sendmsg");
+  private static final MethodHandle RECVMSG = linkLong("recvmsg");
+
+  private SocketCalls() {}
+
+  private static MethodHandle link(String name, MemoryLayout... parameters) {
+    return CLibrary.link(name, FunctionDescriptor.of(JAVA_INT, parameters), ERRNO);
+  }
+
+  private static MethodHandle linkLong(String name) {
+    return CLibrary.link(
+        name, FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT), ERRNO);
+  }
+
+  @FunctionalInterface
+  private interface Call {
+    long invoke(MemorySegment state) throws Throwable;
+  }
+
+  /** What a function returns that says -1 for an error. */
+  private static long checked(String function, Call call) throws IOException {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(STATE);
+      long result = call.invoke(state);
+      if (result == -1) {
+        int error = (int) STATE_ERRNO.get(state, 0L);
+        String message = function + " failed with error " + error;
+        throw error == ECONNREFUSED ? new ConnectException(message) : new IOException(message);
+      }
+      return result;
+    } catch (IOException e) {
+      throw e;
+    } catch (Throwable e) {
+      throw CLibrary.unexpected(e);
+    }
+  }
+
+  private static int socket() throws IOException {
+    return (int)
+        checked(
+            "socket", state -> (int) SOCKET.invokeExact(state, AF_UNIX, SOCK_STREAM_CLOEXEC, 0));
+  }
+
+  /** Who waits for the other side gives up after some seconds. */
+  private static void limitWaits(int socket) throws IOException {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment time = arena.allocateFrom(JAVA_LONG, PATIENCE_SECONDS, 0L);
+      int bytes = (int) time.byteSize();
+      for (int option : new int[] {SO_RCVTIMEO, SO_SNDTIMEO}) {
+        var _ =
+            checked(
+                "setsockopt",
+                state ->
+                    (int) SETSOCKOPT.invokeExact(state, socket, SOL_SOCKET, option, time, bytes));
+      }
+    }
+  }
+
+  /** A socket at a new path, that others connect to. */
+  static int listen(Path path) throws IOException {
+    int socket = socket();
+    boolean done = false;
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment address = address(path, arena);
+      int bytes = (int) address.byteSize();
+      var _ = checked("bind", state -> (int) BIND.invokeExact(state, socket, address, bytes));
+      var _ = checked("listen", state -> (int) LISTEN.invokeExact(state, socket, BACKLOG));
+      done = true;
+      return socket;
+    } finally {
+      if (!done) {
+        close(socket);
+      }
+    }
+  }
+
+  /** Waits for somebody to connect; fails once the socket is {@link #shutdown}. */
+  static int accept(int socket) throws IOException {
+    MemorySegment none = MemorySegment.NULL;
+    return (int) checked("accept", state -> (int) ACCEPT.invokeExact(state, socket, none, none));
+  }
+
+  /**
+   * A connection to who listens at a path.
+   *
+   * @throws ConnectException if nobody does any more
+   */
+  static int connect(Path path) throws IOException {
+    int socket = socket();
+    boolean done = false;
+    try (Arena arena = Arena.ofConfined()) {
+      limitWaits(socket);
+      MemorySegment address = address(path, arena);
+      int bytes = (int) address.byteSize();
+      var _ = checked("connect", state -> (int) CONNECT.invokeExact(state, socket, address, bytes));
+      done = true;
+      return socket;
+    } finally {
+      if (!done) {
+        close(socket);
+      }
+    }
+  }
+
+  /** Wakes who waits in {@link #accept}. */
+  static void shutdown(int socket) throws IOException {
+    var _ = checked("shutdown", state -> (int) SHUTDOWN.invokeExact(state, socket, SHUT_RDWR));
+  }
+
+  /** Closes any descriptor; what the system says to that does not matter, it is closed. */
+  static void close(int descriptor) {
+    try {
+      var _ = checked("close", state -> (int) CLOSE.invokeExact(state, descriptor));
+    } catch (IOException e) {
+      System.getLogger(SocketCalls.class.getName())
+          .log(System.Logger.Level.DEBUG, "a descriptor could not be closed", e);
+    }
+  }
+
+  /** Sends a descriptor, and one byte along, without which it would not go. */
+  static void send(int socket, int descriptor) throws IOException {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment control = arena.allocate(CONTROL_BYTES, Long.BYTES);
+      control.set(JAVA_LONG, 0, CONTROL_LENGTH);
+      control.set(JAVA_INT, CONTROL_LEVEL, SOL_SOCKET);
+      control.set(JAVA_INT, CONTROL_TYPE, SCM_RIGHTS);
+      control.set(JAVA_INT, CONTROL_DESCRIPTOR, descriptor);
+      MemorySegment message = message(control, arena);
+      var _ =
+          checked(
+              "sendmsg", state -> (long) SENDMSG.invokeExact(state, socket, message, MSG_NOSIGNAL));
+    }
+  }
+
+  /** The descriptor that was sent. It is this process's now, and is not passed on to children. */
+  static int receive(int socket) throws IOException {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment control = arena.allocate(CONTROL_BYTES, Long.BYTES);
+      MemorySegment message = message(control, arena);
+      long bytes =
+          checked(
+              "recvmsg",
+              state -> (long) RECVMSG.invokeExact(state, socket, message, MSG_CMSG_CLOEXEC));
+      if (bytes != 1
+          || message.get(JAVA_LONG, MESSAGE_CONTROL_BYTES) < CONTROL_LENGTH
+          || control.get(JAVA_LONG, 0) != CONTROL_LENGTH
+          || control.get(JAVA_INT, CONTROL_TYPE) != SCM_RIGHTS) {
+        throw new IOException("the other process sent no descriptor");
+      }
+      return control.get(JAVA_INT, CONTROL_DESCRIPTOR);
+    }
+  }
+
+  private static MemorySegment message(MemorySegment control, Arena arena) {
+    MemorySegment part = arena.allocate(ADDRESS.byteSize() + Long.BYTES, Long.BYTES);
+    part.set(ADDRESS, 0, arena.allocate(1));
+    part.set(JAVA_LONG, ADDRESS.byteSize(), 1L);
+    MemorySegment message = arena.allocate(MESSAGE_BYTES, Long.BYTES);
+    message.set(ADDRESS, MESSAGE_PARTS, part);
+    message.set(JAVA_LONG, MESSAGE_PARTS_COUNT, 1L);
+    message.set(ADDRESS, MESSAGE_CONTROL, control);
+    message.set(JAVA_LONG, MESSAGE_CONTROL_BYTES, control.byteSize());
+    return message;
+  }
+
+  private static MemorySegment address(Path path, Arena arena) throws IOException {
+    byte[] name = path.toString().getBytes(StandardCharsets.UTF_8);
+    if (name.length > LONGEST_PATH) {
+      throw new IOException(
+          "a socket's path has at most "
+              + LONGEST_PATH
+              + " bytes, and "
+              + path
+              + " has "
+              + name.length
+              + "; choose a folder with a shorter path with the option shared-directory");
+    }
+    MemorySegment address = arena.allocate(ADDRESS_BYTES, Short.BYTES);
+    address.set(JAVA_SHORT, 0, (short) AF_UNIX);
+    MemorySegment.copy(name, 0, address, java.lang.foreign.ValueLayout.JAVA_BYTE, 2, name.length);
+    return address;
+  }
+}
