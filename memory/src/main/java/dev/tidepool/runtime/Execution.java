@@ -279,9 +279,9 @@ final class Execution {
     }
     ReentrantLock placing = memory.placing();
     if (!placing.tryLock()) {
-      Progress.waits();
+      Headway.waits();
       placing.lock();
-      Progress.waited();
+      Headway.waited();
     }
     try {
       lacking.forEach(Residency::provideDeviceMemory);

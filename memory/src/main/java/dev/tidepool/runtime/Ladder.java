@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Bounded: each rung is climbed once, except that copies are given up and buffers spilled one by
  * one, in rounds that must each make room and are 32 at most. What a rung itself needs climbs a
  * shorter ladder, which moves nothing to the host: so the depth is two. Who climbs inside of his
- * own work waits as long as others {@link Progress go on} who do not wait for memory, so not for
+ * own work waits as long as others {@link Headway go on} who do not wait for memory, so not for
  * each other, and ten seconds at most. Holds no lock but, for a kernel's arguments, that of {@link
  * AcceleratorMemory#placing}, which nobody needs to end his work.
  */
@@ -289,15 +289,15 @@ final class Ladder {
      */
     private @Nullable PooledBlock waitForWork() {
       if (inWork) {
-        Progress.waits();
+        Headway.waits();
       }
-      List<Work> requests = new ArrayList<>(Progress.goesOn() ? requestRoom() : List.of());
+      List<Work> requests = new ArrayList<>(Headway.goesOn() ? requestRoom() : List.of());
       try {
         return attemptWhileHelpComes(requests);
       } finally {
         requests.forEach(Work::cancel);
         if (inWork) {
-          Progress.waited();
+          Headway.waited();
         }
       }
     }
@@ -310,7 +310,7 @@ final class Ladder {
         if (requests.isEmpty()) {
           requests.addAll(requestRoom());
         }
-        long endings = Progress.endings();
+        long endings = Headway.endings();
         PooledBlock block = endings == seen ? null : attemptOrTrim();
         if (block != null) {
           return block;
@@ -333,7 +333,7 @@ final class Ladder {
       if (waitedNanos < TAKING_WAIT_NANOS && memory.anyBlockOnItsWay()) {
         return true;
       }
-      boolean goesOn = !requests.isEmpty() && Progress.goesOn();
+      boolean goesOn = !requests.isEmpty() && Headway.goesOn();
       return waitedNanos < WORK_WAIT_NANOS
           && (goesOn || requests.stream().anyMatch(Work::isItsTurn));
     }

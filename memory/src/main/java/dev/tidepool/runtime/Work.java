@@ -343,14 +343,14 @@ final class Work {
       return;
     }
     Throwable thrown = null;
-    Progress.begun();
+    Headway.begun();
     try {
       body.run();
     } catch (Throwable e) {
       thrown = e;
     }
     finish(thrown);
-    Progress.ended();
+    Headway.ended();
   }
 
   private void finish(@Nullable Throwable thrown) {

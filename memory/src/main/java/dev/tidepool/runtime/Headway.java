@@ -8,12 +8,12 @@ import java.util.concurrent.atomic.LongAdder;
  * on that does not itself wait for memory, some of it will end, and what it used is idle then. When
  * all that is left waits too, waiting is in vain.
  */
-final class Progress {
+final class Headway {
   private static final LongAdder BEGUN = new LongAdder();
   private static final LongAdder ENDED = new LongAdder();
   private static final AtomicInteger WAITING = new AtomicInteger();
 
-  private Progress() {}
+  private Headway() {}
 
   /** A piece of work begins to run. */
   static void begun() {
