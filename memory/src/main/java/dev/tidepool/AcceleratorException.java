@@ -4,9 +4,25 @@ package dev.tidepool;
 public class AcceleratorException extends TidepoolException {
   private static final long serialVersionUID = 1L;
 
+  /** What to make of a driver's refusal. */
+  public enum Kind {
+    /** The same call may succeed a moment later: resources were short, or a link was disturbed. */
+    TRANSIENT,
+    /** The same call would fail again; others may succeed. */
+    PERMANENT,
+    /** The device answers nothing any more. */
+    DEVICE_LOST
+  }
+
   private final String call;
   private final int code;
   private final String codeName;
+  private final Kind kind;
+
+  /** A driver's {@link Kind#PERMANENT} refusal. */
+  public AcceleratorException(String call, int code, String codeName, String detail) {
+    this(call, code, codeName, detail, Kind.PERMANENT);
+  }
 
   /**
    * A driver's refusal.
@@ -15,12 +31,14 @@ public class AcceleratorException extends TidepoolException {
    * @param code what it returned
    * @param codeName the code's name in the driver's header
    * @param detail what was asked for and what to do next
+   * @param kind whether it makes sense to try again
    */
-  public AcceleratorException(String call, int code, String codeName, String detail) {
+  public AcceleratorException(String call, int code, String codeName, String detail, Kind kind) {
     super(call + " failed with " + codeName + " (" + code + "): " + detail);
     this.call = call;
     this.code = code;
     this.codeName = codeName;
+    this.kind = kind;
   }
 
   /** The native function that failed. */
@@ -36,5 +54,10 @@ public class AcceleratorException extends TidepoolException {
   /** The code's name in the driver's header. */
   public String codeName() {
     return codeName;
+  }
+
+  /** Whether it makes sense to try again. */
+  public Kind kind() {
+    return kind;
   }
 }

@@ -75,6 +75,10 @@ import org.jspecify.annotations.Nullable;
  *     DiagnosticsLevel#PARANOID} and where there is a {@code dump-directory}, else none
  * @param dumpDirectory {@code dump-directory}: the folder that a snapshot is written to when memory
  *     runs out, until it holds eight; none
+ * @param transferRetries {@code transfer-retries}: how often a transfer is tried again after a
+ *     transient error, at most; 3
+ * @param transferRetryTime {@code transfer-retry-time}: for how long after the first error it is
+ *     tried again, at most; 1 second
  * @param jmx {@code jmx}: whether management consoles see the manager, as {@link
  *     UnifiedMemoryMXBean}; false, for it takes some time of a start
  * @param calibration {@code calibration}: whether the ways to a device with memory of its own are
@@ -108,6 +112,8 @@ public record MemoryOptions(
     Optional<Consumer<MemoryPressure>> pressureListener,
     int history,
     Optional<Path> dumpDirectory,
+    int transferRetries,
+    Duration transferRetryTime,
     boolean jmx,
     boolean calibration,
     Optional<Path> cacheDirectory) {
@@ -134,6 +140,10 @@ public record MemoryOptions(
         "parts above 0, 1 at most");
     Objects.requireNonNull(dumpDirectory, "dumpDirectory");
     Objects.requireNonNull(cacheDirectory, "cacheDirectory");
+    Objects.requireNonNull(transferRetryTime, "transferRetryTime");
+    check(transferRetries >= 0, "transfer-retries", transferRetries, "0 or more");
+    check(
+        !transferRetryTime.isNegative(), "transfer-retry-time", transferRetryTime, "zero or more");
     check(
         history >= -1 && history <= LONGEST_HISTORY,
         "history",
@@ -205,6 +215,8 @@ public record MemoryOptions(
     private Optional<Consumer<MemoryPressure>> pressureListener = Optional.empty();
     private int history = -1;
     private Optional<Path> dumpDirectory = Optional.empty();
+    private int transferRetries = 3;
+    private Duration transferRetryTime = Duration.ofSeconds(1);
     private boolean jmx;
     private boolean calibration = true;
     private Optional<Path> cacheDirectory = Optional.empty();
@@ -350,6 +362,18 @@ public record MemoryOptions(
       return this;
     }
 
+    /** How often a transfer is tried again after a transient error. */
+    public Builder transferRetries(int count) {
+      this.transferRetries = count;
+      return this;
+    }
+
+    /** For how long after the first error a transfer is tried again. */
+    public Builder transferRetryTime(Duration time) {
+      this.transferRetryTime = time;
+      return this;
+    }
+
     /** Whether management consoles see the manager. */
     public Builder jmx(boolean register) {
       this.jmx = register;
@@ -402,6 +426,8 @@ public record MemoryOptions(
           pressureListener,
           overridden("history", history, Integer::valueOf),
           overridden("dump-directory", dumpDirectory, Builder::parseFile),
+          overridden("transfer-retries", transferRetries, Integer::valueOf),
+          overridden("transfer-retry-time", transferRetryTime, Duration::parse),
           overridden("jmx", jmx, Builder::parseBoolean),
           overridden("calibration", calibration, Builder::parseBoolean),
           overridden("cache-directory", cacheDirectory, Builder::parseFile));

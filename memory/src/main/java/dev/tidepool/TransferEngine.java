@@ -1,8 +1,26 @@
 package dev.tidepool;
 
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** Moves bytes between buffers, wherever they are, by the best way there is. */
+/**
+ * Moves bytes between buffers, arrays and segments, wherever they are, by the best way there is.
+ *
+ * <p><b>Lists.</b> The pairs of a list run side by side, as far as the options and the manager
+ * allow; where pairs share a buffer they keep the order of the list. A pair that cannot be started
+ * (a buffer is closed, the destination is too short, both overlap in one buffer, the types
+ * disagree) fails like one that could not be finished: its outcome carries an exception that names
+ * it, and no other is harmed, except those behind it on a buffer whose writing failed. Only options
+ * out of their range, and missing arguments, are exceptions of the call itself. {@link
+ * TransferReport#orThrow()} makes one exception of all failures.
+ *
+ * <p><b>Small transfers</b> to one accelerator that are ready together travel together.
+ *
+ * <p><b>Recovery.</b> What fails with a transient error is tried again, after pauses that grow
+ * exponentially and vary at random, as often as the options say. No thread waits for that, unless
+ * the caller does. Permanent errors, and the loss of the device, are reported at once. A buffer
+ * whose transfer failed keeps a valid side, which its state names.
+ */
 public interface TransferEngine {
   /** Copies all of {@code source} to the front of {@code destination}; returns when done. */
   <A> void copy(UnifiedBuffer<A> source, UnifiedBuffer<A> destination);
@@ -23,6 +41,24 @@ public interface TransferEngine {
    * @throws OutOfDeviceMemoryException if it has no 8 MiB free
    */
   TransferCalibration calibrate();
+
+  /**
+   * {@link #copyAsync(UnifiedBuffer, UnifiedBuffer)} with options; the two must not overlap. The
+   * future fails with a {@link TransferException}, the deadline's included.
+   */
+  <A> CompletableFuture<Void> copyAsync(
+      UnifiedBuffer<A> source, UnifiedBuffer<A> destination, TransferOptions options);
+
+  /** Performs a list of transfers; returns when the last has ended, well or not. */
+  TransferReport transfer(List<? extends Transfer<?>> transfers, TransferOptions options);
+
+  /**
+   * {@link #transfer} in the background. The future always completes with a report. Cancelling it
+   * stops what has not started; the report comes when what has started is done, so {@code cancel}
+   * answers false.
+   */
+  CompletableFuture<TransferReport> transferAsync(
+      List<? extends Transfer<?>> transfers, TransferOptions options);
 
   /** What this manager moved so far. */
   TransferStatistics statistics();

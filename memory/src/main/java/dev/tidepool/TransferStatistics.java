@@ -27,6 +27,7 @@ import java.util.Map;
  *     not calibrated
  * @param deviceToHostPeak the same the other way round
  * @param deviceToDevicePeak the same within the device
+ * @param retries how often a transfer was tried again after a transient error
  */
 public record TransferStatistics(
     long hostToDeviceBytes,
@@ -42,7 +43,8 @@ public record TransferStatistics(
     Map<TransferWay, WayStatistics> ways,
     double hostToDevicePeak,
     double deviceToHostPeak,
-    double deviceToDevicePeak) {
+    double deviceToDevicePeak,
+    long retries) {
 
   private static final WayStatistics NOTHING = new WayStatistics(0, 0, Duration.ZERO);
 

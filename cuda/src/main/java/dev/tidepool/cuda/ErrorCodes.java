@@ -1,5 +1,7 @@
 package dev.tidepool.cuda;
 
+import dev.tidepool.AcceleratorException;
+
 /** The return codes that the library acts on; their names are the driver's own. */
 final class ErrorCodes {
   static final int CUDA_SUCCESS = 0;
@@ -10,6 +12,7 @@ final class ErrorCodes {
   static final int CUDA_ERROR_NO_BINARY_FOR_GPU = 209;
   static final int CUDA_ERROR_ECC_UNCORRECTABLE = 214;
   static final int CUDA_ERROR_INVALID_PTX = 218;
+  static final int CUDA_ERROR_NVLINK_UNCORRECTABLE = 220;
   static final int CUDA_ERROR_JIT_COMPILER_NOT_FOUND = 221;
   static final int CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222;
   static final int CUDA_ERROR_INVALID_SOURCE = 300;
@@ -19,6 +22,12 @@ final class ErrorCodes {
   static final int CUDA_ERROR_ILLEGAL_ADDRESS = 700;
   static final int CUDA_ERROR_LAUNCH_TIMEOUT = 702;
   static final int CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704;
+  static final int CUDA_ERROR_ASSERT = 710;
+  static final int CUDA_ERROR_HARDWARE_STACK_ERROR = 714;
+  static final int CUDA_ERROR_ILLEGAL_INSTRUCTION = 715;
+  static final int CUDA_ERROR_MISALIGNED_ADDRESS = 716;
+  static final int CUDA_ERROR_INVALID_ADDRESS_SPACE = 717;
+  static final int CUDA_ERROR_INVALID_PC = 718;
   static final int CUDA_ERROR_LAUNCH_FAILED = 719;
   static final int CUDA_ERROR_SYSTEM_NOT_READY = 802;
   static final int CUDA_ERROR_SYSTEM_DRIVER_MISMATCH = 803;
@@ -29,6 +38,26 @@ final class ErrorCodes {
   /** The name in {@code cuda.h}. */
   static String nameOf(int code) {
     return Cuda.cuGetErrorName(code).orElse("an unknown error");
+  }
+
+  /** Whether the same call may succeed later; what spoils a context spoils all calls after it. */
+  static AcceleratorException.Kind kindOf(int code) {
+    return switch (code) {
+      case CUDA_ERROR_OUT_OF_MEMORY -> AcceleratorException.Kind.TRANSIENT;
+      case CUDA_ERROR_ECC_UNCORRECTABLE,
+          CUDA_ERROR_NVLINK_UNCORRECTABLE,
+          CUDA_ERROR_ILLEGAL_ADDRESS,
+          CUDA_ERROR_LAUNCH_TIMEOUT,
+          CUDA_ERROR_ASSERT,
+          CUDA_ERROR_HARDWARE_STACK_ERROR,
+          CUDA_ERROR_ILLEGAL_INSTRUCTION,
+          CUDA_ERROR_MISALIGNED_ADDRESS,
+          CUDA_ERROR_INVALID_ADDRESS_SPACE,
+          CUDA_ERROR_INVALID_PC,
+          CUDA_ERROR_LAUNCH_FAILED ->
+          AcceleratorException.Kind.DEVICE_LOST;
+      default -> AcceleratorException.Kind.PERMANENT;
+    };
   }
 
   /** Whether code was refused for what it is: not this device's, not this driver's, or broken. */

@@ -102,6 +102,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private final Calibrations calibrations = new Calibrations(this);
   private final Kernels kernels = new Kernels(this);
   private final TransferEngine transfers = new Transfers(this);
+  private final Retries retries;
   private final AtomicReference<@Nullable DeviceLink> link = new AtomicReference<>();
   // Handed out and not yet completed.
   private final Map<Long, CompletableFuture<?>> futures = new ConcurrentHashMap<>();
@@ -132,6 +133,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     this.device = accelerator.device();
     this.options = options;
     this.whenEnded = whenEnded;
+    this.retries =
+        new Retries(options.transferRetries(), options.transferRetryTime().toNanos(), meter);
     this.pressure =
         options
             .pressureListener()
@@ -756,6 +759,10 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   public void synchronize() {
     checkOpen();
     awake().forEach(storage -> storage.unfinished().forEach(Work::await));
+    awaitFutures();
+  }
+
+  private void awaitFutures() {
     for (CompletableFuture<?> future : futures.values()) {
       // Failures are its owner's business.
       future.handle((_, _) -> true).join();
@@ -786,7 +793,16 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   }
 
   Executor transferThreads() {
+    return traffic();
+  }
+
+  Traffic traffic() {
     return session.workers().transfers();
+  }
+
+  /** When a transfer that failed is tried again. */
+  Retries retries() {
+    return retries;
   }
 
   Executor kernelThreads() {
@@ -1133,6 +1149,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     }
     Closing.quietly("array pools", arrays);
     LeakCensus open = closeBuffers();
+    awaitFutures();
     if (open.buffers() > 0) {
       LOG.log(
           Level.INFO,

@@ -33,17 +33,24 @@ final class BufferCopy {
     Storage target = destination.storage();
     BufferCopy copy = new BufferCopy(source, destination);
     return Work.of(
-        List.of(Use.read(source.storage()), Use.write(target)),
-        target.memory().transferThreads(),
-        () -> {
-          try {
-            if (copy.bytes > 0) {
-              copy.run();
-            }
-          } catch (RuntimeException | Error e) {
-            throw Failures.transfer(e, "copying " + source + " to " + destination);
-          }
-        });
+            List.of(Use.read(source.storage()), Use.write(target)),
+            target.memory().transferThreads(),
+            () -> {
+              try {
+                if (copy.bytes > 0) {
+                  copy.run();
+                }
+              } catch (RuntimeException | Error e) {
+                throw Failures.transfer(e, "copying " + source + " to " + destination);
+              }
+            })
+        // A copy onto itself may have overwritten what it would have to read again.
+        .retrying(copy.overlaps() ? Retries.NONE : target.memory().retries());
+  }
+
+  /** The copy alone, for work in the order of both storages. */
+  static Runnable movement(TypedBuffer<?> source, TypedBuffer<?> destination) {
+    return new BufferCopy(source, destination)::run;
   }
 
   private void run() {

@@ -225,6 +225,18 @@ final class Residency {
     }
   }
 
+  /** The block that a copy in would go to over the link; null if it goes elsewhere. */
+  @Nullable Block uploadTarget() {
+    return copies.isShared() || writesOnHost() ? null : copies.device();
+  }
+
+  /** A range has arrived at {@link #uploadTarget} together with others. */
+  void uploaded(long from, long to, long elapsedNanos, TransferWay way) {
+    storage.movements().accessed(true);
+    moved(Direction.HOST_TO_DEVICE, to - from, elapsedNanos, way);
+    deviceWritten(from, to);
+  }
+
   /** Copies bytes out, from the side that is newest. */
   void copyOut(long at, HostBytes destination) {
     long to = at + destination.byteSize();

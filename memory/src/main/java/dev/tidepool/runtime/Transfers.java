@@ -1,9 +1,19 @@
 package dev.tidepool.runtime;
 
+import dev.tidepool.Transfer;
 import dev.tidepool.TransferCalibration;
 import dev.tidepool.TransferEngine;
+import dev.tidepool.TransferException;
+import dev.tidepool.TransferOptions;
+import dev.tidepool.TransferOutcome;
+import dev.tidepool.TransferOutcome.Status;
+import dev.tidepool.TransferReport;
 import dev.tidepool.TransferStatistics;
 import dev.tidepool.UnifiedBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 
 /** The transfers of one manager. */
@@ -24,6 +34,76 @@ record Transfers(AcceleratorMemory memory) implements TransferEngine {
   @Override
   public TransferCalibration calibrate() {
     return memory.calibrate();
+  }
+
+  @Override
+  public <A> CompletableFuture<Void> copyAsync(
+      UnifiedBuffer<A> source, UnifiedBuffer<A> destination, TransferOptions options) {
+    Consignment consignment = start(List.of(Transfer.of(source, destination)), options);
+    CopyFuture future = new CopyFuture(consignment);
+    var _ = consignment.report().thenAccept(future::end);
+    return future;
+  }
+
+  @Override
+  public TransferReport transfer(List<? extends Transfer<?>> transfers, TransferOptions options) {
+    return start(transfers, options).report().join();
+  }
+
+  @Override
+  public CompletableFuture<TransferReport> transferAsync(
+      List<? extends Transfer<?>> transfers, TransferOptions options) {
+    return start(transfers, options).report();
+  }
+
+  private Consignment start(List<? extends Transfer<?>> transfers, TransferOptions options) {
+    memory.checkOpen();
+    Objects.requireNonNull(options, "options");
+    // A copy, for the caller may change it; with what is missing, which is a pair's failure.
+    List<? extends Transfer<?>> list =
+        new ArrayList<>(Objects.requireNonNull(transfers, "transfers"));
+    Consignment consignment = Consignment.start(memory, list, options);
+    var _ = memory.track(consignment.report());
+    return consignment;
+  }
+
+  /** A single copy. Cancelling stops it, if it has not started. */
+  private static final class CopyFuture extends CompletableFuture<Void> {
+    private final Consignment consignment;
+
+    CopyFuture(Consignment consignment) {
+      this.consignment = consignment;
+    }
+
+    void end(TransferReport report) {
+      TransferOutcome outcome = report.outcomes().getFirst();
+      switch (outcome.status()) {
+        case DONE -> complete(null);
+        case FAILED -> completeExceptionally(cause(outcome));
+        case CANCELLED -> completeExceptionally(stopped());
+        case LATE ->
+            completeExceptionally(
+                new TransferException("the deadline came before the copy had started", null));
+      }
+    }
+
+    /** Which of one pair failed need not be said. */
+    private static Throwable cause(TransferOutcome outcome) {
+      Throwable named = outcome.cause().orElseThrow();
+      return named.getCause() == null ? named : named.getCause();
+    }
+
+    private static CancellationException stopped() {
+      return new CancellationException("cancelled before it started");
+    }
+
+    @Override
+    public boolean cancel(boolean mayInterruptIfRunning) {
+      if (consignment.stop(Status.CANCELLED)) {
+        completeExceptionally(stopped());
+      }
+      return isCancelled();
+    }
   }
 
   @Override

@@ -7,6 +7,7 @@ import dev.tidepool.ElementType;
 import dev.tidepool.HostMapping;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.TransferPriority;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.transfer.HostBytes;
@@ -300,14 +301,15 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
     View[] opened = new View[1];
     perform(
         Work.of(
-            List.of(writing ? Use.write(storage) : Use.read(storage)),
-            storage.memory().transferThreads(),
-            guarded(
-                () -> {
-                  opened[0] = new View(part(host.apply(storage)));
-                  storage.exposing();
-                },
-                "fetching")));
+                List.of(writing ? Use.write(storage) : Use.read(storage)),
+                storage.memory().transferThreads(),
+                guarded(
+                    () -> {
+                      opened[0] = new View(part(host.apply(storage)));
+                      storage.exposing();
+                    },
+                    "fetching"))
+            .retrying(storage.memory().retries()));
     view = opened[0];
     storage.exposed(writing);
     return opened[0];
@@ -361,9 +363,10 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
     checkOpen();
     perform(
         Work.of(
-            List.of(Use.onDevice(storage(), false)),
-            storage().memory().transferThreads(),
-            guarded(() -> storage().residency().synchronize(from(), to()), "synchronizing")));
+                List.of(Use.onDevice(storage(), false)),
+                storage().memory().transferThreads(),
+                guarded(() -> storage().residency().synchronize(from(), to()), "synchronizing"))
+            .retrying(storage().memory().retries()));
   }
 
   @Override
@@ -424,10 +427,11 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
 
   private Work inbound(HostBytes source, long at) {
     return access(
-        true,
-        residency -> residency.copyIn(source, at),
-        "copying " + source.byteSize() + " bytes in",
-        source.byteSize() == 0);
+            true,
+            residency -> residency.copyIn(source, at),
+            "copying " + source.byteSize() + " bytes in",
+            source.byteSize() == 0)
+        .carrying(Parcel.of(storage(), source, at, TransferPriority.NORMAL));
   }
 
   private Work outbound(long offset, A destination, int destinationOffset, int count) {
@@ -469,9 +473,10 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
   /** Work on this storage alone; empty ranges join the order but touch nothing. */
   private Work access(boolean writes, Consumer<Residency> body, String what, boolean empty) {
     return Work.of(
-        List.of(writes ? Use.write(storage()) : Use.read(storage())),
-        storage().memory().transferThreads(),
-        empty ? () -> {} : guarded(() -> body.accept(storage().residency()), what));
+            List.of(writes ? Use.write(storage()) : Use.read(storage())),
+            storage().memory().transferThreads(),
+            empty ? () -> {} : guarded(() -> body.accept(storage().residency()), what))
+        .retrying(storage().memory().retries());
   }
 
   private Work.Body guarded(Work.Body body, String what) {

@@ -2,9 +2,13 @@ package dev.tidepool.runtime;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,10 +23,14 @@ import org.jspecify.annotations.Nullable;
  * storage fails with the same exception, without being started, except work that must always run
  * (the release of memory). What is asked for later starts afresh.
  *
- * <p><b>Threads.</b> A body runs once, on one thread, and may block it: on a thread of its
- * executor, or on the thread that asked and waits for its turn, if that may block.
+ * <p><b>Recovery.</b> A body that failed may run again, at the same place in the order, if its
+ * {@link Retries} say so.
+ *
+ * <p><b>Threads.</b> A body runs on one thread at a time, and may block it: on a thread of its
+ * executor, or on the thread that asked and waits for its turn, if that may block. Work that
+ * carries a {@link Parcel} may be done by a {@link Batch} instead.
  */
-final class Work {
+final class Work implements Runnable {
   /** What is done when the turn comes. */
   @FunctionalInterface
   interface Body {
@@ -45,8 +53,11 @@ final class Work {
   // One more than the number of unfinished predecessors until the work is entered everywhere.
   private final AtomicInteger ahead = new AtomicInteger(1);
 
-  // Whether the thread that asked waits to run it; set before the work enters its lanes.
+  // Set before the work enters its lanes: whether the thread that asked waits to run it, what may
+  // travel with others, and when it is tried again.
   private boolean awaited;
+  private @Nullable Parcel parcel;
+  private Retries retries = Retries.NONE;
 
   // Guarded by this.
   private boolean turn;
@@ -54,6 +65,10 @@ final class Work {
   private @Nullable List<Successor> successors;
   private @Nullable Throwable failure;
   private @Nullable Consumer<@Nullable Throwable> listener;
+  private boolean claimed;
+  private long startNanos;
+  private int attempts;
+  private long firstFailureNanos;
 
   private Work(List<Use> uses, Body body, Executor executor, boolean always) {
     this.uses = uses;
@@ -78,6 +93,18 @@ final class Work {
    */
   static Work makingRoom(List<Storage> storages, Executor executor, Body body) {
     return new Work(distinct(storages.stream().map(Use::eviction).toList()), body, executor, true);
+  }
+
+  /** With bytes that may travel together with others; before it is asked for. */
+  Work carrying(@Nullable Parcel bytes) {
+    parcel = bytes;
+    return this;
+  }
+
+  /** With a body that may run again; before it is asked for. */
+  Work retrying(Retries policy) {
+    retries = policy;
+    return this;
   }
 
   private static List<Use> distinct(List<Use> uses) {
@@ -173,13 +200,13 @@ final class Work {
 
   /** Nothing is ahead any more: the waiting caller runs the work, or a thread of the executor. */
   private void ready() {
-    if (!awaited) {
-      executor.execute(this::run);
-      return;
-    }
-    synchronized (this) {
-      turn = true;
-      notifyAll();
+    if (awaited) {
+      synchronized (this) {
+        turn = true;
+        notifyAll();
+      }
+    } else if (!isClaimed()) {
+      executor.execute(this);
     }
   }
 
@@ -228,7 +255,7 @@ final class Work {
       if (here) {
         run();
       } else {
-        executor.execute(this::run);
+        executor.execute(this);
       }
     }
   }
@@ -332,28 +359,140 @@ final class Work {
     }
   }
 
-  private void run() {
-    boolean runs;
-    synchronized (this) {
-      runs = stage == Stage.WAITING && (failure == null || always);
-      stage = runs ? Stage.STARTED : stage;
-    }
-    if (!runs) {
+  /** Runs the body, now that the turn has come, or ends without. */
+  @Override
+  public void run() {
+    if (claim()) {
+      runClaimed();
+    } else {
       finish(null);
-      return;
     }
-    Throwable thrown = null;
-    Headway.begun();
-    try {
-      body.run();
-    } catch (Throwable e) {
-      thrown = e;
-    }
-    finish(thrown);
-    Headway.ended();
   }
 
-  private void finish(@Nullable Throwable thrown) {
+  /** Whether the body shall run; from now on it cannot be stopped. The turn has come. */
+  boolean claim() {
+    synchronized (this) {
+      boolean runs = stage == Stage.WAITING && (failure == null || always);
+      if (runs) {
+        stage = Stage.STARTED;
+        startNanos = System.nanoTime();
+        Headway.begun();
+      }
+      return runs;
+    }
+  }
+
+  /** Runs the body of work that was claimed, and ends, unless it shall be tried again later. */
+  void runClaimed() {
+    while (true) {
+      attempts++;
+      try {
+        body.run();
+        finish(null);
+        return;
+      } catch (Throwable e) {
+        long pause = pause(e);
+        if (pause < 0) {
+          finish(e);
+          return;
+        }
+        if (!awaited) {
+          CompletableFuture.delayedExecutor(pause, TimeUnit.NANOSECONDS, executor)
+              .execute(this::runClaimed);
+          return;
+        }
+        waitFor(pause);
+      }
+    }
+  }
+
+  /** Waits on the thread that asked. Not interruptible: an interrupt stays set. */
+  private static void waitFor(long nanos) {
+    long end = System.nanoTime() + nanos;
+    boolean interrupted = false;
+    for (long left = nanos; left > 0; left = end - System.nanoTime()) {
+      LockSupport.parkNanos(left);
+      interrupted |= Thread.interrupted();
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private long pause(Throwable failure) {
+    if (retries.most() == 0) {
+      return -1;
+    }
+    long now = System.nanoTime();
+    firstFailureNanos = attempts == 1 ? now : firstFailureNanos;
+    return retries.pause(failure, attempts, now - firstFailureNanos);
+  }
+
+  /** What may travel with others; null if this goes alone. */
+  @Nullable Parcel parcel() {
+    return parcel;
+  }
+
+  /**
+   * Claims the work that comes next in this one's lane, if it waits for nothing else and a batch
+   * has a place for it. Its turn comes when this has ended; who claimed it ends it then.
+   */
+  @Nullable Work claimNext(Predicate<Parcel> fits) {
+    Work next;
+    synchronized (this) {
+      if (successors == null || successors.size() != 1) {
+        return null;
+      }
+      next = successors.getFirst().work();
+    }
+    return next.claimAhead(executor, fits) ? next : null;
+  }
+
+  private boolean claimAhead(Executor of, Predicate<Parcel> fits) {
+    // It has not entered everywhere, or something else is ahead too.
+    if (ahead.get() != 1
+        || awaited
+        || !executor.equals(of)
+        || parcel == null
+        || !fits.test(parcel)) {
+      return false;
+    }
+    synchronized (this) {
+      claimed = claim();
+      return claimed;
+    }
+  }
+
+  private synchronized boolean isClaimed() {
+    return claimed;
+  }
+
+  /** Takes a claim on work whose turn has not come back; it goes alone when that comes. */
+  synchronized void giveBack() {
+    Headway.ended();
+    claimed = false;
+    stage = Stage.WAITING;
+    startNanos = 0;
+    parcel = null;
+  }
+
+  /** Whether the body has begun to run, or its bytes to travel. */
+  synchronized boolean hasStarted() {
+    return startNanos != 0;
+  }
+
+  /** How long ago it started; 0 if it never did. */
+  synchronized long elapsedNanos() {
+    return startNanos == 0 ? 0 : System.nanoTime() - startNanos;
+  }
+
+  /** How often it was tried; called when it has ended. */
+  int attempts() {
+    return hasStarted() ? Math.max(1, attempts) : 0;
+  }
+
+  /** Ends the work. */
+  void finish(@Nullable Throwable thrown) {
     for (Use use : uses) {
       synchronized (use.storage()) {
         use.storage().lane().leave(this);
@@ -376,6 +515,9 @@ final class Work {
     }
     if (heard != null) {
       heard.accept(outcome);
+    }
+    if (hasStarted()) {
+      Headway.ended();
     }
   }
 

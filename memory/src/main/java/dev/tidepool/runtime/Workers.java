@@ -23,21 +23,24 @@ final class Workers implements AutoCloseable {
     }
   }
 
-  private final ThreadPoolExecutor transfers;
+  private final Traffic transfers;
   private final ThreadPoolExecutor kernels = pool(KERNELS, "tidepool-kernel-");
   private final ThreadFactory completing =
       Thread.ofVirtual().name("tidepool-completion-", 0).factory();
 
   Workers(int concurrentTransfers) {
-    transfers = pool(concurrentTransfers, "tidepool-transfer-");
+    transfers = new Traffic(concurrentTransfers, factory("tidepool-transfer-"));
+  }
+
+  private static ThreadFactory factory(String name) {
+    AtomicInteger count = new AtomicInteger();
+    return task -> new Worker(task, name + count.getAndIncrement());
   }
 
   private static ThreadPoolExecutor pool(int size, String name) {
-    AtomicInteger count = new AtomicInteger();
-    ThreadFactory factory = task -> new Worker(task, name + count.getAndIncrement());
     ThreadPoolExecutor pool =
         new ThreadPoolExecutor(
-            size, size, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory);
+            size, size, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory(name));
     // What comes while the session ends is done by who asks: it finds out that all is closed, and
     // memory on its way back gets there.
     pool.setRejectedExecutionHandler((task, _) -> task.run());
@@ -50,7 +53,7 @@ final class Workers implements AutoCloseable {
     return thread instanceof Worker;
   }
 
-  Executor transfers() {
+  Traffic transfers() {
     return transfers;
   }
 
@@ -81,7 +84,7 @@ final class Workers implements AutoCloseable {
   /** Ends the threads once what was handed to them is done. */
   @Override
   public void close() {
-    transfers.shutdown();
+    transfers.close();
     kernels.shutdown();
   }
 }

@@ -282,7 +282,7 @@ public final class NpyEvaluation implements AutoCloseable {
       pipeline.cancel();
     }
     pipeline.run();
-    readers.values().forEach(NpyReader::verify);
+    inputs.readers().values().forEach(NpyReader::verify);
     writers.values().forEach(NpyWriter::commit);
     done = true;
   }

@@ -24,7 +24,7 @@ final class Gate {
   /** Lets a transfer in, which from now on goes before less urgent ones. */
   Turn enter(Passage passage) {
     synchronized (this) {
-      inside[passage.priority().ordinal()]++;
+      inside[index(passage.priority())]++;
     }
     return new Turn(passage);
   }
@@ -47,7 +47,7 @@ final class Gate {
     @Override
     public void close() {
       synchronized (Gate.this) {
-        inside[passage.priority().ordinal()]--;
+        inside[index(passage.priority())]--;
         wakeWaiting();
       }
     }
@@ -76,12 +76,17 @@ final class Gate {
   }
 
   private boolean isMoreUrgentInside(TransferPriority priority) {
-    for (int other = priority.ordinal() + 1; other < inside.length; other++) {
+    for (int other = index(priority) + 1; other < inside.length; other++) {
       if (inside[other] > 0) {
         return true;
       }
     }
     return false;
+  }
+
+  @SuppressWarnings("EnumOrdinal") // there is a count for each, in their order
+  private static int index(TransferPriority priority) {
+    return priority.ordinal();
   }
 
   /** The monitor is held. */

@@ -40,6 +40,7 @@ public final class TransferMeter {
   private final Sums across = new Sums();
   private final LongAdder staged = new LongAdder();
   private final Map<TransferWay, Sums> ways = new EnumMap<>(TransferWay.class);
+  private final LongAdder retries = new LongAdder();
 
   /** A meter at zero. */
   public TransferMeter() {
@@ -73,6 +74,11 @@ public final class TransferMeter {
     return ways.get(way);
   }
 
+  /** Counts a transfer that is tried again. */
+  public void retried() {
+    retries.increment();
+  }
+
   /**
    * The sums now.
    *
@@ -100,7 +106,8 @@ public final class TransferMeter {
         used,
         peak(calibration, Leg.PINNED_UP, Leg.PLAIN_UP),
         peak(calibration, Leg.PINNED_DOWN, Leg.PLAIN_DOWN),
-        peak(calibration, Leg.LOCAL));
+        peak(calibration, Leg.LOCAL),
+        retries.sum());
   }
 
   /** The best of some legs. */

@@ -2,6 +2,7 @@ package dev.tidepool.opencl;
 
 import static java.util.Map.entry;
 
+import dev.tidepool.AcceleratorException;
 import java.util.Map;
 
 /**
@@ -14,6 +15,7 @@ final class ErrorCodes {
   static final int CL_MEM_OBJECT_ALLOCATION_FAILURE = -4;
   static final int CL_OUT_OF_RESOURCES = -5;
   static final int CL_OUT_OF_HOST_MEMORY = -6;
+  static final int CL_MAP_FAILURE = -12;
   static final int CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST = -14;
   static final int CL_DEVICE_NOT_AVAILABLE = -2;
   static final int CL_INVALID_KERNEL_NAME = -46;
@@ -22,6 +24,7 @@ final class ErrorCodes {
   static final int CL_INVALID_BUFFER_SIZE = -61;
   static final int CL_PLATFORM_NOT_FOUND_KHR = -1001;
   static final int CL_CONTEXT_TERMINATED = -1121;
+  static final int NVIDIA_ILLEGAL_BUFFER_READ_OR_WRITE = -9999;
 
   private static final Map<Integer, String> NAMES =
       Map.ofEntries(
@@ -105,7 +108,7 @@ final class ErrorCodes {
           entry(-1141, "CL_INVALID_MUTABLE_COMMAND_KHR"),
           entry(-1142, "CL_INVALID_SEMAPHORE_KHR"),
           // In no header, but what NVIDIA's driver returns for an illegal access inside a kernel.
-          entry(-9999, "NVIDIA_ILLEGAL_BUFFER_READ_OR_WRITE"));
+          entry(NVIDIA_ILLEGAL_BUFFER_READ_OR_WRITE, "NVIDIA_ILLEGAL_BUFFER_READ_OR_WRITE"));
 
   private ErrorCodes() {}
 
@@ -130,6 +133,20 @@ final class ErrorCodes {
           "the device is gone; close everything that uses it and open it again";
       default ->
           "the driver gave no detail; run 'tidepool selftest', and report it if that fails too";
+    };
+  }
+
+  /** Whether the same call may succeed later. */
+  static AcceleratorException.Kind kindOf(int code) {
+    return switch (code) {
+      case CL_MEM_OBJECT_ALLOCATION_FAILURE,
+          CL_OUT_OF_RESOURCES,
+          CL_OUT_OF_HOST_MEMORY,
+          CL_MAP_FAILURE ->
+          AcceleratorException.Kind.TRANSIENT;
+      case CL_DEVICE_NOT_AVAILABLE, CL_CONTEXT_TERMINATED, NVIDIA_ILLEGAL_BUFFER_READ_OR_WRITE ->
+          AcceleratorException.Kind.DEVICE_LOST;
+      default -> AcceleratorException.Kind.PERMANENT;
     };
   }
 

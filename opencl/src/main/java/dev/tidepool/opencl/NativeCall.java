@@ -129,7 +129,11 @@ final class NativeCall {
 
   static AcceleratorException failure(String function, int code) {
     return new AcceleratorException(
-        function, code, ErrorCodes.nameOf(code), ErrorCodes.adviceFor(code));
+        function,
+        code,
+        ErrorCodes.nameOf(code),
+        ErrorCodes.adviceFor(code),
+        ErrorCodes.kindOf(code));
   }
 
   static int invoke(String function, Code code) {

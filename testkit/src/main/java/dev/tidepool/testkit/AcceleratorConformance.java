@@ -20,6 +20,7 @@ import dev.tidepool.testkit.conformance.MappingConformance;
 import dev.tidepool.testkit.conformance.OrderConformance;
 import dev.tidepool.testkit.conformance.SegmentCopyConformance;
 import dev.tidepool.testkit.conformance.SharedMemoryConformance;
+import dev.tidepool.testkit.conformance.TransferConformance;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -236,6 +237,15 @@ public abstract class AcceleratorConformance {
   /** Processes share memory by a name. */
   @Nested
   public class SharedMemory extends SharedMemoryConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** Lists of transfers. */
+  @Nested
+  public class Transfers extends TransferConformance {
     @Override
     protected Bench bench() {
       return AcceleratorConformance.this.bench();

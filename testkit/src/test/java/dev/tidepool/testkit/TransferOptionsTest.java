@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Test;
 /** The options of transfers have the effect that they promise, seen by the driver. */
 class TransferOptionsTest {
   private static final int KIB = 1024;
+  private static final int TOO_LARGE_FOR_A_BATCH = 128 * KIB;
 
   private final SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
 
@@ -51,11 +52,11 @@ class TransferOptionsTest {
       List<UnifiedBuffer<byte[]>> buffers = new ArrayList<>();
       List<CompletableFuture<Void>> copies = new ArrayList<>();
       for (int i = 0; i < 10; i++) {
-        buffers.add(tidepool.memory().allocate(ElementType.BYTE, KIB));
+        buffers.add(tidepool.memory().allocate(ElementType.BYTE, TOO_LARGE_FOR_A_BATCH));
       }
       long before = device().ledger().calls(SpiCall.WRITE);
       device().pause();
-      buffers.forEach(buffer -> copies.add(buffer.copyFromAsync(new byte[KIB])));
+      buffers.forEach(buffer -> copies.add(buffer.copyFromAsync(new byte[TOO_LARGE_FOR_A_BATCH])));
       await()
           .atMost(Duration.ofSeconds(20))
           .until(() -> device().ledger().calls(SpiCall.WRITE) - before == 3);

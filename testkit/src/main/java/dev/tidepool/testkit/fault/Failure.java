@@ -13,6 +13,13 @@ public enum Failure {
    * are {@link #REFUSED}, as are acquire and release.
    */
   BROKEN,
+  /** The same, but the error says that the same call may succeed later. */
+  TRANSIENT,
+  /**
+   * A write is accepted, and one of its bytes arrives changed; nobody says so. All other calls are
+   * as if no failure had been chosen.
+   */
+  DAMAGED,
   /** The device is lost: this call and all later ones that may fail do. */
   DEVICE_LOST
 }

@@ -22,8 +22,9 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>One fault is armed at a time and fires once; a lost device stays lost. Safe for use by any
- * thread; the monitor guards counters and the armed fault and is held for nothing else.
+ * <p>One fault is armed at a time and fires once, unless it is to fire always; a lost device stays
+ * lost. Safe for use by any thread; the monitor guards counters and the armed fault and is held for
+ * nothing else.
  */
 public final class FaultInjector implements AcceleratorProvider {
   private static final int LOST = -9999;
@@ -35,6 +36,7 @@ public final class FaultInjector implements AcceleratorProvider {
 
   private @Nullable SpiCall armedCall;
   private long remaining;
+  private boolean always;
   private Failure failure = Failure.REFUSED;
   private @Nullable SpiCall fired;
   private boolean lost;
@@ -70,6 +72,12 @@ public final class FaultInjector implements AcceleratorProvider {
     arm(call, nth, how);
   }
 
+  /** Arms a fault: every call of a kind from now on, until it is taken back. */
+  public synchronized void failAlways(SpiCall call, Failure how) {
+    fail(call, 1, how);
+    always = true;
+  }
+
   private void arm(@Nullable SpiCall call, long nth, Failure how) {
     if (nth < 1) {
       throw new IllegalArgumentException("the first call is number 1, not " + nth);
@@ -78,11 +86,13 @@ public final class FaultInjector implements AcceleratorProvider {
     remaining = nth;
     failure = how;
     fired = null;
+    always = false;
   }
 
-  /** Takes back a fault that has not fired. */
+  /** Takes back a fault that has not fired, or fires always. */
   public synchronized void disarm() {
     remaining = 0;
+    always = false;
   }
 
   /** The call that failed since the last fault was armed; empty while none did. */
@@ -114,19 +124,32 @@ public final class FaultInjector implements AcceleratorProvider {
     failable++;
     if (remaining > 0 && (armedCall == null || armedCall == call) && --remaining == 0) {
       fired = call;
+      remaining = always ? 1 : 0;
       lost |= failure == Failure.DEVICE_LOST;
       return failure;
     }
     return null;
   }
 
-  static AcceleratorException refused(SpiCall call) {
-    return new AcceleratorException(
-        call.name(), INJECTED, "INJECTED_FAULT", "this call was chosen to fail");
-  }
-
-  static AcceleratorException deviceLost(SpiCall call) {
-    return new AcceleratorException(
-        call.name(), LOST, "INJECTED_DEVICE_LOST", "the device was chosen to be lost");
+  static AcceleratorException thrown(Failure failure, SpiCall call) {
+    return switch (failure) {
+      case DEVICE_LOST ->
+          new AcceleratorException(
+              call.name(),
+              LOST,
+              "INJECTED_DEVICE_LOST",
+              "the device was chosen to be lost",
+              AcceleratorException.Kind.DEVICE_LOST);
+      case TRANSIENT ->
+          new AcceleratorException(
+              call.name(),
+              INJECTED,
+              "INJECTED_DISTURBANCE",
+              "this call was chosen to fail once",
+              AcceleratorException.Kind.TRANSIENT);
+      case REFUSED, BROKEN, DAMAGED ->
+          new AcceleratorException(
+              call.name(), INJECTED, "INJECTED_FAULT", "this call was chosen to fail");
+    };
   }
 }

@@ -73,13 +73,9 @@ final class FaultyDevice implements Device {
   }
 
   void throwIf(@Nullable Failure failure, SpiCall call) {
-    if (failure == null) {
-      return;
+    if (failure != null && failure != Failure.DAMAGED) {
+      throw FaultInjector.thrown(failure, call);
     }
-    if (failure == Failure.DEVICE_LOST) {
-      throw FaultInjector.deviceLost(call);
-    }
-    throw FaultInjector.refused(call);
   }
 
   void check(SpiCall call) {
@@ -108,7 +104,7 @@ final class FaultyDevice implements Device {
   @Override
   public Block allocate(long bytes, long alignment, BlockKind kind, Placement placement) {
     Failure failure = next(SpiCall.ALLOCATE);
-    if (failure != null && failure != Failure.DEVICE_LOST) {
+    if (failure != null && failure != Failure.DEVICE_LOST && failure != Failure.DAMAGED) {
       MemoryInfo memory = device.memory();
       throw new OutOfDeviceMemoryException(
           "allocation of " + bytes + " bytes was chosen to fail",

@@ -55,11 +55,9 @@ final class FaultyEvent implements Event {
     if (earlier != null) {
       throw earlier;
     }
-    if (now != null) {
+    if (now != null && now != Failure.DAMAGED) {
       AcceleratorException thrown =
-          device.isLost()
-              ? FaultInjector.deviceLost(SpiCall.EVENT_AWAIT)
-              : FaultInjector.refused(SpiCall.EVENT_AWAIT);
+          FaultInjector.thrown(device.isLost() ? Failure.DEVICE_LOST : now, SpiCall.EVENT_AWAIT);
       failure = thrown;
       Event undone = undo.get();
       if (undone != null) {

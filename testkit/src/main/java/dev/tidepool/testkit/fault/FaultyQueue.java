@@ -10,7 +10,9 @@ import dev.tidepool.spi.Queue;
 import dev.tidepool.testkit.SpiCall;
 import dev.tidepool.testkit.fault.FaultyDevice.FaultyBlock;
 import dev.tidepool.testkit.fault.FaultyDevice.FaultyProgram;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -31,12 +33,17 @@ final class FaultyQueue implements Queue {
   }
 
   private Event command(SpiCall call, long bytes, Submission submission) {
-    Failure failure = device.next(call);
-    if (failure != Failure.BROKEN) {
+    return command(call, device.next(call), bytes, submission);
+  }
+
+  private Event command(
+      SpiCall call, @Nullable Failure failure, long bytes, Submission submission) {
+    if (failure != Failure.BROKEN && failure != Failure.TRANSIENT) {
       device.throwIf(failure, call);
       return new FaultyEvent(device, submission.submit(bytes), null);
     }
-    return new FaultyEvent(device, submission.submit(bytes / 2), FaultInjector.refused(call));
+    return new FaultyEvent(
+        device, submission.submit(bytes / 2), FaultInjector.thrown(failure, call));
   }
 
   @Override
@@ -46,10 +53,13 @@ final class FaultyQueue implements Queue {
 
   @Override
   public Event write(MemorySegment source, Block destination, long offset) {
+    Failure failure = device.next(SpiCall.WRITE);
+    MemorySegment sent = failure == Failure.DAMAGED ? damaged(source) : source;
     return command(
         SpiCall.WRITE,
+        failure,
         source.byteSize(),
-        bytes -> queue.write(source.asSlice(0, bytes), own(destination), offset));
+        bytes -> queue.write(sent.asSlice(0, bytes), own(destination), offset));
   }
 
   @Override
@@ -79,6 +89,14 @@ final class FaultyQueue implements Queue {
         SpiCall.READ,
         destination.byteSize(),
         bytes -> queue.read(own(source), offset, destination.asSlice(0, bytes)));
+  }
+
+  /** The same bytes but one, which is not what it was. */
+  private static MemorySegment damaged(MemorySegment source) {
+    MemorySegment copy = Arena.ofAuto().allocate(source.byteSize()).copyFrom(source);
+    long at = source.byteSize() / 2;
+    copy.set(ValueLayout.JAVA_BYTE, at, (byte) ~copy.get(ValueLayout.JAVA_BYTE, at));
+    return copy;
   }
 
   @Override

@@ -1,0 +1,18 @@
+package dev.tidepool;
+
+/** Hears how far a list of transfers is. */
+@FunctionalInterface
+public interface TransferProgress {
+  /** Nobody listens. */
+  TransferProgress NONE = (_, _) -> {};
+
+  /**
+   * So many bytes are handed over. Called after chunks and pairs, on threads that move bytes, so it
+   * should be short; one call at a time, never with fewer bytes than before, and not any more once
+   * the report is there. What it throws is logged.
+   *
+   * @param bytes of all pairs together that were handed to a device or have arrived
+   * @param totalBytes of all pairs that could be started
+   */
+  void progressed(long bytes, long totalBytes);
+}

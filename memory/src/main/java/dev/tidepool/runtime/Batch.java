@@ -1,0 +1,157 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.TransferWay;
+import dev.tidepool.transfer.Gathering.Move;
+import dev.tidepool.transfer.Passage;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Small transfers to one device that travel together. All are at their turn, or come right behind
+ * one of them in the lane of its storage and touch other bytes of it: so they may arrive in any
+ * order, and no order that others see changes.
+ *
+ * <p>A batch that fails is taken apart: each transfer then goes by itself, and fails or is tried
+ * again by itself; but if the device is lost, all fail at once. Used by one thread.
+ */
+final class Batch implements Runnable {
+  private static final int MOST = 1024;
+  private static final long MOST_BYTES = 4L << 20;
+
+  private final AcceleratorMemory memory;
+  // In the order that they end: work behind other work of the batch comes after it.
+  private final List<Work> works = new ArrayList<>();
+  private final List<Parcel> parcels = new ArrayList<>();
+  private final List<Move> moves = new ArrayList<>();
+  // Those that the lanes have let in; the others were taken from behind them.
+  private int atTurn;
+  private long bytes;
+  private TransferWay way = TransferWay.STAGED_PINNED;
+
+  private final List<Work> ready;
+
+  private Batch(AcceleratorMemory memory, List<Work> ready) {
+    this.memory = memory;
+    this.ready = ready;
+  }
+
+  /**
+   * Takes the next task from a line, and with it what may travel with it; null if there is none.
+   * Nobody else takes meanwhile.
+   */
+  static @Nullable Runnable next(Queue<Runnable> line) {
+    Runnable first = line.poll();
+    if (!(first instanceof Work work) || work.parcel() == null) {
+      return first;
+    }
+    AcceleratorMemory memory = work.parcel().memory();
+    List<Work> ready = new ArrayList<>();
+    ready.add(work);
+    long bytes = work.parcel().bytes();
+    while (ready.size() < MOST
+        && line.peek() instanceof Work other
+        && other.parcel() != null
+        && other.parcel().memory() == memory
+        && bytes + other.parcel().bytes() <= MOST_BYTES) {
+      line.poll();
+      ready.add(other);
+      bytes += other.parcel().bytes();
+    }
+    return new Batch(memory, ready);
+  }
+
+  @Override
+  public void run() {
+    for (Work work : ready) {
+      admit(work);
+    }
+    atTurn = works.size();
+    for (int i = 0; i < atTurn; i++) {
+      followLane(works.get(i));
+    }
+    if (works.size() == 1) {
+      works.getFirst().runClaimed();
+    } else if (!works.isEmpty()) {
+      travel();
+    }
+  }
+
+  /** Takes work whose turn has come, or runs it, if its bytes take another way. */
+  private void admit(Work work) {
+    if (!work.claim()) {
+      work.finish(null);
+      return;
+    }
+    if (!pack(work)) {
+      work.runClaimed();
+    }
+  }
+
+  private boolean pack(Work work) {
+    Parcel parcel = work.parcel();
+    Move move = parcel == null || bytes + parcel.bytes() > MOST_BYTES ? null : parcel.plan();
+    if (parcel == null || move == null) {
+      return false;
+    }
+    bytes += parcel.bytes();
+    works.add(work);
+    parcels.add(parcel);
+    moves.add(move);
+    return true;
+  }
+
+  /** Takes what comes behind some work in its lane, as long as no byte is written twice. */
+  private void followLane(Work head) {
+    DirtyRanges written = new DirtyRanges();
+    Work last = head;
+    while (works.size() < MOST && last.parcel() != null) {
+      written.add(last.parcel().from(), last.parcel().to());
+      Work next = last.claimNext(parcel -> fits(parcel, written));
+      if (next == null) {
+        return;
+      }
+      if (!pack(next)) {
+        next.giveBack();
+        return;
+      }
+      last = next;
+    }
+  }
+
+  private boolean fits(Parcel parcel, DirtyRanges written) {
+    return parcel.memory() == memory
+        && bytes + parcel.bytes() <= MOST_BYTES
+        && !written.intersects(parcel.from(), parcel.to());
+  }
+
+  private void travel() {
+    long start = System.nanoTime();
+    Passage passage =
+        new Passage(parcels.getFirst().priority(), 0, true, true, Passage.ORDINARY.submitted());
+    try {
+      passage.run(() -> way = memory.link().gathering().upload(moves));
+    } catch (Throwable e) {
+      takeApart(e);
+      return;
+    }
+    // All of them took that time together; so the sums are right.
+    long each = (System.nanoTime() - start) / works.size();
+    parcels.forEach(parcel -> parcel.arrived(each, way));
+    works.forEach(work -> work.finish(null));
+  }
+
+  private void takeApart(Throwable failure) {
+    if (Retries.kindOf(failure) == AcceleratorException.Kind.DEVICE_LOST) {
+      for (int i = 0; i < works.size(); i++) {
+        works.get(i).finish(Failures.transfer(failure, parcels.get(i).toString()));
+      }
+      return;
+    }
+    // First those behind others, for they become ready when the others end.
+    works.subList(atTurn, works.size()).forEach(Work::giveBack);
+    works.subList(0, atTurn).forEach(Work::runClaimed);
+  }
+}

@@ -1,0 +1,68 @@
+package dev.tidepool.runtime;
+
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+
+/**
+ * The way of one list of transfers through {@link Traffic}: it holds a bounded number of places
+ * there, and what is ready of the list takes turns on them. It departs when the whole list has been
+ * handed in, so that small transfers find each other.
+ *
+ * <p>The monitor guards the count, and is held by who takes from the line.
+ */
+final class Convoy implements Executor {
+  private final Executor traffic;
+  private final int most;
+  private final Queue<Runnable> line = new ConcurrentLinkedQueue<>();
+  private int places;
+  private boolean departed;
+
+  /** A list of which so many transfers are on their way at once. */
+  Convoy(Executor traffic, int most) {
+    this.traffic = traffic;
+    this.most = most;
+  }
+
+  @Override
+  public void execute(Runnable task) {
+    line.add(task);
+    takePlace();
+  }
+
+  /** Lets everything go that is ready. */
+  void depart() {
+    int ready;
+    synchronized (this) {
+      departed = true;
+      ready = Math.min(most, line.size());
+    }
+    for (int i = 0; i < ready; i++) {
+      takePlace();
+    }
+  }
+
+  private void takePlace() {
+    synchronized (this) {
+      if (!departed || places == most) {
+        return;
+      }
+      places++;
+    }
+    traffic.execute(this::drive);
+  }
+
+  /** Does one thing of the list, and gets into line again behind what others ask for. */
+  private void drive() {
+    Runnable next;
+    synchronized (this) {
+      next = Batch.next(line);
+      if (next == null) {
+        places--;
+        return;
+      }
+    }
+    next.run();
+    traffic.execute(this::drive);
+  }
+}

@@ -1,0 +1,77 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.TransferProgress;
+import java.lang.System.Logger.Level;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Tells a listener how far a list of transfers is: one call at a time, never backwards. Whoever
+ * finds the listener busy leaves the news to the thread that is there, so nobody waits for it.
+ */
+final class Progress {
+  private static final System.Logger LOG = System.getLogger("dev.tidepool");
+
+  private final TransferProgress listener;
+  private final long total;
+  private final Runnable whenDone;
+  private final AtomicLong bytes = new AtomicLong();
+  private final AtomicInteger news = new AtomicInteger();
+  private volatile boolean done;
+  // Only who tells touches it.
+  private long heard;
+
+  /**
+   * A listener's.
+   *
+   * @param whenDone is run once, when the listener has heard the last
+   */
+  Progress(TransferProgress listener, long total, Runnable whenDone) {
+    this.listener = listener;
+    this.total = total;
+    this.whenDone = whenDone;
+  }
+
+  /** So many bytes more; may be none. */
+  void add(long count) {
+    if (count > 0 && !listener.equals(TransferProgress.NONE)) {
+      bytes.addAndGet(count);
+      tell();
+    }
+  }
+
+  /** Everything has ended, and nothing is added any more. */
+  void finish() {
+    done = true;
+    tell();
+  }
+
+  private void tell() {
+    if (news.getAndIncrement() != 0) {
+      return;
+    }
+    int told;
+    do {
+      told = news.get();
+      boolean ends = done;
+      long now = bytes.get();
+      if (now > heard) {
+        heard = now;
+        call(now);
+      }
+      if (ends) {
+        // What is left in `news` keeps everybody out.
+        whenDone.run();
+        return;
+      }
+    } while (news.addAndGet(-told) != 0);
+  }
+
+  private void call(long now) {
+    try {
+      listener.progressed(now, total);
+    } catch (RuntimeException | Error e) {
+      LOG.log(Level.WARNING, "the listener of a list of transfers failed; it goes on", e);
+    }
+  }
+}

@@ -1,0 +1,201 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.Transfer;
+import dev.tidepool.TransferOptions;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.transfer.HostBytes;
+import dev.tidepool.transfer.Passage;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One pair of a list of transfers, checked and ready to be asked for.
+ *
+ * @param uses the storages, in whose order it is
+ * @param bytes how many
+ * @param what in words, for errors
+ * @param move moves them, when its turn has come
+ * @param sent the checksum of the source
+ * @param arrived the checksum of the destination
+ * @param parcel what may travel with others; null if it goes alone
+ */
+record Shipment(
+    List<Use> uses,
+    long bytes,
+    String what,
+    Runnable move,
+    LongSupplier sent,
+    LongSupplier arrived,
+    @Nullable Parcel parcel) {
+
+  /**
+   * A pair that can be started.
+   *
+   * @throws RuntimeException what is wrong with it
+   */
+  static Shipment of(Transfer<?> transfer, TransferOptions options) {
+    return switch (transfer) {
+      case Transfer.FromArray<?> pair -> fromArray(pair, options);
+      case Transfer.ToArray<?> pair -> toArray(pair);
+      case Transfer.FromSegment<?>(MemorySegment source, UnifiedBuffer<?> destination) -> {
+        checkShared(source);
+        yield inward(new HostBytes.Segment(source, false), own(destination), options);
+      }
+      case Transfer.ToSegment<?>(UnifiedBuffer<?> source, MemorySegment destination) ->
+          toSegment(own(source), destination);
+      case Transfer.BetweenBuffers<?>(UnifiedBuffer<?> source, UnifiedBuffer<?> destination) ->
+          between(own(source), own(destination));
+    };
+  }
+
+  private static <A> Shipment fromArray(Transfer.FromArray<A> pair, TransferOptions options) {
+    TypedBuffer<A> target = own(pair.destination());
+    ElementType<A> type = target.elementType();
+    int count = type.length(pair.source());
+    return inward(new HostBytes.Elements<>(type, pair.source(), 0, count), target, options);
+  }
+
+  private static Shipment inward(HostBytes source, TypedBuffer<?> target, TransferOptions options) {
+    long bytes = source.byteSize();
+    target.elementType().elements(bytes);
+    checkRoom(bytes, target.byteSize(), "the destination, " + target + ",");
+    Storage storage = target.storage();
+    long at = target.from();
+    boolean plain = options.pinned() && !options.verified();
+    return new Shipment(
+        List.of(Use.write(storage)),
+        bytes,
+        "copying " + bytes + " bytes to " + target,
+        () -> storage.residency().copyIn(source, at),
+        () -> Checksum.of(storage.memory(), source),
+        () -> Checksum.of(storage, at, bytes),
+        plain ? Parcel.of(storage, source, at, options.priority()) : null);
+  }
+
+  private static <A> Shipment toArray(Transfer.ToArray<A> pair) {
+    TypedBuffer<A> source = own(pair.source());
+    ElementType<A> type = source.elementType();
+    int room = type.length(pair.destination());
+    checkRoom(source.byteSize(), room * type.byteSize(), "the array");
+    int count = Math.toIntExact(source.length());
+    return outward(source, new HostBytes.Elements<>(type, pair.destination(), 0, count));
+  }
+
+  private static Shipment toSegment(TypedBuffer<?> source, MemorySegment destination) {
+    checkShared(destination);
+    if (destination.isReadOnly()) {
+      throw new IllegalArgumentException("the destination is a read-only segment");
+    }
+    checkRoom(source.byteSize(), destination.byteSize(), "the segment");
+    MemorySegment front = destination.asSlice(0, source.byteSize());
+    return outward(source, new HostBytes.Segment(front, false));
+  }
+
+  private static Shipment outward(TypedBuffer<?> source, HostBytes target) {
+    Storage storage = source.storage();
+    long at = source.from();
+    long bytes = source.bytes();
+    return new Shipment(
+        List.of(Use.read(storage)),
+        bytes,
+        "copying " + source + " out",
+        () -> storage.residency().copyOut(at, target),
+        () -> Checksum.of(storage, at, bytes),
+        () -> Checksum.of(storage.memory(), target),
+        null);
+  }
+
+  private static Shipment between(TypedBuffer<?> source, TypedBuffer<?> target) {
+    if (!source.elementType().equals(target.elementType())) {
+      throw new IllegalArgumentException(
+          "the source holds "
+              + source.elementType()
+              + ", not "
+              + target.elementType()
+              + "; use as() first");
+    }
+    long bytes = source.byteSize();
+    checkRoom(bytes, target.byteSize(), "the destination, " + target + ",");
+    Storage from = source.storage();
+    Storage to = target.storage();
+    if (from == to
+        && source.from() < target.from() + bytes
+        && target.from() < source.from() + bytes) {
+      throw new IllegalArgumentException(
+          "the source, " + source + ", and the destination, " + target + ", overlap");
+    }
+    return new Shipment(
+        List.of(Use.read(from), Use.write(to)),
+        bytes,
+        "copying " + source + " to " + target,
+        BufferCopy.movement(source, target),
+        () -> Checksum.of(from, source.from(), bytes),
+        () -> Checksum.of(to, target.from(), bytes),
+        null);
+  }
+
+  private static <A> TypedBuffer<A> own(UnifiedBuffer<A> buffer) {
+    if (buffer instanceof TypedBuffer<A> own) {
+      return own;
+    }
+    throw new IllegalArgumentException(
+        "a buffer of "
+            + buffer.getClass().getName()
+            + " has no place in a list of transfers; use its segment");
+  }
+
+  private static void checkShared(MemorySegment segment) {
+    if (!segment.isAccessibleBy(AcceleratorMemory.OTHER_THREAD)) {
+      throw new IllegalArgumentException(
+          "the segment belongs to one thread, but others move its bytes; take one of a shared"
+              + " arena, or use copyFrom and copyTo");
+    }
+  }
+
+  private static void checkRoom(long needed, long room, String where) {
+    if (needed > room) {
+      throw new IndexOutOfBoundsException(
+          where + " has room for " + room + " bytes, but the source has " + needed);
+    }
+  }
+
+  /** The shipment as work that goes over links as the options say. */
+  Work work(TransferOptions options, Passage passage, Retries retries, Executor executor) {
+    Runnable whole = options.verified() ? this::moveVerified : move;
+    boolean ordinary = passage.equals(Passage.ORDINARY);
+    return Work.of(
+            uses,
+            executor,
+            () -> {
+              try {
+                if (bytes == 0) {
+                  return;
+                }
+                if (ordinary) {
+                  whole.run();
+                } else {
+                  passage.run(whole);
+                }
+              } catch (RuntimeException | Error e) {
+                throw Failures.transfer(e, what);
+              }
+            })
+        .carrying(parcel)
+        .retrying(retries);
+  }
+
+  private void moveVerified() {
+    move.run();
+    long expected = sent.getAsLong();
+    long found = arrived.getAsLong();
+    if (expected != found) {
+      throw new Retries.Damaged(
+          "%d bytes arrived damaged: their CRC32C is %08x, that of the source %08x"
+              .formatted(bytes, found, expected));
+    }
+  }
+}

@@ -1,0 +1,203 @@
+package dev.tidepool.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.Tidepool;
+import dev.tidepool.Transfer;
+import dev.tidepool.TransferOptions;
+import dev.tidepool.TransferPriority;
+import dev.tidepool.TransferReport;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.testkit.simulated.SimulatedDevice;
+import dev.tidepool.testkit.simulated.SimulatedHardware;
+import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Who is urgent overtakes, on a device that is held and let go. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class TransferPriorityTest {
+  private static final int CHUNK = 4096;
+  private static final int BULK = 16 * CHUNK;
+
+  private final SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
+  private final Tidepool tidepool =
+      Discovery.using(
+          List.of(simulated),
+          () ->
+              Tidepool.open(
+                  MemoryOptions.builder().concurrentTransfers(2).stagingChunk(CHUNK).build()));
+  private final UnifiedMemoryManager memory = tidepool.memory();
+  private final SimulatedDevice device = simulated.device("simulated:0");
+  private final List<String> chunks = Collections.synchronizedList(new ArrayList<>());
+
+  @AfterEach
+  void close() {
+    device.resume();
+    tidepool.close();
+    assertThat(simulated.violations()).isEmpty();
+    assertThat(device.openEvents()).isZero();
+  }
+
+  private static byte[] pattern(int length, int seed) {
+    byte[] bytes = new byte[length];
+    new java.util.SplittableRandom(seed).nextBytes(bytes);
+    return bytes;
+  }
+
+  private UnifiedBuffer<byte[]> buffer(int bytes) {
+    return memory.allocate(ElementType.BYTE, bytes);
+  }
+
+  private CompletableFuture<TransferReport> ask(
+      TransferPriority priority, int bytes, UnifiedBuffer<byte[]> target) {
+    TransferOptions options =
+        TransferOptions.builder()
+            .priority(priority)
+            .progress((_, _) -> chunks.add(priority.name()))
+            .build();
+    return memory
+        .transfers()
+        .transferAsync(List.of(Transfer.of(pattern(bytes, bytes), target)), options);
+  }
+
+  private void awaitWrites(long count) {
+    await().atMost(Duration.ofSeconds(20)).until(() -> writes() == count);
+  }
+
+  private long writes() {
+    return device.ledger().calls(SpiCall.WRITE);
+  }
+
+  private static void assertArrived(UnifiedBuffer<byte[]> buffer, int bytes) {
+    byte[] read = new byte[bytes];
+    buffer.copyTo(read);
+    assertThat(read).isEqualTo(pattern(bytes, bytes));
+  }
+
+  @Test
+  void aCriticalTransferBeginsWhileBulkHoldsAllThreads() {
+    List<UnifiedBuffer<byte[]>> bulk = List.of(buffer(BULK), buffer(BULK), buffer(BULK));
+    UnifiedBuffer<byte[]> urgent = buffer(3 * CHUNK);
+    device.pause();
+    List<CompletableFuture<TransferReport>> reports = new ArrayList<>();
+    bulk.forEach(target -> reports.add(ask(TransferPriority.LOW, BULK, target)));
+    // Two threads, and two chunks of each in flight.
+    awaitWrites(4);
+    CompletableFuture<TransferReport> critical = ask(TransferPriority.CRITICAL, 3 * CHUNK, urgent);
+    awaitWrites(6);
+    chunks.clear();
+    device.resume();
+    critical.join().orThrow();
+    // The third chunk of the critical one went before the next of any other.
+    assertThat(chunks.getFirst()).isEqualTo("CRITICAL");
+    reports.forEach(report -> report.join().orThrow());
+    assertArrived(urgent, 3 * CHUNK);
+    bulk.forEach(target -> assertArrived(target, BULK));
+  }
+
+  @Test
+  void anUrgentTransferGoesBetweenTheChunksOfBulk() {
+    UnifiedBuffer<byte[]> bulk = buffer(BULK);
+    UnifiedBuffer<byte[]> urgent = buffer(BULK);
+    device.pause();
+    CompletableFuture<TransferReport> low = ask(TransferPriority.LOW, BULK, bulk);
+    awaitWrites(2);
+    CompletableFuture<TransferReport> high = ask(TransferPriority.HIGH, BULK, urgent);
+    awaitWrites(4);
+    chunks.clear();
+    device.resume();
+    high.join().orThrow();
+    low.join().orThrow();
+    // Of sixteen chunks two were in flight; then the rest, and the word that all has arrived.
+    List<String> urgentRest = new ArrayList<>(Collections.nCopies(14, "HIGH"));
+    assertThat(chunks.subList(0, 14)).isEqualTo(urgentRest);
+    assertArrived(urgent, BULK);
+    assertArrived(bulk, BULK);
+  }
+
+  @Test
+  void directTransfersGoInChunksToo() {
+    UnifiedBuffer<byte[]> source = memory.allocate(ElementType.BYTE, BULK, MemoryLocation.PINNED);
+    source.copyFrom(pattern(BULK, BULK));
+    UnifiedBuffer<byte[]> bulk = buffer(BULK);
+    UnifiedBuffer<byte[]> urgent = buffer(3 * CHUNK);
+    long before = writes();
+    device.pause();
+    CompletableFuture<Void> low =
+        memory
+            .transfers()
+            .copyAsync(
+                source, bulk, TransferOptions.builder().priority(TransferPriority.LOW).build());
+    awaitWrites(before + 2);
+    CompletableFuture<TransferReport> high = ask(TransferPriority.HIGH, 3 * CHUNK, urgent);
+    awaitWrites(before + 4);
+    device.resume();
+    high.join().orThrow();
+    low.join();
+    assertThat(writes() - before).isEqualTo(16 + 3);
+    assertArrived(bulk, BULK);
+    assertArrived(urgent, 3 * CHUNK);
+  }
+
+  @Test
+  void theMostUrgentOfWhatWaitsGoesFirst() {
+    UnifiedBuffer<byte[]> first = buffer(BULK);
+    UnifiedBuffer<byte[]> second = buffer(BULK);
+    List<TransferPriority> ended = Collections.synchronizedList(new ArrayList<>());
+    device.pause();
+    CompletableFuture<TransferReport> one = ask(TransferPriority.NORMAL, BULK, first);
+    CompletableFuture<TransferReport> two = ask(TransferPriority.NORMAL, BULK, second);
+    awaitWrites(4);
+    chunks.clear();
+    List<CompletableFuture<?>> all = new ArrayList<>(List.of(one, two));
+    for (TransferPriority priority :
+        List.of(TransferPriority.LOW, TransferPriority.NORMAL, TransferPriority.HIGH)) {
+      all.add(ask(priority, 2 * CHUNK, buffer(2 * CHUNK)).thenRun(() -> ended.add(priority)));
+    }
+    device.resume();
+    all.forEach(CompletableFuture::join);
+    assertThat(ended).hasSize(3);
+    int high = chunks.indexOf("HIGH");
+    int low = chunks.indexOf("LOW");
+    assertThat(high).isBetween(0, low - 1);
+  }
+
+  @Test
+  void manySmallTransfersToOneBufferGoTogether() {
+    UnifiedBuffer<byte[]> target = buffer(1 << 20);
+    byte[] model = pattern(1 << 20, 1);
+    target.copyFrom(model);
+    List<Transfer<?>> pairs = new ArrayList<>();
+    for (int i = 0; i < 100; i++) {
+      byte[] fresh = pattern(1000, i);
+      System.arraycopy(fresh, 0, model, i * 8000, 1000);
+      pairs.add(Transfer.of(fresh, target.slice(i * 8000L, 1000)));
+    }
+    long before = writes();
+    device.pause();
+    CompletableFuture<TransferReport> report =
+        memory.transfers().transferAsync(pairs, TransferOptions.defaults());
+    // One by one there would be one, until it has arrived.
+    awaitWrites(before + 100);
+    device.resume();
+    report.join().orThrow();
+    byte[] read = new byte[1 << 20];
+    target.copyTo(read);
+    assertThat(Arrays.mismatch(read, model)).isNegative();
+    assertThat(memory.transfers().statistics().hostToDeviceTransfers()).isEqualTo(101);
+  }
+}

@@ -1,0 +1,265 @@
+package dev.tidepool.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.BufferState;
+import dev.tidepool.ElementType;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.Tidepool;
+import dev.tidepool.Transfer;
+import dev.tidepool.TransferException;
+import dev.tidepool.TransferOptions;
+import dev.tidepool.TransferOutcome;
+import dev.tidepool.TransferOutcome.Status;
+import dev.tidepool.TransferReport;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.testkit.conformance.Patterns;
+import dev.tidepool.testkit.fault.Failure;
+import dev.tidepool.testkit.fault.FaultInjector;
+import dev.tidepool.testkit.simulated.SimulatedHardware;
+import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletionException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** What fails is tried again where that makes sense, and fails alone where it does not. */
+@ExtendWith(QuietLog.class)
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class TransferRecoveryTest {
+  private static final int LENGTH = 100_000;
+  private static final TransferOptions PLAIN = TransferOptions.defaults();
+
+  private final SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
+  private final FaultInjector faults = new FaultInjector(simulated);
+  // Enough time for all attempts, however slow the machine is.
+  private final Tidepool tidepool =
+      Discovery.using(
+          List.of(faults),
+          () ->
+              Tidepool.open(
+                  MemoryOptions.builder().transferRetryTime(Duration.ofMinutes(5)).build()));
+  private final UnifiedMemoryManager memory = tidepool.memory();
+
+  @AfterEach
+  void close() {
+    faults.disarm();
+    tidepool.close();
+    assertThat(simulated.violations()).isEmpty();
+    assertThat(simulated.device("simulated:0").openEvents()).isZero();
+    assertThat(simulated.device("simulated:0").liveBlocks()).isZero();
+  }
+
+  private static float[] pattern(long seed) {
+    return Patterns.array(ElementType.FLOAT, LENGTH, seed);
+  }
+
+  private UnifiedBuffer<float[]> buffer() {
+    return memory.allocate(ElementType.FLOAT, LENGTH);
+  }
+
+  private static void assertHolds(UnifiedBuffer<float[]> buffer, long seed) {
+    float[] read = new float[LENGTH];
+    buffer.copyTo(read);
+    Patterns.assertEqual(read, pattern(seed), "the buffer");
+  }
+
+  private TransferReport transfer(TransferOptions options, Transfer<?>... pairs) {
+    return memory.transfers().transfer(List.of(pairs), options);
+  }
+
+  private long retries() {
+    return memory.transfers().statistics().retries();
+  }
+
+  @Test
+  void aDisturbedTransferIsDoneAgain() {
+    UnifiedBuffer<float[]> buffer = buffer();
+    faults.fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
+    buffer.copyFrom(pattern(1));
+    assertHolds(buffer, 1);
+    faults.fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
+    buffer.copyFromAsync(pattern(2)).join();
+    faults.fail(SpiCall.READ, 1, Failure.TRANSIENT);
+    assertHolds(buffer, 2);
+    faults.fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
+    TransferOutcome outcome =
+        transfer(PLAIN, Transfer.of(pattern(3), buffer)).orThrow().outcomes().getFirst();
+    assertThat(outcome.attempts()).isEqualTo(2);
+    assertHolds(buffer, 3);
+    assertThat(retries()).isEqualTo(4);
+  }
+
+  @Test
+  void aFetchAndAPushAreDoneAgainToo() {
+    UnifiedBuffer<float[]> buffer = buffer();
+    buffer.copyFrom(pattern(1));
+    faults.fail(SpiCall.READ, 1, Failure.TRANSIENT);
+    ElementType.FLOAT.write(pattern(2), 0, buffer.asSegment(), 0, LENGTH);
+    faults.fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
+    buffer.synchronize();
+    assertThat(buffer.state()).isEqualTo(BufferState.SYNCHRONIZED);
+    assertHolds(buffer, 2);
+    assertThat(retries()).isEqualTo(2);
+  }
+
+  @Test
+  void attemptsEndAndTheBufferLivesOn() {
+    UnifiedBuffer<float[]> buffer = buffer();
+    UnifiedBuffer<float[]> other = memory.allocate(ElementType.FLOAT, LENGTH, MemoryLocation.HOST);
+    buffer.copyFrom(pattern(1));
+    faults.failAlways(SpiCall.WRITE, Failure.TRANSIENT);
+    TransferReport report =
+        transfer(PLAIN, Transfer.of(pattern(2), buffer), Transfer.of(pattern(3), other));
+    TransferOutcome outcome = report.outcomes().getFirst();
+    assertThat(outcome.status()).isEqualTo(Status.FAILED);
+    assertThat(outcome.attempts()).isEqualTo(4);
+    assertThat(outcome.cause().orElseThrow())
+        .hasMessageStartingWith("transfer 1 of 2: ")
+        .hasRootCauseInstanceOf(AcceleratorException.class);
+    assertThat(report.outcomes().get(1).isDone()).isTrue();
+    assertHolds(other, 3);
+    TransferOptions once = TransferOptions.builder().retries(0).build();
+    assertThat(transfer(once, Transfer.of(pattern(2), buffer)).outcomes().getFirst().attempts())
+        .isEqualTo(1);
+    faults.disarm();
+    assertThat(buffer.state()).isEqualTo(BufferState.DEVICE_ONLY);
+    buffer.copyFrom(pattern(4));
+    assertHolds(buffer, 4);
+  }
+
+  @Test
+  void aPermanentErrorIsNotTriedAgainAndFailsOneAlone() {
+    UnifiedBuffer<float[]> one = buffer();
+    UnifiedBuffer<float[]> two = buffer();
+    faults.fail(SpiCall.WRITE, 1, Failure.BROKEN);
+    TransferOptions inOrder = TransferOptions.builder().maxConcurrency(1).build();
+    TransferReport report =
+        transfer(inOrder, Transfer.of(pattern(1), one), Transfer.of(pattern(2), two));
+    assertThat(report.outcomes())
+        .extracting(TransferOutcome::status)
+        .containsExactly(Status.FAILED, Status.DONE);
+    assertThat(report.outcomes().getFirst().attempts()).isEqualTo(1);
+    assertHolds(two, 2);
+    assertThat(retries()).isZero();
+  }
+
+  @Test
+  void aLostDeviceFailsEachTransferOnceAndLeavesTheHostsBytes() {
+    UnifiedBuffer<float[]> kept = memory.allocate(ElementType.FLOAT, LENGTH, MemoryLocation.HOST);
+    kept.copyFrom(pattern(1));
+    kept.prefetchToDevice();
+    memory.synchronize();
+    List<Transfer<?>> pairs = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      pairs.add(Transfer.of(pattern(i), buffer()));
+    }
+    UnifiedBuffer<byte[]> small = memory.allocate(ElementType.BYTE, 10_000);
+    for (int i = 0; i < 10; i++) {
+      pairs.add(Transfer.of(new byte[100], small.slice(i * 1000L, 100)));
+    }
+    faults.fail(SpiCall.WRITE, 1, Failure.DEVICE_LOST);
+    TransferReport report = memory.transfers().transfer(pairs, PLAIN);
+    assertThat(report.failures()).isEqualTo(15);
+    assertThat(report.outcomes()).allMatch(outcome -> outcome.attempts() <= 1);
+    assertThat(retries()).isZero();
+    assertThat(kept.state()).isEqualTo(BufferState.SYNCHRONIZED);
+    assertHolds(kept, 1);
+    float[] seen = new float[LENGTH];
+    ElementType.FLOAT.read(kept.asReadOnlySegment(), 0, seen, 0, LENGTH);
+    Patterns.assertEqual(seen, pattern(1), "the host's view");
+  }
+
+  @Test
+  void aBatchThatFailsIsTakenApart() {
+    for (Failure failure : List.of(Failure.TRANSIENT, Failure.BROKEN, Failure.REFUSED)) {
+      UnifiedBuffer<float[]> target = buffer();
+      target.copyFrom(pattern(1));
+      float[] model = pattern(1);
+      List<Transfer<?>> pairs = new ArrayList<>();
+      for (int i = 0; i < 50; i++) {
+        float[] fresh = Patterns.array(ElementType.FLOAT, 100, i);
+        pairs.add(Transfer.of(fresh, target.slice(i * 1000L, 100)));
+        System.arraycopy(fresh, 0, model, i * 1000, 100);
+      }
+      // The call of one of them, when they go together; it goes well when it goes alone.
+      faults.fail(SpiCall.WRITE, 1, failure);
+      memory.transfers().transfer(pairs, PLAIN).orThrow();
+      assertThat(faults.fired()).contains(SpiCall.WRITE);
+      float[] read = new float[LENGTH];
+      target.copyTo(read);
+      Patterns.assertEqual(read, model, "the buffer after " + failure);
+    }
+  }
+
+  @Test
+  void smallTransfersBehindOneThatFailedFailWithTheSameCause() {
+    UnifiedBuffer<float[]> target = buffer();
+    UnifiedBuffer<float[]> host = memory.allocate(ElementType.FLOAT, LENGTH, MemoryLocation.HOST);
+    List<Transfer<?>> pairs = new ArrayList<>();
+    for (int i = 0; i < 20; i++) {
+      pairs.add(Transfer.of(new float[100], target.slice(i * 1000L, 100)));
+    }
+    pairs.add(Transfer.of(pattern(2), host));
+    faults.failAlways(SpiCall.WRITE, Failure.BROKEN);
+    TransferReport report = memory.transfers().transfer(pairs, PLAIN);
+    assertThat(report.failures()).isEqualTo(20);
+    assertThat(report.outcomes().getLast().isDone()).isTrue();
+    assertHolds(host, 2);
+    faults.disarm();
+    target.copyFrom(pattern(3));
+    assertHolds(target, 3);
+  }
+
+  @Test
+  void whatArrivesDamagedIsNoticedWhereItIsVerified() {
+    UnifiedBuffer<float[]> buffer = buffer();
+    TransferOptions verified = TransferOptions.builder().verified(true).build();
+    faults.fail(SpiCall.WRITE, 1, Failure.DAMAGED);
+    TransferOutcome healed =
+        transfer(verified, Transfer.of(pattern(1), buffer)).orThrow().outcomes().getFirst();
+    assertThat(healed.attempts()).isEqualTo(2);
+    assertHolds(buffer, 1);
+    faults.failAlways(SpiCall.WRITE, Failure.DAMAGED);
+    TransferReport report = transfer(verified, Transfer.of(pattern(1), buffer));
+    assertThatThrownBy(report::orThrow)
+        .isInstanceOf(TransferException.class)
+        .hasMessageContaining("arrived damaged");
+    assertThat(transfer(PLAIN, Transfer.of(pattern(1), buffer)).failures())
+        .as("without verification nobody can tell")
+        .isZero();
+  }
+
+  @Test
+  void withoutRetriesTheFirstErrorIsTheLast() {
+    try (UnifiedMemoryManager strict =
+            UnifiedMemoryManager.create(
+                tidepool.accelerator("simulated:0"),
+                MemoryOptions.builder().transferRetries(0).build());
+        UnifiedBuffer<float[]> buffer = strict.allocate(ElementType.FLOAT, LENGTH)) {
+      faults.fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
+      assertThatThrownBy(() -> buffer.copyFrom(pattern(1))).isInstanceOf(TransferException.class);
+      faults.fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
+      assertThatThrownBy(() -> buffer.copyFromAsync(pattern(1)).join())
+          .isInstanceOf(CompletionException.class)
+          .hasCauseInstanceOf(TransferException.class);
+    }
+    try (UnifiedMemoryManager hasty =
+            UnifiedMemoryManager.create(
+                tidepool.accelerator("simulated:0"),
+                MemoryOptions.builder().transferRetryTime(Duration.ZERO).build());
+        UnifiedBuffer<float[]> buffer = hasty.allocate(ElementType.FLOAT, LENGTH)) {
+      faults.fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
+      assertThatThrownBy(() -> buffer.copyFrom(pattern(1))).isInstanceOf(TransferException.class);
+    }
+  }
+}
