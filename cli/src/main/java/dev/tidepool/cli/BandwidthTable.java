@@ -5,14 +5,19 @@ import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
+import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import java.io.PrintStream;
+import java.util.Optional;
+import java.util.function.IntToLongFunction;
+import java.util.function.LongConsumer;
 
 /**
  * How fast an accelerator moves bytes, by the size of a buffer, and how long it takes for a few of
  * them, from the call to its return. Every figure is the best of as many runs as fit a tenth of a
- * second.
+ * second. On CUDA, rows of the bare driver stand beside the library's: the same movement, from
+ * pinned memory, by one command and a wait.
  */
 final class BandwidthTable {
   private static final int[] LARGE = {64 << 10, 1 << 20, 16 << 20, 64 << 20};
@@ -45,25 +50,44 @@ final class BandwidthTable {
 
   /** Measures and prints all rows. */
   void print() {
-    rows("bandwidth", LARGE, Figures::rate);
-    rows("latency", SMALL, (_, nanos) -> Figures.time(nanos));
+    int largest = LARGE[LARGE.length - 1];
+    Optional<BareCuda> driver =
+        fits(largest) ? BareCuda.open(memory.accelerator().id(), largest) : Optional.empty();
+    try {
+      rows("bandwidth", LARGE, Figures::rate, driver);
+      rows("latency", SMALL, (_, nanos) -> Figures.time(nanos), driver);
+    } finally {
+      driver.ifPresent(BareCuda::close);
+    }
   }
 
-  private void rows(String title, int[] sizes, Figure figure) {
+  private void rows(String title, int[] sizes, Figure figure, Optional<BareCuda> driver) {
     StringBuilder head = new StringBuilder(padded("  " + title, LABEL));
     for (int size : sizes) {
       head.append(right(Figures.bytes(size)));
     }
     out.println(head);
-    row("array to device", sizes, figure, 1, (x, _, array) -> x.copyFrom(array));
-    row("device to array", sizes, figure, 1, (x, _, array) -> x.copyTo(array));
-    row("device to device", sizes, figure, 2, (x, y, _) -> y.copyFrom(x));
-    row("fill", sizes, figure, 1, (x, _, _) -> x.fill((byte) 0));
+    MemoryLocation device = MemoryLocation.DEVICE;
+    MemoryLocation pinned = MemoryLocation.PINNED;
+    row("array to device", sizes, figure, 1, device, (x, _, array) -> x.copyFrom(array));
+    row("device to array", sizes, figure, 1, device, (x, _, array) -> x.copyTo(array));
+    driver.ifPresent(
+        bare -> {
+          row("pinned to device", sizes, figure, 1, pinned, (x, y, _) -> x.copyFrom(y));
+          bareRow(sizes, figure, 1, bare::hostToDevice);
+          row("device to pinned", sizes, figure, 1, pinned, (x, y, _) -> y.copyFrom(x));
+          bareRow(sizes, figure, 1, bare::deviceToHost);
+        });
+    row("device to device", sizes, figure, 2, device, (x, y, _) -> y.copyFrom(x));
+    driver.ifPresent(bare -> bareRow(sizes, figure, 2, bare::deviceToDevice));
+    row("fill", sizes, figure, 1, device, (x, _, _) -> x.fill((byte) 0));
+    driver.ifPresent(bare -> bareRow(sizes, figure, 1, bare::fill));
     row(
         "kernel y = 2*x + 1",
         sizes,
         figure,
         2,
+        device,
         (x, y, _) -> kernel.execute(Arguments.of("x", x, "y", y)));
   }
 
@@ -71,12 +95,28 @@ final class BandwidthTable {
    * One row.
    *
    * @param passes how often the size is read or written in the device's memory
+   * @param location of the second buffer; the first is on the device
    */
-  private void row(String name, int[] sizes, Figure figure, int passes, Movement movement) {
+  private void row(
+      String name,
+      int[] sizes,
+      Figure figure,
+      int passes,
+      MemoryLocation location,
+      Movement movement) {
+    row(name, sizes, figure, passes, size -> best(size, location, movement));
+  }
+
+  private void bareRow(int[] sizes, Figure figure, int passes, LongConsumer movement) {
+    row("  bare driver", sizes, figure, passes, size -> best(() -> movement.accept(size)));
+  }
+
+  private void row(String name, int[] sizes, Figure figure, int passes, IntToLongFunction nanos) {
     StringBuilder row = new StringBuilder(padded("    " + name, LABEL));
     for (int size : sizes) {
       row.append(
-          right(fits(size) ? figure.of((long) passes * size, best(size, movement)) : "too large"));
+          right(
+              fits(size) ? figure.of((long) passes * size, nanos.applyAsLong(size)) : "too large"));
     }
     out.println(row);
   }
@@ -87,23 +127,27 @@ final class BandwidthTable {
         && 4L * size <= accelerator.memory().totalBytes();
   }
 
-  /** Nanoseconds of the best run. */
-  private long best(int size, Movement movement) {
+  private long best(int size, MemoryLocation location, Movement movement) {
     int length = size / Float.BYTES;
     float[] array = new float[length];
     try (UnifiedBuffer<float[]> x = memory.allocate(ElementType.FLOAT, length);
-        UnifiedBuffer<float[]> y = memory.allocate(ElementType.FLOAT, length)) {
+        UnifiedBuffer<float[]> y = memory.allocate(ElementType.FLOAT, length, location)) {
       x.copyFrom(array);
       y.copyFrom(array);
-      long best = Long.MAX_VALUE;
-      long begin = System.nanoTime();
-      for (int i = 0; i < FEWEST_RUNS || System.nanoTime() - begin < PATIENCE_NANOS; i++) {
-        long start = System.nanoTime();
-        movement.run(x, y, array);
-        best = Math.min(best, System.nanoTime() - start);
-      }
-      return best;
+      return best(() -> movement.run(x, y, array));
     }
+  }
+
+  /** Nanoseconds of the best run. */
+  private static long best(Runnable run) {
+    long best = Long.MAX_VALUE;
+    long begin = System.nanoTime();
+    for (int i = 0; i < FEWEST_RUNS || System.nanoTime() - begin < PATIENCE_NANOS; i++) {
+      long start = System.nanoTime();
+      run.run();
+      best = Math.min(best, System.nanoTime() - start);
+    }
+    return best;
   }
 
   private static String padded(String text, int width) {

@@ -1,0 +1,184 @@
+package dev.tidepool.cli;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.lang.invoke.MethodHandle;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.NoSuchElementException;
+import java.util.Optional;
+
+/**
+ * The CUDA driver without the library: one device, one stream, two blocks of it and one of pinned
+ * host memory, and each movement one command and a wait. What the library's rows are measured by.
+ *
+ * <p>Calls belong to the thread that opened it.
+ */
+final class BareCuda implements AutoCloseable {
+  private static final String LIBRARY = "tidepool.cuda.library";
+  private static final int NON_BLOCKING = 1;
+
+  private final SymbolLookup library;
+  private final Arena arena = Arena.ofConfined();
+  private final MemorySegment out = arena.allocate(JAVA_LONG);
+  private final Deque<Runnable> endings = new ArrayDeque<>();
+  private final long stream;
+  private final long x;
+  private final long y;
+  private final MemorySegment pinned;
+  private final MethodHandle toDevice;
+  private final MethodHandle toHost;
+  private final MethodHandle onDevice;
+  private final MethodHandle set;
+  private final MethodHandle join;
+
+  private BareCuda(SymbolLookup library, int ordinal, long bytes) {
+    this.library = library;
+    try {
+      call("cuInit", 0);
+      int device = (int) get("cuDeviceGet", ordinal);
+      long context = get("cuDevicePrimaryCtxRetain", device);
+      ending("cuDevicePrimaryCtxRelease_v2", device);
+      call("cuCtxPushCurrent_v2", context);
+      ending("cuCtxPopCurrent_v2", out);
+      stream = get("cuStreamCreateWithPriority", NON_BLOCKING, 0);
+      ending("cuStreamDestroy_v2", stream);
+      x = get("cuMemAlloc_v2", bytes);
+      ending("cuMemFree_v2", x);
+      y = get("cuMemAlloc_v2", bytes);
+      ending("cuMemFree_v2", y);
+      pinned = MemorySegment.ofAddress(get("cuMemHostAlloc", bytes, 0)).reinterpret(bytes);
+      ending("cuMemFreeHost", pinned.address());
+      toDevice = link("cuMemcpyHtoDAsync_v2", JAVA_LONG, ADDRESS, JAVA_LONG, JAVA_LONG);
+      toHost = link("cuMemcpyDtoHAsync_v2", ADDRESS, JAVA_LONG, JAVA_LONG, JAVA_LONG);
+      onDevice = link("cuMemcpyDtoDAsync_v2", JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG);
+      set = link("cuMemsetD8Async", JAVA_LONG, JAVA_BYTE, JAVA_LONG, JAVA_LONG);
+      join = link("cuStreamSynchronize", JAVA_LONG);
+    } catch (RuntimeException | Error refused) {
+      close();
+      throw refused;
+    }
+  }
+
+  /**
+   * A device of the driver, by its id in the library; empty if it is no CUDA device, or the driver
+   * does not give what is asked for.
+   *
+   * @param bytes of each block
+   */
+  static Optional<BareCuda> open(String id, long bytes) {
+    if (!id.startsWith("cuda:")) {
+      return Optional.empty();
+    }
+    try {
+      String name =
+          Optional.ofNullable(System.getProperty(LIBRARY))
+              .or(() -> Optional.ofNullable(System.getenv("TIDEPOOL_CUDA_LIBRARY")))
+              .orElse("libcuda.so.1");
+      SymbolLookup library = SymbolLookup.libraryLookup(name, Arena.global());
+      int ordinal = Integer.parseInt(id.substring("cuda:".length()));
+      return Optional.of(new BareCuda(library, ordinal, bytes));
+    } catch (IllegalArgumentException
+        | IllegalStateException
+        | IllegalCallerException
+        | NoSuchElementException absent) {
+      return Optional.empty();
+    }
+  }
+
+  void hostToDevice(long bytes) {
+    run(() -> (int) toDevice.invokeExact(x, pinned, bytes, stream));
+  }
+
+  void deviceToHost(long bytes) {
+    run(() -> (int) toHost.invokeExact(pinned, x, bytes, stream));
+  }
+
+  void deviceToDevice(long bytes) {
+    run(() -> (int) onDevice.invokeExact(y, x, bytes, stream));
+  }
+
+  void fill(long bytes) {
+    run(() -> (int) set.invokeExact(x, (byte) 0, bytes, stream));
+  }
+
+  private void run(Command command) {
+    check("the command", command);
+    check("cuStreamSynchronize", () -> (int) join.invokeExact(stream));
+  }
+
+  /** A call that answers with a code. */
+  @FunctionalInterface
+  private interface Command {
+    int invoke() throws Throwable;
+  }
+
+  private static void check(String function, Command command) {
+    int code;
+    try {
+      code = command.invoke();
+    } catch (RuntimeException | Error thrown) {
+      throw thrown;
+    } catch (Throwable unexpected) {
+      throw new IllegalStateException(unexpected);
+    }
+    if (code != 0) {
+      throw new IllegalStateException(function + " answered " + code);
+    }
+  }
+
+  private MethodHandle link(String function, MemoryLayout... parameters) {
+    return Linker.nativeLinker()
+        .downcallHandle(library.findOrThrow(function), FunctionDescriptor.of(JAVA_INT, parameters));
+  }
+
+  private void call(String function, Object... arguments) {
+    MemoryLayout[] layouts = new MemoryLayout[arguments.length];
+    for (int i = 0; i < arguments.length; i++) {
+      layouts[i] =
+          switch (arguments[i]) {
+            case Integer _ -> JAVA_INT;
+            case Long _ -> JAVA_LONG;
+            default -> ADDRESS;
+          };
+    }
+    MethodHandle handle = link(function, layouts);
+    check(function, () -> (int) handle.invokeWithArguments(arguments));
+  }
+
+  /** What a function stores where its first parameter points. */
+  private long get(String function, Object... arguments) {
+    Object[] all = new Object[arguments.length + 1];
+    all[0] = out;
+    System.arraycopy(arguments, 0, all, 1, arguments.length);
+    call(function, all);
+    return out.get(JAVA_LONG, 0);
+  }
+
+  private void ending(String function, Object argument) {
+    endings.push(() -> call(function, argument));
+  }
+
+  @Override
+  public void close() {
+    try {
+      while (!endings.isEmpty()) {
+        endings.pop().run();
+      }
+    } catch (IllegalStateException refused) {
+      System.getLogger(BareCuda.class.getName())
+          .log(System.Logger.Level.DEBUG, "the driver does not take back", refused);
+    } finally {
+      arena.close();
+    }
+  }
+}
