@@ -48,7 +48,7 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
     return layout;
   }
 
-  private static StructLayout layoutOf(Class<?> type) {
+  static StructLayout layoutOf(Class<?> type) {
     RecordComponent[] components = type.getRecordComponents();
     if (components.length == 0) {
       throw new IllegalArgumentException(

@@ -53,6 +53,24 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   <A> CompletableFuture<UnifiedBuffer<A>> allocateAsync(
       ElementType<A> type, long length, Allocation allocation);
 
+  /** Records as a struct of arrays, in DEVICE buffers, their contents undefined. */
+  default <R extends Record> StructOfArrays<R> allocateStructOfArrays(
+      Class<R> recordType, long length) {
+    return allocateStructOfArrays(
+        ElementType.struct(recordType), length, Allocation.at(MemoryLocation.DEVICE));
+  }
+
+  /**
+   * Records as a struct of arrays: a buffer for each component, each as {@code allocation} says.
+   * Either all are allocated or none.
+   *
+   * @param structType from {@link ElementType#struct(Class)}, or its form with a lookup
+   * @throws IllegalArgumentException if the elements are no records, or {@code length} is negative
+   * @throws OutOfDeviceMemoryException if there is no room for one of the buffers
+   */
+  <R extends Record> StructOfArrays<R> allocateStructOfArrays(
+      ElementType<R[]> structType, long length, Allocation allocation);
+
   /**
    * A new DEVICE buffer with an array's contents.
    *

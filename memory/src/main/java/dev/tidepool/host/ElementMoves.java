@@ -12,7 +12,7 @@ import java.lang.foreign.MemorySegment;
  * become a block of offsets for each side, and one loop moves elements from offsets to offsets.
  */
 final class ElementMoves {
-  static final int BLOCK = 512;
+  private static final int BLOCK = 512;
 
   /** Where the elements of one side lie. */
   @FunctionalInterface

@@ -382,10 +382,12 @@ public final class MemoryOperations {
 
   /**
    * Converts an array of structs to a struct of arrays: the i-th component of each struct goes to
-   * the front of the i-th column. Components that are structs themselves are kept whole.
+   * the front of the i-th column. Components that are structs themselves are kept whole, or taken
+   * apart too, as the number of columns says.
    *
    * @param struct from {@link ElementType#struct(Class)}
-   * @param columns one for each component, apart from each other and from the structs
+   * @param columns one for each component, or one for each primitive within, apart from each other
+   *     and from the structs
    */
   public static void split(ElementType<?> struct, MemorySegment structs, MemorySegment... columns) {
     StructFields.split(struct, structs, columns);
@@ -396,7 +398,7 @@ public final class MemoryOperations {
    * column says how many structs there are; the bytes between components are left as they are.
    *
    * @param struct from {@link ElementType#struct(Class)}
-   * @param columns one for each component, apart from the structs
+   * @param columns one for each component, or one for each primitive within, apart from the structs
    */
   public static void join(ElementType<?> struct, MemorySegment structs, MemorySegment... columns) {
     StructFields.join(struct, structs, columns);

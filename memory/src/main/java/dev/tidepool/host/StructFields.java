@@ -1,6 +1,7 @@
 package dev.tidepool.host;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.LayoutReport;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.PaddingLayout;
@@ -85,7 +86,7 @@ final class StructFields {
     Operands.touching(
         structs,
         anyMapped(columns),
-        () -> split(struct.byteSize(), members, structs, columns, count));
+        () -> new ColumnMoves(struct.byteSize(), members, count).split(structs, columns));
   }
 
   static void join(ElementType<?> struct, MemorySegment structs, MemorySegment... columns) {
@@ -102,7 +103,7 @@ final class StructFields {
     Operands.touching(
         structs,
         anyMapped(columns),
-        () -> join(struct.byteSize(), members, columns, structs, count));
+        () -> new ColumnMoves(struct.byteSize(), members, count).join(columns, structs));
   }
 
   /** The members of a struct, without its padding. */
@@ -118,63 +119,27 @@ final class StructFields {
     return members;
   }
 
-  /** Moves every member to its column, block by block, so that structs are fetched once. */
-  private static void split(
-      long structBytes,
-      List<Member> members,
-      MemorySegment structs,
-      MemorySegment[] columns,
-      long count) {
-    ElementMoves moves = new ElementMoves(count);
-    for (long at = 0; at < count; at += ElementMoves.BLOCK) {
-      long length = Math.min(ElementMoves.BLOCK, count - at);
-      for (int i = 0; i < columns.length; i++) {
-        Member member = members.get(i);
-        moves.move(
-            member.bytes,
-            structs,
-            ElementMoves.every(structBytes, at * structBytes + member.offset),
-            columns[i],
-            ElementMoves.every(member.bytes, at * member.bytes),
-            length);
-      }
-    }
-  }
-
-  /** The way back of {@link #split}. */
-  private static void join(
-      long structBytes,
-      List<Member> members,
-      MemorySegment[] columns,
-      MemorySegment structs,
-      long count) {
-    ElementMoves moves = new ElementMoves(count);
-    for (long at = 0; at < count; at += ElementMoves.BLOCK) {
-      long length = Math.min(ElementMoves.BLOCK, count - at);
-      for (int i = 0; i < columns.length; i++) {
-        Member member = members.get(i);
-        moves.move(
-            member.bytes,
-            columns[i],
-            ElementMoves.every(member.bytes, at * member.bytes),
-            structs,
-            ElementMoves.every(structBytes, at * structBytes + member.offset),
-            length);
-      }
-    }
-  }
-
   private static List<Member> members(ElementType<?> struct, MemorySegment[] columns) {
     if (!(struct.layout() instanceof StructLayout layout)) {
       throw new IllegalArgumentException(struct + " elements have no components");
     }
     List<Member> members = members(layout);
-    if (members.size() != columns.length) {
-      throw new IllegalArgumentException(
-          "%d columns for the %d components of %s"
-              .formatted(columns.length, members.size(), struct));
+    if (members.size() == columns.length) {
+      return members;
     }
-    return members;
+    List<Member> primitives =
+        LayoutReport.of(struct).components().stream()
+            .map(component -> new Member(component.offset(), component.byteSize()))
+            .toList();
+    if (primitives.size() == columns.length) {
+      return primitives;
+    }
+    throw new IllegalArgumentException(
+        members.size() == primitives.size()
+            ? "%d columns for the %d components of %s"
+                .formatted(columns.length, members.size(), struct)
+            : "%d columns for the %d components of %s, or the %d primitives that they are made of"
+                .formatted(columns.length, members.size(), struct, primitives.size()));
   }
 
   /** A mapped one of the columns if there is one. */

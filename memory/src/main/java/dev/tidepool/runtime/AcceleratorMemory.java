@@ -25,6 +25,7 @@ import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.PeakScope;
 import dev.tidepool.PoolStatistics;
 import dev.tidepool.Snapshot;
+import dev.tidepool.StructOfArrays;
 import dev.tidepool.TransferCalibration;
 import dev.tidepool.TransferEngine;
 import dev.tidepool.UnifiedBuffer;
@@ -329,6 +330,13 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
               }
             });
     return future;
+  }
+
+  @Override
+  public <R extends Record> StructOfArrays<R> allocateStructOfArrays(
+      ElementType<R[]> structType, long length, Allocation allocation) {
+    checkOpen();
+    return Columns.allocate(this, structType, length, allocation);
   }
 
   @Override

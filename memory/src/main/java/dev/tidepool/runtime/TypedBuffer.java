@@ -143,6 +143,11 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
     return count() * type.byteSize();
   }
 
+  /** Of one element, also after it was closed. */
+  long elementBytes() {
+    return type.byteSize();
+  }
+
   @Override
   public MemoryLocation location() {
     checkOpen();

@@ -174,6 +174,42 @@ class ElementMovesTest {
     }
   }
 
+  @ParameterizedTest
+  @MethodSource("pairs")
+  void nestedStructsAreTakenApartTooAndPaddingStays(Kinds.Pair kinds) {
+    ElementType<Particle[]> type = ElementType.struct(Particle.class, MethodHandles.lookup());
+    int[] offsets = {0, 8, 16, 20, 24};
+    int[] sizes = {1, 8, 2, 4, 4};
+    int size = (int) type.byteSize();
+    for (int count : new int[] {0, 1, 3000}) {
+      try (Arena arena = Arena.ofConfined()) {
+        MemorySegment structs = randomBytes(kinds.read().allocate(arena, (long) count * size));
+        MemorySegment[] columns = new MemorySegment[sizes.length];
+        for (int i = 0; i < sizes.length; i++) {
+          columns[i] = kinds.written().allocate(arena, (long) count * sizes[i]);
+        }
+
+        MemoryOperations.split(type, structs, columns);
+
+        MemorySegment again = kinds.read().allocate(arena, (long) count * size);
+        again.fill((byte) 0x5a);
+        byte[] expected = again.toArray(JAVA_BYTE);
+        byte[] bytes = structs.toArray(JAVA_BYTE);
+        for (int i = 0; i < sizes.length; i++) {
+          byte[] column = columns[i].toArray(JAVA_BYTE);
+          for (int at = 0; at < count; at++) {
+            int from = at * size + offsets[i];
+            assertThat(Arrays.copyOfRange(column, at * sizes[i], (at + 1) * sizes[i]))
+                .isEqualTo(Arrays.copyOfRange(bytes, from, from + sizes[i]));
+            System.arraycopy(bytes, from, expected, from, sizes[i]);
+          }
+        }
+        MemoryOperations.join(type, again, columns);
+        assertThat(again.toArray(JAVA_BYTE)).isEqualTo(expected);
+      }
+    }
+  }
+
   @Test
   void aFieldIsReadAndWrittenAndItsNeighboursStay() {
     byte[] bytes = new byte[700 * 13];
