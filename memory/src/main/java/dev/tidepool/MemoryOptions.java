@@ -32,6 +32,9 @@ import org.jspecify.annotations.Nullable;
  * @param evictionPolicy {@code eviction-policy}: which idle block goes first when a pool is full;
  *     with {@code TIME_TO_LIVE} the one that was allocated first does, and trimming by time gives
  *     back what was allocated an interval ago, used since or not; LRU
+ * @param peerAccess {@code peer-access}: whether accelerators copy straight from each other where
+ *     they can; true. Otherwise bytes between them pass through the host, until {@link
+ *     PeerAccess#enable} allows a way
  * @param pinnedLimit {@code pinned-limit}: page-locked bytes at most over all managers of a {@link
  *     Tidepool}; a quarter of the machine's memory where -1
  * @param concurrentTransfers {@code concurrent-transfers}: transfers that run side by side; 4
@@ -97,6 +100,7 @@ public record MemoryOptions(
     Duration trimInterval,
     Duration defragmentInterval,
     EvictionPolicy evictionPolicy,
+    boolean peerAccess,
     long pinnedLimit,
     int concurrentTransfers,
     long stagingChunk,
@@ -200,6 +204,7 @@ public record MemoryOptions(
     private Duration trimInterval = Duration.ofMinutes(5);
     private Duration defragmentInterval = Duration.ofMinutes(5);
     private EvictionPolicy evictionPolicy = EvictionPolicy.LRU;
+    private boolean peerAccess = true;
     private long pinnedLimit = -1;
     private int concurrentTransfers = 4;
     private long stagingChunk = 4L << 20;
@@ -267,6 +272,12 @@ public record MemoryOptions(
     /** Which idle block goes first when a pool is full. */
     public Builder evictionPolicy(EvictionPolicy policy) {
       this.evictionPolicy = policy;
+      return this;
+    }
+
+    /** Whether accelerators copy straight from each other where they can. */
+    public Builder peerAccess(boolean straight) {
+      this.peerAccess = straight;
       return this;
     }
 
@@ -411,6 +422,7 @@ public record MemoryOptions(
           overridden("defragment-interval", defragmentInterval, Duration::parse),
           overridden(
               "eviction-policy", evictionPolicy, text -> parseEnum(EvictionPolicy.class, text)),
+          overridden("peer-access", peerAccess, Builder::parseBoolean),
           overridden("pinned-limit", pinnedLimit, ByteSize::parse),
           overridden("concurrent-transfers", concurrentTransfers, Integer::valueOf),
           overridden("staging-chunk", stagingChunk, ByteSize::parse),

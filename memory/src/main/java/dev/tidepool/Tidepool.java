@@ -62,6 +62,11 @@ public final class Tidepool implements AutoCloseable {
     return session.orchestrator();
   }
 
+  /** Which accelerators copy straight from which. */
+  public PeerAccess peers() {
+    return session.peers();
+  }
+
   /** Closes all managers, then the accelerators. Idempotent; throws nothing. */
   @Override
   public void close() {

@@ -47,6 +47,9 @@ public interface TidepoolRuntime {
     /** The orchestrator over all accelerators. */
     ComputeOrchestrator orchestrator();
 
+    /** The ways between the accelerators. */
+    PeerAccess peers();
+
     @Override
     void close();
   }

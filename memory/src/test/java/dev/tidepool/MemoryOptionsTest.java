@@ -140,6 +140,7 @@ final class MemoryOptionsTest {
     "tidepool.diagnostics, sites, diagnostics",
     "tidepool.trace, /tmp/a.trace, trace",
     "tidepool.site-sampling, 1m, siteSampling",
+    "tidepool.peer-access, off, peerAccess",
   })
   void aPropertyOverridesWhatTheProgramSet(String property, String text, String option) {
     String before = System.setProperty(property, text) == null ? null : property;
@@ -157,7 +158,8 @@ final class MemoryOptionsTest {
               "stagingChunk", options.stagingChunk(),
               "diagnostics", options.diagnostics(),
               "trace", options.trace(),
-              "siteSampling", options.siteSampling());
+              "siteSampling", options.siteSampling(),
+              "peerAccess", options.peerAccess());
       Map<String, Object> expected =
           Map.of(
               "pooling",
@@ -169,7 +171,9 @@ final class MemoryOptionsTest {
               "trace",
               Optional.of(Path.of("/tmp/a.trace")),
               "siteSampling",
-              1L << 20);
+              1L << 20,
+              "peerAccess",
+              false);
       assertThat(seen.get(option)).isEqualTo(expected.get(option));
       assertThat(before).as("the property was not set before").isNull();
     } finally {

@@ -81,6 +81,11 @@ final class InfoCommand implements Callable<Integer> {
                   Figures.bytes(device.maximumAllocationBytes())));
       row(out, "", String.join(", ", device.capabilities()));
     }
+    if (!report.peers().isEmpty()) {
+      out.println();
+      out.println("Peers");
+      PeerMatrix.print(report.peers(), out);
+    }
     out.println();
     out.println("Platform");
     print(report.platform(), out);

@@ -3,6 +3,7 @@ package dev.tidepool.cli;
 import dev.tidepool.Accelerator;
 import dev.tidepool.Capability;
 import dev.tidepool.MemoryInfo;
+import dev.tidepool.PeerAccess;
 import dev.tidepool.Tidepool;
 import dev.tidepool.host.HostPlatform;
 import dev.tidepool.host.SharedFolder;
@@ -15,11 +16,16 @@ import org.jspecify.annotations.Nullable;
  *
  * @param version of Tidepool
  * @param accelerators best first
+ * @param peers from each accelerator to each other one
  * @param platform what the operating system offers
  * @param notes what is absent, and why
  */
 record InfoReport(
-    String version, List<Device> accelerators, Platform platform, List<String> notes) {
+    String version,
+    List<Device> accelerators,
+    List<Peer> peers,
+    Platform platform,
+    List<String> notes) {
 
   /**
    * One accelerator.
@@ -58,6 +64,43 @@ record InfoReport(
         case JAVA_KERNELS -> "Java kernels";
         default -> capability.name().toLowerCase(Locale.ROOT).replace('_', ' ');
       };
+    }
+  }
+
+  /**
+   * How bytes go from one accelerator's memory to another's.
+   *
+   * @param from where they are
+   * @param to where they go
+   * @param reachable whether there is a direct way
+   * @param state whether copies take it: a name of {@link PeerAccess.State} in small letters
+   * @param copies that took it so far
+   * @param bytes that these moved
+   * @param bytesPerSecond of these copies; 0 before the first
+   * @param stagedCopies that went through the host instead
+   * @param stagedBytes that those moved
+   */
+  record Peer(
+      String from,
+      String to,
+      boolean reachable,
+      String state,
+      long copies,
+      long bytes,
+      double bytesPerSecond,
+      long stagedCopies,
+      long stagedBytes) {
+    static Peer of(PeerAccess.Way way) {
+      return new Peer(
+          way.from().id(),
+          way.to().id(),
+          way.canReach(),
+          way.state().name().toLowerCase(Locale.ROOT).replace('_', ' '),
+          way.copies(),
+          way.bytes(),
+          way.bandwidth(),
+          way.stagedCopies(),
+          way.stagedBytes());
     }
   }
 
@@ -122,6 +165,7 @@ record InfoReport(
     return new InfoReport(
         Version.ofTidepool(),
         tidepool.accelerators().stream().map(Device::of).toList(),
+        tidepool.peers().matrix().stream().map(Peer::of).toList(),
         Platform.of(HostPlatform.probe()),
         tidepool.notes());
   }

@@ -7,8 +7,13 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.tidepool.Accelerator;
 import dev.tidepool.Tidepool;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class InfoTest {
@@ -69,6 +74,68 @@ class InfoTest {
     assertThat(platform.get("sharedMemory").getAsString()).contains("tidepool-");
     if (platform.get("lockLimitBytes").isJsonNull() && platform.get("pageLocking").getAsBoolean()) {
       assertThat(text).contains("no limit");
+    }
+  }
+
+  @Test
+  void shows_who_copies_straight_from_whom() {
+    PrintedPeers printed = new PrintedPeers();
+    printed.add("cuda:0", "cuda:1", true, "on first use");
+    printed.add("cuda:0", "cpu:0", false, "unreachable");
+    printed.add("cuda:1", "cuda:0", true, "disabled");
+    printed.add("cuda:1", "cpu:0", false, "unreachable");
+    printed.add("cpu:0", "cuda:0", false, "unreachable");
+    printed.add("cpu:0", "cuda:1", false, "unreachable");
+    assertThat(printed.lines())
+        .containsExactly(
+            "  from, to      cuda:0        cuda:1        cpu:0",
+            "  cuda:0        -             direct        by the host",
+            "  cuda:1        disabled      -             by the host",
+            "  cpu:0         by the host   by the host   -");
+  }
+
+  @Test
+  void a_wide_matrix_is_cut_to_80_columns() {
+    PrintedPeers printed = new PrintedPeers();
+    for (int from = 0; from < 9; from++) {
+      for (int to = 0; to < 9; to++) {
+        if (from != to) {
+          printed.add("simulated:" + from, "simulated:" + to, false, "unreachable");
+        }
+      }
+    }
+    assertThat(printed.lines())
+        .hasSize(3 * 10)
+        .allSatisfy(line -> assertThat(line).hasSizeLessThan(81));
+  }
+
+  @Test
+  void tells_every_pair_as_json() {
+    JsonObject report =
+        JsonParser.parseString(Command.run("info", "--json").out()).getAsJsonObject();
+    try (Tidepool tidepool = Tidepool.open()) {
+      int count = tidepool.accelerators().size();
+      assertThat(report.getAsJsonArray("peers")).hasSize(count * (count - 1));
+    }
+    for (JsonElement element : report.getAsJsonArray("peers")) {
+      JsonObject peer = element.getAsJsonObject();
+      assertThat(peer.keySet())
+          .contains("from", "to", "reachable", "state", "copies", "bytes", "stagedBytes");
+    }
+  }
+
+  /** The matrix of peers that there need not be. */
+  private static final class PrintedPeers {
+    private final List<InfoReport.Peer> peers = new ArrayList<>();
+
+    void add(String from, String to, boolean reachable, String state) {
+      peers.add(new InfoReport.Peer(from, to, reachable, state, 0, 0, 0, 0, 0));
+    }
+
+    List<String> lines() {
+      ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+      PeerMatrix.print(peers, new PrintStream(bytes, true, StandardCharsets.UTF_8));
+      return bytes.toString(StandardCharsets.UTF_8).lines().toList();
     }
   }
 }

@@ -72,6 +72,7 @@ final class Cuda {
   private static final int CU_MEMHOSTALLOC_WRITECOMBINED = 4;
   private static final int CU_MEM_ALLOCATION_TYPE_PINNED = 1;
   private static final int CU_MEM_LOCATION_TYPE_DEVICE = 1;
+  private static final int CU_MEM_ACCESS_FLAGS_PROT_NONE = 0;
   private static final int CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3;
   private static final int CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES = 3;
   private static final int CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4;
@@ -120,6 +121,8 @@ final class Cuda {
       Installed.DRIVER.code("cuCtxGetStreamPriorityRange", POINTER, POINTER);
   private static final MethodHandle CTX_ENABLE_PEER_ACCESS =
       Installed.DRIVER.code("cuCtxEnablePeerAccess", HANDLE, INT);
+  private static final MethodHandle CTX_DISABLE_PEER_ACCESS =
+      Installed.DRIVER.code("cuCtxDisablePeerAccess", HANDLE);
   private static final MethodHandle MEM_GET_INFO =
       Installed.DRIVER.code("cuMemGetInfo_v2", POINTER, POINTER);
   private static final MethodHandle MEM_ALLOC =
@@ -316,13 +319,24 @@ final class Cuda {
     }
   }
 
-  /** Lets the current context reach the memory of another; one that does already is no error. */
-  static void cuCtxEnablePeerAccess(long peer) {
+  /**
+   * Lets the current context reach the memory of another; one that does already is no error.
+   *
+   * @return whether it did not
+   */
+  static boolean cuCtxEnablePeerAccess(long peer) {
     int code =
         code("cuCtxEnablePeerAccess", () -> (int) CTX_ENABLE_PEER_ACCESS.invokeExact(peer, 0));
-    if (code != ErrorCodes.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) {
-      NativeCall.check("cuCtxEnablePeerAccess", code);
+    if (code == ErrorCodes.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) {
+      return false;
     }
+    NativeCall.check("cuCtxEnablePeerAccess", code);
+    return true;
+  }
+
+  /** The way back of {@link #cuCtxEnablePeerAccess}. */
+  static void cuCtxDisablePeerAccess(long peer) {
+    call("cuCtxDisablePeerAccess", () -> (int) CTX_DISABLE_PEER_ACCESS.invokeExact(peer));
   }
 
   // Memory.
@@ -391,12 +405,11 @@ final class Cuda {
         () -> (int) MEM_POOL_SET_ATTRIBUTE.invokeExact(pool, attribute, value));
   }
 
-  /** Lets another device reach all memory of a pool. */
-  static void cuMemPoolSetAccess(long pool, int peer) {
+  /** Lets another device reach all memory of a pool, or none of it. */
+  static void cuMemPoolSetAccess(long pool, int peer, boolean reachable) {
+    int flags = reachable ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment access =
-          arena.allocateFrom(
-              JAVA_INT, CU_MEM_LOCATION_TYPE_DEVICE, peer, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+      MemorySegment access = arena.allocateFrom(JAVA_INT, CU_MEM_LOCATION_TYPE_DEVICE, peer, flags);
       call("cuMemPoolSetAccess", () -> (int) MEM_POOL_SET_ACCESS.invokeExact(pool, access, 1L));
     }
   }

@@ -1,6 +1,5 @@
 package dev.tidepool.cuda;
 
-import dev.tidepool.AcceleratorException;
 import dev.tidepool.AcceleratorKind;
 import dev.tidepool.Capability;
 import dev.tidepool.KernelParameter;
@@ -18,6 +17,7 @@ import dev.tidepool.spi.Shutdown;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -32,8 +32,10 @@ final class CudaDevice implements Device {
   private final EventPool events = new EventPool();
   private final int lowPriority;
   private final int highPriority;
-  // Contexts whose memory this device has been let to reach, or could not be.
-  private final Set<Long> peers = ConcurrentHashMap.newKeySet();
+  // By the other device's number, which stands for the same hardware in the whole process.
+  private final Map<Integer, Boolean> reachable = new ConcurrentHashMap<>();
+  // Whose memory this device was let to reach, by nobody else before.
+  private final Set<CudaDevice> enabled = ConcurrentHashMap.newKeySet();
   private final AtomicBoolean closed = new AtomicBoolean();
 
   private CudaDevice(
@@ -170,22 +172,44 @@ final class CudaDevice implements Device {
     return other instanceof CudaDevice;
   }
 
-  /** Opens the direct way to another device's memory, if there is one; asks once. */
-  void reach(DeviceMemory other) {
-    if (!peers.add(other.context().handle())) {
-      return;
+  @Override
+  public boolean copiesDirectlyFrom(Device other) {
+    return other instanceof CudaDevice peer && (peer == this || reaches(peer));
+  }
+
+  private boolean reaches(CudaDevice peer) {
+    return reachable.computeIfAbsent(
+        peer.properties.handle(),
+        ordinal -> Cuda.cuDeviceCanAccessPeer(properties.handle(), ordinal));
+  }
+
+  /** Device memory of a pool must be shared besides: a context's peer access does not cover it. */
+  @Override
+  public void enablePeer(Device other) {
+    CudaDevice peer = peer(other);
+    if (context.call(() -> Cuda.cuCtxEnablePeerAccess(peer.context.handle()))) {
+      enabled.add(peer);
     }
-    try {
-      int peer = other.device();
-      if (Cuda.cuDeviceCanAccessPeer(properties.handle(), peer)) {
-        context.run(() -> Cuda.cuCtxEnablePeerAccess(other.context().handle()));
-        other.context().run(() -> other.share(properties.handle()));
-      }
-    } catch (AcceleratorException refused) {
-      // Too many peers, for one. Copies go through the host then.
-      System.getLogger(CudaDevice.class.getName())
-          .log(System.Logger.Level.INFO, info.id() + " does not reach a peer directly", refused);
+    peer.context.run(() -> peer.memory.share(properties.handle(), true));
+  }
+
+  /** What others in this process had enabled before stays enabled. */
+  @Override
+  public void disablePeer(Device other) {
+    CudaDevice peer = peer(other);
+    peer.context.run(() -> peer.memory.share(properties.handle(), false));
+    if (enabled.remove(peer)) {
+      context.run(() -> Cuda.cuCtxDisablePeerAccess(peer.context.handle()));
     }
+  }
+
+  private CudaDevice peer(Device other) {
+    requireOpen();
+    if (other instanceof CudaDevice peer && peer != this) {
+      return peer;
+    }
+    throw new IllegalArgumentException(
+        name() + " has CUDA devices as peers, not " + other.info().id());
   }
 
   /** The id and the vendor's name, for messages. */

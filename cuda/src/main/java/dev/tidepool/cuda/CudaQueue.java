@@ -95,7 +95,6 @@ final class CudaQueue implements Queue {
       return submit(
           "cuMemcpyDtoDAsync_v2", () -> Cuda.cuMemcpyDtoDAsync(target, start, bytes, stream));
     }
-    device.reach(from.owner() == device.blocks() ? to.owner() : from.owner());
     return submit(
         "cuMemcpyPeerAsync",
         () ->

@@ -86,11 +86,6 @@ final class DeviceMemory {
     return context;
   }
 
-  /** The driver's handle of the device. */
-  int device() {
-    return device.handle();
-  }
-
   /** Whether it serves UNIFIED. */
   boolean hasManaged() {
     return managed;
@@ -376,13 +371,13 @@ final class DeviceMemory {
     }
   }
 
-  /** Lets another device reach what this one has, if its memory is a pool's or mapped. */
-  void share(int peer) {
+  /** Lets another device reach what this one has, or not, if its memory is a pool's or mapped. */
+  void share(int peer, boolean reachable) {
     if (mapped != null) {
-      mapped.share(peer);
+      mapped.share(peer, reachable);
     }
     if (deviceSource == MemorySource.POOL) {
-      Cuda.cuMemPoolSetAccess(pool, peer);
+      Cuda.cuMemPoolSetAccess(pool, peer, reachable);
     }
   }
 

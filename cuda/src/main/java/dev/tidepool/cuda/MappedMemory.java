@@ -239,9 +239,13 @@ final class MappedMemory {
     }
   }
 
-  /** Lets another device reach the blocks that come; those there are go through the driver. */
-  void share(int peer) {
-    reachedBy.add(peer);
+  /** Lets another device reach the blocks that come, or not; those there are stay as they are. */
+  void share(int peer, boolean reachable) {
+    if (reachable) {
+      reachedBy.add(peer);
+    } else {
+      reachedBy.remove(peer);
+    }
   }
 
   /** Ends the segment; its blocks are gone. */

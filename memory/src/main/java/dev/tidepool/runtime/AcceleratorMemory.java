@@ -851,7 +851,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   /** Whether the driver copies from another manager's device to this one's. */
   boolean reaches(AcceleratorMemory other) {
-    return device.equals(other.device) || device.copiesFrom(other.device);
+    return session.peers().carries(other.device, device);
   }
 
   /** Whether work on a storage may run on the calling thread: it must not block a carrier. */

@@ -4,6 +4,7 @@ import dev.tidepool.TransferWay;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.runtime.flight.TransferEvent;
+import dev.tidepool.spi.Device;
 import dev.tidepool.transfer.Direction;
 import dev.tidepool.transfer.HostBytes;
 import java.lang.foreign.MemorySegment;
@@ -48,9 +49,12 @@ final class BufferCopy {
         .retrying(copy.overlaps() ? Retries.NONE : target.memory().retries());
   }
 
-  /** The copy alone, for work in the order of both storages. */
-  static Runnable movement(TypedBuffer<?> source, TypedBuffer<?> destination) {
-    return new BufferCopy(source, destination)::run;
+  /** The copy as a part of work in the order of both storages. */
+  static void within(TypedBuffer<?> source, TypedBuffer<?> destination) {
+    BufferCopy copy = new BufferCopy(source, destination);
+    if (copy.bytes > 0) {
+      copy.run();
+    }
   }
 
   private void run() {
@@ -61,9 +65,10 @@ final class BufferCopy {
       toHost();
     } else {
       TransferWay way = across();
-      if (!way.isStaged()) {
-        onDevice(way);
-      } else if (to.writesOnHost()) {
+      if (!way.isStaged() && carried(way)) {
+        return;
+      }
+      if (to.writesOnHost()) {
         toHost();
       } else {
         throughHost();
@@ -89,6 +94,13 @@ final class BufferCopy {
     AcceleratorMemory target = destination.storage().memory();
     AcceleratorMemory origin = source.storage().memory();
     return target.link().across(origin.link(), target.reaches(origin), bytes);
+  }
+
+  /** Copies from device to device, unless the way there was closed meanwhile; whether it did. */
+  private boolean carried(TransferWay way) {
+    AcceleratorMemory memory = destination.storage().memory();
+    Device device = source.storage().memory().device();
+    return memory.session().peers().carry(device, memory.device(), bytes, () -> onDevice(way));
   }
 
   private void fromHost() {
@@ -168,5 +180,6 @@ final class BufferCopy {
       String tag = destination.storage().tenancy().tag();
       event.moved(memory.id(), Direction.DEVICE_TO_DEVICE.name(), way, tag, bytes);
     }
+    memory.session().peers().staged(source.storage().memory().device(), memory.device(), bytes);
   }
 }

@@ -12,11 +12,11 @@ final class Lane {
   private @Nullable Work lastWrite;
   private final List<Work> reads = new ArrayList<>(2);
 
-  void enter(Work work, boolean writes) {
+  void enter(Work work, Use use) {
     if (lastWrite != null) {
-      work.follow(lastWrite, true);
+      work.follow(lastWrite, !use.forgives());
     }
-    if (!writes) {
+    if (!use.alone()) {
       reads.add(work);
       return;
     }

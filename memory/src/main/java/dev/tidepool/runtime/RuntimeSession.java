@@ -43,6 +43,7 @@ final class RuntimeSession implements TidepoolRuntime.Session {
   private final Workers workers;
   private final Maintenance maintenance;
   private final Orchestrator orchestrator = new Orchestrator(this);
+  private final Peers peers;
   private final Set<AcceleratorMemory> managers = ConcurrentHashMap.newKeySet();
   private final Map<Device, ReentrantLock> placing = new ConcurrentHashMap<>();
   // Guarded by this.
@@ -60,6 +61,7 @@ final class RuntimeSession implements TidepoolRuntime.Session {
     this.accelerators =
         devices.stream().map(device -> new DeviceAccelerator(this, device)).toList();
     this.notes = List.copyOf(notes);
+    this.peers = new Peers(this, accelerators, options.peerAccess());
     this.pinned =
         new PinnedBudget(
             options.pinnedLimit() == -1
@@ -142,7 +144,7 @@ final class RuntimeSession implements TidepoolRuntime.Session {
     }
   }
 
-  private DeviceAccelerator deviceOf(Accelerator accelerator) {
+  DeviceAccelerator deviceOf(Accelerator accelerator) {
     if (!(accelerator instanceof DeviceAccelerator device) || device.session() != this) {
       throw new IllegalArgumentException(
           "the accelerator " + accelerator.id() + " is of another Tidepool");
@@ -186,6 +188,11 @@ final class RuntimeSession implements TidepoolRuntime.Session {
   public ComputeOrchestrator orchestrator() {
     checkOpen();
     return orchestrator;
+  }
+
+  @Override
+  public Peers peers() {
+    return peers;
   }
 
   MemoryAllocator allocator() {

@@ -132,7 +132,7 @@ record Shipment(
         List.of(Use.read(from), Use.write(to)),
         bytes,
         "copying " + source + " to " + target,
-        BufferCopy.movement(source, target),
+        () -> BufferCopy.within(source, target),
         () -> Checksum.of(from, source.from(), bytes),
         () -> Checksum.of(to, target.from(), bytes),
         null);

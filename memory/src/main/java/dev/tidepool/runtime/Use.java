@@ -10,8 +10,9 @@ import dev.tidepool.MapMode;
  * @param alone whether nothing else may run beside it: writes, and everything on a storage whose
  *     block host and device take in turn
  * @param purpose what it is for, which decides what an open mapping forbids
+ * @param forgives whether it goes on when the write ahead of it failed
  */
-record Use(Storage storage, boolean writes, boolean alone, Purpose purpose) {
+record Use(Storage storage, boolean writes, boolean alone, Purpose purpose, boolean forgives) {
   /** What work is for. */
   enum Purpose {
     /** Copies and views, which go where the newest bytes are. */
@@ -25,11 +26,16 @@ record Use(Storage storage, boolean writes, boolean alone, Purpose purpose) {
   }
 
   private static Use of(Storage storage, boolean writes, Purpose purpose) {
-    return new Use(storage, writes, writes || storage.isExclusive(), purpose);
+    return new Use(storage, writes, writes || storage.isExclusive(), purpose, false);
   }
 
   static Use read(Storage storage) {
     return of(storage, false, Purpose.ACCESS);
+  }
+
+  /** Reads what other work is about to write, and has another source should that fail. */
+  static Use relay(Storage storage) {
+    return new Use(storage, false, storage.isExclusive(), Purpose.ACCESS, true);
   }
 
   static Use write(Storage storage) {
@@ -42,7 +48,7 @@ record Use(Storage storage, boolean writes, boolean alone, Purpose purpose) {
 
   /** Moving bytes changes none, but nothing may run beside it. */
   static Use eviction(Storage storage) {
-    return new Use(storage, false, true, Purpose.ACCESS);
+    return new Use(storage, false, true, Purpose.ACCESS, false);
   }
 
   static Use mapping(Storage storage, MapMode mode) {
@@ -55,6 +61,7 @@ record Use(Storage storage, boolean writes, boolean alone, Purpose purpose) {
         storage,
         writes || other.writes,
         alone || other.alone,
-        purpose == Purpose.DEVICE ? purpose : other.purpose);
+        purpose == Purpose.DEVICE ? purpose : other.purpose,
+        forgives && other.forgives);
   }
 }

@@ -337,7 +337,7 @@ final class Work implements Runnable {
       }
     }
     for (Use use : uses) {
-      use.storage().lane().enter(this, use.alone());
+      use.storage().lane().enter(this, use);
     }
   }
 

@@ -116,6 +116,30 @@ public interface Device extends AutoCloseable {
   /** Whether a queue of this device can {@link Queue#copy} from blocks of that one. */
   boolean copiesFrom(Device other);
 
+  /**
+   * Whether such copies go straight, rather than by a detour of the driver's own. Answers the same
+   * each time; devices answer yes for those that they copy from, unless they know better.
+   */
+  default boolean copiesDirectlyFrom(Device other) {
+    return copiesFrom(other);
+  }
+
+  /**
+   * Opens the direct way of copies from that device to this one, where the platform wants that
+   * asked for. Copies are legal without it, and may be slower. Idempotent.
+   *
+   * @param other one that this device {@linkplain #copiesDirectlyFrom copies directly from}
+   * @throws dev.tidepool.AcceleratorException if the driver refuses
+   */
+  default void enablePeer(Device other) {}
+
+  /**
+   * Closes what {@link #enablePeer} opened. No copy from that device to this one is under way.
+   *
+   * @throws dev.tidepool.AcceleratorException if the driver refuses
+   */
+  default void disablePeer(Device other) {}
+
   /** Ends the device. Idempotent; survives a lost device. */
   @Override
   void close();

@@ -43,6 +43,10 @@ public enum SpiCall {
   CLOSE_EVENT(false),
   /** {@code Program.close}. */
   CLOSE_PROGRAM(false),
+  /** {@code Device.enablePeer}. */
+  ENABLE_PEER(true),
+  /** {@code Device.disablePeer}. */
+  DISABLE_PEER(true),
   /** {@code Device.close}. */
   CLOSE_DEVICE(false);
 

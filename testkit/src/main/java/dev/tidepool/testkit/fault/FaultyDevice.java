@@ -153,7 +153,28 @@ final class FaultyDevice implements Device {
 
   @Override
   public boolean copiesFrom(Device other) {
-    return device.copiesFrom(other instanceof FaultyDevice faulty ? faulty.device : other);
+    return device.copiesFrom(bare(other));
+  }
+
+  @Override
+  public boolean copiesDirectlyFrom(Device other) {
+    return device.copiesDirectlyFrom(bare(other));
+  }
+
+  @Override
+  public void enablePeer(Device other) {
+    check(SpiCall.ENABLE_PEER);
+    device.enablePeer(bare(other));
+  }
+
+  @Override
+  public void disablePeer(Device other) {
+    check(SpiCall.DISABLE_PEER);
+    device.disablePeer(bare(other));
+  }
+
+  private static Device bare(Device other) {
+    return other instanceof FaultyDevice faulty ? faulty.device : other;
   }
 
   @Override

@@ -308,6 +308,24 @@ public final class SimulatedDevice implements Device {
         || (hardware.peers() && other instanceof SimulatedDevice that && that.provider == provider);
   }
 
+  @Override
+  public void enablePeer(Device other) {
+    ledger.count(SpiCall.ENABLE_PEER);
+    checkPeer("enablePeer", other);
+  }
+
+  @Override
+  public void disablePeer(Device other) {
+    ledger.count(SpiCall.DISABLE_PEER);
+    checkPeer("disablePeer", other);
+  }
+
+  private void checkPeer(String call, Device other) {
+    if (other == this || !copiesDirectlyFrom(other)) {
+      throw punished(call + " of " + other + ", which is no peer");
+    }
+  }
+
   boolean sharesMemory() {
     return hardware.hostAccess() != HostAccess.NONE;
   }

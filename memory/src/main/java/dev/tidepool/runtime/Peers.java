@@ -1,0 +1,148 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.PeerAccess;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.spi.Device;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+
+/** The ways between the devices of a session. The map never changes; each way has its own lock. */
+final class Peers implements PeerAccess {
+  private record Pair(Device from, Device to) {}
+
+  private final RuntimeSession session;
+  private final List<DeviceAccelerator> accelerators;
+  private final Map<Pair, PeerWay> ways = new HashMap<>();
+  private final boolean permitted;
+
+  Peers(RuntimeSession session, List<DeviceAccelerator> accelerators, boolean permitted) {
+    this.session = session;
+    this.accelerators = accelerators;
+    this.permitted = permitted;
+    for (DeviceAccelerator from : accelerators) {
+      for (DeviceAccelerator to : accelerators) {
+        if (!from.equals(to)) {
+          Pair pair = new Pair(from.device(), to.device());
+          ways.put(pair, new PeerWay(pair.from, pair.to, permitted));
+        }
+      }
+    }
+  }
+
+  /** Whether the driver copies from one device to another now. */
+  boolean carries(Device from, Device to) {
+    if (from.equals(to)) {
+      return true;
+    }
+    PeerWay way = ways.get(new Pair(from, to));
+    // A device of another Tidepool has no way here, but the driver may reach it.
+    return way == null ? permitted && to.copiesFrom(from) : way.carries();
+  }
+
+  /**
+   * Runs a copy from one device to another, unless the way was closed meanwhile; whether it ran.
+   */
+  boolean carry(Device from, Device to, long bytes, Runnable copy) {
+    PeerWay way = ways.get(new Pair(from, to));
+    if (way != null) {
+      return way.carry(bytes, copy);
+    }
+    copy.run();
+    return true;
+  }
+
+  /** Counts a copy from one device to another that went through the host. */
+  void staged(Device from, Device to, long bytes) {
+    PeerWay way = ways.get(new Pair(from, to));
+    if (way != null) {
+      way.staged(bytes);
+    }
+  }
+
+  @Override
+  public List<Way> matrix() {
+    session.checkOpen();
+    List<Way> matrix = new ArrayList<>();
+    for (DeviceAccelerator from : accelerators) {
+      for (DeviceAccelerator to : accelerators) {
+        if (!from.equals(to)) {
+          matrix.add(between(from, to).seen(from, to));
+        }
+      }
+    }
+    return List.copyOf(matrix);
+  }
+
+  @Override
+  public Way way(Accelerator from, Accelerator to) {
+    DeviceAccelerator source = known(from);
+    DeviceAccelerator destination = known(to);
+    return between(source, destination).seen(source, destination);
+  }
+
+  @Override
+  public void enable(Accelerator from, Accelerator to) {
+    between(known(from), known(to)).enable();
+  }
+
+  @Override
+  public void disable(Accelerator from, Accelerator to) {
+    between(known(from), known(to)).disable();
+  }
+
+  @Override
+  public <A> void scatter(UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> parts) {
+    Distribution.await(scatterAsync(source, parts));
+  }
+
+  @Override
+  public <A> CompletableFuture<Void> scatterAsync(
+      UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> parts) {
+    session.checkOpen();
+    return Distribution.scatter(source, parts).submit();
+  }
+
+  @Override
+  public <A> void gather(List<? extends UnifiedBuffer<A>> parts, UnifiedBuffer<A> destination) {
+    Distribution.await(gatherAsync(parts, destination));
+  }
+
+  @Override
+  public <A> CompletableFuture<Void> gatherAsync(
+      List<? extends UnifiedBuffer<A>> parts, UnifiedBuffer<A> destination) {
+    session.checkOpen();
+    return Distribution.gather(parts, destination).submit();
+  }
+
+  @Override
+  public <A> void broadcast(
+      UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> destinations) {
+    Distribution.await(broadcastAsync(source, destinations));
+  }
+
+  @Override
+  public <A> CompletableFuture<Void> broadcastAsync(
+      UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> destinations) {
+    session.checkOpen();
+    return Distribution.broadcast(source, destinations, this).submit();
+  }
+
+  private DeviceAccelerator known(Accelerator accelerator) {
+    session.checkOpen();
+    return session.deviceOf(Objects.requireNonNull(accelerator, "accelerator"));
+  }
+
+  private PeerWay between(DeviceAccelerator from, DeviceAccelerator to) {
+    PeerWay way = ways.get(new Pair(from.device(), to.device()));
+    if (way == null) {
+      throw new IllegalArgumentException(
+          "no way leads from " + from.id() + " to itself; name two accelerators");
+    }
+    return way;
+  }
+}
