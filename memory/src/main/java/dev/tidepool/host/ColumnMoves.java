@@ -15,7 +15,7 @@ import java.util.List;
  * <p>Used by one thread.
  */
 final class ColumnMoves {
-  private static final int BLOCK_BYTES = 16 << 10;
+  private static final int BLOCK_BYTES = 8 << 10;
   private static final VarHandle SHORTS = view(short[].class);
   private static final VarHandle INTS = view(int[].class);
   private static final VarHandle LONGS = view(long[].class);
