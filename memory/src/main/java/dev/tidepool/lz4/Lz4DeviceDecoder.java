@@ -38,7 +38,7 @@ public final class Lz4DeviceDecoder {
   private static final long DAMAGED = -1;
 
   /** The same C for OpenCL and CUDA; each length is checked as {@link Lz4Block} does. */
-  private static final String BODY =
+  private static final String FUNCTIONS =
       """
       FUNCTION int more_length(GLOBAL const u8* in, i64* at, i64 end, i64* length) {
         while (*at < end) {
@@ -75,8 +75,12 @@ public final class Lz4DeviceDecoder {
         return -1;
       }
 
-      KERNEL void decode_blocks(GLOBAL const u8* compressed, GLOBAL const i64* blocks,
-                                GLOBAL u8* target, GLOBAL i64* sizes) {
+      """;
+
+  private static final String ENTRY =
+      """
+      void decode_blocks(GLOBAL const u8* compressed, GLOBAL const i64* blocks,
+                         GLOBAL u8* target, GLOBAL i64* sizes) {
         i64 item = ITEM;
         GLOBAL const i64* block = blocks + 5 * item;
         GLOBAL const u8* in = compressed + block[0];
@@ -95,7 +99,6 @@ public final class Lz4DeviceDecoder {
   private static final String OPENCL =
       """
       #define GLOBAL global
-      #define KERNEL kernel
       #define FUNCTION static
       #define ITEM get_global_id(0)
       typedef uchar u8;
@@ -105,7 +108,6 @@ public final class Lz4DeviceDecoder {
   private static final String CUDA =
       """
       #define GLOBAL
-      #define KERNEL extern "C" __global__
       #define ITEM ((long long) blockIdx.x * blockDim.x + threadIdx.x)
       #define FUNCTION static __device__
       typedef unsigned char u8;
@@ -137,10 +139,13 @@ public final class Lz4DeviceDecoder {
   private static Optional<KernelSource> source(Accelerator accelerator) {
     Set<Capability> capabilities = accelerator.capabilities();
     if (capabilities.contains(Capability.CUDA_KERNELS)) {
-      return Optional.of(KernelSource.cuda(CUDA + BODY, "decode_blocks", PARAMETERS));
+      return Optional.of(
+          KernelSource.cuda(
+              CUDA + FUNCTIONS + "extern \"C\" __global__ " + ENTRY, "decode_blocks", PARAMETERS));
     }
     if (capabilities.contains(Capability.OPENCL_KERNELS)) {
-      return Optional.of(KernelSource.opencl(OPENCL + BODY, "decode_blocks", PARAMETERS));
+      return Optional.of(
+          KernelSource.opencl(OPENCL + FUNCTIONS + "kernel " + ENTRY, "decode_blocks", PARAMETERS));
     }
     if (capabilities.contains(Capability.JAVA_KERNELS)) {
       return Optional.of(KernelSource.java(Lz4DeviceDecoder::decodeBlock, PARAMETERS));

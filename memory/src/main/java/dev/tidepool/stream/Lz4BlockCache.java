@@ -66,6 +66,11 @@ final class Lz4BlockCache {
     this.kept = (int) Math.max(readers + 2, KEPT_BYTES / Math.max(1, index.largestBlock()));
   }
 
+  /** How many bytes are kept at least. */
+  long keptBytes() {
+    return (long) kept * index.largestBlock();
+  }
+
   /**
    * Copies bytes of a block, from its byte {@code from} on, as many as it has and the destination
    * takes; answers how many.
@@ -165,6 +170,7 @@ final class Lz4BlockCache {
           index.frame(slot.block).header().independent()
               ? decode(slot.block, slot.room)
               : linked.decode(slot.block, slot.room);
+      index.learn(slot.block, slot.size);
     } catch (IOException | RuntimeException | Error e) {
       slot.failure = e;
       forget(slot);

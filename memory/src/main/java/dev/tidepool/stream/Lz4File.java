@@ -53,7 +53,7 @@ final class Lz4File implements ByteSource {
   public void read(long position, MemorySegment destination) throws IOException {
     try {
       for (long done = 0; done < destination.byteSize(); ) {
-        int block = index.find(position + done);
+        int block = find(position + done);
         if (block == index.blocks()) {
           throw new Lz4FormatException(
               "it decodes to %d bytes, but %d are wanted"
@@ -67,6 +67,17 @@ final class Lz4File implements ByteSource {
     } catch (Lz4FormatException e) {
       throw named(e);
     }
+  }
+
+  /** The block of a byte; those before it are decoded, for who goes through the file wants them. */
+  private int find(long position) throws IOException {
+    long near = cache.keptBytes() / 2;
+    for (int block = index.nextUnknown(position, near);
+        block >= 0;
+        block = index.nextUnknown(position, near)) {
+      cache.release(cache.hold(block));
+    }
+    return index.find(position);
   }
 
   /**

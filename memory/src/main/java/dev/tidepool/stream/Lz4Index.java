@@ -19,11 +19,12 @@ import java.util.OptionalLong;
  * Where the blocks of an LZ4 file are, and which bytes each decodes to.
  *
  * <p>Where they are in the file is read at once: a few bytes of each block. Which bytes they hold
- * is not written anywhere, for every block may hold less than the frame's maximum, so the sizes are
- * found as far as somebody asks, by going over the blocks without decoding them.
+ * is not written anywhere, for every block may hold less than the frame's maximum, so who decodes a
+ * block tells its size, and the others are found as far as somebody asks, by going over blocks
+ * without decoding them.
  *
- * <p>Locking: {@link #starts} up to {@link #known} is found under this object's monitor; all else
- * is immutable.
+ * <p>Locking: {@link #decodedSizes}, and {@link #starts} up to {@link #known}, are under this
+ * object's monitor; all else is immutable.
  */
 final class Lz4Index {
   private static final ValueLayout.OfInt INT =
@@ -43,6 +44,10 @@ final class Lz4Index {
   private final long[] starts;
 
   private int known;
+
+  /** What blocks decode to, as far as that was told; -1 for others. */
+  private final int[] decodedSizes;
+
   private final MemorySegment measured;
   private final int largestBlock;
 
@@ -72,6 +77,8 @@ final class Lz4Index {
     }
     this.largestBlock = largest;
     this.starts = new long[blocks + 1];
+    this.decodedSizes = new int[blocks];
+    Arrays.fill(decodedSizes, -1);
     this.measured = Arena.ofAuto().allocate(largest);
   }
 
@@ -195,6 +202,23 @@ final class Lz4Index {
     return bytes.get(INT, 0);
   }
 
+  /** Takes note of what a block decodes to. */
+  synchronized void learn(int block, long size) {
+    decodedSizes[block] = (int) size;
+  }
+
+  /**
+   * The block that is to be decoded to learn where a byte is that soon follows what is known; -1 if
+   * that is known, or too far away for that.
+   */
+  synchronized int nextUnknown(long position, long near) throws IOException {
+    while (known < blocks && starts[known] <= position && decodedSizes[known] >= 0) {
+      measure();
+    }
+    boolean unknown = known < blocks && starts[known] <= position;
+    return unknown && position - starts[known] < near ? known : -1;
+  }
+
   /** The block that holds a decoded byte; {@link #blocks()} if there are fewer bytes. */
   synchronized int find(long position) throws IOException {
     while (known < blocks && starts[known] <= position) {
@@ -217,13 +241,13 @@ final class Lz4Index {
     return starts[block];
   }
 
-  /** Finds the size of the first block whose size is not known. */
+  /** Finds where the first block ends of which that is not known. */
   private void measure() throws IOException {
     int block = known;
     Frame frame = frame(block);
-    long size = compressedBytes(block);
-    if (!isStored(block)) {
-      MemorySegment bytes = measured.asSlice(0, size);
+    long size = isStored(block) ? compressedBytes(block) : decodedSizes[block];
+    if (size < 0) {
+      MemorySegment bytes = measured.asSlice(0, compressedBytes(block));
       file.read(positions[block], bytes);
       try {
         size = Lz4Block.decodedSize(bytes);
