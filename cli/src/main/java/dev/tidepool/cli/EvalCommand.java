@@ -107,6 +107,14 @@ final class EvalCommand implements Callable<Integer> {
               + " bits are refused on several.")
   private boolean deterministic;
 
+  @Option(
+      names = "--resume",
+      description =
+          "Go on where an earlier run of the same line ended, after a crash too, and keep what is"
+              + " written if this one does not come to its end. If inputs or expression have"
+              + " changed, it starts anew and says so.")
+  private boolean resume;
+
   @Option(names = "--force", description = "Replace outputs that exist.")
   private boolean force;
 
@@ -129,6 +137,7 @@ final class EvalCommand implements Callable<Integer> {
         memoryLimit,
         dtype,
         deterministic,
+        resume,
         force,
         parent.debug());
   }

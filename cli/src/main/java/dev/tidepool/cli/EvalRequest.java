@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param memoryLimit bytes that chunks in flight may hold together
  * @param dtype NumPy's name of the outputs' type, or null for the natural one
  * @param deterministic whether the result must not depend on who computes it
+ * @param resume whether it goes on where an earlier run ended, and leaves something to go on from
  * @param force whether outputs that exist are replaced
  * @param debug whether a failure shows where it came from
  */
@@ -29,6 +30,7 @@ record EvalRequest(
     String memoryLimit,
     @Nullable String dtype,
     boolean deterministic,
+    boolean resume,
     boolean force,
     boolean debug) {
 
@@ -37,7 +39,8 @@ record EvalRequest(
 
   private static final Set<String> WITH_VALUE =
       Set.of("--device", "--chunk", "--memory-limit", "--dtype");
-  private static final Set<String> WITHOUT_VALUE = Set.of("--deterministic", "--force", "--debug");
+  private static final Set<String> WITHOUT_VALUE =
+      Set.of("--deterministic", "--resume", "--force", "--debug");
 
   /** Copies the list. */
   EvalRequest {
@@ -87,6 +90,7 @@ record EvalRequest(
             options.getOrDefault("--memory-limit", DEFAULT_MEMORY_LIMIT),
             options.get("--dtype"),
             options.containsKey("--deterministic"),
+            options.containsKey("--resume"),
             options.containsKey("--force"),
             options.containsKey("--debug")));
   }

@@ -14,8 +14,8 @@ import dev.tidepool.stream.NpyFormatException;
 import dev.tidepool.stream.NpyType;
 import dev.tidepool.stream.StreamOptions;
 import java.io.PrintStream;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -30,35 +30,47 @@ final class Evaluation {
   /** Does the work, prints one line, and answers the exit status. */
   static int run(EvalRequest request, PrintStream out, PrintStream err) {
     try {
-      compute(request, out, err);
+      compute(request, err).print(out, err);
       return ExitStatus.DONE;
     } catch (RuntimeException | Error e) {
       return Failures.report(e, request.debug(), err);
     }
   }
 
-  private static void compute(EvalRequest request, PrintStream out, PrintStream err) {
+  /**
+   * What is told when the work is done.
+   *
+   * @param values the lines of reductions' values
+   * @param warnings what went wrong and was made good
+   * @param line what was done, how fast and where
+   */
+  private record Report(List<String> values, List<String> warnings, String line) {
+    void print(PrintStream out, PrintStream err) {
+      warnings.forEach(err::println);
+      values.forEach(out::println);
+      (values.isEmpty() ? out : err).println(line);
+    }
+  }
+
+  private static Report compute(EvalRequest request, PrintStream err) {
     long start = System.nanoTime();
     try (Progress progress = new Progress(err);
         NpyEvaluation evaluation = open(request, progress);
         Selection selection =
-            Selection.open(List.of(request.device().split(",")), MemoryOptions.defaults())) {
+            Selection.open(List.of(request.device().split(",", -1)), MemoryOptions.defaults())) {
+      if (!evaluation.resumption().isEmpty()) {
+        err.println("tidepool: " + evaluation.resumption());
+      }
       List<Accelerator> accelerators = run(evaluation, selection);
       String line = line(evaluation, accelerators, System.nanoTime() - start);
-      progress.close();
+      List<String> warnings = new ArrayList<>();
       evaluation
           .dropped()
           .forEach(
               (id, failure) ->
-                  err.println(
+                  warnings.add(
                       "tidepool: " + id + " failed, others did its part: " + failure.getMessage()));
-      Map<String, Object> values = evaluation.values();
-      if (values.isEmpty()) {
-        out.println(line);
-      } else {
-        ReducedValues.lines(values).forEach(out::println);
-        err.println(line);
-      }
+      return new Report(ReducedValues.lines(evaluation.values()), warnings, line);
     } catch (IllegalArgumentException e) {
       // Such as a memory limit that is too small: the message says what works.
       throw new WrongArguments(e);
@@ -78,7 +90,7 @@ final class Evaluation {
       options = options.withDeterministic();
     }
     try {
-      return NpyEvaluation.open(
+      NpyEvaluation.Request evaluation =
           new NpyEvaluation.Request(
               expression,
               bindings.inputs(),
@@ -86,7 +98,8 @@ final class Evaluation {
               bindings.scalars(),
               type(request.dtype()),
               request.force(),
-              options));
+              options);
+      return request.resume() ? NpyEvaluation.resume(evaluation) : NpyEvaluation.open(evaluation);
     } catch (NpyFormatException | TransferException | ArithmeticException e) {
       throw new WrongArguments(e);
     }

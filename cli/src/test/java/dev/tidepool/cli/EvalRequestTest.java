@@ -19,6 +19,7 @@ class EvalRequestTest {
         "z=x x=a.npy z=b.npy",
         "z=-x x=-2.5 --device cpu:0 y=@file",
         "--device=opencl:1 z=x x=a.npy --chunk 16m --memory-limit=256m z=b.npy",
+        "z=x --device cpu:0,opencl:0 --resume x=a.npy --deterministic",
         "--force z=x --dtype float32 x=a.npy --debug z=b.npy",
         "z=x --memory-limit 1.5GiB",
         "z='x' \"y\"=2",

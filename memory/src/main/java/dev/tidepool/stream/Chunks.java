@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
  * failure, or a cancellation.
  *
  * <p><b>Who gets how much.</b> Lanes take chunks when they have nothing to do, so faster
- * accelerators take more of them. One accelerator alone takes whole chunks. Several begin with
- * small ones, which are measured, and later take at most half of the part of what is left that is
+ * accelerators take more of them. One accelerator alone takes whole chunks. Several begin with the
+ * smallest, which are measured, and later take at most half of the part of what is left that is
  * theirs by speed: guided self-scheduling (Polychronopoulos and Kuck, 1987), weighted as in
  * factoring (Hummel et al., 1996). So all end at nearly the same time. A lane which would still
  * carry its chunk when the others have done all the rest stands by. Of accelerators that are this
@@ -36,8 +36,10 @@ final class Chunks {
     }
   }
 
-  /** Of a chunk, what an accelerator is tried with, and the least that is worth its while. */
-  private static final int TRIAL = 16;
+  /** Of a chunk, the least that is worth a lane's while. */
+  private static final int LEAST = 16;
+
+  private static final int GROWTH = 8;
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
@@ -74,18 +76,27 @@ final class Chunks {
   @Nullable Range take(Pace pace) {
     lock.lock();
     try {
-      while (!stopped && pace.isActive()) {
-        long count = open.isEmpty() ? 0 : portion(pace);
-        if (count > 0) {
-          pace.took();
-          return carve(count);
-        }
-        if (!othersAtWork(pace)) {
-          return null;
-        }
+      Range range = poll(pace);
+      while (range == null && !stopped && pace.isActive() && othersAtWork(pace)) {
         changed.awaitUninterruptibly();
+        range = poll(pace);
       }
-      return null;
+      return range;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** What {@link #take} gives if it need not wait; else null. */
+  @Nullable Range poll(Pace pace) {
+    lock.lock();
+    try {
+      long count = stopped || !pace.isActive() || open.isEmpty() ? 0 : portion(pace);
+      if (count == 0) {
+        return null;
+      }
+      pace.took();
+      return carve(count);
     } finally {
       lock.unlock();
     }
@@ -114,10 +125,12 @@ final class Chunks {
     if (rivals.isEmpty()) {
       return pace.size();
     }
-    long least = Math.max(ChunkPlan.SMALLEST_CHUNK, pace.size() / TRIAL);
     if (!pace.isMeasured()) {
-      return Math.min(least, pace.size());
+      return Math.min(ChunkPlan.SMALLEST_CHUNK, pace.size());
     }
+    // What small chunks tell of larger ones is trusted step by step.
+    long most = Math.min(pace.size(), GROWTH * pace.largestMeasured());
+    long least = Math.min(most, Math.max(ChunkPlan.SMALLEST_CHUNK, pace.size() / LEAST));
     if (rivals.stream().anyMatch(other -> outruns(other, pace))) {
       return 0;
     }
@@ -131,7 +144,7 @@ final class Chunks {
       }
     }
     double fair = left * pace.laneRate() / (pace.rate() + others) / 2;
-    long count = Math.min(Math.max(least, (long) fair), pace.size());
+    long count = Math.min(Math.max(least, (long) fair), most);
     boolean lastToEnd = Math.min(count, left) / pace.laneRate() > left / others;
     return pace.laneRate() < fastest && lastToEnd ? 0 : count;
   }

@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
 public final class NpyEvaluation implements AutoCloseable {
   private final Request request;
   private final NpyInputs inputs;
-  private final Map<String, NpyWriter> writers = new LinkedHashMap<>();
+  private @Nullable NpyOutputs outputs;
   private final Map<String, ScalarType> reducedTypes = new LinkedHashMap<>();
   private Map<String, Folding> foldings = Map.of();
   private final AtomicReference<@Nullable ChunkedPipeline> running = new AtomicReference<>();
@@ -91,10 +91,36 @@ public final class NpyEvaluation implements AutoCloseable {
    * @throws dev.tidepool.TransferException if a file cannot be opened or begun
    */
   public static NpyEvaluation open(Request request) {
+    return open(request, false);
+  }
+
+  /**
+   * As {@link #open}, but what is written outlives a run that does not come to its end, however it
+   * ends; and if an earlier run with the same expression, scalars, inputs (their sizes and times)
+   * and results left something, it goes on from there. {@link #resumption()} tells which.
+   *
+   * <p>Beside each result lies a hidden partial file meanwhile, and beside the first one a journal,
+   * for its owner only. They vanish when the results appear. Now and then all that was written is
+   * forced to the disk, and then noted in the journal, so that even a power failure loses a few
+   * seconds of work at most.
+   *
+   * @throws IllegalArgumentException also if there is a reduction, of which no file keeps a part
+   * @throws dev.tidepool.TransferException also if another run is at the same results
+   */
+  public static NpyEvaluation resume(Request request) {
+    if (!request.expression().reductions().isEmpty()) {
+      throw new IllegalArgumentException(
+          "a reduction leaves nothing on disk to go on from; resume expressions whose results are"
+              + " files");
+    }
+    return open(request, true);
+  }
+
+  private static NpyEvaluation open(Request request, boolean resuming) {
     checkPaths(request);
     NpyEvaluation evaluation = new NpyEvaluation(request, NpyInputs.open(request.inputs()));
     try {
-      evaluation.beginOutputs();
+      evaluation.beginOutputs(resuming);
       evaluation.foldings = evaluation.foldings();
       return evaluation;
     } catch (RuntimeException | Error e) {
@@ -148,17 +174,37 @@ public final class NpyEvaluation implements AutoCloseable {
     }
   }
 
-  private void beginOutputs() {
+  private void beginOutputs(boolean resuming) {
+    Map<String, NpyOutputs.Target> targets = new LinkedHashMap<>();
     for (TypedProgram.ArrayParameter array : resolve().arrays()) {
       Path target = request.outputs().get(array.name());
       if (target != null) {
         NpyType type = NpyType.valueOf(array.type().name());
         NpyHeader header = NpyHeader.of(type, inputs.isFortranOrder(), inputs.shape());
-        writers.put(array.name(), NpyWriter.create(target, header, request.overwrite()));
+        targets.put(array.name(), new NpyOutputs.Target(target, header));
       } else if (array.access().writes()) {
         reducedTypes.put(array.name(), array.type());
       }
     }
+    outputs =
+        resuming
+            ? NpyOutputs.resume(targets, request.overwrite(), work())
+            : NpyOutputs.begin(targets, request.overwrite());
+  }
+
+  /** What the results depend on. */
+  private List<Journal.Trait> work() {
+    List<Journal.Trait> work = new ArrayList<>(inputs.traits());
+    work.add(new Journal.Trait("the expression", request.expression().toString()));
+    request
+        .scalars()
+        .forEach(
+            (name, value) -> work.add(new Journal.Trait("the scalar '" + name + "'", "" + value)));
+    return work;
+  }
+
+  private NpyOutputs outputs() {
+    return Objects.requireNonNull(outputs, "begun when it was opened");
   }
 
   /** New sinks for the reductions, in the order of the expression. */
@@ -214,7 +260,7 @@ public final class NpyEvaluation implements AutoCloseable {
   /** What the results' files will say, by name. */
   public Map<String, NpyHeader> results() {
     Map<String, NpyHeader> results = new LinkedHashMap<>();
-    writers.forEach((name, writer) -> results.put(name, writer.header()));
+    outputs().writers().forEach((name, writer) -> results.put(name, writer.header()));
     return results;
   }
 
@@ -248,7 +294,7 @@ public final class NpyEvaluation implements AutoCloseable {
     for (NpyReader reader : inputs.readers().values()) {
       total += reader.header().dataBytes();
     }
-    for (NpyWriter writer : writers.values()) {
+    for (NpyWriter writer : outputs().writers().values()) {
       total += writer.header().dataBytes();
     }
     return total;
@@ -268,7 +314,8 @@ public final class NpyEvaluation implements AutoCloseable {
     ChunkedPipeline.Builder builder = ChunkedPipeline.of(memory, kernel);
     List.of(further).forEach(builder::on);
     inputs.readers().forEach((name, reader) -> builder.source(name, inputs.source(reader)));
-    writers.forEach(builder::sink);
+    outputs().writers().forEach(builder::sink);
+    builder.resuming(outputs().left(length()), outputs()::written);
     foldings = foldings();
     foldings.forEach(builder::sink);
     elementwiseScalars().forEach(builder::scalar);
@@ -283,8 +330,16 @@ public final class NpyEvaluation implements AutoCloseable {
     }
     pipeline.run();
     inputs.readers().values().forEach(NpyReader::verify);
-    writers.values().forEach(NpyWriter::commit);
+    outputs().commit();
     done = true;
+  }
+
+  /**
+   * What came of an earlier run, for people to read: that this one goes on, or why it starts anew;
+   * empty if there was none.
+   */
+  public String resumption() {
+    return outputs().story();
   }
 
   /** The accelerators that failed while others went on, by id, with what failed. */
@@ -302,7 +357,10 @@ public final class NpyEvaluation implements AutoCloseable {
     }
   }
 
-  /** Closes the inputs and deletes results that did not become whole; idempotent. */
+  /**
+   * Closes the inputs and deletes results that did not become whole, unless it can be resumed;
+   * idempotent.
+   */
   @Override
   public void close() {
     TidepoolException failure = closeAll();
@@ -319,8 +377,6 @@ public final class NpyEvaluation implements AutoCloseable {
   }
 
   private @Nullable TidepoolException closeAll() {
-    List<AutoCloseable> files = new ArrayList<>(writers.values());
-    files.add(inputs);
-    return NpyInputs.closeAll(files);
+    return NpyInputs.closeAll(outputs == null ? List.of(inputs) : List.of(outputs, inputs));
   }
 }

@@ -1,7 +1,12 @@
 package dev.tidepool.stream;
 
 import dev.tidepool.TidepoolException;
+import dev.tidepool.TransferException;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -100,6 +105,23 @@ final class NpyInputs implements AutoCloseable {
     boolean turned =
         isAnyTurned() && reader.header().fortranOrder() && reader.header().elementCount() > 0;
     return turned ? new TransposedSource(reader) : reader;
+  }
+
+  /** What tells that the files are the same as in an earlier run. */
+  List<Journal.Trait> traits() {
+    List<Journal.Trait> traits = new ArrayList<>();
+    for (NpyReader reader : readers.values()) {
+      Path file = reader.path().toAbsolutePath();
+      try {
+        BasicFileAttributes now = Files.readAttributes(file, BasicFileAttributes.class);
+        String value =
+            file + " " + now.size() + " " + now.lastModifiedTime() + " " + reader.header();
+        traits.add(new Journal.Trait(reader.path().toString(), value));
+      } catch (IOException e) {
+        throw new TransferException("cannot look at " + file + ": " + FileErrors.reason(e), e);
+      }
+    }
+    return traits;
   }
 
   @Override

@@ -20,9 +20,10 @@ final class Pace {
   private int lanes;
   private int inFlight;
   private double elementsPerNano;
+  private long largest;
   private @Nullable Throwable failure;
 
-  private Pace(String accelerator, boolean onThisProcessor, ChunkPlan plan) {
+  Pace(String accelerator, boolean onThisProcessor, ChunkPlan plan) {
     this.accelerator = accelerator;
     this.onThisProcessor = onThisProcessor;
     this.size = plan.chunk();
@@ -67,12 +68,18 @@ final class Pace {
     return elementsPerNano;
   }
 
+  /** Elements of the largest chunk that was measured. */
+  long largestMeasured() {
+    return largest;
+  }
+
   /** Elements that all lanes carry in a nanosecond. */
   double rate() {
     return elementsPerNano * lanes;
   }
 
   void measured(long elements, long nanos) {
+    largest = Math.max(largest, elements);
     double latest = elements / (double) Math.max(1, nanos);
     elementsPerNano = isMeasured() ? LATEST * latest + (1 - LATEST) * elementsPerNano : latest;
   }

@@ -3,6 +3,7 @@ package dev.tidepool.stream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tidepool.AcceleratorException;
 import dev.tidepool.Capability;
 import dev.tidepool.ElementType;
 import dev.tidepool.Kernel;
@@ -16,6 +17,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ConcurrentHashMap;
@@ -23,6 +25,7 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -60,6 +63,30 @@ class ChunkedPipelineTest {
     public void write(long elementOffset, MemorySegment source) {
       assertThat(source.isReadOnly()).isTrue();
       ElementType.INT.read(source, 0, values, (int) elementOffset, (int) source.byteSize() / 4);
+    }
+  }
+
+  /** Does as another source does. */
+  private static class Delegating implements ElementSource {
+    private final ElementSource source;
+
+    Delegating(ElementSource source) {
+      this.source = source;
+    }
+
+    @Override
+    public ElementType<?> elementType() {
+      return source.elementType();
+    }
+
+    @Override
+    public long length() {
+      return source.length();
+    }
+
+    @Override
+    public void read(long elementOffset, MemorySegment destination) {
+      source.read(elementOffset, destination);
     }
   }
 
@@ -316,6 +343,125 @@ class ChunkedPipelineTest {
     assertThatThrownBy(pipeline::run)
         .isInstanceOf(TransferException.class)
         .satisfies(first -> assertThat(first.getSuppressed()).hasSize(1));
+  }
+
+  private static AcceleratorException lost(String detail) {
+    return new AcceleratorException("plainLaunch", -1, "PLAIN_LOST", detail);
+  }
+
+  private final PlainMemory second =
+      new PlainMemory("plain:1", Long.MAX_VALUE, Capability.SHARED_MEMORY);
+
+  @Test
+  void severalAcceleratorsShareTheChunks() {
+    CyclicBarrier both = new CyclicBarrier(2);
+    Ints x = counting();
+    Set<Thread> met = ConcurrentHashMap.newKeySet();
+    ElementSource meeting =
+        new Delegating(x) {
+          @Override
+          public void read(long elementOffset, MemorySegment destination) {
+            // The first chunks of both: neither can have all of the work.
+            if (elementOffset < 4096 && met.add(Thread.currentThread()) && met.size() <= 2) {
+              try {
+                both.await(60, TimeUnit.SECONDS);
+              } catch (Exception e) {
+                throw new AssertionError(e);
+              }
+            }
+            super.read(elementOffset, destination);
+          }
+        };
+    Ints y = new Ints(new int[LENGTH]);
+    ChunkedPipeline pipeline = doubling(meeting, y).on(second.manager()).build(SMALL.withLanes(2));
+    pipeline.run();
+
+    assertDoubled(y);
+    assertThat(pipeline.dropped()).isEmpty();
+    assertThat(second.open).hasValue(0);
+  }
+
+  @Test
+  void anAcceleratorThatFailsLeavesItsWorkToTheOthers() {
+    RuntimeException lost = lost("the device is lost");
+    second.failure = lost;
+    for (int i = 0; i < 10; i++) {
+      Ints y = new Ints(new int[LENGTH]);
+      ChunkedPipeline pipeline = doubling(counting(), y).on(second.manager()).build(SMALL);
+      pipeline.run();
+
+      assertDoubled(y);
+      assertThat(pipeline.dropped()).isEqualTo(Map.of("plain:1", lost));
+    }
+    assertThat(second.open).hasValue(0);
+  }
+
+  @Test
+  void whenAllAcceleratorsFailTheFailuresAreThrown() {
+    memory.failure = lost("the first is lost");
+    second.failure = lost("the second is lost");
+    ChunkedPipeline pipeline =
+        doubling(counting(), new Ints(new int[LENGTH])).on(second.manager()).build(SMALL);
+
+    assertThatThrownBy(pipeline::run)
+        .isInstanceOf(AcceleratorException.class)
+        .satisfies(
+            thrown ->
+                assertThat(Stream.concat(Stream.of(thrown), Stream.of(thrown.getSuppressed())))
+                    .contains(memory.failure, second.failure));
+    assertThat(second.open).hasValue(0);
+  }
+
+  @Test
+  void aSourceThatFailsIsNoFaultOfItsAccelerator() {
+    RuntimeException broken = new TransferException("the disk is on fire", null);
+    ChunkedPipeline pipeline =
+        doubling(new Failing(counting(), 500_000, broken), new Ints(new int[LENGTH]))
+            .on(second.manager())
+            .build(SMALL);
+
+    assertThatThrownBy(pipeline::run).isSameAs(broken);
+    assertThat(pipeline.dropped()).isEmpty();
+  }
+
+  @Test
+  void whatOneKernelWritesTheNextOneReadsWithoutASink() {
+    Ints y = new Ints(new int[LENGTH]);
+    UnifiedMemoryManager manager = memory.manager();
+    ChunkedPipeline.of(manager, manager.compile(KernelSource.elementwise("t = 2 * x")))
+        .then(KernelSource.elementwise("y = t + a"))
+        .source("x", counting())
+        .scalar("a", 7)
+        .sink("y", y)
+        .build(SMALL)
+        .run();
+
+    assertDoubled(y);
+  }
+
+  @Test
+  void theSameBitsAreNotPromisedWhereFunctionsMayDiffer() {
+    UnifiedMemoryManager manager = memory.manager();
+    StreamOptions same = SMALL.withDeterministic();
+    Ints y = new Ints(new int[LENGTH]);
+    doubling(counting(), y).on(second.manager()).build(same).run();
+
+    assertDoubled(y);
+    assertThatThrownBy(
+            () ->
+                ChunkedPipeline.of(manager, manager.compile(KernelSource.elementwise("y = x**3")))
+                    .on(second.manager())
+                    .source("x", counting())
+                    .sink("y", y)
+                    .build(same))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("between plain:0 and plain:1");
+  }
+
+  @Test
+  void anAcceleratorIsNamedOnce() {
+    assertThatThrownBy(() -> doubling(counting(), new Ints(new int[LENGTH])).on(memory.manager()))
+        .hasMessageContaining("plain:0 is given twice");
   }
 
   @Test

@@ -27,6 +27,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A memory manager of a few lines, so that a pipeline can be watched and its memory made to run
@@ -39,11 +40,26 @@ final class PlainMemory {
   final AtomicLong peak = new AtomicLong();
   final AtomicInteger computing = new AtomicInteger();
   final Set<Long> lengths = ConcurrentHashMap.newKeySet();
+  private final String id;
   private final long capacity;
   private final Set<Capability> capabilities;
 
+  /** What every kernel fails with from now on; null for none. */
+  volatile @Nullable RuntimeException failure;
+
+  /** Elements that are computed before it fails. */
+  volatile long elementsBeforeFailure;
+
+  final AtomicLong computed = new AtomicLong();
+
   /** A manager with so many bytes of memory. */
   PlainMemory(long capacity, Capability... capabilities) {
+    this("plain:0", capacity, capabilities);
+  }
+
+  /** A manager of an accelerator of its own. */
+  PlainMemory(String id, long capacity, Capability... capabilities) {
+    this.id = id;
     this.capacity = capacity;
     this.capabilities = Set.of(capabilities);
   }
@@ -55,8 +71,8 @@ final class PlainMemory {
             (_, method, _) ->
                 switch (method.getName()) {
                   case "capabilities" -> capabilities;
-                  case "id", "name" -> "plain:0";
-                  case "kind" -> AcceleratorKind.CPU;
+                  case "id", "name" -> id;
+                  case "kind" -> AcceleratorKind.OTHER;
                   default -> throw new UnsupportedOperationException(method.getName());
                 });
     return fake(
@@ -126,7 +142,14 @@ final class PlainMemory {
     Map<Map<String, Operand>, Compiled> compiled = new ConcurrentHashMap<>();
     return fake(
         Kernel.class,
-        (_, _, arguments) -> {
+        (_, method, arguments) -> {
+          if (method.getName().equals("source")) {
+            return source;
+          }
+          RuntimeException broken = failure;
+          if (broken != null && computed.get() >= elementsBeforeFailure) {
+            throw broken;
+          }
           computing.incrementAndGet();
           Map<String, Object> values = ((Arguments) arguments[0]).values();
           Map<String, Operand> operands = new LinkedHashMap<>();
@@ -152,6 +175,7 @@ final class PlainMemory {
       length = buffer.length();
     }
     lengths.add(length);
+    computed.addAndGet(length);
     compiled.loop().run(arrays, program.uniformValues(arguments), 0, length);
   }
 

@@ -1,0 +1,48 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.ElementType;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * Hands every chunk to a consumer, one at a time, in arrays of its own.
+ *
+ * @param <A> the array that carries elements
+ */
+final class ConsumedElements<A> implements ElementSink {
+  private final ElementType<A> type;
+  private final long length;
+  private final long base;
+  private final ChunkConsumer<? super A> consumer;
+
+  /**
+   * A sink of {@code length} elements, whose first one is {@code base} among all that the consumer
+   * gets.
+   */
+  ConsumedElements(ElementType<A> type, long base, long length, ChunkConsumer<? super A> consumer) {
+    this.type = type;
+    this.base = base;
+    this.length = length;
+    this.consumer = consumer;
+  }
+
+  @Override
+  public ElementType<?> elementType() {
+    return type;
+  }
+
+  @Override
+  public long length() {
+    return length;
+  }
+
+  @Override
+  public void write(long elementOffset, MemorySegment source) {
+    int count = Math.toIntExact(type.elements(source.byteSize()));
+    A elements = type.newArray(count);
+    type.read(source, 0, elements, 0, count);
+    // The consumer is the caller's: its own lock, which nothing else of the library ever takes.
+    synchronized (consumer) {
+      consumer.accept(base + elementOffset, elements);
+    }
+  }
+}

@@ -1,0 +1,328 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.TransferException;
+import dev.tidepool.stream.Chunks.Range;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.zip.CRC32;
+
+/**
+ * What of some work is on disk, in a file beside its first result, so that the work can go on after
+ * a crash, a kill or a power failure.
+ *
+ * <p><b>Order.</b> A range is written down only after the bytes of its results were forced to the
+ * disk. So what the journal says is true, and at most the work of {@value #SECONDS} seconds, and of
+ * the lanes at work, is done again.
+ *
+ * <p><b>Form.</b> Lines, each behind the checksum of its text: what the work is, and then ranges. A
+ * line that a crash cut off, and all after it, count for nothing. The file is its owner's alone,
+ * and locked while a process works on it; the system takes the lock of one that dies.
+ *
+ * <p>Threads: {@link #written} is for any; of those that come together one forces the disk, and the
+ * others go on at once. Nothing is forced under the monitor.
+ */
+final class Journal implements AutoCloseable {
+  /**
+   * Something that the work depends on.
+   *
+   * @param what how messages call it
+   * @param value what it is now
+   */
+  record Trait(String what, String value) {
+    String line() {
+      return "is " + what.replaceAll("\\s", "_") + " " + value.replaceAll("\\s+", " ");
+    }
+  }
+
+  /** Makes everything written so far last. */
+  interface Results {
+    void force() throws IOException;
+  }
+
+  private static final int SECONDS = 1;
+  private static final long INTERVAL_NANOS = SECONDS * 1_000_000_000L;
+  // Forcing takes at most this part of the time.
+  private static final int SELDOM = 10;
+  private static final String FIRST = "tidepool journal 1";
+  private static final String DONE = "done ";
+  private static final Set<PosixFilePermission> OWNER_ONLY =
+      PosixFilePermissions.fromString("rw-------");
+
+  private final Path path;
+  private final FileChannel channel;
+  private final List<String> found;
+
+  // Under the monitor.
+  private List<Range> waiting = new ArrayList<>();
+  private boolean forcing;
+  private long next = System.nanoTime() + INTERVAL_NANOS;
+
+  private Journal(Path path, FileChannel channel, List<String> found) {
+    this.path = path;
+    this.channel = channel;
+    this.found = found;
+  }
+
+  /**
+   * The journal beside a result, locked; empty if there was none.
+   *
+   * @throws TransferException if another process works on it, it is not this user's, or the disk
+   *     fails
+   */
+  static Journal open(Path target) {
+    Path file = target.toAbsolutePath();
+    Path path = file.resolveSibling("." + file.getFileName() + ".tidepool-journal");
+    try {
+      FileChannel channel = openOwn(path);
+      try {
+        FileLock lock = lock(path, channel);
+        assert lock.isValid();
+        return new Journal(path, channel, lines(channel));
+      } catch (IOException | RuntimeException e) {
+        channel.close();
+        throw e;
+      }
+    } catch (IOException e) {
+      throw new TransferException("cannot open " + path + ": " + FileErrors.reason(e), e);
+    }
+  }
+
+  private static FileChannel openOwn(Path path) throws IOException {
+    boolean posix = Files.getFileStore(folder(path)).supportsFileAttributeView("posix");
+    FileAttribute<?>[] attributes =
+        posix
+            ? new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(OWNER_ONLY)}
+            : new FileAttribute<?>[0];
+    try {
+      return FileChannel.open(
+          path,
+          Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.READ, StandardOpenOption.WRITE),
+          attributes);
+    } catch (FileAlreadyExistsException _) {
+      boolean own =
+          Files.isRegularFile(path, LinkOption.NOFOLLOW_LINKS)
+              && (!posix
+                  || OWNER_ONLY.containsAll(
+                      Files.getPosixFilePermissions(path, LinkOption.NOFOLLOW_LINKS)));
+      if (!own) {
+        throw new IOException("it is no file of this user alone; delete it");
+      }
+      return FileChannel.open(
+          path, StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
+    }
+  }
+
+  private static Path folder(Path path) {
+    return path.getParent() == null ? path : path.getParent();
+  }
+
+  private static FileLock lock(Path path, FileChannel channel) throws IOException {
+    try {
+      FileLock lock = channel.tryLock();
+      if (lock != null) {
+        return lock;
+      }
+    } catch (OverlappingFileLockException _) {
+      // This process has it: the same answer.
+    }
+    throw new IOException(
+        "another run works on the same result; wait for it to end (" + path.getFileName() + ")");
+  }
+
+  /** The whole lines, up to the first that is damaged. */
+  private static List<String> lines(FileChannel channel) throws IOException {
+    ByteBuffer bytes = ByteBuffer.allocate(Math.toIntExact(channel.size()));
+    while (bytes.hasRemaining() && channel.read(bytes, bytes.position()) > 0) {
+      // Until all is read.
+    }
+    String text = new String(bytes.array(), 0, bytes.position(), StandardCharsets.UTF_8);
+    List<String> lines = new ArrayList<>();
+    int start = 0;
+    for (int end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+      String line = text.substring(start, end);
+      int space = line.indexOf(' ');
+      if (space < 0 || !line.substring(0, space).equals(checksum(line.substring(space + 1)))) {
+        break;
+      }
+      lines.add(line.substring(space + 1));
+      start = end + 1;
+    }
+    // What is written next must not stand behind a damaged line.
+    channel.truncate(text.substring(0, start).getBytes(StandardCharsets.UTF_8).length);
+    return lines;
+  }
+
+  private static String checksum(String text) {
+    CRC32 sum = new CRC32();
+    sum.update(text.getBytes(StandardCharsets.UTF_8));
+    return Long.toHexString(sum.getValue());
+  }
+
+  /** Whether a run began here before. */
+  boolean isBegun() {
+    return !found.isEmpty();
+  }
+
+  /** What an earlier run noted under a key, one for each name; empty if there is nothing. */
+  String noted(String name) {
+    String key = "note " + name + " ";
+    return found.stream()
+        .filter(line -> line.startsWith(key))
+        .map(line -> line.substring(key.length()))
+        .findFirst()
+        .orElse("");
+  }
+
+  /** What is another than in the earlier run; empty if nothing is. */
+  String change(List<Trait> work) {
+    if (!found.getFirst().equals(FIRST)) {
+      return "its journal is of another version";
+    }
+    List<String> before = found.stream().filter(line -> line.startsWith("is ")).toList();
+    for (Trait trait : work) {
+      if (!before.contains(trait.line())) {
+        return trait.what() + " has changed";
+      }
+    }
+    return before.size() == work.size() ? "" : "the work has changed";
+  }
+
+  /** Forgets an earlier run and begins another one. */
+  void begin(List<Trait> work, Map<String, String> notes) {
+    List<String> lines = new ArrayList<>(List.of(FIRST));
+    work.forEach(trait -> lines.add(trait.line()));
+    notes.forEach((name, value) -> lines.add("note " + name + " " + value));
+    found.clear();
+    try {
+      channel.truncate(0);
+      append(lines);
+    } catch (IOException e) {
+      throw failed(e);
+    }
+  }
+
+  /** What of {@code length} elements no earlier run has done, in order. */
+  List<Range> left(long length) {
+    TreeMap<Long, Long> done = new TreeMap<>();
+    for (String line : found) {
+      if (line.startsWith(DONE)) {
+        String[] numbers = line.substring(DONE.length()).split(" ", -1);
+        done.merge(Long.parseLong(numbers[0]), Long.parseLong(numbers[1]), Math::max);
+      }
+    }
+    List<Range> left = new ArrayList<>();
+    long at = 0;
+    for (Map.Entry<Long, Long> range : done.entrySet()) {
+      if (range.getKey() > at) {
+        left.add(new Range(at, range.getKey() - at));
+      }
+      at = Math.max(at, range.getKey() + range.getValue());
+    }
+    if (at < length) {
+      left.add(new Range(at, length - at));
+    }
+    return left;
+  }
+
+  /** Notes that a range is written, and now and then makes all that are last. */
+  void written(Range range, Results results) {
+    synchronized (this) {
+      waiting.add(range);
+      if (forcing || System.nanoTime() - next < 0) {
+        return;
+      }
+      forcing = true;
+    }
+    force(results);
+  }
+
+  /** Makes all ranges last that are written. */
+  void force(Results results) {
+    List<Range> batch;
+    synchronized (this) {
+      batch = waiting;
+      waiting = new ArrayList<>();
+    }
+    long start = System.nanoTime();
+    try {
+      if (!batch.isEmpty()) {
+        results.force();
+        append(merged(batch));
+      }
+    } catch (IOException e) {
+      throw failed(e);
+    } finally {
+      long now = System.nanoTime();
+      synchronized (this) {
+        forcing = false;
+        next = now + Math.max(INTERVAL_NANOS, SELDOM * (now - start));
+      }
+    }
+  }
+
+  private static List<String> merged(List<Range> ranges) {
+    TreeMap<Long, Long> ends = new TreeMap<>();
+    ranges.forEach(range -> ends.put(range.from(), range.end()));
+    List<String> lines = new ArrayList<>();
+    while (!ends.isEmpty()) {
+      Map.Entry<Long, Long> first = ends.pollFirstEntry();
+      long end = first.getValue();
+      for (Long more = ends.remove(end); more != null; more = ends.remove(end)) {
+        end = more;
+      }
+      lines.add(DONE + first.getKey() + " " + (end - first.getKey()));
+    }
+    return lines;
+  }
+
+  private void append(List<String> lines) throws IOException {
+    StringBuilder text = new StringBuilder();
+    lines.forEach(line -> text.append(checksum(line)).append(' ').append(line).append('\n'));
+    ByteBuffer bytes = ByteBuffer.wrap(text.toString().getBytes(StandardCharsets.UTF_8));
+    long position = channel.size();
+    while (bytes.hasRemaining()) {
+      position += channel.write(bytes, position);
+    }
+    channel.force(true);
+  }
+
+  private TransferException failed(IOException e) {
+    return new TransferException("cannot write " + path + ": " + FileErrors.reason(e), e);
+  }
+
+  /** The work is done: nothing is left of the journal. */
+  void delete() {
+    try (channel) {
+      Files.deleteIfExists(path);
+    } catch (IOException e) {
+      throw new TransferException("cannot delete " + path + ": " + FileErrors.reason(e), e);
+    }
+  }
+
+  /** Leaves the journal for a later run; idempotent. */
+  @Override
+  public void close() {
+    try {
+      channel.close();
+    } catch (IOException e) {
+      throw new TransferException("cannot close " + path + ": " + FileErrors.reason(e), e);
+    }
+  }
+}

@@ -1,0 +1,198 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.TidepoolException;
+import dev.tidepool.TransferException;
+import dev.tidepool.stream.Chunks.Range;
+import dev.tidepool.stream.Journal.Trait;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The {@code .npy} files that a pipeline writes: begun together, and put in their places when all
+ * are whole. With a journal beside the first of them, what was written outlives a run that does not
+ * come to its end, and the next run of the same work goes on from there.
+ */
+final class NpyOutputs implements AutoCloseable {
+  /** A file that is to appear. */
+  record Target(Path file, NpyHeader header) {}
+
+  private final Map<String, NpyWriter> writers = new LinkedHashMap<>();
+  private @Nullable Journal journal;
+  private List<Range> left = List.of();
+  private String story = "";
+  private boolean committed;
+
+  private NpyOutputs() {}
+
+  /**
+   * Begins files; none is a legal number.
+   *
+   * @throws TransferException as {@link NpyWriter#create} does
+   */
+  static NpyOutputs begin(Map<String, Target> targets, boolean overwrite) {
+    NpyOutputs outputs = new NpyOutputs();
+    return outputs.opened(
+        () ->
+            targets.forEach(
+                (name, target) ->
+                    outputs.writers.put(
+                        name, NpyWriter.create(target.file(), target.header(), overwrite))));
+  }
+
+  /**
+   * Goes on with files that an earlier run of the same work left, or else begins them anew.
+   *
+   * @param targets at least one
+   * @param work what the contents of the files depend on
+   * @throws TransferException as {@link NpyWriter#create} does, or if another run is at the same
+   *     work
+   */
+  static NpyOutputs resume(Map<String, Target> targets, boolean overwrite, List<Trait> work) {
+    NpyOutputs outputs = new NpyOutputs();
+    return outputs.opened(() -> outputs.open(targets, overwrite, work));
+  }
+
+  private NpyOutputs opened(Runnable opening) {
+    try {
+      opening.run();
+      return this;
+    } catch (RuntimeException | Error e) {
+      TidepoolException failure = closeAll();
+      if (failure != null) {
+        e.addSuppressed(failure);
+      }
+      throw e;
+    }
+  }
+
+  private void open(Map<String, Target> targets, boolean overwrite, List<Trait> inputs) {
+    List<Trait> work = new ArrayList<>(inputs);
+    targets.forEach(
+        (name, target) ->
+            work.add(
+                new Trait(
+                    "the result '" + name + "'",
+                    target.file().toAbsolutePath() + " " + target.header())));
+    Target first = targets.values().iterator().next();
+    Journal found = Journal.open(first.file());
+    journal = found;
+    long length = first.header().elementCount();
+    String change = found.isBegun() ? change(found, targets, work) : "";
+    if (found.isBegun() && change.isEmpty()) {
+      targets.forEach(
+          (name, target) ->
+              writers.put(
+                  name,
+                  NpyWriter.reopen(target.file(), target.header(), overwrite, found.noted(name))));
+      left = found.left(length);
+      long open = left.stream().mapToLong(Range::count).sum();
+      story = "goes on: %d of %d elements were done".formatted(length - open, length);
+      return;
+    }
+    story = change.isEmpty() ? "" : "starts anew: " + change;
+    Map<String, String> partials = new LinkedHashMap<>();
+    targets.keySet().forEach(name -> partials.put(name, NpyWriter.newPartialName()));
+    found.begin(work, partials);
+    targets.forEach(
+        (name, target) ->
+            writers.put(
+                name,
+                NpyWriter.createKept(
+                    target.file(),
+                    target.header(),
+                    overwrite,
+                    Objects.requireNonNull(partials.get(name)))));
+    left = found.left(length);
+  }
+
+  /** Why an earlier run's files are of no use, which are deleted then; empty if they are. */
+  private static String change(Journal found, Map<String, Target> targets, List<Trait> work) {
+    String change = found.change(work);
+    try {
+      for (Map.Entry<String, Target> target : targets.entrySet()) {
+        String name = found.noted(target.getKey());
+        if (!name.matches("\\.tidepool-[0-9a-f]+\\.partial")) {
+          change = change.isEmpty() ? "its journal is damaged" : change;
+          continue;
+        }
+        Path partial = NpyWriter.partial(target.getValue().file(), name);
+        if (!change.isEmpty()) {
+          Files.deleteIfExists(partial);
+        } else if (!Files.isRegularFile(partial, LinkOption.NOFOLLOW_LINKS)) {
+          change = "what was written before is gone";
+        }
+      }
+    } catch (IOException e) {
+      throw new TransferException("cannot go on: " + FileErrors.reason(e), e);
+    }
+    return change;
+  }
+
+  /** The files by their names. */
+  Map<String, NpyWriter> writers() {
+    return writers;
+  }
+
+  /** What of {@code length} elements is to be done. */
+  List<Range> left(long length) {
+    return journal == null ? List.of(new Range(0, length)) : left;
+  }
+
+  /** What came of an earlier run, for people to read; empty if there was none. */
+  String story() {
+    return story;
+  }
+
+  /** A range is written to all files. */
+  void written(Range range) {
+    Journal open = journal;
+    if (open != null) {
+      open.written(range, this::force);
+    }
+  }
+
+  private void force() throws IOException {
+    for (NpyWriter writer : writers.values()) {
+      writer.force();
+    }
+  }
+
+  /** Puts all files in their places. */
+  void commit() {
+    writers.values().forEach(NpyWriter::commit);
+    committed = true;
+    if (journal != null) {
+      journal.delete();
+    }
+  }
+
+  /** Ends the writers; without a journal, files that are not in their places are deleted. */
+  @Override
+  public void close() {
+    TidepoolException failure = closeAll();
+    if (failure != null) {
+      throw failure;
+    }
+  }
+
+  private @Nullable TidepoolException closeAll() {
+    List<AutoCloseable> files = new ArrayList<>(writers.values());
+    Journal open = journal;
+    if (open != null) {
+      if (!committed) {
+        files.addFirst(() -> open.force(this::force));
+      }
+      files.add(open);
+      journal = null;
+    }
+    return NpyInputs.closeAll(files);
+  }
+}

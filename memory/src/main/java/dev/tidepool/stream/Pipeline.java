@@ -1,0 +1,429 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.KernelSource;
+import dev.tidepool.TidepoolException;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.expression.Expression;
+import dev.tidepool.expression.Reduction;
+import dev.tidepool.expression.ScalarType;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.CancellationException;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Arrays of any size, from files, buffers or a stream, through kernels, to files, buffers or a
+ * consumer:
+ *
+ * {@snippet :
+ * Pipeline.from("x", Path.of("x.npy"))
+ *     .and("y", buffer)
+ *     .through("d = x - a*y")
+ *     .through("z = sqrt(d*d); total = sum(d)")
+ *     .with("a", 2.5)
+ *     .to("z", Path.of("z.npy"))
+ *     .on(tidepool.memory())
+ *     .run(StreamOptions.defaults());
+ * }
+ *
+ * <p>All arrays have one length, and files one shape, which is that of results. What one kernel
+ * writes and a later one reads stays on the accelerator, a chunk at a time. Elements of a buffer
+ * are taken in the order of the files.
+ *
+ * <p>For one thread, but for {@link #cancel()}. A pipeline runs as often as it is asked to, unless
+ * it reads a stream.
+ */
+public final class Pipeline {
+  /** Of a stream, the bytes of arrays that are gathered before they are computed. */
+  private static final long GATHERED_BYTES = 64L << 20;
+
+  private final Map<String, Path> inputFiles = new LinkedHashMap<>();
+  private final Map<String, ElementSource> sources = new LinkedHashMap<>();
+  private final List<KernelSource> kernels = new ArrayList<>();
+  private final List<Reduction> reductions = new ArrayList<>();
+  private final Map<String, Object> scalars = new LinkedHashMap<>();
+  private final Map<String, Path> outputFiles = new LinkedHashMap<>();
+  private final Map<String, ElementSink> sinks = new LinkedHashMap<>();
+  private final Map<String, Consumed<?>> consumers = new LinkedHashMap<>();
+  private final List<UnifiedMemoryManager> memories = new ArrayList<>();
+  private @Nullable Arrays<?> stream;
+  private boolean overwrite;
+  private boolean resumable;
+  private volatile @Nullable ChunkedPipeline running;
+  private volatile boolean cancelled;
+
+  private record Arrays<A>(String name, ElementType<A> type, Iterator<? extends A> arrays) {
+    ArrayElements<A> next(long bytes) {
+      return ArrayElements.next(type, arrays, bytes);
+    }
+  }
+
+  private record Consumed<A>(ElementType<A> type, ChunkConsumer<? super A> consumer) {
+    ElementSink from(long base, long length) {
+      return new ConsumedElements<>(type, base, length, consumer);
+    }
+  }
+
+  /**
+   * What came of a run.
+   *
+   * @param values those of reductions, by name, as {@link NpyEvaluation#values()} has them
+   * @param dropped the accelerators that failed while others went on, by id, with what failed
+   * @param resumption of a resumable pipeline what came of an earlier run, for people to read;
+   *     empty if there was none
+   */
+  public record Outcome(
+      Map<String, Object> values, Map<String, Throwable> dropped, String resumption) {
+    /** Copies the maps. */
+    public Outcome {
+      values = Collections.unmodifiableMap(new LinkedHashMap<>(values));
+      dropped = Map.copyOf(dropped);
+    }
+  }
+
+  private Pipeline() {}
+
+  /** A pipeline whose sources are still to be named. */
+  static Pipeline empty() {
+    return new Pipeline();
+  }
+
+  /** A pipeline that reads a {@code .npy} file. */
+  public static Pipeline from(String name, Path file) {
+    return new Pipeline().and(name, file);
+  }
+
+  /** A pipeline that reads a buffer, of any accelerator. */
+  public static Pipeline from(String name, UnifiedBuffer<?> buffer) {
+    return new Pipeline().and(name, buffer);
+  }
+
+  /** A pipeline that reads from a source. */
+  public static Pipeline from(String name, ElementSource source) {
+    return new Pipeline().and(name, source);
+  }
+
+  /**
+   * A pipeline over the arrays of a stream, which is read as it is computed: it may be endless.
+   * Results go to consumers, and it is the only source.
+   *
+   * @param <A> the array that carries elements
+   */
+  public static <A> Pipeline from(String name, ElementType<A> type, Stream<? extends A> arrays) {
+    Pipeline pipeline = new Pipeline();
+    pipeline.stream = new Arrays<>(name, type, arrays.iterator());
+    return pipeline;
+  }
+
+  /** A further file that is read. */
+  public Pipeline and(String name, Path file) {
+    checkFree(name);
+    inputFiles.put(name, file);
+    return this;
+  }
+
+  /** A further buffer that is read. */
+  public Pipeline and(String name, UnifiedBuffer<?> buffer) {
+    return and(name, new BufferElements(buffer));
+  }
+
+  /** A further source. */
+  public Pipeline and(String name, ElementSource source) {
+    checkFree(name);
+    sources.put(name, source);
+    return this;
+  }
+
+  private void checkFree(String name) {
+    if (stream != null) {
+      throw new IllegalArgumentException(
+          "'" + name + "' beside a stream of arrays, which must be the only source");
+    }
+    if (inputFiles.containsKey(name) || sources.containsKey(name)) {
+      throw new IllegalArgumentException("'" + name + "' is given twice");
+    }
+  }
+
+  /** A number or a truth value for a name. */
+  public Pipeline with(String name, Object scalar) {
+    scalars.put(name, Objects.requireNonNull(scalar, "scalar"));
+    return this;
+  }
+
+  /**
+   * A kernel, run after those before it.
+   *
+   * @param expression assignments of the elementwise language, or reductions, whose {@link
+   *     Outcome#values() values} are told at the end
+   * @throws dev.tidepool.expression.ExpressionException if it is no such thing
+   */
+  public Pipeline through(String expression) {
+    Expression parsed = Expression.parseReducing(expression);
+    reductions.addAll(parsed.reductions());
+    return through(KernelSource.elementwise(parsed.source()));
+  }
+
+  /** Kernels, run in this order after those before them, one item for each element. */
+  public Pipeline through(KernelSource... next) {
+    kernels.addAll(List.of(next));
+    return this;
+  }
+
+  /** Writes a name's results to a new {@code .npy} file, which appears whole or not at all. */
+  public Pipeline to(String name, Path file) {
+    outputFiles.put(name, file);
+    return this;
+  }
+
+  /** Writes a name's results to a buffer; it may be one that is read. */
+  public Pipeline to(String name, UnifiedBuffer<?> buffer) {
+    return to(name, new BufferElements(buffer));
+  }
+
+  /** Writes a name's results to a sink. */
+  public Pipeline to(String name, ElementSink sink) {
+    sinks.put(name, sink);
+    return this;
+  }
+
+  /**
+   * Hands a name's results to a consumer.
+   *
+   * @param <A> the array that carries elements
+   */
+  public <A> Pipeline to(String name, ElementType<A> type, ChunkConsumer<? super A> consumer) {
+    consumers.put(name, new Consumed<>(type, consumer));
+    return this;
+  }
+
+  /** Lets output files replace files that exist, which they otherwise must not. */
+  public Pipeline overwriting() {
+    overwrite = true;
+    return this;
+  }
+
+  /**
+   * Lets output files outlive a run that does not come to its end, and lets this one go on where an
+   * earlier one of the same work ended, as {@link NpyEvaluation#resume} does. Everything is read
+   * from files and written to files then, and no kernel is Java code.
+   */
+  public Pipeline resumable() {
+    resumable = true;
+    return this;
+  }
+
+  /** The accelerators that compute, by their managers; they share the work by their speed. */
+  public Pipeline on(UnifiedMemoryManager... managers) {
+    memories.addAll(List.of(managers));
+    return this;
+  }
+
+  /**
+   * Streams everything; returns when all was written.
+   *
+   * @throws IllegalArgumentException if there is no kernel, no accelerator or no result, names,
+   *     types or lengths do not fit, or the memory limit is too small
+   * @throws CancellationException if it was cancelled; files do not appear then, and what buffers
+   *     hold is undefined
+   * @throws TidepoolException if a file, the accelerators or their memory fails
+   */
+  public Outcome run(StreamOptions options) {
+    checkComplete();
+    if (stream != null) {
+      return runStream(stream, options);
+    }
+    if (inputFiles.isEmpty()) {
+      return runFiles(null, options);
+    }
+    try (NpyInputs inputs = NpyInputs.open(inputFiles)) {
+      return runFiles(inputs, options);
+    }
+  }
+
+  private void checkComplete() {
+    if (kernels.isEmpty()) {
+      throw new IllegalArgumentException("a pipeline without a kernel; add one with through");
+    }
+    if (stream == null && inputFiles.isEmpty() && sources.isEmpty()) {
+      throw new IllegalArgumentException(
+          "a pipeline that reads nothing has no length; add a source");
+    }
+    if (memories.isEmpty()) {
+      throw new IllegalArgumentException("a pipeline without an accelerator; add one with on");
+    }
+    boolean onlyFiles =
+        !inputFiles.isEmpty() && sources.isEmpty() && sinks.isEmpty() && consumers.isEmpty();
+    boolean known = kernels.stream().noneMatch(KernelSource.Java.class::isInstance);
+    if (resumable && (!onlyFiles || outputFiles.isEmpty() || !reductions.isEmpty() || !known)) {
+      throw new IllegalArgumentException(
+          "a pipeline can be resumed if all it reads and writes are files, and none of its kernels"
+              + " is Java code, which cannot be compared with an earlier run's");
+    }
+    for (Reduction reduction : reductions) {
+      if (outputFiles.containsKey(reduction.name())
+          || sinks.containsKey(reduction.name())
+          || consumers.containsKey(reduction.name())) {
+        throw new IllegalArgumentException(
+            "'" + reduction.name() + "' is one value of all elements; take it from the outcome");
+      }
+      if (kernels.stream()
+              .filter(kernel -> StagePlan.names(kernel).contains(reduction.name()))
+              .count()
+          > 1) {
+        throw new IllegalArgumentException(
+            "'"
+                + reduction.name()
+                + "' is known when all elements were read: no other kernel can use it");
+      }
+    }
+  }
+
+  private Outcome runStream(Arrays<?> arrays, StreamOptions options) {
+    if (!outputFiles.isEmpty() || !sinks.isEmpty() || !reductions.isEmpty()) {
+      throw new IllegalArgumentException(
+          "a stream of arrays has no length before its end, so results go to consumers only");
+    }
+    Map<String, Throwable> dropped = new LinkedHashMap<>();
+    long bytes = Math.min(GATHERED_BYTES, options.memoryLimit());
+    long base = 0;
+    for (ArrayElements<?> some = arrays.next(bytes); some.length() > 0; some = arrays.next(bytes)) {
+      long start = base;
+      Map<String, ElementSink> taken = new LinkedHashMap<>();
+      long length = some.length();
+      consumers.forEach((name, consumed) -> taken.put(name, consumed.from(start, length)));
+      try (NpyOutputs none = NpyOutputs.begin(Map.of(), false)) {
+        dropped.putAll(stream(Map.of(arrays.name(), some), taken, none, options));
+      }
+      base += length;
+    }
+    return new Outcome(Map.of(), dropped, "");
+  }
+
+  private Outcome runFiles(@Nullable NpyInputs inputs, StreamOptions options) {
+    Map<String, ElementSource> read = new LinkedHashMap<>(sources);
+    StreamOptions fitting = options;
+    if (inputs != null) {
+      inputs.readers().forEach((name, reader) -> read.put(name, inputs.source(reader)));
+      if (inputs.isAnyTurned() && options.chunkBytes() == 0) {
+        fitting = options.withChunkBytes(NpyInputs.TURNING_CHUNK_BYTES);
+      }
+    }
+    long length = read.values().iterator().next().length();
+    Map<String, ElementSink> taken = new LinkedHashMap<>(sinks);
+    consumers.forEach((name, consumed) -> taken.put(name, consumed.from(0, length)));
+    Map<String, ElementType<?>> types = plan(read, taken).arrays();
+    Map<String, Folding> foldings = new LinkedHashMap<>();
+    for (Reduction reduction : reductions) {
+      ScalarType type = ScalarType.of(made(types, reduction.name()));
+      foldings.put(reduction.name(), Folding.of(reduction, type, length, scalars));
+    }
+    taken.putAll(foldings);
+    List<Long> shape = inputs == null ? List.of(length) : inputs.shape();
+    boolean fortran = inputs != null && inputs.isFortranOrder();
+    Map<String, NpyOutputs.Target> targets = new LinkedHashMap<>();
+    outputFiles.forEach(
+        (name, file) -> {
+          NpyHeader header = NpyHeader.of(NpyType.of(made(types, name)), fortran, shape);
+          targets.put(name, new NpyOutputs.Target(file, header));
+        });
+    try (NpyOutputs outputs =
+        inputs != null && resumable
+            ? NpyOutputs.resume(targets, overwrite, work(inputs))
+            : NpyOutputs.begin(targets, overwrite)) {
+      taken.putAll(outputs.writers());
+      Map<String, Throwable> dropped = stream(read, taken, outputs, fitting);
+      outputs.commit();
+      Map<String, Object> values = new LinkedHashMap<>();
+      foldings.forEach((name, folding) -> values.put(name, folding.value()));
+      return new Outcome(values, dropped, outputs.story());
+    }
+  }
+
+  /** What the results depend on. */
+  private List<Journal.Trait> work(NpyInputs inputs) {
+    List<Journal.Trait> work = new ArrayList<>(inputs.traits());
+    for (KernelSource kernel : kernels) {
+      work.add(new Journal.Trait("kernel " + work.size(), kernel.toString()));
+    }
+    scalars.forEach(
+        (name, value) -> work.add(new Journal.Trait("the scalar '" + name + "'", "" + value)));
+    return work;
+  }
+
+  /** What every kernel takes, and the types of all arrays, results that go to files included. */
+  private StagePlan plan(
+      Map<String, ? extends ElementSource> read, Map<String, ElementSink> taken) {
+    Map<String, ElementType<?>> known = new LinkedHashMap<>();
+    read.forEach((name, source) -> known.put(name, source.elementType()));
+    taken.forEach((name, sink) -> known.put(name, sink.elementType()));
+    Set<String> wanted = new LinkedHashSet<>(outputFiles.keySet());
+    reductions.forEach(reduction -> wanted.add(reduction.name()));
+    return StagePlan.of(kernels, known, scalars, wanted);
+  }
+
+  private static ElementType<?> made(Map<String, ElementType<?>> types, String name) {
+    ElementType<?> type = types.get(name);
+    if (type == null) {
+      throw new IllegalArgumentException(
+          "no kernel makes '" + name + "'; the pipeline has " + types.keySet());
+    }
+    return type;
+  }
+
+  private Map<String, Throwable> stream(
+      Map<String, ? extends ElementSource> read,
+      Map<String, ElementSink> taken,
+      NpyOutputs outputs,
+      StreamOptions options) {
+    ChunkedPipeline.Builder builder =
+        ChunkedPipeline.of(memories.getFirst(), memories.getFirst().compile(kernels.getFirst()));
+    kernels.stream().skip(1).forEach(builder::then);
+    memories.stream().skip(1).forEach(builder::on);
+    read.forEach(builder::source);
+    taken.forEach(builder::sink);
+    builder.resuming(outputs.left(read.values().iterator().next().length()), outputs::written);
+    Set<String> needed = new LinkedHashSet<>(scalars.keySet());
+    reductions.forEach(reduction -> needed.removeAll(reduction.scalars()));
+    kernels.forEach(kernel -> needed.addAll(StagePlan.names(kernel)));
+    scalars.forEach(
+        (name, value) -> {
+          if (needed.contains(name)) {
+            builder.scalar(name, value);
+          }
+        });
+    ChunkedPipeline pipeline = builder.build(options);
+    running = pipeline;
+    if (cancelled) {
+      pipeline.cancel();
+    }
+    try {
+      pipeline.run();
+    } finally {
+      running = null;
+    }
+    return pipeline.dropped();
+  }
+
+  /**
+   * Stops a run before its next chunks, and every later one at its beginning; they throw. Harmless
+   * when all is done. From any thread.
+   */
+  public void cancel() {
+    cancelled = true;
+    ChunkedPipeline pipeline = running;
+    if (pipeline != null) {
+      pipeline.cancel();
+    }
+  }
+}

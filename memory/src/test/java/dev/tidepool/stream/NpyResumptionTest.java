@@ -1,0 +1,206 @@
+package dev.tidepool.stream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.Capability;
+import dev.tidepool.TransferException;
+import dev.tidepool.expression.Expression;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class NpyResumptionTest {
+  private static final int LENGTH = 100_003;
+
+  @TempDir Path folder;
+  private Path x;
+  private Path y;
+
+  @BeforeEach
+  void input() {
+    x = folder.resolve("x.npy");
+    y = folder.resolve("y.npy");
+    write(1);
+  }
+
+  private void write(float first) {
+    NpyHeader header = NpyHeader.of(NpyType.FLOAT32, false, List.of((long) LENGTH));
+    try (NpyWriter writer = NpyWriter.create(x, header, true)) {
+      writer.write(0, MemorySegment.ofArray(values(first)));
+      writer.commit();
+    }
+  }
+
+  private static float[] values(float first) {
+    float[] values = new float[LENGTH];
+    for (int i = 0; i < LENGTH; i++) {
+      values[i] = first + i;
+    }
+    return values;
+  }
+
+  private NpyEvaluation.Request request(String expression, Map<String, ?> scalars) {
+    return new NpyEvaluation.Request(
+        Expression.parse(expression),
+        Map.of("x", x),
+        Map.of("y", y),
+        scalars,
+        null,
+        false,
+        StreamOptions.defaults().withChunkBytes(16 << 10).withLanes(2));
+  }
+
+  private static PlainMemory memory() {
+    return new PlainMemory(Long.MAX_VALUE, Capability.SHARED_MEMORY);
+  }
+
+  /** Runs until its accelerator breaks, in the middle. */
+  private void breakOff(NpyEvaluation.Request request) {
+    PlainMemory broken = memory();
+    broken.elementsBeforeFailure = LENGTH / 2;
+    broken.failure = new AcceleratorException("plainLaunch", -1, "PLAIN_LOST", "it is lost");
+    try (NpyEvaluation evaluation = NpyEvaluation.resume(request)) {
+      assertThatThrownBy(() -> evaluation.run(broken.manager())).isSameAs(broken.failure);
+    }
+    assertThat(y).doesNotExist();
+  }
+
+  private String complete(NpyEvaluation.Request request, PlainMemory memory) {
+    try (NpyEvaluation evaluation = NpyEvaluation.resume(request)) {
+      evaluation.run(memory.manager());
+      return evaluation.resumption();
+    }
+  }
+
+  private void assertDoubled(float first) throws IOException {
+    float[] expected = values(first);
+    for (int i = 0; i < LENGTH; i++) {
+      expected[i] *= 2;
+    }
+    try (NpyReader reader = NpyReader.open(y)) {
+      float[] found = new float[LENGTH];
+      reader.read(0, MemorySegment.ofArray(found));
+      assertThat(Arrays.mismatch(found, expected)).isEqualTo(-1);
+    }
+    NpyFiles.assertFolderHolds(folder, "x.npy", "y.npy");
+  }
+
+  @Test
+  void whatIsOnDiskIsNotComputedAgain() throws IOException {
+    NpyEvaluation.Request request = request("y = 2*x", Map.of());
+    breakOff(request);
+    PlainMemory memory = memory();
+    String told = complete(request, memory);
+
+    assertThat(memory.computed.get()).isBetween(1L, LENGTH / 2L);
+    assertThat(told)
+        .isEqualTo(
+            "goes on: "
+                + (LENGTH - memory.computed.get())
+                + " of "
+                + LENGTH
+                + " elements were done");
+    assertDoubled(1);
+  }
+
+  @Test
+  void afterSeveralBreaksItStillComesToItsEnd() throws IOException {
+    NpyEvaluation.Request request = request("y = 2*x", Map.of());
+    breakOff(request);
+    PlainMemory broken = memory();
+    broken.failure = new AcceleratorException("plainLaunch", -1, "PLAIN_LOST", "it is lost");
+    broken.elementsBeforeFailure = LENGTH / 4;
+    try (NpyEvaluation evaluation = NpyEvaluation.resume(request)) {
+      assertThatThrownBy(() -> evaluation.run(broken.manager())).isSameAs(broken.failure);
+    }
+    PlainMemory memory = memory();
+    assertThat(complete(request, memory)).startsWith("goes on");
+
+    assertThat(memory.computed.get()).isLessThanOrEqualTo(LENGTH / 4);
+    assertDoubled(1);
+  }
+
+  @Test
+  void withChangedInputsItStartsAnewAndSaysSo() throws IOException {
+    NpyEvaluation.Request request = request("y = 2*x", Map.of());
+    breakOff(request);
+    write(5);
+    Files.setLastModifiedTime(x, FileTime.fromMillis(1_000_000));
+    PlainMemory memory = memory();
+
+    assertThat(complete(request, memory)).isEqualTo("starts anew: " + x + " has changed");
+    assertThat(memory.computed).hasValue(LENGTH);
+    assertDoubled(5);
+  }
+
+  @Test
+  void withAnotherExpressionOrScalarItStartsAnewAndSaysSo() throws IOException {
+    breakOff(request("y = 3*x", Map.of()));
+    breakOff(request("y = a*x", Map.of("a", 3)));
+    PlainMemory memory = memory();
+
+    assertThat(complete(request("y = a*x", Map.of("a", 2)), memory))
+        .isEqualTo("starts anew: the scalar 'a' has changed");
+    assertThat(memory.computed).hasValue(LENGTH);
+    assertDoubled(1);
+  }
+
+  @Test
+  void withoutWhatWasWrittenItStartsAnewAndSaysSo() throws IOException {
+    NpyEvaluation.Request request = request("y = 2*x", Map.of());
+    breakOff(request);
+    try (var files = Files.newDirectoryStream(folder, "*.partial")) {
+      for (Path file : files) {
+        Files.delete(file);
+      }
+    }
+
+    assertThat(complete(request, memory()))
+        .isEqualTo("starts anew: what was written before is gone");
+    assertDoubled(1);
+  }
+
+  @Test
+  void aFirstRunTellsNothing() throws IOException {
+    assertThat(complete(request("y = 2*x", Map.of()), memory())).isEmpty();
+    assertDoubled(1);
+  }
+
+  @Test
+  void twoRunsAreNotAtTheSameResult() {
+    NpyEvaluation.Request request = request("y = 2*x", Map.of());
+    try (NpyEvaluation first = NpyEvaluation.resume(request)) {
+      assertThat(first.resumption()).isEmpty();
+      assertThatThrownBy(() -> NpyEvaluation.resume(request))
+          .isInstanceOf(TransferException.class)
+          .hasMessageContaining("another run works on the same result");
+    }
+  }
+
+  @Test
+  void aReductionHasNothingToGoOnFrom() {
+    NpyEvaluation.Request request =
+        new NpyEvaluation.Request(
+            Expression.parseReducing("s = sum(x)"),
+            Map.of("x", x),
+            Map.of(),
+            Map.of(),
+            null,
+            false,
+            StreamOptions.defaults());
+
+    assertThatThrownBy(() -> NpyEvaluation.resume(request))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("leaves nothing on disk");
+  }
+}

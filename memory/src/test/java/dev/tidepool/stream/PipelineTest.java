@@ -1,0 +1,270 @@
+package dev.tidepool.stream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.MapMode;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class PipelineTest {
+  private static final int LENGTH = 300_007;
+  private static final StreamOptions SMALL = StreamOptions.defaults().withChunkBytes(64 << 10);
+
+  @TempDir Path folder;
+  private final UnifiedMemoryManager memory = UnifiedMemoryManager.create();
+
+  @AfterEach
+  void noBufferIsLeftOpen() {
+    assertThat(memory.buffers()).isEmpty();
+    memory.close();
+  }
+
+  private Path path(String name) {
+    return folder.resolve(name + ".npy");
+  }
+
+  private Path file(String name, List<Long> shape, float[] values) {
+    Path file = path(name);
+    NpyHeader header = NpyHeader.of(NpyType.FLOAT32, false, shape);
+    try (NpyWriter writer = NpyWriter.create(file, header, false)) {
+      writer.write(0, MemorySegment.ofArray(values));
+      writer.commit();
+    }
+    return file;
+  }
+
+  private static float[] counting(int length) {
+    float[] values = new float[length];
+    for (int i = 0; i < length; i++) {
+      values[i] = i % 1000;
+    }
+    return values;
+  }
+
+  private float[] floats(String name) {
+    try (NpyReader reader = NpyReader.open(path(name))) {
+      float[] values = new float[(int) reader.length()];
+      reader.read(0, MemorySegment.ofArray(values));
+      return values;
+    }
+  }
+
+  @Test
+  void filesGoThroughSeveralKernelsToFilesAndValues() {
+    Path x = file("x", List.of(7L, 100L), counting(700));
+    Pipeline.Outcome outcome =
+        Pipeline.from("x", x)
+            .through("t = a * x")
+            .through("y = t + 1; total = sum(t); h = histogram(x, bins, 0, 1000)")
+            .with("a", 2)
+            .with("bins", 2)
+            .to("y", path("y"))
+            .on(memory)
+            .run(StreamOptions.defaults());
+
+    float[] expected = new float[700];
+    double total = 0;
+    for (int i = 0; i < 700; i++) {
+      expected[i] = 2 * i + 1;
+      total += 2 * i;
+    }
+    assertThat(floats("y")).containsExactly(expected);
+    try (NpyReader y = NpyReader.open(path("y"))) {
+      assertThat(y.header().shape()).containsExactly(7L, 100L);
+    }
+    assertThat(outcome.values().get("total")).isEqualTo((float) total);
+    assertThat((long[]) outcome.values().get("h")).containsExactly(500, 200);
+  }
+
+  @Test
+  void handWrittenKernelsAndExpressionsFollowEachOther() {
+    KernelSource halve =
+        KernelSource.java(
+            item -> {
+              long at = item.globalId(0) * 4;
+              float value = item.array(0).get(ValueLayout.JAVA_FLOAT_UNALIGNED, at);
+              item.array(1).set(ValueLayout.JAVA_FLOAT_UNALIGNED, at, value / 2);
+            },
+            KernelParameter.in("t", ElementType.FLOAT),
+            KernelParameter.out("half", ElementType.FLOAT));
+    float[] values = counting(LENGTH);
+    try (UnifiedBuffer<float[]> x = memory.copyOf(values);
+        UnifiedBuffer<float[]> y = memory.allocate(ElementType.FLOAT, LENGTH)) {
+      Pipeline.from("x", x)
+          .through("t = x + 4")
+          .through(halve)
+          .through("y = half * half")
+          .to("y", y)
+          .on(memory)
+          .run(SMALL);
+
+      float[] found = new float[LENGTH];
+      y.copyTo(found);
+      for (int i = 0; i < LENGTH; i++) {
+        float half = (values[i] + 4) / 2;
+        assertThat(found[i]).isEqualTo(half * half);
+      }
+    }
+  }
+
+  @Test
+  void aMappedFileIsASource() throws IOException {
+    Path raw = folder.resolve("raw");
+    float[] values = counting(LENGTH);
+    try (FileChannel channel =
+        FileChannel.open(raw, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+      byte[] bytes = MemorySegment.ofArray(values).toArray(ValueLayout.JAVA_BYTE);
+      assertThat(channel.write(java.nio.ByteBuffer.wrap(bytes))).isEqualTo(bytes.length);
+    }
+    try (UnifiedBuffer<float[]> x = memory.map(raw, ElementType.FLOAT, MapMode.READ)) {
+      Pipeline.from("x", x).through("y = x - 1").to("y", path("y")).on(memory).run(SMALL);
+    }
+    float[] expected = new float[LENGTH];
+    for (int i = 0; i < LENGTH; i++) {
+      expected[i] = values[i] - 1;
+    }
+    assertThat(Arrays.equals(floats("y"), expected)).isTrue();
+  }
+
+  @Test
+  void aStreamOfArraysIsComputedAsItComes() {
+    double[] found = new double[100_000];
+    int[] lengths = {1, 0, 5000, 3, 70_000, 0, 24_996};
+    AtomicLong next = new AtomicLong();
+    Stream<int[]> arrays =
+        Arrays.stream(lengths)
+            .mapToObj(
+                length ->
+                    IntStream.range(0, length).map(_ -> (int) next.getAndIncrement()).toArray());
+    Pipeline.from("x", ElementType.INT, arrays)
+        .through("y = x * 0.5")
+        .to(
+            "y",
+            ElementType.DOUBLE,
+            (offset, elements) ->
+                System.arraycopy(elements, 0, found, (int) offset, elements.length))
+        .on(memory)
+        .run(SMALL.withMemoryLimit(1 << 20));
+
+    for (int i = 0; i < found.length; i++) {
+      assertThat(found[i]).isEqualTo(i * 0.5);
+    }
+  }
+
+  @Test
+  void whatAConsumerThrowsEndsIt() {
+    RuntimeException enough = new IllegalStateException("enough");
+    Pipeline pipeline =
+        Pipeline.from("x", file("x", List.of((long) LENGTH), counting(LENGTH)))
+            .through("y = x; z = x")
+            .to(
+                "y",
+                ElementType.FLOAT,
+                (_, _) -> {
+                  throw enough;
+                })
+            .to("z", path("z"))
+            .on(memory);
+
+    assertThatThrownBy(() -> pipeline.run(SMALL)).isSameAs(enough);
+    assertThat(folder).isDirectoryNotContaining(file -> !file.equals(path("x")));
+  }
+
+  @Test
+  void cancellingLeavesNothing() throws IOException {
+    Pipeline pipeline =
+        Pipeline.from("x", file("x", List.of((long) LENGTH), counting(LENGTH)))
+            .through("y = x; z = x")
+            .to("z", path("z"))
+            .on(memory);
+    pipeline.to("y", ElementType.FLOAT, (_, _) -> pipeline.cancel());
+
+    assertThatThrownBy(() -> pipeline.run(SMALL)).isInstanceOf(CancellationException.class);
+    NpyFiles.assertFolderHolds(folder, "x.npy");
+  }
+
+  @Test
+  void aLaterKernelCannotUseAReduction() {
+    Pipeline pipeline =
+        Pipeline.from("x", file("x", List.of(3L), new float[3]))
+            .through("s = sum(x)")
+            .through("y = x - s")
+            .to("y", path("y"))
+            .on(memory);
+
+    assertThatThrownBy(() -> pipeline.run(SMALL))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("'s' is known when all elements were read");
+  }
+
+  @Test
+  void whatIsMissingIsTold() {
+    Path x = file("x", List.of(3L), new float[3]);
+
+    assertThatThrownBy(() -> Pipeline.from("x", x).to("y", path("y")).on(memory).run(SMALL))
+        .hasMessageContaining("without a kernel");
+    assertThatThrownBy(() -> Pipeline.from("x", x).through("y = x").to("y", path("y")).run(SMALL))
+        .hasMessageContaining("without an accelerator");
+    assertThatThrownBy(
+            () -> Pipeline.from("x", x).through("y = x").to("z", path("z")).on(memory).run(SMALL))
+        .hasMessageContaining("nothing would be written");
+    assertThatThrownBy(
+            () ->
+                Pipeline.from("x", x).through("y = x + q").to("y", path("y")).on(memory).run(SMALL))
+        .hasMessageContaining("unknown name 'q'");
+    assertThatThrownBy(() -> Pipeline.from("x", x).and("x", x))
+        .hasMessageContaining("'x' is given twice");
+    assertThatThrownBy(
+            () ->
+                Pipeline.from("x", ElementType.FLOAT, Stream.of(new float[3]))
+                    .through("y = x")
+                    .to("y", path("y"))
+                    .on(memory)
+                    .run(SMALL))
+        .hasMessageContaining("consumers only");
+    assertThat(Files.exists(path("y"))).isFalse();
+  }
+
+  @Test
+  void aPipelineThatWasCancelledGoesOnWhenItIsResumable() throws IOException {
+    Path x = file("x", List.of((long) LENGTH), counting(LENGTH));
+    Path y = path("y");
+    for (int i = 0; i < 2; i++) {
+      Pipeline pipeline =
+          Pipeline.from("x", x).through("y = x + 1").to("y", y).on(memory).resumable();
+      if (i == 0) {
+        pipeline.cancel();
+        assertThatThrownBy(() -> pipeline.run(SMALL)).isInstanceOf(CancellationException.class);
+        assertThat(Files.exists(y)).isFalse();
+      } else {
+        assertThat(pipeline.run(SMALL).resumption()).startsWith("goes on");
+      }
+    }
+    float[] expected = counting(LENGTH);
+    for (int i = 0; i < LENGTH; i++) {
+      expected[i]++;
+    }
+    assertThat(Arrays.equals(floats("y"), expected)).isTrue();
+    NpyFiles.assertFolderHolds(folder, "x.npy", "y.npy");
+  }
+}
