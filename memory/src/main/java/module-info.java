@@ -15,8 +15,11 @@ module dev.tidepool.memory {
   exports dev.tidepool.stream;
 
   uses dev.tidepool.TidepoolRuntime;
+  uses dev.tidepool.runtime.FileKernels;
   uses dev.tidepool.spi.AcceleratorProvider;
 
   provides dev.tidepool.TidepoolRuntime with
       dev.tidepool.runtime.InstalledRuntime;
+  provides dev.tidepool.runtime.FileKernels with
+      dev.tidepool.stream.StreamedKernels;
 }

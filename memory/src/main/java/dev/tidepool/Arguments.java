@@ -1,13 +1,15 @@
 package dev.tidepool;
 
+import java.nio.file.Path;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
 
 /**
- * What a kernel is called with, by name: buffers, arrays, numbers and booleans. An array travels in
- * if it is read and back if it is written.
+ * What a kernel is called with, by name: buffers, arrays, numbers and booleans, and for kernels by
+ * name the paths of {@code .npy} files. An array travels in if it is read and back if it is
+ * written.
  */
 public final class Arguments {
   private final Map<String, Object> values;
@@ -20,7 +22,7 @@ public final class Arguments {
    * Names and values in turn: {@code of("a", 2f, "x", x, "y", y)}.
    *
    * @throws IllegalArgumentException if a name is missing, given twice, or no string, or a value is
-   *     neither a buffer nor an array nor a number nor a boolean
+   *     neither a buffer nor an array nor a number nor a boolean nor a path
    */
   public static Arguments of(Object... namesAndValues) {
     if (namesAndValues.length % 2 != 0) {
@@ -65,6 +67,7 @@ public final class Arguments {
         value instanceof UnifiedBuffer<?>
             || value instanceof Number
             || value instanceof Boolean
+            || value instanceof Path
             || ElementType.ofArray(value.getClass()).isPresent();
     if (!legal) {
       throw new IllegalArgumentException(
@@ -72,7 +75,8 @@ public final class Arguments {
               + name
               + "' is a "
               + value.getClass().getTypeName()
-              + "; pass a buffer, an array of primitives, a number or a boolean");
+              + "; pass a buffer, an array of primitives, a number, a boolean, or the path of a"
+              + " file");
     }
     return value;
   }

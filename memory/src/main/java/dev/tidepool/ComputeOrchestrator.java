@@ -17,7 +17,16 @@ public interface ComputeOrchestrator {
   /** The names in use. */
   Set<String> names();
 
-  /** Runs a kernel where the most bytes of its buffers are; returns when done. */
+  /**
+   * Runs a kernel where the most bytes of its buffers are; returns when done.
+   *
+   * <p>Arguments may be paths of {@code .npy} files of any size, which are streamed: what is read
+   * must exist, what is written must not and appears whole or not at all, and a file that is both
+   * is replaced at the end. Beside files, arrays are files or buffers, and the kernel runs over one
+   * item for each element.
+   *
+   * @throws TransferException if a file cannot be read or written
+   */
   void execute(String name, Arguments arguments);
 
   /**

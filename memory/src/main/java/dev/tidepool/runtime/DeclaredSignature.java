@@ -6,6 +6,7 @@ import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.UnifiedBuffer;
+import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -39,6 +40,9 @@ record DeclaredSignature(KernelSource.HandWritten source) implements Signature {
   }
 
   private static void check(KernelParameter parameter, Object value) {
+    if (value instanceof Path) {
+      throw FileKernels.misplaced();
+    }
     boolean isArray = !(value instanceof Number || value instanceof Boolean);
     if (isArray != parameter.access().isArray()) {
       throw new IllegalArgumentException(

@@ -111,7 +111,7 @@ final class ElementwiseSignature implements Signature {
     }
     return value instanceof Number
         ? ElementType.LONG
-        : ElementType.ofArray(value.getClass()).orElseThrow();
+        : ElementType.ofArray(value.getClass()).orElseThrow(FileKernels::misplaced);
   }
 
   @Override

@@ -21,6 +21,9 @@ import org.jspecify.annotations.Nullable;
 final class Orchestrator implements ComputeOrchestrator {
   private record Key(String name, AcceleratorMemory memory) {}
 
+  /** A kernel and where it runs. */
+  private record Placed(Kernel kernel, AcceleratorMemory memory) {}
+
   private final RuntimeSession session;
   private final Map<String, List<KernelSource>> sources = new ConcurrentHashMap<>();
   private final Map<Key, Kernel> kernels = new ConcurrentHashMap<>();
@@ -59,11 +62,16 @@ final class Orchestrator implements ComputeOrchestrator {
 
   @Override
   public void execute(String name, Arguments arguments, ExecutionOptions options) {
-    Kernel kernel = kernel(name, arguments, options);
+    Placed placed = place(name, arguments, options);
+    if (FileKernels.areNeededBy(arguments)) {
+      stream(placed, arguments, options);
+      return;
+    }
     options
         .range()
         .ifPresentOrElse(
-            range -> kernel.execute(arguments, range), () -> kernel.execute(arguments));
+            range -> placed.kernel().execute(arguments, range),
+            () -> placed.kernel().execute(arguments));
   }
 
   @Override
@@ -74,36 +82,53 @@ final class Orchestrator implements ComputeOrchestrator {
   @Override
   public CompletableFuture<Void> executeAsync(
       String name, Arguments arguments, ExecutionOptions options) {
-    Kernel kernel = kernel(name, arguments, options);
+    Placed placed = place(name, arguments, options);
+    if (FileKernels.areNeededBy(arguments)) {
+      return CompletableFuture.runAsync(
+          () -> stream(placed, arguments, options),
+          work -> Thread.ofPlatform().name("tidepool-stream").daemon().start(work));
+    }
     return options
         .range()
-        .map(range -> kernel.executeAsync(arguments, range))
-        .orElseGet(() -> kernel.executeAsync(arguments));
+        .map(range -> placed.kernel().executeAsync(arguments, range))
+        .orElseGet(() -> placed.kernel().executeAsync(arguments));
   }
 
-  private Kernel kernel(String name, Arguments arguments, ExecutionOptions options) {
+  private static void stream(Placed placed, Arguments arguments, ExecutionOptions options) {
+    if (options.range().isPresent()) {
+      throw new IllegalArgumentException(
+          "a kernel over files runs over one item for each element and takes no range");
+    }
+    FileKernels.installed().execute(placed.kernel().source(), arguments, placed.memory());
+  }
+
+  private Placed place(String name, Arguments arguments, ExecutionOptions options) {
     List<KernelSource> alternatives = sources.get(name);
     if (alternatives == null) {
       throw new IllegalArgumentException(
           "no kernel is called '" + name + "'; registered are " + names());
     }
     if (options.accelerator().isPresent()) {
-      return kernel(
+      return placed(
           name, alternatives, session.memory(session.accelerator(options.accelerator().get())));
     }
     AcceleratorMemory home = home(arguments);
     if (home != null) {
-      return kernel(name, alternatives, home);
+      return placed(name, alternatives, home);
     }
     UnsupportedOperationException refused = null;
     for (Accelerator accelerator : session.accelerators()) {
       try {
-        return kernel(name, alternatives, session.memory(accelerator));
+        return placed(name, alternatives, session.memory(accelerator));
       } catch (UnsupportedOperationException e) {
         refused = e;
       }
     }
     throw Objects.requireNonNull(refused, "there is always the CPU");
+  }
+
+  private Placed placed(String name, List<KernelSource> alternatives, AcceleratorMemory memory) {
+    return new Placed(kernel(name, alternatives, memory), memory);
   }
 
   private Kernel kernel(String name, List<KernelSource> alternatives, AcceleratorMemory memory) {
