@@ -104,12 +104,17 @@ final class BareOpenCl implements AutoCloseable {
 
   /** A blocking write of all of {@code source}. */
   void write(MemorySegment buffer, MemorySegment source) {
-    move(WRITE, buffer, source);
+    move(WRITE, buffer, 0, source);
+  }
+
+  /** A blocking write of all of {@code source} to bytes from an offset on. */
+  void write(MemorySegment buffer, long offset, MemorySegment source) {
+    move(WRITE, buffer, offset, source);
   }
 
   /** A blocking read of all of {@code destination}. */
   void read(MemorySegment buffer, MemorySegment destination) {
-    move(READ, buffer, destination);
+    move(READ, buffer, 0, destination);
   }
 
   /** Clears a buffer and waits for it. */
@@ -137,7 +142,7 @@ final class BareOpenCl implements AutoCloseable {
     }
   }
 
-  private void move(MethodHandle function, MemorySegment buffer, MemorySegment host) {
+  private void move(MethodHandle function, MemorySegment buffer, long offset, MemorySegment host) {
     try {
       check(
           (int)
@@ -145,7 +150,7 @@ final class BareOpenCl implements AutoCloseable {
                   queue,
                   buffer,
                   1,
-                  0L,
+                  offset,
                   host.byteSize(),
                   host,
                   0,

@@ -2,6 +2,7 @@ package dev.tidepool.cli;
 
 import com.google.gson.GsonBuilder;
 import dev.tidepool.MemoryOptions;
+import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.cli.trace.MalformedTraceException;
 import dev.tidepool.cli.trace.Trace;
 import dev.tidepool.cli.trace.TraceFile;
@@ -41,6 +42,7 @@ import picocli.CommandLine.Option;
       "Examples:",
       "  tidepool bench",
       "  tidepool bench --device opencl:0 --json figures.json",
+      "  tidepool bench --device cuda:0 --calibrate",
       "  tidepool bench --replay app.trace",
       "  tidepool bench --replay resnet --fill"
     })
@@ -65,6 +67,13 @@ final class BenchCommand implements Callable<Integer> {
   private long seed = 1;
 
   @Option(
+      names = "--calibrate",
+      description =
+          "Measure what each way to the device costs, print that, and keep it: transfers of all"
+              + " programs go the cheapest way then.")
+  private boolean calibrate;
+
+  @Option(
       names = "--device",
       paramLabel = "ID",
       description =
@@ -85,7 +94,12 @@ final class BenchCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     Optional<Path> target = target();
-    if (replay == null) {
+    if (calibrate) {
+      if (replay != null) {
+        throw new WrongArguments("--calibrate and --replay are two commands; give one");
+      }
+      write(target, calibration());
+    } else if (replay == null) {
       if (fill) {
         throw new WrongArguments("--fill belongs to --replay; see tidepool bench --help");
       }
@@ -100,6 +114,16 @@ final class BenchCommand implements Callable<Integer> {
     try (Selection selection = Selection.open(device, MemoryOptions.defaults())) {
       Board board = new Board(parent.out(), Terminal.likesColour());
       return new QuickFigures(selection.tidepool().memory(selection.accelerator()), board).run();
+    }
+  }
+
+  private CalibrationTable.Report calibration() {
+    try (Selection selection = Selection.open(device, MemoryOptions.defaults())) {
+      UnifiedMemoryManager memory = selection.tidepool().memory(selection.accelerator());
+      return new CalibrationTable(parent.out())
+          .print(selection.accelerator(), memory.transfers().calibrate());
+    } catch (UnsupportedOperationException e) {
+      throw new WrongArguments(e.getMessage() + "; choose another with --device", e);
     }
   }
 

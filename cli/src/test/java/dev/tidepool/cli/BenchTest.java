@@ -112,4 +112,14 @@ class BenchTest {
     assertThat(result.status()).isEqualTo(1);
     assertThat(result.err()).startsWith("tidepool: ").hasLineCount(1);
   }
+
+  @Test
+  void refuses_to_calibrate_memory_that_is_shared_and_says_what_to_do() {
+    Command.Result result = Command.run("bench", "--calibrate", "--device", "cpu:0");
+    assertThat(result.status()).isEqualTo(2);
+    assertThat(result.err()).contains("cpu:0", "--device");
+    result = Command.run("bench", "--calibrate", "--replay", "resnet");
+    assertThat(result.status()).isEqualTo(2);
+    assertThat(result.err()).contains("--calibrate and --replay");
+  }
 }

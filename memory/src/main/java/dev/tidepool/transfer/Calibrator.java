@@ -23,16 +23,15 @@ import java.util.Objects;
 /**
  * Measures what the ways of a device cost, on a queue and with memory of its own.
  *
- * <p>Each leg is moved a few times small and then ever larger, until a movement takes a good part
- * of the leg's share of time. The least time of a size counts: whatever else happens on the machine
- * only adds to it. A calibration takes some 30 milliseconds, more on links that are slower than 100
- * MB/s. Blocks a platform thread; for one thread.
+ * <p>Each leg is moved a few times small and then ever larger, up to 4 MiB, until a movement takes
+ * half a millisecond. The least time of a size counts: whatever else happens on the machine only
+ * adds to it. A calibration takes some 50 milliseconds. Blocks a platform thread; for one thread.
  */
 public final class Calibrator {
   private static final long SMALL = 4 << 10;
   private static final long LARGE = 4 << 20;
-  private static final long LEG_NANOS = 4_000_000;
-  private static final int TRIES = 5;
+  private static final long LONG_NANOS = 500_000;
+  private static final int TRIES = 4;
   private static final int UNDER_WAY = 16;
 
   private final Device device;
@@ -171,23 +170,24 @@ public final class Calibrator {
 
   /** The line through a small movement and the largest that there was time for. */
   private static Cost cost(Movement movement) {
-    long deadline = System.nanoTime() + LEG_NANOS;
     movement.move(SMALL);
-    long small = Long.MAX_VALUE;
-    for (int i = 0; i < TRIES; i++) {
-      small = Math.min(small, nanos(movement, SMALL));
-    }
+    long small = least(movement, SMALL);
     long bytes = SMALL;
     long large;
     do {
       bytes *= 4;
-      large = nanos(movement, bytes);
-    } while (bytes < LARGE && large < LEG_NANOS / 8);
-    for (int i = 0; i < TRIES && System.nanoTime() + large < deadline; i++) {
-      large = Math.min(large, nanos(movement, bytes));
-    }
+      large = least(movement, bytes);
+    } while (bytes < LARGE && large < LONG_NANOS);
     double perByte = (double) Math.max(0, large - small) / (bytes - SMALL);
     return new Cost(Math.max(0, small - SMALL * perByte), perByte);
+  }
+
+  private static long least(Movement movement, long bytes) {
+    long least = Long.MAX_VALUE;
+    for (int i = 0; i < TRIES; i++) {
+      least = Math.min(least, nanos(movement, bytes));
+    }
+    return least;
   }
 
   private static long nanos(Movement movement, long bytes) {

@@ -61,7 +61,10 @@ record Pipelining(
     return roundTrip + further * period;
   }
 
-  /** The fastest plan with chunks of at most {@code most} bytes; of equals the smallest. */
+  /**
+   * The fastest plan with chunks of at most {@code most} bytes. Of plans that are about as fast it
+   * is the one with the fewest commands, then with the fewest blocks.
+   */
   Plan best(long bytes, long most) {
     Plan best = plan(bytes, most, 2);
     for (long chunk = most; chunk >= Math.min(most, SMALLEST_CHUNK); chunk /= 2) {

@@ -41,6 +41,17 @@ record AsBuffer(long buffer, boolean owned) implements AutoCloseable {
         true);
   }
 
+  /** The host's bytes where they lie, for a device that reaches them there. */
+  static AsBuffer over(Context context, MemorySegment bytes) {
+    return new AsBuffer(
+        OpenCL.clCreateBuffer(
+            context.handle(),
+            OpenCL.CL_MEM_READ_WRITE | OpenCL.CL_MEM_USE_HOST_PTR,
+            bytes.byteSize(),
+            bytes),
+        true);
+  }
+
   /** A part of a buffer that starts where the device's alignment allows it. */
   static AsBuffer part(long buffer, long offset, long bytes) {
     return new AsBuffer(OpenCL.clCreateSubBuffer(buffer, offset, bytes), true);

@@ -13,8 +13,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The scattering of one queue: one write of the staged bytes to memory of its own, and one launch
- * for each buffer object that they go to.
+ * The scattering of one queue: one write of the staged bytes to memory of its own, which a device
+ * that is a processor of the host does without, and one launch for each buffer object that they go
+ * to.
  *
  * <p>That memory is used again without waiting, for the commands of a queue run in order. The
  * monitor keeps the commands of two threads apart; nothing waits under it.
@@ -56,12 +57,11 @@ final class Scatter implements AutoCloseable {
                 piece));
     CompiledKernel code = kernel.get().orElseThrow();
     long queue = submission.queue();
-    long buffer = memory(staged.byteSize());
-    submission.add(OpenCL.clEnqueueWriteBuffer(queue, buffer, 0, staged));
     long handle = code.borrow();
     try (Arena arena = Arena.ofConfined();
+        AsBuffer source = onDevice(submission, staged);
         AsBuffer table = table(arena, rows)) {
-      OpenCL.clSetKernelArg(handle, 0, arena.allocateFrom(JAVA_LONG, buffer));
+      OpenCL.clSetKernelArg(handle, 0, arena.allocateFrom(JAVA_LONG, source.buffer()));
       OpenCL.clSetKernelArg(handle, 2, arena.allocateFrom(JAVA_LONG, table.buffer()));
       long lanes = kernel.lanes(code);
       long first = 0;
@@ -99,8 +99,12 @@ final class Scatter implements AutoCloseable {
     return AsBuffer.copyOf(context, table);
   }
 
-  /** The queue's own memory, of so many bytes at least. */
-  private long memory(long bytes) {
+  /** The staged bytes where they lie, if the device is a processor of the host; else a copy. */
+  private AsBuffer onDevice(Submission submission, MemorySegment staged) {
+    if (kernel.readsHostMemory()) {
+      return AsBuffer.over(context, staged);
+    }
+    long bytes = staged.byteSize();
     if (memory == null || size < bytes) {
       AsBuffer larger = AsBuffer.fresh(context, bytes);
       if (memory != null) {
@@ -109,7 +113,8 @@ final class Scatter implements AutoCloseable {
       memory = larger;
       size = bytes;
     }
-    return memory.buffer();
+    submission.add(OpenCL.clEnqueueWriteBuffer(submission.queue(), memory.buffer(), 0, staged));
+    return new AsBuffer(memory.buffer(), false);
   }
 
   @Override

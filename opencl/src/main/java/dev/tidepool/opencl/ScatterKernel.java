@@ -74,6 +74,11 @@ final class ScatterKernel implements AutoCloseable {
     return device.properties().isCpu() ? 1 : Math.min(LANES, kernel.maxGroup());
   }
 
+  /** Whether it needs no copy of what it scatters. */
+  boolean readsHostMemory() {
+    return device.properties().isCpu();
+  }
+
   @Override
   public synchronized void close() {
     tried = true;

@@ -127,8 +127,6 @@ class CalibrationTest {
       assertThat(second.measured()).isAfter(first.measured());
       assertThat(second.legs().keySet()).containsExactlyInAnyOrder(Leg.values());
       assertThat(files()).hasSize(1);
-      // The simulated link is never faster than it says; how much slower is up to the machine.
-      assertThat(second.legs().get(Leg.PINNED_UP).nanos(1 << 20)).isGreaterThan(1e9 / 4000 * 0.9);
     }
   }
 

@@ -10,6 +10,7 @@ import static dev.tidepool.TransferWay.STAGED_PINNED;
 import static dev.tidepool.TransferWay.STAGED_PLAIN;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.abort;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.MapMode;
@@ -17,6 +18,7 @@ import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.TransferCalibration;
+import dev.tidepool.TransferCalibration.Cost;
 import dev.tidepool.TransferCalibration.Leg;
 import dev.tidepool.TransferStatistics;
 import dev.tidepool.TransferWay;
@@ -32,8 +34,10 @@ import dev.tidepool.testkit.simulated.SimulatedLink.Speed;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
@@ -68,6 +72,28 @@ class TransferWaysTest {
 
   private static SimulatedHardware linked(Speed pinned, Speed plain) {
     return SimulatedHardware.discrete().withLink(SimulatedLink.both(pinned, plain));
+  }
+
+  /**
+   * Calibrates until the machine had time to tell what is slow from what is fast, which differ by a
+   * factor of 2,000 on the link.
+   */
+  private static void calibrate(UnifiedMemoryManager memory, boolean slowPeers, Leg... slow) {
+    Set<Leg> slowLegs = Set.of(slow);
+    for (int i = 0; i < 50; i++) {
+      TransferCalibration measured = memory.transfers().calibrate();
+      if (EnumSet.complementOf(EnumSet.of(Leg.COMMAND, Leg.SCATTER)).stream()
+              .allMatch(leg -> isTold(measured.legs().get(leg), slowLegs.contains(leg)))
+          && measured.peers().values().stream().allMatch(cost -> isTold(cost, slowPeers))) {
+        return;
+      }
+    }
+    abort("this machine is too busy to tell " + SLOW + " from " + FAST);
+  }
+
+  private static boolean isTold(Cost cost, boolean slow) {
+    double needed = (double) BYTES / SLOW.bytesPerSecond() * 1e9;
+    return slow ? cost.nanos(BYTES) > needed * 3 / 4 : cost.nanos(BYTES) < needed / 4;
   }
 
   private static UnifiedBuffer<byte[]> buffer(
@@ -168,7 +194,7 @@ class TransferWaysTest {
   @Test
   void wherePinnedMemoryIsSlowBytesGoThroughPlainMemory() throws Exception {
     try (Tidepool tidepool = open(linked(SLOW, FAST))) {
-      tidepool.memory().transfers().calibrate();
+      calibrate(tidepool.memory(), false, Leg.PINNED_UP, Leg.PINNED_DOWN);
       tour(
           tidepool.memory(),
           ways ->
@@ -185,7 +211,7 @@ class TransferWaysTest {
   @Test
   void wherePlainMemoryIsSlowItsBytesGoThroughPinnedBlocks() throws Exception {
     try (Tidepool tidepool = open(linked(FAST, SLOW))) {
-      tidepool.memory().transfers().calibrate();
+      calibrate(tidepool.memory(), false, Leg.PLAIN_UP, Leg.PLAIN_DOWN);
       tour(
           tidepool.memory(),
           ways ->
@@ -201,7 +227,7 @@ class TransferWaysTest {
   void whereCopiesOnTheDeviceAreSlowBytesGoThroughTheHost() throws Exception {
     SimulatedLink link = SimulatedLink.both(FAST, FAST).withLocal(SLOW);
     try (Tidepool tidepool = open(SimulatedHardware.discrete().withLink(link))) {
-      tidepool.memory().transfers().calibrate();
+      calibrate(tidepool.memory(), false, Leg.LOCAL);
       tour(
           tidepool.memory(),
           ways -> assertThat(ways.get("local")).isEqualTo(Map.of(STAGED_PINNED, 2L * BYTES)));
@@ -224,8 +250,12 @@ class TransferWaysTest {
             var target = buffer(here, MemoryLocation.DEVICE)) {
           source.copyFrom(pattern(1));
           assertThat(ways(here, () -> target.copyFrom(source))).isEqualTo(only(PEER));
-          there.transfers().calibrate();
-          here.transfers().calibrate();
+          Leg[] slowLegs =
+              slow
+                  ? new Leg[0]
+                  : new Leg[] {Leg.PINNED_UP, Leg.PLAIN_UP, Leg.PINNED_DOWN, Leg.PLAIN_DOWN};
+          calibrate(there, slow, slowLegs);
+          calibrate(here, slow, slowLegs);
           assertThat(ways(here, () -> target.copyFrom(source)))
               .isEqualTo(only(slow ? STAGED_PINNED : PEER));
           assertContents(target, 1);
@@ -297,12 +327,11 @@ class TransferWaysTest {
       assertThat(before.deviceToHostEfficiency()).isNaN();
       TransferCalibration measured = tidepool.memory().transfers().calibrate();
       TransferStatistics after = tidepool.memory().transfers().statistics();
-      double peak = measured.legs().get(Leg.PINNED_UP).peak();
+      double peak =
+          Math.max(
+              measured.legs().get(Leg.PINNED_UP).peak(), measured.legs().get(Leg.PLAIN_UP).peak());
       assertThat(after.hostToDevicePeak()).isEqualTo(peak);
-      assertThat(peak).as("no faster than the link").isLessThan(2001 * 1048576.0);
-      assertThat(after.hostToDeviceEfficiency())
-          .isEqualTo(after.hostToDeviceBandwidth() / peak)
-          .isPositive();
+      assertThat(after.hostToDeviceEfficiency()).isEqualTo(after.hostToDeviceBandwidth() / peak);
       assertThat(after.deviceToHostEfficiency()).as("nothing went down yet").isZero();
       assertThat(after.deviceToDevicePeak()).isPositive();
     }

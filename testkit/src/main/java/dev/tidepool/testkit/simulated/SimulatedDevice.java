@@ -66,10 +66,15 @@ public final class SimulatedDevice implements Device {
         new DeviceInfo(
             id,
             "Simulated " + (hardware.hostAccess() == HostAccess.NONE ? "discrete" : "integrated"),
-            "tidepool-testkit",
+            driver(hardware.link()),
             AcceleratorKind.OTHER,
             capabilities(hardware),
             hardware.maximumAllocation());
+  }
+
+  /** Links of another speed are another driver's, or one's calibration would count for the other. */
+  private static String driver(SimulatedLink link) {
+    return "tidepool-testkit" + (link.equals(SimulatedLink.INSTANT) ? "" : " over a " + link);
   }
 
   private static Set<Capability> capabilities(SimulatedHardware hardware) {
