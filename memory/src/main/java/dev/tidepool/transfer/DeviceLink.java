@@ -115,7 +115,8 @@ public final class DeviceLink implements AutoCloseable {
     Block whole = destination.whole();
     long start = destination.start() + offset;
     if (!way.isStaged() && source instanceof HostBytes.Segment(MemorySegment segment, _)) {
-      direct(segment, uploads, passage, (part, at) -> queue.write(part, whole, start + at));
+      long step = passage.chunkOr(ways.directChunk(way, true));
+      direct(segment, step, uploads, passage, (part, at) -> queue.write(part, whole, start + at));
       return way;
     }
     return staged(
@@ -146,7 +147,8 @@ public final class DeviceLink implements AutoCloseable {
     Block whole = source.whole();
     long start = source.start() + offset;
     if (!way.isStaged() && destination instanceof HostBytes.Segment(MemorySegment segment, _)) {
-      direct(segment, downloads, passage, (part, at) -> queue.read(whole, start + at, part));
+      long step = passage.chunkOr(ways.directChunk(way, false));
+      direct(segment, step, downloads, passage, (part, at) -> queue.read(whole, start + at, part));
       return way;
     }
     return staged(
@@ -342,9 +344,9 @@ public final class DeviceLink implements AutoCloseable {
    * Moves bytes from where they lie a chunk at a time, two of them under way, so that the device
    * never waits for the host and others can go between.
    */
-  private void direct(MemorySegment bytes, Gate gate, Passage passage, Part part) {
+  private static void direct(
+      MemorySegment bytes, long step, Gate gate, Passage passage, Part part) {
     long size = bytes.byteSize();
-    long step = passage.chunkOr(chunk);
     int ahead = passage.pipelined() ? 2 : 1;
     Deque<Event> pending = new ArrayDeque<>();
     try (Gate.Turn turn = gate.enter(passage)) {

@@ -36,6 +36,8 @@ final class Ways {
 
   private static final long SMALL = 32 << 10;
 
+  private static final double DIRECT_CHUNK_NANOS = 1e6;
+
   private static final Map<Place, List<TransferWay>> TO_DEVICE = new EnumMap<>(Place.class);
 
   static {
@@ -71,6 +73,20 @@ final class Ways {
       }
     }
     calibration = measured;
+  }
+
+  /**
+   * Bytes of one chunk of a transfer that needs no staging: a millisecond's on links that move more
+   * than a staging block in that time, so that chunks cost next to nothing, and others wait for one
+   * no longer than elsewhere.
+   */
+  long directChunk(TransferWay way, boolean up) {
+    TransferCalibration costs = calibration;
+    Cost cost = costs == null ? null : costs.legs().get(link(way == PINNED_DIRECT, up));
+    if (cost == null || cost.nanosPerByte() == 0) {
+      return chunk;
+    }
+    return Math.max(chunk, (long) (DIRECT_CHUNK_NANOS / cost.nanosPerByte()));
   }
 
   /** What is known of a staged way's speed; null before a calibration. */

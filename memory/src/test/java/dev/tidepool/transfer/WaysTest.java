@@ -88,6 +88,15 @@ class WaysTest {
   }
 
   @Test
+  void aDirectTransferGoesInChunksOfAMillisecondAndNoSmallerThanAStagingBlock() {
+    assertThat(new Ways(CHUNK).directChunk(PINNED_DIRECT, true)).isEqualTo(CHUNK);
+    Ways ways = ways(FAST, SLOW);
+    assertThat(ways.directChunk(PINNED_DIRECT, true)).isEqualTo(20_000_000);
+    assertThat(ways.directChunk(PLAIN_DIRECT, false)).isEqualTo(CHUNK);
+    assertThat(ways(new Cost(1, 0), SLOW).directChunk(PINNED_DIRECT, false)).isEqualTo(CHUNK);
+  }
+
+  @Test
   void copiesBetweenDevicesGoThroughTheHostWhereThatIsCheaper() {
     TransferCalibration slowPeer =
         calibration(FAST, FAST, new Cost(10_000, 10), Map.of("near", FAST, "far", SLOW));
