@@ -81,15 +81,26 @@ final class MappedMemory {
   long allocate(long bytes, long alignment) {
     long size = up(bytes, granularity);
     long address = claim(size, Math.max(alignment, granularity));
-    List<Long> pieces;
+    List<Long> pieces = new ArrayList<>();
     try {
-      pieces = context.call(() -> mapped(address, size));
+      context.run(() -> mapPieces(address, size, pieces));
     } catch (RuntimeException | Error failed) {
-      addresses.giveBack(address, size);
+      abandon(address, size, pieces);
       throw failed;
     }
     blocks.put(address, pieces);
     return address;
+  }
+
+  /** Undoes what a failure left mapped. Where the driver refuses, the addresses stay in use. */
+  private void abandon(long address, long size, List<Long> pieces) {
+    Closing.surviving(
+        () -> {
+          if (!pieces.isEmpty()) {
+            context.run(() -> unmap(address, pieces));
+          }
+          addresses.giveBack(address, size);
+        });
   }
 
   /** Memory that processes share. */
@@ -141,23 +152,24 @@ final class MappedMemory {
   private long whole(long bytes, Handle handle) {
     long size = up(bytes, granularity);
     long address = claim(size, granularity);
+    List<Long> pieces = new ArrayList<>();
     try {
       context.run(
           () -> {
             map(address, size, handle.of(size));
-            try {
-              VirtualMemoryCalls.cuMemSetAccess(address, size, new TreeSet<>(reachedBy));
-            } catch (RuntimeException | Error failed) {
-              Closing.surviving(() -> VirtualMemoryCalls.cuMemUnmap(address, size));
-              throw failed;
-            }
+            pieces.add(size);
+            letIn(address, size);
           });
     } catch (RuntimeException | Error failed) {
-      addresses.giveBack(address, size);
+      abandon(address, size, pieces);
       throw failed;
     }
-    blocks.put(address, List.of(size));
+    blocks.put(address, pieces);
     return address;
+  }
+
+  private void letIn(long address, long size) {
+    VirtualMemoryCalls.cuMemSetAccess(address, size, new TreeSet<>(reachedBy));
   }
 
   /** Maps memory, whose handle is released whatever comes of that. */
@@ -173,24 +185,18 @@ final class MappedMemory {
     return addresses.claim(size, alignment).orElseThrow(() -> full("cuMemAddressReserve"));
   }
 
-  private List<Long> mapped(long address, long size) {
+  /** Notes each piece once it is mapped. */
+  private void mapPieces(long address, long size, List<Long> pieces) {
     if (Cuda.cuMemGetInfo()[0] < size) {
       // Else all that is left would be taken for a moment, piece by piece, for nothing.
       throw full("cuMemCreate");
     }
-    List<Long> pieces = new ArrayList<>();
-    try {
-      long piece = size;
-      for (long at = 0; at < size; at += pieces.getLast()) {
-        piece = create(address + at, Math.min(piece, size - at));
-        pieces.add(piece);
-      }
-      VirtualMemoryCalls.cuMemSetAccess(address, size, new TreeSet<>(reachedBy));
-      return pieces;
-    } catch (RuntimeException | Error failed) {
-      Closing.surviving(() -> unmap(address, pieces));
-      throw failed;
+    long piece = size;
+    for (long at = 0; at < size; at += piece) {
+      piece = create(address + at, Math.min(piece, size - at));
+      pieces.add(piece);
     }
+    letIn(address, size);
   }
 
   /** Maps the largest piece there is of at most some bytes; how many it has. */

@@ -240,8 +240,16 @@ class MappedMemoryTest {
     simulated.fail("cuMemUnmap", 1, 999);
     assertThatThrownBy(stuck::free).isInstanceOf(TidepoolException.class);
     Block next = device.allocate(2 * MIB, 256, BlockKind.DEVICE);
-    assertThat(address(next)).isNotEqualTo(address);
+    assertThat(address(next)).isEqualTo(address + 2 * MIB);
     next.free();
+    // Nor those of a block that could not be finished, and not be undone.
+    simulated.fail("cuMemSetAccess", 1, 999);
+    simulated.fail("cuMemUnmap", 1, 999);
+    assertThatThrownBy(() -> device.allocate(2 * MIB, 256, BlockKind.DEVICE))
+        .isInstanceOf(TidepoolException.class);
+    Block last = device.allocate(2 * MIB, 256, BlockKind.DEVICE);
+    assertThat(address(last)).isEqualTo(address + 4 * MIB);
+    last.free();
     device.close();
     simulated.reset(1);
   }
