@@ -11,6 +11,9 @@ final class Pace {
   /** The weight of a new measurement; the old ones fade after some thirty chunks. */
   private static final double WEIGHT = 0.1;
 
+  /** How many times the old value a measurement counts for at most. */
+  private static final double MOST = 4;
+
   private volatile Pipelining model;
 
   Pace(Pipelining calibrated) {
@@ -47,7 +50,9 @@ final class Pace {
             now.noticeNanos());
   }
 
+  /** A thread that was held up says nothing of the link, so no measurement counts for too much. */
   private static double mixed(double old, double measured) {
-    return old + WEIGHT * (measured - old);
+    double counted = old == 0 ? measured : Math.min(measured, old * MOST);
+    return old + WEIGHT * (counted - old);
   }
 }

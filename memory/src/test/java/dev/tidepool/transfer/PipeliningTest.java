@@ -108,5 +108,7 @@ class PipeliningTest {
     Pace once = new Pace(new Pipelining(0.1, 10_000, 0.2, 0));
     once.hostCopied(1_000_000, 400_000);
     assertThat(once.model().hostNanosPerByte()).as("one is an accident").isLessThan(0.14);
+    once.linkMoved(1_000_000, 1_000_000_000);
+    assertThat(once.model().linkNanosPerByte()).as("as is a long halt").isLessThan(0.27);
   }
 }
