@@ -23,7 +23,7 @@ class EvalReductionsTest {
   private static final long SEED = Long.getLong("tidepool.test.seed", 20_261_121);
 
   // PoCL takes a second to compile a kernel. -Dtidepool.test.all=true runs all.
-  private static final int OPENCL_STRIDE = 12;
+  private static final int OPENCL_STRIDE = 40;
 
   @TempDir static Path folder;
   private static List<String> cases;

@@ -5,7 +5,6 @@ import dev.tidepool.stream.Chunks.Range;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
@@ -92,8 +91,7 @@ final class Journal implements AutoCloseable {
     try {
       FileChannel channel = openOwn(path);
       try {
-        FileLock lock = lock(path, channel);
-        assert lock.isValid();
+        lock(channel);
         return new Journal(path, channel, lines(channel));
       } catch (IOException | RuntimeException e) {
         channel.close();
@@ -133,17 +131,17 @@ final class Journal implements AutoCloseable {
     return path.getParent() == null ? path : path.getParent();
   }
 
-  private static FileLock lock(Path path, FileChannel channel) throws IOException {
+  /** Takes the lock, which ends with the channel. */
+  private static void lock(FileChannel channel) throws IOException {
+    boolean taken;
     try {
-      FileLock lock = channel.tryLock();
-      if (lock != null) {
-        return lock;
-      }
+      taken = channel.tryLock() != null;
     } catch (OverlappingFileLockException _) {
-      // This process has it: the same answer.
+      taken = false; // This process has it: the same answer.
     }
-    throw new IOException(
-        "another run works on the same result; wait for it to end (" + path.getFileName() + ")");
+    if (!taken) {
+      throw new IOException("another run works on the same result; wait for it to end");
+    }
   }
 
   /** The whole lines, up to the first that is damaged. */

@@ -101,16 +101,31 @@ final class NpyOutputs implements AutoCloseable {
     Map<String, String> partials = new LinkedHashMap<>();
     targets.keySet().forEach(name -> partials.put(name, NpyWriter.newPartialName()));
     found.begin(work, partials);
-    targets.forEach(
-        (name, target) ->
-            writers.put(
-                name,
-                NpyWriter.createKept(
-                    target.file(),
-                    target.header(),
-                    overwrite,
-                    Objects.requireNonNull(partials.get(name)))));
+    try {
+      targets.forEach(
+          (name, target) ->
+              writers.put(
+                  name,
+                  NpyWriter.createKept(
+                      target.file(),
+                      target.header(),
+                      overwrite,
+                      Objects.requireNonNull(partials.get(name)))));
+    } catch (RuntimeException | Error e) {
+      forget(found, e);
+      throw e;
+    }
     left = found.left(length);
+  }
+
+  /** What could not be begun leaves nothing. */
+  private void forget(Journal begun, Throwable cause) {
+    writers.values().forEach(NpyWriter::discard);
+    try {
+      begun.delete();
+    } catch (TransferException e) {
+      cause.addSuppressed(e);
+    }
   }
 
   /** Why an earlier run's files are of no use, which are deleted then; empty if they are. */

@@ -46,7 +46,7 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
   private final NpyHeader header;
   private final boolean overwrite;
   private final PositionalFile file;
-  private final boolean kept;
+  private boolean kept;
   private State state = State.OPEN;
   private volatile boolean failed;
 
@@ -306,6 +306,11 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
   /** Returns when what was written so far would survive a power failure. */
   void force() throws IOException {
     file.force();
+  }
+
+  /** From now on it is not kept: closing deletes it. */
+  synchronized void discard() {
+    kept = false;
   }
 
   /** Ends the writer and deletes what was not committed, unless it is kept; idempotent. */

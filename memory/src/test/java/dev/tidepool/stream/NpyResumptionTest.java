@@ -171,6 +171,16 @@ class NpyResumptionTest {
   }
 
   @Test
+  void whatCannotBeBegunLeavesNothing() throws IOException {
+    Files.createFile(y);
+
+    assertThatThrownBy(() -> NpyEvaluation.resume(request("y = 2*x", Map.of())))
+        .isInstanceOf(TransferException.class)
+        .hasMessageContaining("y.npy exists");
+    NpyFiles.assertFolderHolds(folder, "x.npy", "y.npy");
+  }
+
+  @Test
   void aFirstRunTellsNothing() throws IOException {
     assertThat(complete(request("y = 2*x", Map.of()), memory())).isEmpty();
     assertDoubled(1);
