@@ -1,46 +1,37 @@
 package dev.tidepool.lz4;
 
+import dev.tidepool.TransferCalibration.Cost;
+
 /**
  * What it takes to bring compressed bytes to a device, decoded; decides where they are decoded.
  *
- * @param linkBytesPerSecond how fast bytes go from the host to the device
- * @param linkSeconds how long a transfer of nothing takes
+ * @param link what it costs to send page-locked memory of the host to the device
  * @param hostBytesPerSecond how fast the host decodes, counted in decoded bytes
- * @param deviceBytesPerSecond how fast the device does, its copies of them included
+ * @param deviceBytesPerSecond how fast the device does, its start included
  */
-public record Lz4Costs(
-    double linkBytesPerSecond,
-    double linkSeconds,
-    double hostBytesPerSecond,
-    double deviceBytesPerSecond) {
+public record Lz4Costs(Cost link, double hostBytesPerSecond, double deviceBytesPerSecond) {
 
   /** Checks that rates are positive. */
   public Lz4Costs {
-    if (!(linkBytesPerSecond > 0
-        && linkSeconds >= 0
-        && hostBytesPerSecond > 0
-        && deviceBytesPerSecond > 0)) {
+    if (!(hostBytesPerSecond > 0 && deviceBytesPerSecond > 0)) {
       throw new IllegalArgumentException(
-          "a link of %g bytes a second and %g s, decoding %g and %g bytes a second: rates are above 0"
-              .formatted(
-                  linkBytesPerSecond, linkSeconds, hostBytesPerSecond, deviceBytesPerSecond));
+          "decoding %g and %g bytes a second: rates are above 0"
+              .formatted(hostBytesPerSecond, deviceBytesPerSecond));
     }
   }
 
-  /** Seconds until bytes that the host decodes are on the device. */
-  public double hostSeconds(long decodedBytes) {
-    return decodedBytes / hostBytesPerSecond + linkSeconds + decodedBytes / linkBytesPerSecond;
+  /** Nanoseconds until bytes that the host decodes are on the device. */
+  public double hostNanos(long decodedBytes) {
+    return decodedBytes * 1e9 / hostBytesPerSecond + link.nanos(decodedBytes);
   }
 
-  /** Seconds until bytes that travel compressed, and a table of them, are decoded there. */
-  public double deviceSeconds(long compressedBytes, long decodedBytes) {
-    return 2 * linkSeconds
-        + compressedBytes / linkBytesPerSecond
-        + decodedBytes / deviceBytesPerSecond;
+  /** Nanoseconds until bytes that travel compressed, and a table of them, are decoded there. */
+  public double deviceNanos(long compressedBytes, long decodedBytes) {
+    return link.nanos(0) + link.nanos(compressedBytes) + decodedBytes * 1e9 / deviceBytesPerSecond;
   }
 
   /** Whether the device is the better place to decode. */
   public boolean favoursDevice(long compressedBytes, long decodedBytes) {
-    return deviceSeconds(compressedBytes, decodedBytes) < hostSeconds(decodedBytes);
+    return deviceNanos(compressedBytes, decodedBytes) < hostNanos(decodedBytes);
   }
 }

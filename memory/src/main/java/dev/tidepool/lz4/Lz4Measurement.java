@@ -1,40 +1,43 @@
 package dev.tidepool.lz4;
 
 import dev.tidepool.ElementType;
-import dev.tidepool.MemoryLocation;
+import dev.tidepool.TransferCalibration.Cost;
+import dev.tidepool.TransferCalibration.Leg;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.SplittableRandom;
 
 /**
- * Measures the {@link Lz4Costs} of an accelerator with four megabytes of made up data; takes some
- * tenths of a second. The fastest of a few tries counts.
+ * Finds the {@link Lz4Costs} of an accelerator: what its link costs is calibrated, how fast both
+ * sides decode is measured with four megabytes of made up data. Takes some tenths of a second. The
+ * fastest of a few tries counts.
  */
 public final class Lz4Measurement {
   private static final int BLOCKS = 64;
   private static final int BLOCK_BYTES = 64 << 10;
   private static final long BYTES = (long) BLOCKS * BLOCK_BYTES;
-  private static final int SMALL_BYTES = 4096;
   private static final int TRIES = 5;
 
   private Lz4Measurement() {}
 
-  /** Measures the way to a manager's accelerator, and both ways to decode. */
-  public static Lz4Costs of(UnifiedMemoryManager memory, Lz4DeviceDecoder decoder) {
+  /**
+   * Measures the way to a manager's accelerator, and both ways to decode.
+   *
+   * @return empty if no page-locked memory can be sent there
+   */
+  public static Optional<Lz4Costs> of(UnifiedMemoryManager memory, Lz4DeviceDecoder decoder) {
+    Optional<Cost> link = memory.transfers().calibrate().cost(Leg.PINNED_UP);
+    if (link.isEmpty()) {
+      return Optional.empty();
+    }
     try (Arena arena = Arena.ofShared();
-        UnifiedBuffer<byte[]> pinned =
-            memory.allocate(ElementType.BYTE, BYTES, MemoryLocation.PINNED);
-        UnifiedBuffer<byte[]> device = memory.allocate(ElementType.BYTE, BYTES);
+        UnifiedBuffer<byte[]> source = memory.allocate(ElementType.BYTE, BYTES);
         UnifiedBuffer<byte[]> target = memory.allocate(ElementType.BYTE, BYTES)) {
-      pinned.fill((byte) 0);
-      UnifiedBuffer<byte[]> small = pinned.slice(0, SMALL_BYTES);
-      double latency = seconds(() -> device.slice(0, SMALL_BYTES).copyFrom(small));
-      double transfer = seconds(() -> device.copyFrom(pinned));
-
       MemorySegment block = sample(arena);
       MemorySegment room = arena.allocate(BLOCK_BYTES);
       double host =
@@ -47,18 +50,14 @@ public final class Lz4Measurement {
 
       List<Lz4DeviceDecoder.Block> blocks = new ArrayList<>();
       for (int i = 0; i < BLOCKS; i++) {
-        long source = i * block.byteSize();
-        device.copyFrom(block, source);
+        long from = i * block.byteSize();
+        source.copyFrom(block, from);
         blocks.add(
             new Lz4DeviceDecoder.Block(
-                source, block.byteSize(), (long) i * BLOCK_BYTES, BLOCK_BYTES, false));
+                from, block.byteSize(), (long) i * BLOCK_BYTES, BLOCK_BYTES, false));
       }
-      double onDevice = seconds(() -> decoder.decode(device, blocks, target));
-      return new Lz4Costs(
-          BYTES / Math.max(transfer - latency, transfer / 100),
-          latency,
-          BYTES / host,
-          BYTES / onDevice);
+      double onDevice = seconds(() -> decoder.decode(source, blocks, target));
+      return Optional.of(new Lz4Costs(link.get(), BYTES / host, BYTES / onDevice));
     }
   }
 

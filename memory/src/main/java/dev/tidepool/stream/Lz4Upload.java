@@ -1,5 +1,6 @@
 package dev.tidepool.stream;
 
+import dev.tidepool.AcceleratorException;
 import dev.tidepool.Allocation;
 import dev.tidepool.Arguments;
 import dev.tidepool.Capability;
@@ -9,6 +10,7 @@ import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.TidepoolException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.lz4.Lz4Costs;
@@ -44,8 +46,15 @@ final class Lz4Upload {
     if (memory.accelerator().capabilities().contains(Capability.SHARED_MEMORY)) {
       return Optional.empty();
     }
-    return Lz4DeviceDecoder.of(memory)
-        .map(decoder -> new Lz4Upload(memory, decoder, Lz4Measurement.of(memory, decoder)));
+    try {
+      return Lz4DeviceDecoder.of(memory)
+          .flatMap(
+              decoder ->
+                  Lz4Measurement.of(memory, decoder)
+                      .map(costs -> new Lz4Upload(memory, decoder, costs)));
+    } catch (TidepoolException | UnsupportedOperationException _) {
+      return Optional.empty(); // What matters of this fails again in the work itself.
+    }
   }
 
   /**
@@ -75,8 +84,12 @@ final class Lz4Upload {
               compressed, index.compressedBytes(block), target, room, index.isStored(block)));
       compressed += index.compressedBytes(block);
     }
-    return costs.favoursDevice(compressed, decoded)
-        && decode(index, first, blocks, compressed, decoded, position - start, destination);
+    try {
+      return costs.favoursDevice(compressed, decoded)
+          && decode(index, first, blocks, compressed, decoded, position - start, destination);
+    } catch (AcceleratorException _) {
+      return false; // Its next kernel fails too, and is told as a failure of the accelerator.
+    }
   }
 
   private boolean decode(

@@ -7,7 +7,9 @@ import dev.tidepool.ElementType;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
+import dev.tidepool.TransferCalibration.Cost;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.lz4.Lz4Costs;
@@ -15,8 +17,12 @@ import dev.tidepool.lz4.Lz4DeviceDecoder;
 import dev.tidepool.lz4.Lz4FormatException;
 import dev.tidepool.lz4.Lz4Frame;
 import dev.tidepool.lz4.Lz4FrameWriter;
+import dev.tidepool.lz4.Lz4Measurement;
 import dev.tidepool.spi.Discovery;
+import dev.tidepool.spi.HostAccess;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
+import dev.tidepool.testkit.simulated.SimulatedLink;
+import dev.tidepool.testkit.simulated.SimulatedLink.Speed;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -29,6 +35,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -39,9 +46,9 @@ import org.junit.jupiter.api.io.TempDir;
 @DisplayName("Compressed blocks on their way to a device")
 class Lz4UploadTest {
   /** Over a link of 100 MB/s, what is a tenth is there in a tenth of the time. */
-  private static final Lz4Costs SLOW_LINK = new Lz4Costs(1e8, 1e-5, 1e9, 1e10);
+  private static final Lz4Costs SLOW_LINK = new Lz4Costs(new Cost(1e4, 10), 1e9, 1e10);
 
-  private static final Lz4Costs FAST_LINK = new Lz4Costs(2e10, 1e-5, 1e9, 5e8);
+  private static final Lz4Costs FAST_LINK = new Lz4Costs(new Cost(1e4, 0.05), 1e9, 5e8);
   private static final int BYTES = 1_000_000;
 
   @TempDir Path folder;
@@ -52,8 +59,14 @@ class Lz4UploadTest {
 
   @BeforeEach
   void open() {
-    tidepool = Discovery.using(List.of(simulated), Tidepool::open);
+    tidepool = opened(simulated);
     memory = tidepool.memory();
+  }
+
+  /** Calibrations of simulated devices are kept in a folder of the test's own. */
+  private Tidepool opened(SimulatedProvider provider) {
+    MemoryOptions options = MemoryOptions.builder().cacheDirectory(folder).build();
+    return Discovery.using(List.of(provider), () -> Tidepool.open(options));
   }
 
   @AfterEach
@@ -200,15 +213,46 @@ class Lz4UploadTest {
   }
 
   @Test
-  void cost_what_their_bytes_and_both_decoders_say() {
-    Lz4Costs costs = new Lz4Costs(1e9, 0.001, 2e9, 4e9);
+  void travel_as_they_are_where_the_calibration_says_that_it_wins() {
+    // Ten times slower than where it begins to win, so that no measurement errs so much.
+    assertThat(measured(SimulatedLink.both(Speed.of(10, 40), Speed.of(10, 40))))
+        .hasValueSatisfying(
+            costs -> {
+              Lz4Costs decoding = new Lz4Costs(costs.link(), 1e9, 5e8);
+              assertThat(decoding.favoursDevice(50_000_000, 100_000_000)).isTrue();
+            });
+    assertThat(measured(SimulatedLink.INSTANT)).isPresent();
+  }
 
-    assertThat(costs.hostSeconds(1_000_000_000)).isEqualTo(0.5 + 0.001 + 1);
-    assertThat(costs.deviceSeconds(500_000_000, 1_000_000_000)).isEqualTo(0.002 + 0.5 + 0.25);
+  private Optional<Lz4Costs> measured(SimulatedLink link) {
+    SimulatedProvider provider = new SimulatedProvider(SimulatedHardware.discrete().withLink(link));
+    try (Tidepool own = opened(provider)) {
+      UnifiedMemoryManager manager = own.memory();
+      return Lz4Measurement.of(manager, Lz4DeviceDecoder.of(manager).orElseThrow());
+    }
+  }
+
+  @Test
+  void are_left_to_the_host_where_memory_is_shared() {
+    SimulatedHardware shared = SimulatedHardware.discrete().withHostAccess(HostAccess.DIRECT);
+    SimulatedProvider provider = new SimulatedProvider(shared);
+    try (Tidepool own = opened(provider)) {
+      assertThat(Lz4Upload.to(own.memory())).isEmpty();
+    }
+    assertThat(Lz4Upload.to(memory)).isPresent();
+  }
+
+  @Test
+  void cost_what_their_bytes_and_both_decoders_say() {
+    Lz4Costs costs = new Lz4Costs(new Cost(1e6, 1), 2e9, 4e9);
+
+    assertThat(costs.hostNanos(1_000_000_000)).isEqualTo(1.501e9);
+    assertThat(costs.deviceNanos(500_000_000, 1_000_000_000)).isEqualTo(0.752e9);
     assertThat(costs.favoursDevice(500_000_000, 1_000_000_000)).isTrue();
     assertThat(costs.favoursDevice(1_250_000_000, 1_000_000_000)).isFalse();
     assertThat(costs.favoursDevice(500, 1000)).isFalse();
-    assertThatThrownBy(() -> new Lz4Costs(0, 0, 1, 1)).isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> new Lz4Costs(new Cost(0, 1), 0, 1))
+        .isInstanceOf(IllegalArgumentException.class);
   }
 
   /** A source that only a device can read. */
