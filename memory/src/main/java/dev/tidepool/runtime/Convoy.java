@@ -62,7 +62,10 @@ final class Convoy implements Executor {
         return;
       }
     }
-    next.run();
-    traffic.execute(this::drive);
+    try {
+      next.run();
+    } finally {
+      traffic.execute(this::drive);
+    }
   }
 }

@@ -186,7 +186,7 @@ final class Traffic implements Executor, AutoCloseable {
       thread = Thread.currentThread();
       do {
         for (Runnable task = next(); task != null; task = next()) {
-          task.run();
+          perform(task);
         }
       } while (rest());
     }
@@ -263,6 +263,16 @@ final class Traffic implements Executor, AutoCloseable {
     }
   }
 
+  /** A task that throws ends no thread; nobody but the thread's handler hears of it. */
+  private static void perform(Runnable task) {
+    try {
+      task.run();
+    } catch (Throwable e) {
+      Thread here = Thread.currentThread();
+      here.getUncaughtExceptionHandler().uncaughtException(here, e);
+    }
+  }
+
   private void runAll() {
     while (true) {
       Runnable task;
@@ -272,7 +282,7 @@ final class Traffic implements Executor, AutoCloseable {
       if (task == null) {
         return;
       }
-      task.run();
+      perform(task);
     }
   }
 

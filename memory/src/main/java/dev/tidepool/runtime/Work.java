@@ -384,25 +384,28 @@ final class Work implements Runnable {
 
   /** Runs the body of work that was claimed, and ends, unless it shall be tried again later. */
   void runClaimed() {
-    while (true) {
-      attempts++;
-      try {
-        body.run();
-        finish(null);
-        return;
-      } catch (Throwable e) {
-        long pause = pause(e);
-        if (pause < 0) {
-          finish(e);
-          return;
-        }
-        if (!awaited) {
-          CompletableFuture.delayedExecutor(pause, TimeUnit.NANOSECONDS, executor)
-              .execute(this::runClaimed);
-          return;
-        }
-        waitFor(pause);
-      }
+    Throwable thrown = attempt();
+    long pause = thrown == null ? -1 : pause(thrown);
+    while (awaited && pause >= 0) {
+      waitFor(pause);
+      thrown = attempt();
+      pause = thrown == null ? -1 : pause(thrown);
+    }
+    if (pause >= 0) {
+      CompletableFuture.delayedExecutor(pause, TimeUnit.NANOSECONDS, executor)
+          .execute(this::runClaimed);
+    } else {
+      finish(thrown);
+    }
+  }
+
+  private @Nullable Throwable attempt() {
+    attempts++;
+    try {
+      body.run();
+      return null;
+    } catch (Throwable e) {
+      return e;
     }
   }
 

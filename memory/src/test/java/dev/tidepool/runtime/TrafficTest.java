@@ -152,6 +152,29 @@ class TrafficTest {
   }
 
   @Test
+  void aTaskThatThrowsCostsNoThread() {
+    CountDownLatch heard = new CountDownLatch(3);
+    Traffic traffic =
+        new Traffic(
+            1,
+            Thread.ofPlatform()
+                .daemon()
+                .uncaughtExceptionHandler((_, _) -> heard.countDown())
+                .factory());
+    opened.add(traffic);
+    for (int i = 0; i < 3; i++) {
+      traffic.execute(
+          () -> {
+            throw new IllegalStateException("for the test");
+          });
+    }
+    ask(traffic, TransferPriority.NORMAL, 1);
+    letAllRun(traffic);
+    await(heard);
+    assertThat(ran).containsExactly("NORMAL 0");
+  }
+
+  @Test
   void whatIsHandedInIsDoneBeforeTheEnd() {
     Traffic traffic = open(1);
     hold(traffic, 1, TransferPriority.NORMAL);

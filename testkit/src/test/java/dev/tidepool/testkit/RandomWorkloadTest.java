@@ -11,8 +11,10 @@ import dev.tidepool.testkit.fault.FaultInjector;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 @ExtendWith(QuietLog.class)
@@ -109,6 +111,28 @@ class RandomWorkloadTest {
   @Test
   void failingCallsOfASharedDeviceSpoilNothingElse() {
     underFaults(DISCRETE.withHostAccess(HostAccess.DIRECT));
+  }
+
+  /** As many operations as {@code -Dtidepool.test.operations} says, on all kinds of devices. */
+  @Test
+  @EnabledIfSystemProperty(named = "tidepool.test.operations", matches = "[0-9]+")
+  @Timeout(value = 4, unit = TimeUnit.HOURS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+  void aLongWorkloadEqualsTheModel() {
+    int each = Integer.getInteger("tidepool.test.operations") / 4;
+    for (SimulatedHardware hardware :
+        List.of(DISCRETE, DISCRETE.withoutPeers().withHostAccess(HostAccess.MAPPED))) {
+      for (boolean faulty : new boolean[] {false, true}) {
+        SimulatedProvider simulated = new SimulatedProvider(hardware, DISCRETE);
+        FaultInjector faults = new FaultInjector(simulated);
+        try (Tidepool tidepool = open(faults)) {
+          RandomWorkload workload = new RandomWorkload(tidepool, "simulated:0").threads(4);
+          RandomWorkload chosen = faulty ? workload.faults(faults) : workload;
+          assertThat(chosen.operations(each).run()).isPositive();
+        }
+        assertThat(simulated.violations()).isEmpty();
+        assertThat(simulated.devices()).allMatch(device -> device.liveBlocks() == 0);
+      }
+    }
   }
 
   @Test

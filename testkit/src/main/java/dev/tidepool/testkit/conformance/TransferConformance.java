@@ -158,6 +158,7 @@ public abstract class TransferConformance extends Topic {
   }
 
   @Test
+  @SuppressWarnings("NullAway") // what is missing is one of the mistakes
   void badPairsFailAloneAndAreNamed() {
     UnifiedBuffer<float[]> good = buffer(ElementType.FLOAT, 100, MemoryLocation.DEVICE);
     UnifiedBuffer<float[]> closed = memory().allocate(ElementType.FLOAT, 100);

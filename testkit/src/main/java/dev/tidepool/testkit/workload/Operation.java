@@ -60,6 +60,10 @@ public record Operation(
     KERNEL_LATER(8),
     /** A kernel whose input is an array. */
     KERNEL_OF_ARRAY(3),
+    /** A list of transfers to and from parts of a buffer, with options of all kinds. */
+    TRANSFERS(3),
+    /** The same, in the background. */
+    TRANSFERS_LATER(4),
     /** Sets the bytes of a slice. */
     FILL(4),
     /** Pushes the dirty side to the other one. */
@@ -80,6 +84,8 @@ public record Operation(
     }
   }
 
+  private static final List<Failure> FAILURES =
+      List.of(Failure.REFUSED, Failure.BROKEN, Failure.TRANSIENT);
   private static final List<Kind> DRAWN = drawn();
 
   private static List<Kind> drawn() {
@@ -110,7 +116,7 @@ public record Operation(
               random.nextInt(slots),
               random.nextLong(),
               faulty ? 1 + random.nextInt(5) : 0,
-              random.nextBoolean() ? Failure.REFUSED : Failure.BROKEN));
+              FAILURES.get(random.nextInt(FAILURES.size()))));
     }
     return operations;
   }

@@ -191,6 +191,7 @@ public final class Workload {
       case COPY, COPY_LATER -> copy(operation, slot, buffer, other, random);
       case KERNEL_OUT, KERNEL_IN_PLACE, KERNEL_OF_ARRAY, KERNEL_OF_TWO, KERNEL_LATER ->
           kernel(operation, slot, buffer, other, random);
+      case TRANSFERS, TRANSFERS_LATER -> transfers(operation, slot, buffer, other, random);
       case FILL -> {
         byte value = (byte) random.nextInt();
         steps.set(
@@ -362,6 +363,18 @@ public final class Workload {
         steps.performLater(effect, () -> toSlice.copyFromAsync(fromSlice));
       }
     }
+  }
+
+  private void transfers(
+      Operation operation,
+      Slot slot,
+      UnifiedBuffer<int[]> buffer,
+      Slot other,
+      SplittableRandom random) {
+    boolean spoilt = isSpoilt(slot, other);
+    TransferList list = new TransferList(operation, slot, buffer, random);
+    list.draw(other, spoilt);
+    list.ask(operation.kind() == Operation.Kind.TRANSFERS_LATER, faults != null);
   }
 
   /**
