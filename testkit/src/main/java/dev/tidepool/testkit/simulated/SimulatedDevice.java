@@ -72,7 +72,9 @@ public final class SimulatedDevice implements Device {
             hardware.maximumAllocation());
   }
 
-  /** Links of another speed are another driver's, or one's calibration would count for the other. */
+  /**
+   * Links of another speed are another driver's, or one's calibration would count for the other.
+   */
   private static String driver(SimulatedLink link) {
     return "tidepool-testkit" + (link.equals(SimulatedLink.INSTANT) ? "" : " over a " + link);
   }
