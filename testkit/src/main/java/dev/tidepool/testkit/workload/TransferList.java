@@ -44,7 +44,7 @@ final class TransferList {
 
   /** Adds random pairs, some of which read the other slot, if there is one to be read. */
   void draw(Slot other, boolean otherIsUnknown) {
-    int most = 1 + random.nextInt(6);
+    int most = 1 + random.nextInt(3);
     for (int i = 0; i < most; i++) {
       switch (random.nextInt(4)) {
         case 0 -> write(Range.in(slot.model.length, random));
@@ -70,7 +70,7 @@ final class TransferList {
   }
 
   private void manySmall() {
-    for (int i = 0; i < 8 && slot.model.length > 0; i++) {
+    for (int i = 0; i < 5 && slot.model.length > 0; i++) {
       int count = 1 + random.nextInt(Math.min(8, slot.model.length));
       write(new Range(random.nextInt(1 + slot.model.length - count), count));
     }
