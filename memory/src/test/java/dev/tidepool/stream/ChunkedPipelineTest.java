@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -386,6 +387,10 @@ class ChunkedPipelineTest {
     RuntimeException lost = lost("the device is lost");
     second.failure = lost;
     for (int i = 0; i < 10; i++) {
+      // Or the first would do it all, before the second has begun.
+      CountDownLatch begun = new CountDownLatch(1);
+      second.beforeKernels = begun::countDown;
+      memory.beforeKernels = () -> awaitUninterruptibly(begun);
       Ints y = new Ints(new int[LENGTH]);
       ChunkedPipeline pipeline = doubling(counting(), y).on(second.manager()).build(SMALL);
       pipeline.run();
@@ -394,6 +399,14 @@ class ChunkedPipelineTest {
       assertThat(pipeline.dropped()).isEqualTo(Map.of("plain:1", lost));
     }
     assertThat(second.open).hasValue(0);
+  }
+
+  private static void awaitUninterruptibly(CountDownLatch latch) {
+    try {
+      assertThat(latch.await(60, TimeUnit.SECONDS)).isTrue();
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
   }
 
   @Test

@@ -44,6 +44,9 @@ final class PlainMemory {
   private final long capacity;
   private final Set<Capability> capabilities;
 
+  /** What every kernel does first. */
+  volatile Runnable beforeKernels = () -> {};
+
   /** What every kernel fails with from now on; null for none. */
   volatile @Nullable RuntimeException failure;
 
@@ -146,6 +149,7 @@ final class PlainMemory {
           if (method.getName().equals("source")) {
             return source;
           }
+          beforeKernels.run();
           RuntimeException broken = failure;
           if (broken != null && computed.get() >= elementsBeforeFailure) {
             throw broken;
