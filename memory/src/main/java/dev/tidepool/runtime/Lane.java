@@ -10,21 +10,24 @@ import org.jspecify.annotations.Nullable;
  */
 final class Lane {
   private @Nullable Work lastWrite;
+  // Whether it changes bytes; where even reads are alone it may be one.
+  private boolean lastWrites;
   private final List<Work> reads = new ArrayList<>(2);
 
   void enter(Work work, Use use) {
     if (lastWrite != null) {
-      work.follow(lastWrite, !use.forgives());
+      work.follow(lastWrite, !use.forgives(), lastWrites);
     }
     if (!use.alone()) {
       reads.add(work);
       return;
     }
     for (Work read : reads) {
-      work.follow(read, false);
+      work.follow(read, false, false);
     }
     reads.clear();
     lastWrite = work;
+    lastWrites = use.writes();
   }
 
   void leave(Work work) {

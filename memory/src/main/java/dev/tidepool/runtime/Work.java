@@ -44,7 +44,8 @@ final class Work implements Runnable {
     DONE
   }
 
-  private record Successor(Work work, boolean fails) {}
+  /** Work behind this one, and which failures it shares: those that came to it, and its own. */
+  private record Successor(Work work, boolean sharesInherited, boolean sharesOwn) {}
 
   private final List<Use> uses;
   private final Body body;
@@ -347,13 +348,13 @@ final class Work implements Runnable {
   }
 
   /** Comes behind other work; called while this enters its lanes. */
-  void follow(Work other, boolean failsWithIt) {
+  void follow(Work other, boolean failsWithIt, boolean otherWrites) {
     synchronized (other) {
       if (other.stage != Stage.DONE) {
         if (other.successors == null) {
           other.successors = new ArrayList<>(2);
         }
-        other.successors.add(new Successor(this, failsWithIt));
+        other.successors.add(new Successor(this, failsWithIt, failsWithIt && otherWrites));
         ahead.incrementAndGet();
       }
     }
@@ -502,9 +503,11 @@ final class Work implements Runnable {
       }
     }
     List<Successor> next;
+    Throwable inherited;
     Throwable outcome;
     Consumer<@Nullable Throwable> heard;
     synchronized (this) {
+      inherited = failure;
       failure = thrown == null ? failure : thrown;
       outcome = failure;
       stage = Stage.DONE;
@@ -514,7 +517,8 @@ final class Work implements Runnable {
       notifyAll();
     }
     for (Successor successor : next) {
-      successor.work().predecessorDone(successor.fails() ? outcome : null);
+      Throwable shared = successor.sharesInherited() ? inherited : null;
+      successor.work().predecessorDone(successor.sharesOwn() ? outcome : shared);
     }
     if (heard != null) {
       heard.accept(outcome);
