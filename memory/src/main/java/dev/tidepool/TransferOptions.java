@@ -37,6 +37,8 @@ public record TransferOptions(
   private static final long SMALLEST_CHUNK = 4096;
   private static final long LARGEST_CHUNK = 1L << 30;
 
+  private static final Duration LONGEST_DEADLINE = Duration.ofNanos(Long.MAX_VALUE);
+
   /** Checks the ranges. */
   public TransferOptions {
     Objects.requireNonNull(priority, "priority");
@@ -49,7 +51,11 @@ public record TransferOptions(
         chunkSize,
         "from " + SMALLEST_CHUNK + " to " + LARGEST_CHUNK + ", or 0 for the default");
     check(
-        deadline.isEmpty() || deadline.get().isPositive(), "deadline", deadline, "more than zero");
+        deadline.isEmpty()
+            || (deadline.get().isPositive() && deadline.get().compareTo(LONGEST_DEADLINE) <= 0),
+        "deadline",
+        deadline,
+        "more than zero, and at most 292 years");
     check(retries >= -1, "retries", retries, "0 or more, or -1 for the default");
   }
 

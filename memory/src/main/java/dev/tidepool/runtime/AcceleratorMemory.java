@@ -56,6 +56,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
@@ -101,6 +102,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private final @Nullable AutoCloseable registration;
   private final TransferMeter meter = new TransferMeter();
   private final Calibrations calibrations = new Calibrations(this);
+  // Measurements under way, which use the device beside all buffers.
+  private final AtomicInteger calibrating = new AtomicInteger();
   private final Kernels kernels = new Kernels(this);
   private final TransferEngine transfers = new Transfers(this);
   private final Retries retries;
@@ -384,13 +387,11 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
       @Nullable Runnable ending,
       boolean writable,
       String tag) {
+    // Before the device has a block that would have to be freed again.
+    long length = type.elements(memory.byteSize());
     Copies copies = Copies.foreign(memory, device.adopt(memory), ending);
     return withoutBlock(
-        type,
-        type.elements(memory.byteSize()),
-        Allocation.at(MemoryLocation.HOST).tag(tag),
-        copies,
-        writable);
+        type, length, Allocation.at(MemoryLocation.HOST).tag(tag), copies, writable);
   }
 
   /** A buffer whose memory is no pool's. */
@@ -823,8 +824,16 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   /** Measures what the ways of this accelerator cost, whether that is known or not. */
   TransferCalibration calibrate() {
-    checkOpen();
-    return calibrations.measure();
+    calibrating.incrementAndGet();
+    try {
+      checkOpen();
+      return calibrations.measure();
+    } finally {
+      calibrating.decrementAndGet();
+      if (ending) {
+        endIfSettled();
+      }
+    }
   }
 
   /** What the ways of this accelerator cost; null before that is measured. */
@@ -1201,7 +1210,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
    * and a block that is on its way just now until the maintenance thread looks again.
    */
   private void endIfSettled() {
-    if (!registry.isEmpty() || !ended.compareAndSet(false, true)) {
+    if (calibrating.get() > 0 || !registry.isEmpty() || !ended.compareAndSet(false, true)) {
       return;
     }
     Closing.quietly("kernels", kernels);

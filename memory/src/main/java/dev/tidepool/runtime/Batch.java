@@ -26,6 +26,10 @@ final class Batch implements Runnable {
   private final List<Work> works = new ArrayList<>();
   private final List<Parcel> parcels = new ArrayList<>();
   private final List<Move> moves = new ArrayList<>();
+  // Those whose bytes take another way. Only after the batch: they may need memory, and what
+  // travels
+  // holds some.
+  private final List<Work> alone = new ArrayList<>();
   // Those that the lanes have let in; the others were taken from behind them.
   private int atTurn;
   private long bytes;
@@ -77,16 +81,17 @@ final class Batch implements Runnable {
     } else if (!works.isEmpty()) {
       travel();
     }
+    alone.forEach(Work::runClaimed);
   }
 
-  /** Takes work whose turn has come, or runs it, if its bytes take another way. */
+  /** Takes work whose turn has come. */
   private void admit(Work work) {
     if (!work.claim()) {
       work.finish(null);
       return;
     }
     if (!pack(work)) {
-      work.runClaimed();
+      alone.add(work);
     }
   }
 
@@ -144,6 +149,7 @@ final class Batch implements Runnable {
   }
 
   private void takeApart(Throwable failure) {
+    parcels.forEach(Parcel::mayHaveArrived);
     if (Retries.kindOf(failure) == AcceleratorException.Kind.DEVICE_LOST) {
       for (int i = 0; i < works.size(); i++) {
         works.get(i).finish(Failures.transfer(failure, parcels.get(i).toString()));

@@ -75,6 +75,11 @@ final class Blocks {
     return further(take(Pools.Kind.STAGING, bytes, 0, !paranoid, true), tenant);
   }
 
+  /** For bytes of a caller that may not wait for work, whose own this is not yet. */
+  Lease forCaller(long bytes, Object tenant) {
+    return further(take(Pools.Kind.STAGING, bytes, 0, !paranoid, false), tenant);
+  }
+
   /** For a buffer that comes back from a file: of the kind that it was born with. */
   Lease forReturn(Tenancy tenancy) {
     return further(takeAsTold(tenancy.byteSize(), tenancy.allocation(), true), tenancy);

@@ -129,7 +129,10 @@ final class BufferCopy {
       Lease between = memory.blocks().forDevice(bytes, this);
       try {
         memory.link().copy(from.copies().device(), source.from(), between.block(), 0, bytes);
-        memory.link().copy(between.block(), 0, to.copies().device(), at, bytes);
+        to.onDevice(
+            at,
+            at + bytes,
+            () -> memory.link().copy(between.block(), 0, to.copies().device(), at, bytes));
       } finally {
         if (memory.overwroteAbandoned(between.block())) {
           between.release();
@@ -139,9 +142,11 @@ final class BufferCopy {
       }
     } else {
       var target = to.deviceForWrite(at, at + bytes, true);
-      memory.link().copy(from.copies().device(), source.from(), target, at, bytes);
+      to.onDevice(
+          at,
+          at + bytes,
+          () -> memory.link().copy(from.copies().device(), source.from(), target, at, bytes));
     }
-    to.deviceWritten(at, at + bytes);
     Direction direction = Direction.DEVICE_TO_DEVICE;
     memory.meter().moved(direction, bytes, System.nanoTime() - start, way);
     if (event != null) {
@@ -162,24 +167,27 @@ final class BufferCopy {
     TransferEvent event = Flight.transfer();
     long start = System.nanoTime();
     long at = destination.from();
-    TransferWay way =
-        memory
-            .link()
-            .relay(
-                source.storage().memory().link(),
-                from.copies().device(),
-                source.from(),
-                to.copies().device(),
-                at,
-                bytes);
-    to.deviceWritten(at, at + bytes);
+    TransferWay[] way = new TransferWay[1];
+    to.onDevice(at, at + bytes, () -> way[0] = relay(memory, at));
     long elapsed = System.nanoTime() - start;
-    from.moved(Direction.DEVICE_TO_HOST, bytes, elapsed, way);
-    to.moved(Direction.HOST_TO_DEVICE, bytes, elapsed, way);
+    from.moved(Direction.DEVICE_TO_HOST, bytes, elapsed, way[0]);
+    to.moved(Direction.HOST_TO_DEVICE, bytes, elapsed, way[0]);
     if (event != null) {
       String tag = destination.storage().tenancy().tag();
-      event.moved(memory.id(), Direction.DEVICE_TO_DEVICE.name(), way, tag, bytes);
+      event.moved(memory.id(), Direction.DEVICE_TO_DEVICE.name(), way[0], tag, bytes);
     }
     memory.session().peers().staged(source.storage().memory().device(), memory.device(), bytes);
+  }
+
+  private TransferWay relay(AcceleratorMemory memory, long at) {
+    return memory
+        .link()
+        .relay(
+            source.storage().memory().link(),
+            from.copies().device(),
+            source.from(),
+            to.copies().device(),
+            at,
+            bytes);
   }
 }

@@ -186,7 +186,8 @@ final class Ladder {
      * Waits for what is closing. The library's own threads do not: it may be queued behind them.
      */
     private @Nullable PooledBlock waitForClosing() {
-      if (Workers.isWorker(Thread.currentThread())) {
+      // Work waits with the others, for what closes may be behind it.
+      if (inWork || Workers.isWorker(Thread.currentThread())) {
         return null;
       }
       List<Storage> closing = memory.awake().stream().filter(Storage::isClosing).toList();

@@ -33,17 +33,18 @@ final class Mapping implements HostMapping {
     MemorySegment[] mapped = new MemorySegment[1];
     Work work =
         Work.of(
-            List.of(Use.mapping(storage, mode)),
-            storage.memory().transferThreads(),
-            () -> {
-              try {
-                mapped[0] = hostOf(buffer, mode);
-                storage.mappingOpened();
-                opened.set(true);
-              } catch (RuntimeException | Error e) {
-                throw Failures.transfer(e, "mapping of " + storage);
-              }
-            });
+                List.of(Use.mapping(storage, mode)),
+                storage.memory().transferThreads(),
+                () -> {
+                  try {
+                    mapped[0] = hostOf(buffer, mode);
+                    storage.mappingOpened();
+                    opened.set(true);
+                  } catch (RuntimeException | Error e) {
+                    throw Failures.transfer(e, "mapping of " + storage);
+                  }
+                })
+            .retrying(storage.memory().retries());
     try {
       work.perform(storage.memory().runsHere(storage), () -> admitted.set(true));
       Arena arena = shared ? Arena.ofShared() : Arena.ofConfined();

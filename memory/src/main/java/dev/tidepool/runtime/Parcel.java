@@ -72,6 +72,11 @@ final class Parcel {
     return new Move(source, target, at);
   }
 
+  /** They were on their way with others when something failed. */
+  void mayHaveArrived() {
+    storage.residency().deviceWriteFailed(at, to());
+  }
+
   /** The bytes have arrived, with others. */
   void arrived(long elapsedNanos, TransferWay way) {
     storage.residency().uploaded(at, to(), elapsedNanos, way);

@@ -83,7 +83,7 @@ final class Residency {
 
   /** Bytes that the host will read, fetched where the device's are newer. */
   MemorySegment hostForRead(long from, long to) {
-    moving.lock();
+    lockMoving();
     try {
       bringBack(true);
       boolean found = hostHasNewest(from, to);
@@ -107,7 +107,7 @@ final class Residency {
    *     come
    */
   MemorySegment hostForWrite(long from, long to, boolean overwritten) {
-    moving.lock();
+    lockMoving();
     try {
       bringBack(!overwritten || from > 0 || to < size);
       boolean found = isHostNewest() || (overwritten && from == 0 && to == size);
@@ -126,7 +126,7 @@ final class Residency {
 
   /** Bytes that the device will read, pushed where the host's are newer. */
   Block deviceForRead(long from, long to) {
-    moving.lock();
+    lockMoving();
     try {
       bringBack(true);
       boolean found = deviceHasNewest(from, to);
@@ -148,7 +148,7 @@ final class Residency {
    * @param overwritten whether all of the range will be written, so that its old bytes need not go
    */
   Block deviceForWrite(long from, long to, boolean overwritten) {
-    moving.lock();
+    lockMoving();
     try {
       // Overwritten or not: if the kernel fails, the old bytes count.
       bringBack(true);
@@ -167,7 +167,10 @@ final class Residency {
 
   /** Whether the device must give memory before it can use the storage. */
   boolean lacksDeviceMemory() {
-    moving.lock();
+    if (!moving.tryLock()) {
+      // Somebody sees to it, and may be waiting for memory.
+      return true;
+    }
     try {
       return copies.spilled() != null || (!copies.isShared() && !copies.hasDevice());
     } finally {
@@ -177,7 +180,7 @@ final class Residency {
 
   /** Sees to memory for the device's use; moves no bytes but those in the spill file. */
   void provideDeviceMemory() {
-    moving.lock();
+    lockMoving();
     try {
       bringBack(true);
       if (!copies.isShared()) {
@@ -185,6 +188,15 @@ final class Residency {
       }
     } finally {
       moving.unlock();
+    }
+  }
+
+  /** For work: it makes no headway while another one moves the bytes. */
+  private void lockMoving() {
+    if (!moving.tryLock()) {
+      Headway.waits();
+      moving.lock();
+      Headway.waited();
     }
   }
 
@@ -202,12 +214,21 @@ final class Residency {
     }
   }
 
-  /** The device may have written a part of a range: where the host has valid bytes, they count. */
+  /**
+   * The device may have written a part of a range: the host's bytes count, where they are valid and
+   * nothing else on the device is newer.
+   */
   void deviceWriteFailed(long from, long to) {
     synchronized (storage) {
       boolean hostIsValid = state == BufferState.SYNCHRONIZED || state == BufferState.HOST_DIRTY;
-      if (hostIsValid && !copies.isShared()) {
+      if (copies.isShared()) {
+        return;
+      }
+      if (hostIsValid) {
         state = BufferState.HOST_DIRTY;
+        dirty.add(from, to);
+      } else if (state == BufferState.DEVICE_DIRTY) {
+        // The two may differ now where they did not; one of them must count.
         dirty.add(from, to);
       }
     }
@@ -220,8 +241,14 @@ final class Residency {
       source.copyTo(0, targetOnHost(at, to).asSlice(at, to - at));
     } else {
       storage.movements().accessed(true);
-      move(Direction.HOST_TO_DEVICE, to - at, () -> link().upload(source, copies.device(), at));
-      deviceWritten(at, to);
+      onDevice(
+          at,
+          to,
+          () ->
+              move(
+                  Direction.HOST_TO_DEVICE,
+                  to - at,
+                  () -> link().upload(source, copies.device(), at)));
     }
   }
 
@@ -259,9 +286,19 @@ final class Residency {
       VanishedBytes.surface(target, target);
     } else {
       storage.movements().accessed(true);
-      link().fill(copies.device(), from, to - from, value);
-      deviceWritten(from, to);
+      onDevice(from, to, () -> link().fill(copies.device(), from, to - from, value));
     }
+  }
+
+  /** Writes a range of the device's copy, and keeps the state true whether that works or not. */
+  void onDevice(long from, long to, Runnable write) {
+    try {
+      write.run();
+    } catch (RuntimeException | Error e) {
+      deviceWriteFailed(from, to);
+      throw e;
+    }
+    deviceWritten(from, to);
   }
 
   /** Clears the only copy that there is yet, without a change of state. */
@@ -330,7 +367,7 @@ final class Residency {
 
   /** The shared block for a copy or a fill, which counts as a write where the newest bytes are. */
   private MemorySegment sharedForWrite(long from, long to) {
-    moving.lock();
+    lockMoving();
     try {
       bringBack(from > 0 || to < size);
       storage.movements().accessed(true);
@@ -348,7 +385,7 @@ final class Residency {
 
   /** The host's copy for reading, of bytes that are known to be the newest. */
   MemorySegment readable() {
-    moving.lock();
+    lockMoving();
     try {
       bringBack(true);
       storage.movements().accessed(true);

@@ -260,7 +260,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
 
   /** Copies by way of a block, because the caller must not block and others must not touch. */
   private void throughBlock(long bytes, Consumer<MemorySegment> copy) {
-    Lease lease = tenancy.memory().blocks().forHost(bytes, this);
+    Lease lease = tenancy.memory().blocks().forCaller(bytes, this);
     try {
       copy.accept(Objects.requireNonNull(lease.block().segment()).asSlice(0, bytes));
     } finally {

@@ -67,6 +67,8 @@ final class Work implements Runnable {
   private @Nullable Throwable failure;
   private @Nullable Consumer<@Nullable Throwable> listener;
   private boolean claimed;
+  // Whether its bytes were on their way once, so that it can no longer be said to be stopped.
+  private boolean touched;
   private long startNanos;
   private int attempts;
   private long firstFailureNanos;
@@ -266,7 +268,7 @@ final class Work implements Runnable {
    * nothing.
    */
   synchronized boolean cancel() {
-    if (stage == Stage.WAITING) {
+    if (stage == Stage.WAITING && !touched) {
       stage = Stage.CANCELLED;
     }
     return stage == Stage.CANCELLED;
@@ -354,7 +356,11 @@ final class Work implements Runnable {
         if (other.successors == null) {
           other.successors = new ArrayList<>(2);
         }
-        other.successors.add(new Successor(this, failsWithIt, failsWithIt && otherWrites));
+        // What failed before work that runs all the same is known by now: who comes behind that
+        // starts afresh.
+        boolean isOld = other.always && other.ahead.get() == 0;
+        other.successors.add(
+            new Successor(this, failsWithIt && !isOld, failsWithIt && !isOld && otherWrites));
         ahead.incrementAndGet();
       }
     }
@@ -476,6 +482,7 @@ final class Work implements Runnable {
     Headway.ended();
     claimed = false;
     stage = Stage.WAITING;
+    touched = true;
     startNanos = 0;
     parcel = null;
   }

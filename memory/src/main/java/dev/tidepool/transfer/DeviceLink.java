@@ -263,22 +263,25 @@ public final class DeviceLink implements AutoCloseable {
       Block destination,
       long offset,
       long bytes) {
+    Passage passage = Passage.current();
+    Queue up = queueFor(passage, upload, criticalUpload);
+    Queue down = from.queueFor(passage, from.download, from.criticalDownload);
     return staged(
         STAGED_PINNED,
         bytes,
         1,
         null,
         uploads,
-        Passage.current(),
+        passage,
         new StagingRing.Legs() {
           @Override
           public void fill(MemorySegment staged, long at) {
-            finish(from.download.read(source.whole(), source.start() + sourceOffset + at, staged));
+            finish(down.read(source.whole(), source.start() + sourceOffset + at, staged));
           }
 
           @Override
           public Event submit(MemorySegment staged, long at) {
-            return upload.write(staged, destination.whole(), destination.start() + offset + at);
+            return up.write(staged, destination.whole(), destination.start() + offset + at);
           }
         });
   }
