@@ -9,6 +9,7 @@ import java.nio.ByteOrder;
 import java.nio.LongBuffer;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -30,6 +31,7 @@ import java.util.regex.Pattern;
  * @param localMemory what one group may share
  * @param maxGroup the most work items in a group
  * @param maxGroupSizes the most work items in each dimension of a group
+ * @param pocl whether PoCL drives it
  */
 record DeviceProperties(
     long handle,
@@ -46,7 +48,8 @@ record DeviceProperties(
     boolean correctlyRoundedDivideSqrt,
     long localMemory,
     long maxGroup,
-    List<Long> maxGroupSizes) {
+    List<Long> maxGroupSizes,
+    boolean pocl) {
 
   private static final int CL_DEVICE_TYPE = 0x1000;
   private static final int CL_DEVICE_MAX_WORK_GROUP_SIZE = 0x1004;
@@ -90,7 +93,8 @@ record DeviceProperties(
         (value(device, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0,
         value(device, CL_DEVICE_LOCAL_MEM_SIZE),
         value(device, CL_DEVICE_MAX_WORK_GROUP_SIZE),
-        sizes(OpenCL.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES)));
+        sizes(OpenCL.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES)),
+        string(device, CL_DEVICE_VERSION).toLowerCase(Locale.ROOT).contains("pocl"));
   }
 
   /** Why a device cannot be used at all, if it cannot. */

@@ -1,5 +1,6 @@
 package dev.tidepool.opencl;
 
+import dev.tidepool.AcceleratorException;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.HostAccess;
@@ -11,6 +12,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /**
@@ -23,6 +25,8 @@ import java.util.function.Consumer;
 final class OpenClQueue implements Queue {
   // Ids are unique over all backends; these bits keep this one's apart ("OCL" in ASCII).
   private static final AtomicLong IDS = new AtomicLong(0x4F434CL << 32);
+
+  private static final ReentrantLock KERNELS_OF_POCL = new ReentrantLock();
 
   private final long id = IDS.incrementAndGet();
   private final OpenClDevice device;
@@ -58,7 +62,7 @@ final class OpenClQueue implements Queue {
       return Queue.super.scatter(staged, pieces);
     }
     boolean nothing = pieces.stream().allMatch(piece -> piece.bytes() == 0);
-    return nothing ? marker() : submit(to -> scatter.enqueue(to, staged, pieces));
+    return nothing ? marker() : submitKernel(to -> scatter.enqueue(to, staged, pieces));
   }
 
   @Override
@@ -95,7 +99,7 @@ final class OpenClQueue implements Queue {
       throw new IllegalArgumentException(
           "a program that was not compiled for " + device.info().id() + " cannot run there");
     }
-    return launch.range().items() == 0 ? marker() : submit(to -> program.enqueue(to, launch));
+    return launch.range().items() == 0 ? marker() : submitKernel(to -> program.enqueue(to, launch));
   }
 
   @Override
@@ -170,11 +174,34 @@ final class OpenClQueue implements Queue {
     return submit(to -> to.add(OpenCL.clEnqueueMarkerWithWaitList(queue)));
   }
 
-  private Event submit(Consumer<Submission> commands) {
+  private OpenClEvent submit(Consumer<Submission> commands) {
     requireOpen();
     try (Submission submission = new Submission(context, queue)) {
       commands.accept(submission);
       return submission.end();
+    }
+  }
+
+  /**
+   * Submits a kernel. PoCL keeps loaded kernels in a table that two kernels which end at once can
+   * spoil, and then ends the process (seen with 3.1): so its kernels run one after another. Each of
+   * them keeps all processors busy anyway.
+   */
+  private Event submitKernel(Consumer<Submission> commands) {
+    if (!device.runsKernelsAlone()) {
+      return submit(commands);
+    }
+    KERNELS_OF_POCL.lock();
+    try {
+      OpenClEvent event = submit(commands);
+      try {
+        event.awaitEnd();
+      } catch (AcceleratorException lost) {
+        // Who waits for the event hears of it.
+      }
+      return event;
+    } finally {
+      KERNELS_OF_POCL.unlock();
     }
   }
 

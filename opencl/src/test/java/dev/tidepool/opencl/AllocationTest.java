@@ -185,6 +185,7 @@ class AllocationTest {
         device.correctlyRoundedDivideSqrt(),
         device.localMemory(),
         device.maxGroup(),
-        device.maxGroupSizes());
+        device.maxGroupSizes(),
+        true);
   }
 }
