@@ -30,7 +30,7 @@ class KernelCacheTest {
   }
 
   private Path file(String key) {
-    return folder.resolve("tidepool/cuda").resolve(key);
+    return folder.resolve("tidepool/cuda").resolve(key + ".kept");
   }
 
   @Test
@@ -46,7 +46,9 @@ class KernelCacheTest {
   void onlyItsOwnerMayEnter() throws Exception {
     assumeThat(folder.getFileSystem().supportedFileAttributeViews()).contains("posix");
     cache().put("a", code(10));
-    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file(""))))
+    assertThat(
+            PosixFilePermissions.toString(
+                Files.getPosixFilePermissions(folder.resolve("tidepool/cuda"))))
         .isEqualTo("rwx------");
     assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file("a"))))
         .isEqualTo("rw-------");
@@ -56,7 +58,8 @@ class KernelCacheTest {
   void aFolderThatOthersMayWriteIsNotTrusted() throws Exception {
     assumeThat(folder.getFileSystem().supportedFileAttributeViews()).contains("posix");
     cache().put("a", code(10));
-    Files.setPosixFilePermissions(file(""), PosixFilePermissions.fromString("rwxrwxrwx"));
+    Files.setPosixFilePermissions(
+        folder.resolve("tidepool/cuda"), PosixFilePermissions.fromString("rwxrwxrwx"));
     assertThat(cache().get("a")).isEmpty();
     cache().put("b", code(10));
     assertThat(file("b")).doesNotExist();
@@ -101,7 +104,7 @@ class KernelCacheTest {
       writer.join();
     }
     assertThat(cache().get("same")).hasValue(code(5000));
-    try (Stream<Path> files = Files.list(file(""))) {
+    try (Stream<Path> files = Files.list(folder.resolve("tidepool/cuda"))) {
       assertThat(files).hasSize(1);
     }
   }

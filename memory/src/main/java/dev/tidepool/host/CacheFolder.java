@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileAttribute;
@@ -32,6 +33,9 @@ public record CacheFolder(@Nullable Path path) {
   private static final int HEADER_BYTES = 16;
   private static final int MOST_FILES = 2000;
 
+  /** Ends the names of these files; others in a folder that somebody chose are not deleted. */
+  private static final String ENDING = ".kept";
+
   /** A folder of this user's caches, by its name within {@code tidepool}. */
   public static CacheFolder named(String name) {
     return new CacheFolder(
@@ -49,7 +53,7 @@ public record CacheFolder(@Nullable Path path) {
     if (path == null || !isSafe(path)) {
       return Optional.empty();
     }
-    Path file = path.resolve(key);
+    Path file = path.resolve(key + ENDING);
     try {
       ByteBuffer bytes = ByteBuffer.wrap(Files.readAllBytes(file));
       if (bytes.remaining() < HEADER_BYTES
@@ -87,10 +91,10 @@ public record CacheFolder(@Nullable Path path) {
   private static void write(Path folder, String key, byte[] content) throws IOException {
     ByteBuffer bytes = ByteBuffer.allocate(HEADER_BYTES + content.length);
     bytes.putLong(MAGIC).putLong(checksum(ByteBuffer.wrap(content))).put(content);
-    Path partial = Files.createTempFile(folder, "partial", "");
+    Path partial = Files.createTempFile(folder, "partial", ENDING);
     try {
       Files.write(partial, bytes.array());
-      Files.move(partial, folder.resolve(key), StandardCopyOption.ATOMIC_MOVE);
+      Files.move(partial, folder.resolve(key + ENDING), StandardCopyOption.ATOMIC_MOVE);
     } finally {
       Files.deleteIfExists(partial);
     }
@@ -144,7 +148,11 @@ public record CacheFolder(@Nullable Path path) {
   private static void removeOldest(Path folder) throws IOException {
     List<Path> files;
     try (Stream<Path> entries = Files.list(folder)) {
-      files = entries.toList();
+      files =
+          entries
+              .filter(file -> file.toString().endsWith(ENDING))
+              .filter(file -> Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS))
+              .toList();
     }
     if (files.size() > MOST_FILES) {
       files.stream()

@@ -7,14 +7,17 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import java.util.regex.Pattern;
 
 /**
  * A file descriptor that processes of one user pass on to each other, found by a name in a {@link
@@ -30,7 +33,11 @@ public final class SharedDescriptor implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(SharedDescriptor.class.getName());
   private static final String ENDING = ".fd";
   private static final String BEGUN = ".new";
+  private static final Pattern OWN = Pattern.compile("[0-9a-f]{16}~[0-9a-f]{16}\\.[a-z]+");
   private static final long PATIENCE_NANOS = 5_000_000_000L;
+  // Who does not answer by then may be stopped, and comes up again behind the others.
+  private static final long TURN_NANOS = 200_000_000;
+  private static final long ENDING_MILLIS = 100;
   private static final long PAUSE_NANOS = 2_000_000;
   // Beginning takes a moment; who has not ended by then was killed.
   private static final long BEGUN_MILLIS = 60_000;
@@ -39,12 +46,15 @@ public final class SharedDescriptor implements AutoCloseable {
   private final int socket;
   private final Path path;
   private final AtomicBoolean closing = new AtomicBoolean();
+  private final Thread answering;
   private volatile boolean ended;
 
-  private SharedDescriptor(int descriptor, int socket, Path path) {
+  private SharedDescriptor(String name, int descriptor, int socket, Path path) {
     this.descriptor = descriptor;
     this.socket = socket;
     this.path = path;
+    this.answering =
+        Thread.ofPlatform().daemon().name("tidepool-share-" + name).unstarted(this::answer);
   }
 
   /** Whether this system passes descriptors. */
@@ -67,17 +77,26 @@ public final class SharedDescriptor implements AutoCloseable {
       socket = SocketCalls.listen(begun);
       // Only now, for whoever finds one where nobody listens deletes it.
       Files.move(begun, path, StandardCopyOption.ATOMIC_MOVE);
-      SharedDescriptor offered = new SharedDescriptor(descriptor, socket, path);
-      Thread.ofPlatform().daemon().name("tidepool-share-" + name).start(offered::answer);
+      SharedDescriptor offered = new SharedDescriptor(name, descriptor, socket, path);
+      offered.answering.start();
       return offered;
     } catch (IOException | TransferException e) {
-      SocketCalls.close(descriptor);
-      if (socket >= 0) {
-        SocketCalls.close(socket);
-      }
-      delete(begun);
+      withdraw(descriptor, socket, begun, path);
       throw new TransferException("the shared buffer " + name + " cannot be offered: " + e, e);
+    } catch (RuntimeException | Error e) {
+      // No thread, for one.
+      withdraw(descriptor, socket, begun, path);
+      throw e;
     }
+  }
+
+  private static void withdraw(int descriptor, int socket, Path begun, Path path) {
+    SocketCalls.close(descriptor);
+    if (socket >= 0) {
+      SocketCalls.close(socket);
+    }
+    delete(begun);
+    delete(path);
   }
 
   /**
@@ -87,13 +106,14 @@ public final class SharedDescriptor implements AutoCloseable {
    */
   public static int obtain(SharedFolder folder, String name) {
     sweep(folder);
-    long start = System.nanoTime();
+    long deadline = System.nanoTime() + PATIENCE_NANOS;
     for (; ; ) {
       for (Path path : sockets(folder, prefix(name) + "*" + ENDING)) {
-        int connection = connect(path);
+        long left = deadline - System.nanoTime();
+        int connection = left > 0 ? connect(path) : -1;
         if (connection >= 0) {
           try {
-            return SocketCalls.receive(connection);
+            return SocketCalls.receive(connection, Math.min(left, TURN_NANOS));
           } catch (IOException e) {
             // It has just been closed, or is stuck. The next may do.
             LOG.log(System.Logger.Level.DEBUG, path + " does not answer", e);
@@ -102,7 +122,7 @@ public final class SharedDescriptor implements AutoCloseable {
           }
         }
       }
-      if (System.nanoTime() - start > PATIENCE_NANOS) {
+      if (System.nanoTime() - deadline > 0) {
         throw new TransferException(
             "nobody who has the shared buffer "
                 + name
@@ -144,14 +164,28 @@ public final class SharedDescriptor implements AutoCloseable {
     }
   }
 
+  /** Sockets that this class made; what else is in the folder is nobody's business. */
   private static List<Path> sockets(SharedFolder folder, String names) {
     List<Path> sockets = new ArrayList<>();
     try (DirectoryStream<Path> entries = Files.newDirectoryStream(folder.path(), names)) {
-      entries.forEach(sockets::add);
+      for (Path entry : entries) {
+        if (OWN.matcher(entry.getFileName().toString()).matches() && isSocket(entry)) {
+          sockets.add(entry);
+        }
+      }
     } catch (IOException | DirectoryIteratorException e) {
       throw new TransferException(folder.path() + " cannot be read: " + e, e);
     }
     return sockets;
+  }
+
+  private static boolean isSocket(Path path) {
+    try {
+      return Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
+          .isOther();
+    } catch (IOException goneMeanwhile) {
+      return false;
+    }
   }
 
   /** A connection; -1 if nobody listens any more, whose socket is deleted. */
@@ -185,7 +219,10 @@ public final class SharedDescriptor implements AutoCloseable {
     SocketCalls.close(descriptor);
   }
 
-  /** Ends the offer and closes the descriptor, in a moment; idempotent, and throws nothing. */
+  /**
+   * Ends the offer and closes the descriptor; who answers just now does it a moment later.
+   * Idempotent, and throws nothing.
+   */
   @Override
   public void close() {
     if (!closing.compareAndSet(false, true)) {
@@ -198,6 +235,11 @@ public final class SharedDescriptor implements AutoCloseable {
     } finally {
       // Last, for the thread closes the socket then, and its number may be another's.
       ended = true;
+    }
+    try {
+      answering.join(ENDING_MILLIS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 

@@ -16,7 +16,9 @@ import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
 import java.net.ConnectException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 
 /**
  * The functions of Linux for sockets that have a path, for the one thing that Java's cannot do:
@@ -37,7 +39,8 @@ final class SocketCalls {
   private static final int MSG_CMSG_CLOEXEC = 0x40000000;
   private static final int ECONNREFUSED = 111;
   private static final int BACKLOG = 64;
-  private static final int PATIENCE_SECONDS = 5;
+  // A stopped process lets in as many as its backlog holds.
+  private static final long CONNECT_NANOS = 1_000_000;
 
   // struct sockaddr_un, struct msghdr, struct cmsghdr with one int behind it, as 64-bit Linux has.
   private static final long ADDRESS_BYTES = 110;
@@ -110,22 +113,22 @@ final class SocketCalls {
             "socket", state -> (int) SOCKET.invokeExact(state, AF_UNIX, SOCK_STREAM_CLOEXEC, 0));
   }
 
-  /** Who waits for the other side gives up after some seconds. */
-  private static void limitWaits(int socket) throws IOException {
+  /** How long calls of one direction wait for the other side. */
+  private static void limitWaits(int socket, int option, long nanos) throws IOException {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment time = arena.allocateFrom(JAVA_LONG, PATIENCE_SECONDS, 0L);
+      // No time at all would mean for ever.
+      long micros = Math.max(1, nanos / 1000);
+      MemorySegment time = arena.allocateFrom(JAVA_LONG, micros / 1_000_000, micros % 1_000_000);
       int bytes = (int) time.byteSize();
-      for (int option : new int[] {SO_RCVTIMEO, SO_SNDTIMEO}) {
-        var _ =
-            checked(
-                "setsockopt",
-                state ->
-                    (int) SETSOCKOPT.invokeExact(state, socket, SOL_SOCKET, option, time, bytes));
-      }
+      var _ =
+          checked(
+              "setsockopt",
+              state ->
+                  (int) SETSOCKOPT.invokeExact(state, socket, SOL_SOCKET, option, time, bytes));
     }
   }
 
-  /** A socket at a new path, that others connect to. */
+  /** A socket at a new path, that others of this user connect to. */
   static int listen(Path path) throws IOException {
     int socket = socket();
     boolean done = false;
@@ -133,6 +136,8 @@ final class SocketCalls {
       MemorySegment address = address(path, arena);
       int bytes = (int) address.byteSize();
       var _ = checked("bind", state -> (int) BIND.invokeExact(state, socket, address, bytes));
+      // Before anybody is let in: what it was made with is the process's choice.
+      Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rw-------"));
       var _ = checked("listen", state -> (int) LISTEN.invokeExact(state, socket, BACKLOG));
       done = true;
       return socket;
@@ -150,7 +155,7 @@ final class SocketCalls {
   }
 
   /**
-   * A connection to who listens at a path.
+   * A connection to who listens at a path. Fails at once if too many wait there already.
    *
    * @throws ConnectException if nobody does any more
    */
@@ -158,7 +163,7 @@ final class SocketCalls {
     int socket = socket();
     boolean done = false;
     try (Arena arena = Arena.ofConfined()) {
-      limitWaits(socket);
+      limitWaits(socket, SO_SNDTIMEO, CONNECT_NANOS);
       MemorySegment address = address(path, arena);
       int bytes = (int) address.byteSize();
       var _ = checked("connect", state -> (int) CONNECT.invokeExact(state, socket, address, bytes));
@@ -201,8 +206,12 @@ final class SocketCalls {
     }
   }
 
-  /** The descriptor that was sent. It is this process's now, and is not passed on to children. */
-  static int receive(int socket) throws IOException {
+  /**
+   * The descriptor that was sent. It is this process's now, and is not passed on to children. Fails
+   * if none comes within {@code nanos}.
+   */
+  static int receive(int socket, long nanos) throws IOException {
+    limitWaits(socket, SO_RCVTIMEO, nanos);
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment control = arena.allocate(CONTROL_BYTES, Long.BYTES);
       MemorySegment message = message(control, arena);
@@ -210,14 +219,27 @@ final class SocketCalls {
           checked(
               "recvmsg",
               state -> (long) RECVMSG.invokeExact(state, socket, message, MSG_CMSG_CLOEXEC));
-      if (bytes != 1
-          || message.get(JAVA_LONG, MESSAGE_CONTROL_BYTES) < CONTROL_LENGTH
-          || control.get(JAVA_LONG, 0) != CONTROL_LENGTH
-          || control.get(JAVA_INT, CONTROL_TYPE) != SCM_RIGHTS) {
-        throw new IOException("the other process sent no descriptor");
+      int[] came = descriptors(message, control);
+      if (bytes != 1 || came.length != 1) {
+        for (int descriptor : came) {
+          close(descriptor);
+        }
+        throw new IOException("the other process sent " + came.length + " descriptors, not one");
       }
-      return control.get(JAVA_INT, CONTROL_DESCRIPTOR);
+      return came[0];
     }
+  }
+
+  /** All that came with a message, for they are this process's now, wanted or not. */
+  private static int[] descriptors(MemorySegment message, MemorySegment control) {
+    long bytes = Math.min(message.get(JAVA_LONG, MESSAGE_CONTROL_BYTES), control.get(JAVA_LONG, 0));
+    if (bytes < CONTROL_DESCRIPTOR
+        || control.get(JAVA_INT, CONTROL_LEVEL) != SOL_SOCKET
+        || control.get(JAVA_INT, CONTROL_TYPE) != SCM_RIGHTS) {
+      return new int[0];
+    }
+    long whole = (bytes - CONTROL_DESCRIPTOR) / Integer.BYTES * Integer.BYTES;
+    return control.asSlice(CONTROL_DESCRIPTOR, whole).toArray(JAVA_INT);
   }
 
   private static MemorySegment message(MemorySegment control, Arena arena) {
