@@ -157,6 +157,21 @@ class PeerTest {
     }
   }
 
+  @Test
+  void whereNobodyReachesNothingIsDisabled() {
+    SimulatedCuda simulated = Simulation.with(2);
+    simulated.setPeer(0, 1, false);
+    try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
+      Accelerator one = tidepool.accelerator("cuda:0");
+      Accelerator two = tidepool.accelerator("cuda:1");
+      tidepool.peers().disable(two, one);
+      assertThat(tidepool.peers().way(two, one).state()).isEqualTo(State.UNREACHABLE);
+      copyAndCheck(tidepool.memory(two), tidepool.memory(one));
+      // The driver has its own way through the host.
+      assertThat(simulated.calls("cuMemcpyPeerAsync")).isEqualTo(1);
+    }
+  }
+
   @ParameterizedTest
   @EnumSource(names = {"DEVICE", "UNIFIED"})
   void aBufferIsCopiedToAnotherDevicesBuffer(MemoryLocation location) {

@@ -115,7 +115,7 @@ final class PeerWay {
         opens = permitted && !open && !refused;
       }
       if (opens) {
-        open();
+        open(false);
       }
     } catch (AcceleratorException e) {
       // Too many peers, for one.
@@ -128,14 +128,14 @@ final class PeerWay {
     }
   }
 
-  /** Opens the way; {@code changing} is held. */
-  private void open() {
+  /** Opens the way, which only a hand permits again; {@code changing} is held. */
+  private void open(boolean byHand) {
     if (to.copiesDirectlyFrom(from)) {
       to.enablePeer(from);
     }
     synchronized (this) {
       open = true;
-      permitted = true;
+      permitted |= byHand;
       refused = false;
     }
   }
@@ -157,15 +157,18 @@ final class PeerWay {
         permitted |= open;
       }
       if (closed) {
-        open();
+        open(true);
       }
     } finally {
       changing.unlock();
     }
   }
 
-  /** Lets no copy in any more. */
+  /** Lets no copy in any more; one that cannot be enabled stays as it is. */
   void disable() {
+    if (!to.copiesDirectlyFrom(from)) {
+      return;
+    }
     synchronized (this) {
       permitted = false;
     }

@@ -10,8 +10,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.Consumer;
 
-/** The ways between the devices of a session. The map never changes; each way has its own lock. */
+/**
+ * The ways between the devices of a session. The map never changes; each way has its own lock.
+ * {@code switching} is shared by all that open or close a way by hand, and held alone by who closes
+ * the devices.
+ */
 final class Peers implements PeerAccess {
   private record Pair(Device from, Device to) {}
 
@@ -19,6 +26,7 @@ final class Peers implements PeerAccess {
   private final List<DeviceAccelerator> accelerators;
   private final Map<Pair, PeerWay> ways = new HashMap<>();
   private final boolean permitted;
+  private final ReadWriteLock switching = new ReentrantReadWriteLock();
 
   Peers(RuntimeSession session, List<DeviceAccelerator> accelerators, boolean permitted) {
     this.session = session;
@@ -87,12 +95,34 @@ final class Peers implements PeerAccess {
 
   @Override
   public void enable(Accelerator from, Accelerator to) {
-    between(known(from), known(to)).enable();
+    switched(from, to, PeerWay::enable);
   }
 
   @Override
   public void disable(Accelerator from, Accelerator to) {
-    between(known(from), known(to)).disable();
+    switched(from, to, PeerWay::disable);
+  }
+
+  private void switched(Accelerator from, Accelerator to, Consumer<PeerWay> change) {
+    switching.readLock().lock();
+    try {
+      change.accept(between(known(from), known(to)));
+    } finally {
+      switching.readLock().unlock();
+    }
+  }
+
+  /**
+   * Closes the devices, once no driver opens or closes a way any more; whoever asks for that later
+   * finds the session closed.
+   */
+  void close(Runnable devices) {
+    switching.writeLock().lock();
+    try {
+      devices.run();
+    } finally {
+      switching.writeLock().unlock();
+    }
   }
 
   @Override

@@ -255,9 +255,10 @@ final class RuntimeSession implements TidepoolRuntime.Session {
       devicesClosed = true;
     }
     maintenance.close();
-    for (DeviceAccelerator accelerator : accelerators) {
-      Closing.quietly(accelerator.id(), accelerator.device());
-    }
+    peers.close(
+        () ->
+            accelerators.forEach(
+                accelerator -> Closing.quietly(accelerator.id(), accelerator.device())));
     Closing.quietly("the host's pool", hostPool);
     workers.close();
     if (trace != null) {

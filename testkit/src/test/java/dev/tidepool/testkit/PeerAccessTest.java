@@ -14,6 +14,8 @@ import dev.tidepool.PeerAccess.State;
 import dev.tidepool.PeerAccess.Way;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.spi.AcceleratorProvider;
+import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.testkit.conformance.Patterns;
 import dev.tidepool.testkit.fault.Failure;
@@ -21,9 +23,16 @@ import dev.tidepool.testkit.fault.FaultInjector;
 import dev.tidepool.testkit.simulated.DriverLedger;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -243,6 +252,106 @@ class PeerAccessTest {
     assertThat(way.copies() + way.stagedCopies()).isEqualTo(200);
     long opened = ledger(1).calls(SpiCall.ENABLE_PEER) - ledger(1).calls(SpiCall.DISABLE_PEER);
     assertThat(opened).isEqualTo(way.isEnabled() ? 1 : 0);
+  }
+
+  /** The simulated devices, with something that is done while a driver opens a way. */
+  private Tidepool openThatRuns(Runnable whileOpening) {
+    AcceleratorProvider provider =
+        new AcceleratorProvider() {
+          @Override
+          public String name() {
+            return simulated.name();
+          }
+
+          @Override
+          public Discovery discover() {
+            Discovery found = simulated.discover();
+            return new Discovery(
+                found.devices().stream().map(device -> hooked(device, whileOpening)).toList(),
+                found.notes());
+          }
+        };
+    return Discovery.using(List.of(provider), Tidepool::open);
+  }
+
+  private record Hook(Device device, Runnable whileOpening) implements InvocationHandler {
+    @Override
+    public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
+      if (method.getName().equals("enablePeer")) {
+        whileOpening.run();
+      }
+      Object[] bare =
+          arguments == null ? null : Stream.of(arguments).map(Hook::bare).toArray(Object[]::new);
+      try {
+        return method.invoke(device, bare);
+      } catch (InvocationTargetException e) {
+        throw e.getCause();
+      }
+    }
+
+    private static Object bare(Object argument) {
+      return argument != null
+              && Proxy.isProxyClass(argument.getClass())
+              && Proxy.getInvocationHandler(argument) instanceof Hook hook
+          ? hook.device
+          : argument;
+    }
+  }
+
+  private static Device hooked(Device device, Runnable whileOpening) {
+    return (Device)
+        Proxy.newProxyInstance(
+            Device.class.getClassLoader(),
+            new Class<?>[] {Device.class},
+            new Hook(device, whileOpening));
+  }
+
+  @Test
+  void aWayThatIsDisabledWhileTheFirstCopyOpensItStaysDisabled() throws Exception {
+    tidepool.close();
+    List<Thread> disabling = new ArrayList<>();
+    tidepool =
+        openThatRuns(
+            () -> {
+              Thread thread =
+                  Thread.ofPlatform().start(() -> peers().disable(accelerator(0), accelerator(1)));
+              disabling.add(thread);
+              awaitWaiting(thread);
+            });
+    copyAndCheck(0, 1, 1);
+    disabling.getFirst().join();
+    assertThat(way(0, 1).state()).isEqualTo(State.DISABLED);
+    copyAndCheck(0, 1, 2);
+    assertThat(way(0, 1).copies()).isZero();
+    assertThat(ledger(1).calls(SpiCall.ENABLE_PEER)).isEqualTo(1);
+    assertThat(ledger(1).calls(SpiCall.DISABLE_PEER)).isEqualTo(1);
+  }
+
+  @Test
+  void devicesAreClosedWhenTheirDriversHaveOpenedWays() throws Exception {
+    tidepool.close();
+    List<Thread> closing = new ArrayList<>();
+    AtomicLong closedMeanwhile = new AtomicLong();
+    tidepool =
+        openThatRuns(
+            () -> {
+              Thread thread = Thread.ofPlatform().start(tidepool::close);
+              closing.add(thread);
+              awaitWaiting(thread);
+              closedMeanwhile.set(ledger(1).calls(SpiCall.CLOSE_DEVICE));
+            });
+    long before = ledger(1).calls(SpiCall.CLOSE_DEVICE);
+    peers().enable(accelerator(0), accelerator(1));
+    closing.getFirst().join();
+    assertThat(closedMeanwhile).hasValue(before);
+    assertThat(ledger(1).calls(SpiCall.CLOSE_DEVICE)).isEqualTo(before + 1);
+  }
+
+  /** Until the thread waits for a lock, or has ended. */
+  private static void awaitWaiting(Thread thread) {
+    while (thread.getState() != Thread.State.WAITING && thread.isAlive()) {
+      Thread.onSpinWait();
+    }
   }
 
   @Test
