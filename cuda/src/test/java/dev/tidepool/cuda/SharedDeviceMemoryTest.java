@@ -286,6 +286,19 @@ class SharedDeviceMemoryTest {
   }
 
   @Test
+  void whatPoolsKeepMakesRoomForIt() {
+    try (Tidepool tidepool = open()) {
+      UnifiedMemoryManager memory = memory(tidepool);
+      memory.allocate(ElementType.INT, 1 << 20, DEVICE).close();
+      assertThat(memory.statistics().totalPooled()).isPositive();
+      simulated.fail("cuMemCreate", 1, ErrorCodes.CUDA_ERROR_OUT_OF_MEMORY);
+      memory.createShared(ElementType.INT, LENGTH, "x", DEVICE).close();
+      assertThat(memory.statistics().totalPooled()).isZero();
+    }
+    assertNothingIsLeft();
+  }
+
+  @Test
   void whateverCallFailsNothingIsLeft() {
     try (Tidepool tidepool = open()) {
       UnifiedMemoryManager memory = memory(tidepool);

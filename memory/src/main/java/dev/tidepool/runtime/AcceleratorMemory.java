@@ -455,8 +455,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     if (!sharesOnDevice(location)) {
       return createShared(type, length, name);
     }
-    SharedDeviceMemory memory =
-        SharedDeviceMemory.create(device, sharedFolder(), type, length, name);
+    SharedDeviceMemory memory = SharedDeviceMemory.create(this, sharedFolder(), type, length, name);
     return shared(type, memory, name, () -> publish(memory));
   }
 

@@ -1,6 +1,7 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TransferException;
 import dev.tidepool.host.SharedDescriptor;
 import dev.tidepool.host.SharedFolder;
@@ -53,14 +54,19 @@ final class SharedDeviceMemory implements AutoCloseable {
     this.length = length;
   }
 
-  /** New memory, which others find once it is {@link #publish}ed. */
+  /** New memory of a manager's device, which others find once it is {@link #publish}ed. */
   static SharedDeviceMemory create(
-      Device device, SharedFolder folder, ElementType<?> type, long length, String name) {
+      AcceleratorMemory memory,
+      SharedFolder folder,
+      ElementType<?> type,
+      long length,
+      String name) {
+    Device device = memory.device();
     requireSupport(device);
     long bytes = bytes(type, length);
     SharedMemory note = SharedMemory.create(folder, type, elementsOf(type), note(name));
     try {
-      ShareableBlock made = device.allocateShareable(bytes);
+      ShareableBlock made = allocated(memory, bytes);
       SharedDescriptor offer = offered(folder, name, made.block(), made.descriptor());
       MemorySegment words = note.segment();
       UUID hardware = hardware(device);
@@ -71,6 +77,16 @@ final class SharedDeviceMemory implements AutoCloseable {
     } catch (RuntimeException | Error e) {
       note.close();
       throw e;
+    }
+  }
+
+  private static ShareableBlock allocated(AcceleratorMemory memory, long bytes) {
+    try {
+      return memory.device().allocateShareable(bytes);
+    } catch (OutOfDeviceMemoryException e) {
+      // Pools may keep what is missing.
+      memory.trimDevice();
+      return memory.device().allocateShareable(bytes);
     }
   }
 
