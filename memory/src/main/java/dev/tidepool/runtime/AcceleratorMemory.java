@@ -782,6 +782,11 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     return track(OperationFuture.submit(work, completions()));
   }
 
+  /** Asks for work, which does not start before it is told to {@link Work#begin}. */
+  CompletableFuture<Void> reserve(Work work) {
+    return track(OperationFuture.reserve(work, completions()));
+  }
+
   /** Lets {@link #synchronize()} wait for a future. */
   <T> CompletableFuture<T> track(CompletableFuture<T> future) {
     long number = futureNumbers.getAndIncrement();

@@ -5,6 +5,7 @@ import dev.tidepool.MemoryLocation;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -13,6 +14,7 @@ import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +24,9 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Failure.</b> Pieces of one storage go on when one of them failed; the work fails at its
  * end, with all that did. Pieces of other storages do not notice: a piece that was to be relayed
  * from one that failed is copied from where that one came from, which this work has reserved too.
+ *
+ * <p><b>Order.</b> All work enters the order of all storages at once, so nothing that others ask
+ * for comes between a piece and those it is relayed to.
  */
 final class Distribution {
   /** A copy of the whole. */
@@ -30,6 +35,9 @@ final class Distribution {
     private final TypedBuffer<?> source;
     private final TypedBuffer<?> destination;
     private final @Nullable Piece relay;
+    // Set by the thread that asks: whether its work was let in, and whether it uses the relay.
+    private boolean entered;
+    private boolean relayed;
     // Written by the work of one storage, read by that of another.
     private volatile boolean arrived;
 
@@ -46,8 +54,25 @@ final class Distribution {
       this.relay = relay;
     }
 
+    /**
+     * What its work uses: the relay too, if that is written by work that was let in, or by this.
+     */
+    List<Use> uses() {
+      List<Use> uses = new ArrayList<>(List.of(Use.read(source.storage())));
+      if (relay != null
+          && (relay.entered || relay.destination.storage() == destination.storage())) {
+        relayed = true;
+        uses.add(Use.relay(relay.destination.storage()));
+      }
+      return uses;
+    }
+
     void copy() {
-      TypedBuffer<?> nearest = relay != null && relay.arrived ? relay.destination : source;
+      if (arrived) {
+        return; // at an earlier attempt
+      }
+      TypedBuffer<?> nearest =
+          relay != null && relayed && relay.arrived ? relay.destination : source;
       BufferCopy.within(nearest, destination);
       arrived = true;
     }
@@ -192,23 +217,51 @@ final class Distribution {
           .computeIfAbsent(piece.destination.storage(), storage -> new ArrayList<>())
           .add(piece);
     }
+    List<Storage> used =
+        pieces.stream()
+            .flatMap(piece -> Stream.of(piece.source.storage(), piece.destination.storage()))
+            .distinct()
+            .sorted(Comparator.comparingLong(Storage::number))
+            .toList();
     List<CompletableFuture<Void>> futures = new ArrayList<>();
-    byStorage.forEach((storage, group) -> futures.add(submit(storage, group)));
+    List<Work> reserved = new ArrayList<>();
+    try {
+      holding(
+          used,
+          () ->
+              byStorage.forEach(
+                  (storage, group) -> futures.add(reserve(storage, group, reserved))));
+    } finally {
+      reserved.forEach(Work::begin);
+    }
     return futures.isEmpty() ? CompletableFuture.completedFuture(null) : JointFuture.of(futures);
   }
 
-  private CompletableFuture<Void> submit(Storage written, List<Piece> group) {
+  /** Runs something under the monitors of storages, which are taken in the given order. */
+  private static void holding(List<Storage> storages, Runnable entering) {
+    if (storages.isEmpty()) {
+      entering.run();
+      return;
+    }
+    synchronized (storages.getFirst()) {
+      holding(storages.subList(1, storages.size()), entering);
+    }
+  }
+
+  private CompletableFuture<Void> reserve(Storage written, List<Piece> group, List<Work> reserved) {
     List<Use> uses = new ArrayList<>();
     uses.add(Use.write(written));
     for (Piece piece : group) {
-      uses.add(Use.read(piece.source.storage()));
-      if (piece.relay != null) {
-        uses.add(Use.relay(piece.relay.destination.storage()));
-      }
+      uses.addAll(piece.uses());
     }
     AcceleratorMemory memory = written.memory();
     try {
-      return memory.submit(Work.of(uses, memory.transferThreads(), () -> copyAll(group)));
+      Work work =
+          Work.of(uses, memory.transferThreads(), () -> copyAll(group)).retrying(memory.retries());
+      CompletableFuture<Void> future = memory.reserve(work);
+      reserved.add(work);
+      group.forEach(piece -> piece.entered = true);
+      return future;
     } catch (RuntimeException e) {
       // Closed meanwhile, or mapped from a file for reading; others are on their way already.
       return CompletableFuture.failedFuture(failed(group.getFirst(), e));

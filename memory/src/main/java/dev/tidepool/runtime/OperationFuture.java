@@ -17,8 +17,15 @@ final class OperationFuture extends CompletableFuture<Void> {
 
   /** Asks for the work. The future completes on a thread of {@code completions}. */
   static CompletableFuture<Void> submit(Work work, Executor completions) {
+    CompletableFuture<Void> future = reserve(work, completions);
+    work.begin();
+    return future;
+  }
+
+  /** Asks for the work, which does not start before it is told to {@link Work#begin}. */
+  static CompletableFuture<Void> reserve(Work work, Executor completions) {
     OperationFuture future = new OperationFuture(work);
-    work.submit(
+    work.reserve(
         failure ->
             completions.execute(
                 () -> {

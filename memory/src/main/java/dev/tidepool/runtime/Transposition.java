@@ -90,17 +90,18 @@ record Transposition(
       uses.add(joins ? Use.read(column.storage()) : Use.write(column.storage()));
     }
     return Work.of(
-        uses,
-        memory.transferThreads(),
-        () -> {
-          try {
-            if (count > 0) {
-              run();
-            }
-          } catch (RuntimeException | Error e) {
-            throw Failures.transfer(e, "converting " + count + " of " + type);
-          }
-        });
+            uses,
+            memory.transferThreads(),
+            () -> {
+              try {
+                if (count > 0) {
+                  run();
+                }
+              } catch (RuntimeException | Error e) {
+                throw Failures.transfer(e, "converting " + count + " of " + type);
+              }
+            })
+        .retrying(memory.retries());
   }
 
   /** Asks for the work and returns when it is done. */

@@ -242,8 +242,18 @@ final class Work implements Runnable {
 
   /** Asks for the work; {@code listener} hears of its end on the thread that ends it. */
   void submit(Consumer<@Nullable Throwable> listener) {
+    reserve(listener);
+    begin();
+  }
+
+  /** Asks for the work as {@link #submit} does, but it does not start before {@link #begin}. */
+  void reserve(Consumer<@Nullable Throwable> listener) {
     this.listener = listener;
     enter(0);
+  }
+
+  /** Lets work start that was {@link #reserve}d. */
+  void begin() {
     if (entered()) {
       ready();
     }

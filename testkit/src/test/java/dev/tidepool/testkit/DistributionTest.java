@@ -18,6 +18,7 @@ import dev.tidepool.testkit.fault.Failure;
 import dev.tidepool.testkit.fault.FaultInjector;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -239,6 +240,67 @@ class DistributionTest {
       int[] expected = pattern(1000, nth);
       assertThat(destinations.stream().filter(b -> Arrays.equals(contents(b), expected)))
           .hasSize(3);
+    }
+  }
+
+  @Test
+  void aDisturbedPartIsTriedAgainAndTheOthersArriveOnce() {
+    UnifiedBuffer<int[]> source = full(0, 300, 1);
+    List<UnifiedBuffer<int[]>> parts = List.of(buffer(1, 100), buffer(1, 100), buffer(1, 100));
+    UnifiedBuffer<int[]> all = buffer(0, 300);
+    faults.fail(SpiCall.COPY, 2, Failure.TRANSIENT);
+    tidepool.peers().scatter(source, parts);
+    assertThat(faults.fired()).isPresent();
+    faults.fail(SpiCall.COPY, 2, Failure.TRANSIENT);
+    tidepool.peers().gather(parts, all);
+    assertThat(faults.fired()).isPresent();
+    assertThat(contents(all)).isEqualTo(pattern(300, 1));
+    assertThat(copies(0)).as("of three parts, one twice").isEqualTo(4);
+  }
+
+  @Test
+  void whoWasToRelayAndIsNotLetInHoldsNobodyUp() {
+    UnifiedBuffer<int[]> source = full(0, 1000, 1);
+    UnifiedBuffer<int[]> next = buffer(1, 1000, MemoryLocation.HOST);
+    Arena ended = Arena.ofShared();
+    UnifiedBuffer<int[]> dead =
+        tidepool
+            .memory(tidepool.accelerators().get(1))
+            .wrap(ElementType.INT, ended.allocate(4000, 4));
+    opened.add(dead);
+    ended.close();
+    assertThatThrownBy(() -> tidepool.peers().broadcast(source, List.of(dead, next)))
+        .isInstanceOf(TransferException.class)
+        .hasMessageContaining("destination 1 of 2");
+    assertThat(contents(next)).isEqualTo(pattern(1000, 1));
+  }
+
+  @Test
+  void whatOthersWriteMeanwhileIsNotPassedOn() throws Exception {
+    UnifiedBuffer<int[]> source = full(0, 100, 1);
+    List<UnifiedBuffer<int[]>> destinations = new ArrayList<>();
+    for (int i = 0; i < 8; i++) {
+      destinations.add(buffer(1, 100));
+    }
+    int[] foreign = pattern(100, 2);
+    Thread writing =
+        Thread.ofPlatform()
+            .start(
+                () -> {
+                  while (!Thread.currentThread().isInterrupted()) {
+                    destinations.getFirst().copyFrom(foreign);
+                  }
+                });
+    try {
+      for (int round = 0; round < 300; round++) {
+        tidepool.peers().broadcast(source, destinations);
+        for (UnifiedBuffer<int[]> destination : destinations.subList(1, 8)) {
+          assertThat(contents(destination)).isEqualTo(pattern(100, 1));
+        }
+      }
+    } finally {
+      writing.interrupt();
+      writing.join();
     }
   }
 

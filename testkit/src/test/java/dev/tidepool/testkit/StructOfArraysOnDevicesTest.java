@@ -15,6 +15,8 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.spi.HostAccess;
+import dev.tidepool.testkit.fault.Failure;
+import dev.tidepool.testkit.fault.FaultInjector;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.util.Arrays;
@@ -102,6 +104,22 @@ class StructOfArraysOnDevicesTest {
       }
     }
     assertThat(simulated.violations()).isEmpty();
+  }
+
+  @Test
+  void aDisturbedConversionIsTriedAgain() {
+    FaultInjector faults = new FaultInjector(new SimulatedProvider(SimulatedHardware.discrete()));
+    try (Tidepool tidepool = Discovery.using(List.of(faults), () -> Tidepool.open(OPTIONS));
+        StructOfArrays<Sample> columns =
+            tidepool.memory().allocateStructOfArrays(Sample.class, COUNT)) {
+      for (SpiCall call : List.of(SpiCall.WRITE, SpiCall.READ)) {
+        columns.copyFrom(samples(4));
+        faults.fail(call, 5, Failure.TRANSIENT);
+        columns.copyFrom(samples(5));
+        assertThat(contents(columns)).isEqualTo(samples(5));
+        assertThat(faults.fired()).hasValue(call);
+      }
+    }
   }
 
   @Test
