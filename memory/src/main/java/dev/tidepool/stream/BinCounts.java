@@ -30,26 +30,28 @@ final class BinCounts extends Folding {
 
   static BinCounts of(Reduction reduction, ScalarType type, long length, Map<String, ?> scalars) {
     Number bins = reduction.settings().get(0).in(scalars);
-    double low = rounded(reduction.settings().get(1).in(scalars).doubleValue(), type);
-    double high = rounded(reduction.settings().get(2).in(scalars).doubleValue(), type);
+    double low = reduction.settings().get(1).in(scalars).doubleValue();
+    double high = reduction.settings().get(2).in(scalars).doubleValue();
     if (bins instanceof Double || bins.doubleValue() < 1 || bins.doubleValue() > MOST_BINS) {
       throw new IllegalArgumentException(
           "'%s': a histogram of %s bins; give a whole number from 1 to %d"
               .formatted(reduction.name(), bins, MOST_BINS));
     }
-    if (!(low <= high) || !Double.isFinite(low) || !Double.isFinite(high)) {
+    if (!(low <= high)
+        || !Double.isFinite(rounded(low, type))
+        || !Double.isFinite(rounded(high, type))) {
       throw new IllegalArgumentException(
           "'%s': a histogram from %s to %s; the lowest value must not exceed the highest, and both"
                   .formatted(reduction.name(), low, high)
               + " must be finite");
     }
     // NumPy's way with an empty range.
-    double first = low == high ? rounded(low - 0.5, type) : low;
-    double last = low == high ? rounded(high + 0.5, type) : high;
+    double first = low == high ? low - 0.5 : low;
+    double last = low == high ? high + 0.5 : high;
     return new BinCounts(type, length, edges(reduction, type, bins.intValue(), first, last));
   }
 
-  /** NumPy's {@code linspace}. */
+  /** NumPy's {@code linspace}: in double, and only what comes of it is rounded. */
   private static double[] edges(
       Reduction reduction, ScalarType type, int bins, double first, double last) {
     double step = (last - first) / bins;
@@ -57,7 +59,7 @@ final class BinCounts extends Folding {
     for (int i = 0; i < bins; i++) {
       edges[i] = rounded(i * step + first, type);
     }
-    edges[bins] = last;
+    edges[bins] = rounded(last, type);
     for (int i = 0; i < bins; i++) {
       if (!(edges[i] < edges[i + 1])) {
         throw new IllegalArgumentException(

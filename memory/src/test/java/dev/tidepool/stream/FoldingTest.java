@@ -165,4 +165,23 @@ class FoldingTest {
     assertThat(folding("sum(x)", ScalarType.FLOAT32, 0).value()).isEqualTo(0f);
     assertThat(folding("mean(x)", ScalarType.INT32, 0).value()).isEqualTo(Double.NaN);
   }
+
+  @Test
+  void edgesOfFloatsAreRoundedOnlyWhenTheyAreKnown() {
+    // As NumPy counts them; with bounds that were rounded before, neighbours differ.
+    Folding tenths = folding("histogram(x, 10, 0, 0.1)", ScalarType.FLOAT32, 101);
+    tenths.write(0, MemorySegment.ofArray(new float[] {0.03f}));
+    float[] thousandths = new float[100];
+    float[] hundredths = new float[100];
+    for (int i = 0; i < 100; i++) {
+      thousandths[i] = (float) (i / 1000.0);
+      hundredths[i] = (float) (i / 100.0);
+    }
+    tenths.write(1, MemorySegment.ofArray(thousandths));
+    Folding inner = folding("histogram(x, 10, 0.1, 0.7)", ScalarType.FLOAT32, 100);
+    inner.write(0, MemorySegment.ofArray(hundredths));
+
+    assertThat((long[]) tenths.value()).containsExactly(10, 10, 10, 11, 10, 10, 10, 10, 10, 10);
+    assertThat((long[]) inner.value()).containsExactly(6, 6, 6, 6, 6, 6, 6, 6, 6, 7);
+  }
 }
