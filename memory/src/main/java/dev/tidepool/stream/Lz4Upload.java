@@ -10,6 +10,7 @@ import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TidepoolException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
@@ -28,6 +29,9 @@ import java.util.Optional;
  */
 final class Lz4Upload {
   private static final String TAG = "compressed transfer";
+
+  /** Blocks that decode to more than so many times what is wanted take too much of the device. */
+  private static final int MOST_WASTE = 2;
 
   private final UnifiedMemoryManager memory;
   private final Lz4DeviceDecoder decoder;
@@ -60,7 +64,8 @@ final class Lz4Upload {
   /**
    * Fills a buffer with decoded bytes, from {@code position} of all that the file decodes to on.
    *
-   * @return false if the host decodes faster, or has to, or a block is damaged
+   * @return false if the host decodes faster, or has to, a block is damaged, or the device has no
+   *     room for the blocks
    */
   boolean load(Lz4Index index, long position, UnifiedBuffer<byte[]> destination)
       throws IOException {
@@ -71,6 +76,9 @@ final class Lz4Upload {
     }
     long start = index.start(first);
     long decoded = index.start(last + 1) - start;
+    if (decoded > MOST_WASTE * destination.byteSize()) {
+      return false;
+    }
     List<Lz4DeviceDecoder.Block> blocks = new ArrayList<>();
     long compressed = 0;
     for (int block = first; block <= last; block++) {
@@ -87,6 +95,8 @@ final class Lz4Upload {
     try {
       return costs.favoursDevice(compressed, decoded)
           && decode(index, first, blocks, compressed, decoded, position - start, destination);
+    } catch (OutOfDeviceMemoryException _) {
+      return false; // The host needs none there but the destination.
     } catch (AcceleratorException _) {
       return false; // Its next kernel fails too, and is told as a failure of the accelerator.
     }

@@ -136,7 +136,7 @@ class Lz4UploadTest {
   void give_any_part_of_what_they_decode_to() throws IOException {
     try (PositionalFile file = PositionalFile.open(file(header()))) {
       Lz4Index index = new Lz4Index(file);
-      for (int from : new int[] {0, 1, 65_535, 65_536, 65_537, 500_000, BYTES - 3}) {
+      for (int from : new int[] {0, 1, 65_535, 65_536, 65_537, 500_000, BYTES - 10_000}) {
         int count = Math.min(131_073, BYTES - from);
 
         assertThat(loaded(index, SLOW_LINK, from, count))
@@ -160,16 +160,41 @@ class Lz4UploadTest {
   }
 
   @Test
+  void are_left_to_the_host_where_little_of_them_is_wanted() throws IOException {
+    try (PositionalFile file = PositionalFile.open(file(header()))) {
+      Lz4Index index = new Lz4Index(file);
+
+      assertThat(loaded(index, SLOW_LINK, 65_536, 32_768)).isNotNull();
+      assertThat(loaded(index, SLOW_LINK, 65_536, 32_767)).isNull();
+      assertThat(loaded(index, SLOW_LINK, 65_000, 65_000)).isNull();
+    }
+  }
+
+  @Test
+  void are_left_to_the_host_where_the_device_has_no_room_for_them() throws IOException {
+    close();
+    tidepool =
+        opened(new SimulatedProvider(SimulatedHardware.discrete().withMaximumAllocation(1 << 19)));
+    memory = tidepool.memory();
+    try (PositionalFile file = PositionalFile.open(file(header()))) {
+      Lz4Index index = new Lz4Index(file);
+
+      assertThat(loaded(index, SLOW_LINK, 0, 131_072)).isNotNull();
+      assertThat(loaded(index, SLOW_LINK, 0, BYTES)).isNull();
+    }
+  }
+
+  @Test
   void that_are_damaged_are_left_to_the_host() throws IOException {
     try (PositionalFile file = PositionalFile.open(damaged(header()))) {
       Lz4Index index = new Lz4Index(file);
-      assertThatThrownBy(() -> loaded(index, SLOW_LINK, 70_000, 100))
+      assertThatThrownBy(() -> loaded(index, SLOW_LINK, 70_000, 40_000))
           .isInstanceOf(Lz4FormatException.class)
           .hasMessageContaining("its checksum is wrong");
     }
     Lz4Frame unchecked = header().withBlockChecksums(false).withContentChecksum(false);
     try (PositionalFile file = PositionalFile.open(damaged(unchecked))) {
-      assertThat(loaded(new Lz4Index(file), SLOW_LINK, 70_000, 100)).isNull();
+      assertThat(loaded(new Lz4Index(file), SLOW_LINK, 70_000, 40_000)).isNull();
     }
   }
 
@@ -201,7 +226,7 @@ class Lz4UploadTest {
       ChunkedPipeline.of(memory, kernel)
           .source("x", new CompressedBytes(new Lz4Index(file), upload(SLOW_LINK), loads))
           .sink("y", new Bytes(result))
-          .build(StreamOptions.defaults().withChunkBytes(100_000))
+          .build(StreamOptions.defaults().withChunkBytes(131_072))
           .run();
     }
     byte[] expected = content();
