@@ -91,8 +91,11 @@ final class Journal implements AutoCloseable {
     try {
       FileChannel channel = openOwn(path);
       try {
-        lock(channel);
-        return new Journal(path, channel, lines(channel));
+        return uninterrupted(
+            () -> {
+              lock(channel);
+              return new Journal(path, channel, lines(channel));
+            });
       } catch (IOException | RuntimeException e) {
         channel.close();
         throw e;
@@ -209,8 +212,11 @@ final class Journal implements AutoCloseable {
     notes.forEach((name, value) -> lines.add("note " + name + " " + value));
     found.clear();
     try {
-      channel.truncate(0);
-      append(lines);
+      uninterrupted(
+          () -> {
+            channel.truncate(0);
+            return append(lines);
+          });
     } catch (IOException e) {
       throw failed(e);
     }
@@ -262,7 +268,7 @@ final class Journal implements AutoCloseable {
     try {
       if (!batch.isEmpty()) {
         results.force();
-        append(merged(batch));
+        uninterrupted(() -> append(merged(batch)));
       }
     } catch (IOException e) {
       throw failed(e);
@@ -290,7 +296,7 @@ final class Journal implements AutoCloseable {
     return lines;
   }
 
-  private void append(List<String> lines) throws IOException {
+  private FileChannel append(List<String> lines) throws IOException {
     StringBuilder text = new StringBuilder();
     lines.forEach(line -> text.append(checksum(line)).append(' ').append(line).append('\n'));
     ByteBuffer bytes = ByteBuffer.wrap(text.toString().getBytes(StandardCharsets.UTF_8));
@@ -299,6 +305,23 @@ final class Journal implements AutoCloseable {
       position += channel.write(bytes, position);
     }
     channel.force(true);
+    return channel;
+  }
+
+  private interface Step<T> {
+    T take() throws IOException;
+  }
+
+  /** An interrupt stays set, but does not close the channel, as it does in a call. */
+  private static <T> T uninterrupted(Step<T> step) throws IOException {
+    boolean interrupted = Thread.interrupted();
+    try {
+      return step.take();
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
   }
 
   private TransferException failed(IOException e) {

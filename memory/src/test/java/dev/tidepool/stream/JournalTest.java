@@ -162,4 +162,20 @@ class JournalTest {
     begun().delete();
     assertThat(folder).isEmptyDirectory();
   }
+
+  @Test
+  void anInterruptedThreadKeepsItsInterruptAndItsJournal() {
+    Thread.currentThread().interrupt();
+    try (Journal journal = begun()) {
+      assertThat(note(journal, new Range(0, 1024))).hasSize(1);
+    } finally {
+      assertThat(Thread.interrupted()).isTrue();
+    }
+    Thread.currentThread().interrupt();
+    try (Journal journal = Journal.open(target)) {
+      assertThat(journal.left(2048)).containsExactly(new Range(1024, 1024));
+    } finally {
+      assertThat(Thread.interrupted()).isTrue();
+    }
+  }
 }
