@@ -192,12 +192,21 @@ public final class ChunkedPipeline {
         interrupted = true;
         chunks.cancel();
       }
-      if (!ended) {
-        progress.moved(chunks.completed() * bytesPerElement, totalBytes());
+      if (!ended && !chunks.isStopped()) {
+        tellProgress();
       }
     }
     if (interrupted) {
       Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Who hears of it and fails ends the work, but lanes at work are waited for. */
+  private void tellProgress() {
+    try {
+      progress.moved(chunks.completed() * bytesPerElement, totalBytes());
+    } catch (RuntimeException | Error e) {
+      chunks.fail(e);
     }
   }
 
@@ -218,6 +227,12 @@ public final class ChunkedPipeline {
   /** Stops before the next chunks; {@link #run()} then throws. Harmless when all is done. */
   public void cancel() {
     chunks.cancel();
+  }
+
+  /** Whether every accelerator computes the same bits. */
+  static boolean isExact(KernelSource source) {
+    return source instanceof KernelSource.Elementwise(String expression)
+        && Expression.parse(expression).isExact();
   }
 
   /** Collects what a pipeline streams; for one thread. */
@@ -353,12 +368,7 @@ public final class ChunkedPipeline {
       long devices =
           memories.stream().map(memory -> memory.accelerator().name()).distinct().count();
       return devices > 1
-          && (!isExact(first.source()) || !further.stream().allMatch(Builder::isExact));
-    }
-
-    private static boolean isExact(KernelSource source) {
-      return source instanceof KernelSource.Elementwise(String expression)
-          && Expression.parse(expression).isExact();
+          && (!isExact(first.source()) || !further.stream().allMatch(ChunkedPipeline::isExact));
     }
 
     private String accelerators() {

@@ -9,8 +9,6 @@ import dev.tidepool.expression.Operand;
 import dev.tidepool.expression.Reduction;
 import dev.tidepool.expression.ScalarType;
 import dev.tidepool.expression.TypedProgram;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -104,7 +102,9 @@ public final class NpyEvaluation implements AutoCloseable {
    * forced to the disk, and then noted in the journal, so that even a power failure loses a few
    * seconds of work at most.
    *
-   * @throws IllegalArgumentException also if there is a reduction, of which no file keeps a part
+   * @throws IllegalArgumentException also if there is a reduction, of which no file keeps a part,
+   *     or {@link StreamOptions#deterministic()} is asked for with functions such as exp, whose
+   *     last bits tell which accelerator began the work and which one went on
    * @throws dev.tidepool.TransferException also if another run is at the same results
    */
   public static NpyEvaluation resume(Request request) {
@@ -113,6 +113,7 @@ public final class NpyEvaluation implements AutoCloseable {
           "a reduction leaves nothing on disk to go on from; resume expressions whose results are"
               + " files");
     }
+    NpyOutputs.checkSameBits(request.options(), request.expression().isExact());
     return open(request, true);
   }
 
@@ -146,32 +147,7 @@ public final class NpyEvaluation implements AutoCloseable {
                 + "' is one value of all elements and goes to no file; name no file for it");
       }
     }
-    Map<String, Path> checked = new LinkedHashMap<>(request.inputs());
-    for (Map.Entry<String, Path> output : request.outputs().entrySet()) {
-      for (Map.Entry<String, Path> other : checked.entrySet()) {
-        if (isSame(output.getValue(), other.getValue())) {
-          throw new IllegalArgumentException(
-              output.getValue()
-                  + " is the output '"
-                  + output.getKey()
-                  + "' and also '"
-                  + other.getKey()
-                  + "'; name another file for one of them");
-        }
-      }
-      checked.put(output.getKey(), output.getValue());
-    }
-  }
-
-  private static boolean isSame(Path a, Path b) {
-    if (a.toAbsolutePath().normalize().equals(b.toAbsolutePath().normalize())) {
-      return true;
-    }
-    try {
-      return Files.exists(a) && Files.exists(b) && Files.isSameFile(a, b);
-    } catch (IOException _) {
-      return false; // What cannot be looked at cannot be opened either, and that error is clearer.
-    }
+    NpyOutputs.checkApart(request.inputs(), request.outputs(), false);
   }
 
   private void beginOutputs(boolean resuming) {
@@ -181,15 +157,12 @@ public final class NpyEvaluation implements AutoCloseable {
       if (target != null) {
         NpyType type = NpyType.valueOf(array.type().name());
         NpyHeader header = NpyHeader.of(type, inputs.isFortranOrder(), inputs.shape());
-        targets.put(array.name(), new NpyOutputs.Target(target, header));
+        targets.put(array.name(), new NpyOutputs.Target(target, header, request.overwrite()));
       } else if (array.access().writes()) {
         reducedTypes.put(array.name(), array.type());
       }
     }
-    outputs =
-        resuming
-            ? NpyOutputs.resume(targets, request.overwrite(), work())
-            : NpyOutputs.begin(targets, request.overwrite());
+    outputs = resuming ? NpyOutputs.resume(targets, work()) : NpyOutputs.begin(targets);
   }
 
   /** What the results depend on. */
@@ -329,7 +302,7 @@ public final class NpyEvaluation implements AutoCloseable {
       pipeline.cancel();
     }
     pipeline.run();
-    inputs.readers().values().forEach(NpyReader::verify);
+    inputs.verify();
     outputs().commit();
     done = true;
   }

@@ -110,18 +110,35 @@ final class NpyInputs implements AutoCloseable {
   /** What tells that the files are the same as in an earlier run. */
   List<Journal.Trait> traits() {
     List<Journal.Trait> traits = new ArrayList<>();
-    for (NpyReader reader : readers.values()) {
+    for (Map.Entry<String, NpyReader> input : readers.entrySet()) {
+      NpyReader reader = input.getValue();
       Path file = reader.path().toAbsolutePath();
       try {
         BasicFileAttributes now = Files.readAttributes(file, BasicFileAttributes.class);
         String value =
-            file + " " + now.size() + " " + now.lastModifiedTime() + " " + reader.header();
+            "%s=%s %d %s %s %s"
+                .formatted(
+                    input.getKey(),
+                    file,
+                    now.size(),
+                    now.lastModifiedTime(),
+                    now.fileKey(),
+                    reader.header());
         traits.add(new Journal.Trait(reader.path().toString(), value));
       } catch (IOException e) {
         throw new TransferException("cannot look at " + file + ": " + FileErrors.reason(e), e);
       }
     }
     return traits;
+  }
+
+  /**
+   * Compares the checksums of compressed files with their contents.
+   *
+   * @throws TransferException if one is wrong
+   */
+  void verify() {
+    readers.values().forEach(NpyReader::verify);
   }
 
   @Override

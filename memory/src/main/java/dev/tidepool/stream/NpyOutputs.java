@@ -21,8 +21,12 @@ import org.jspecify.annotations.Nullable;
  * come to its end, and the next run of the same work goes on from there.
  */
 final class NpyOutputs implements AutoCloseable {
-  /** A file that is to appear. */
-  record Target(Path file, NpyHeader header) {}
+  /**
+   * A file that is to appear.
+   *
+   * @param overwrite whether one that exists is replaced
+   */
+  record Target(Path file, NpyHeader header, boolean overwrite) {}
 
   private final Map<String, NpyWriter> writers = new LinkedHashMap<>();
   private @Nullable Journal journal;
@@ -33,18 +37,77 @@ final class NpyOutputs implements AutoCloseable {
   private NpyOutputs() {}
 
   /**
+   * Refuses one place for two files.
+   *
+   * @param updates whether a name's results may replace the very file that it is read from
+   * @throws IllegalArgumentException if an output is also an input or another output
+   */
+  static void checkApart(Map<String, Path> inputs, Map<String, Path> outputs, boolean updates) {
+    Map<String, Path> checked = new LinkedHashMap<>();
+    outputs.forEach(
+        (name, file) -> {
+          inputs.forEach(
+              (input, other) -> {
+                if (!updates || !input.equals(name)) {
+                  checkApart(name, file, input, other);
+                }
+              });
+          checked.forEach((output, other) -> checkApart(name, file, output, other));
+          checked.put(name, file);
+        });
+  }
+
+  private static void checkApart(String name, Path file, String otherName, Path other) {
+    if (isSame(file, other)) {
+      throw new IllegalArgumentException(
+          file
+              + " is the output '"
+              + name
+              + "' and also '"
+              + otherName
+              + "'; name another file for one of them");
+    }
+  }
+
+  private static boolean isSame(Path a, Path b) {
+    if (a.toAbsolutePath().normalize().equals(b.toAbsolutePath().normalize())) {
+      return true;
+    }
+    try {
+      return Files.exists(a) && Files.exists(b) && Files.isSameFile(a, b);
+    } catch (IOException _) {
+      return false; // What cannot be looked at cannot be opened either, and that error is clearer.
+    }
+  }
+
+  /**
+   * Refuses to promise the bits of one accelerator for work that another one may go on with.
+   *
+   * @param exact whether every accelerator computes the same bits
+   * @throws IllegalArgumentException if they are asked for and cannot be had
+   */
+  static void checkSameBits(StreamOptions options, boolean exact) {
+    if (options.deterministic() && !exact) {
+      throw new IllegalArgumentException(
+          "functions such as exp cannot be resumed with the same bits, for another accelerator may"
+              + " go on; leave one out: resuming, or asking for the same bits");
+    }
+  }
+
+  /**
    * Begins files; none is a legal number.
    *
    * @throws TransferException as {@link NpyWriter#create} does
    */
-  static NpyOutputs begin(Map<String, Target> targets, boolean overwrite) {
+  static NpyOutputs begin(Map<String, Target> targets) {
     NpyOutputs outputs = new NpyOutputs();
     return outputs.opened(
         () ->
             targets.forEach(
                 (name, target) ->
                     outputs.writers.put(
-                        name, NpyWriter.create(target.file(), target.header(), overwrite))));
+                        name,
+                        NpyWriter.create(target.file(), target.header(), target.overwrite()))));
   }
 
   /**
@@ -55,9 +118,9 @@ final class NpyOutputs implements AutoCloseable {
    * @throws TransferException as {@link NpyWriter#create} does, or if another run is at the same
    *     work
    */
-  static NpyOutputs resume(Map<String, Target> targets, boolean overwrite, List<Trait> work) {
+  static NpyOutputs resume(Map<String, Target> targets, List<Trait> work) {
     NpyOutputs outputs = new NpyOutputs();
-    return outputs.opened(() -> outputs.open(targets, overwrite, work));
+    return outputs.opened(() -> outputs.open(targets, work));
   }
 
   private NpyOutputs opened(Runnable opening) {
@@ -73,7 +136,7 @@ final class NpyOutputs implements AutoCloseable {
     }
   }
 
-  private void open(Map<String, Target> targets, boolean overwrite, List<Trait> inputs) {
+  private void open(Map<String, Target> targets, List<Trait> inputs) {
     List<Trait> work = new ArrayList<>(inputs);
     targets.forEach(
         (name, target) ->
@@ -91,7 +154,8 @@ final class NpyOutputs implements AutoCloseable {
           (name, target) ->
               writers.put(
                   name,
-                  NpyWriter.reopen(target.file(), target.header(), overwrite, found.noted(name))));
+                  NpyWriter.reopen(
+                      target.file(), target.header(), target.overwrite(), found.noted(name))));
       left = found.left(length);
       long open = left.stream().mapToLong(Range::count).sum();
       story = "goes on: %d of %d elements were done".formatted(length - open, length);
@@ -109,7 +173,7 @@ final class NpyOutputs implements AutoCloseable {
                   NpyWriter.createKept(
                       target.file(),
                       target.header(),
-                      overwrite,
+                      target.overwrite(),
                       Objects.requireNonNull(partials.get(name)))));
     } catch (RuntimeException | Error e) {
       forget(found, e);
@@ -131,6 +195,7 @@ final class NpyOutputs implements AutoCloseable {
   /** Why an earlier run's files are of no use, which are deleted then; empty if they are. */
   private static String change(Journal found, Map<String, Target> targets, List<Trait> work) {
     String change = found.change(work);
+    List<Path> partials = new ArrayList<>();
     try {
       for (Map.Entry<String, Target> target : targets.entrySet()) {
         String name = found.noted(target.getKey());
@@ -139,10 +204,14 @@ final class NpyOutputs implements AutoCloseable {
           continue;
         }
         Path partial = NpyWriter.partial(target.getValue().file(), name);
-        if (!change.isEmpty()) {
-          Files.deleteIfExists(partial);
-        } else if (!Files.isRegularFile(partial, LinkOption.NOFOLLOW_LINKS)) {
+        partials.add(partial);
+        if (change.isEmpty() && !Files.isRegularFile(partial, LinkOption.NOFOLLOW_LINKS)) {
           change = "what was written before is gone";
+        }
+      }
+      if (!change.isEmpty()) {
+        for (Path partial : partials) {
+          Files.deleteIfExists(partial);
         }
       }
     } catch (IOException e) {
@@ -180,8 +249,11 @@ final class NpyOutputs implements AutoCloseable {
     }
   }
 
-  /** Puts all files in their places. */
+  /** Puts all files in their places; what can be resumed is safe on the disk before. */
   void commit() {
+    if (journal != null) {
+      journal.force(this::force);
+    }
     writers.values().forEach(NpyWriter::commit);
     committed = true;
     if (journal != null) {

@@ -102,7 +102,7 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
   }
 
   /**
-   * Goes on with a file that {@link #createKept} began.
+   * Goes on with a file that {@link #createKept} began, maybe without coming to its header.
    *
    * @throws TransferException as {@link #create} does
    */
@@ -112,8 +112,15 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     }
     try {
       Path partial = partial(target, partialName);
-      return new NpyWriter(
-          place(target), partial, header, overwrite, PositionalFile.update(partial), true);
+      PositionalFile file = PositionalFile.update(partial);
+      NpyWriter writer = new NpyWriter(place(target), partial, header, overwrite, file, true);
+      try {
+        writer.writeHeader();
+      } catch (RuntimeException e) {
+        writer.close();
+        throw e;
+      }
+      return writer;
     } catch (IOException e) {
       throw new TransferException("cannot write " + target + ": " + FileErrors.reason(e), e);
     }
@@ -182,8 +189,9 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     }
     NpyWriter writer = new NpyWriter(target, partial, header, overwrite, file, kept);
     try {
-      writer.writeBytes(0, MemorySegment.ofArray(header.encode()));
+      writer.writeHeader();
     } catch (RuntimeException e) {
+      writer.discard();
       writer.close();
       throw e;
     }
@@ -222,6 +230,10 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
   @Override
   public void write(long elementOffset, MemorySegment source) {
     writeBytes(header.position(elementOffset, source.byteSize()), source);
+  }
+
+  private void writeHeader() {
+    writeBytes(0, MemorySegment.ofArray(header.encode()));
   }
 
   private void writeBytes(long position, MemorySegment source) {

@@ -9,8 +9,12 @@ import dev.tidepool.expression.Expression;
 import dev.tidepool.expression.Reduction;
 import dev.tidepool.expression.ScalarType;
 import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
+import java.util.HexFormat;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -54,6 +58,7 @@ public final class Pipeline {
   private final List<Reduction> reductions = new ArrayList<>();
   private final Map<String, Object> scalars = new LinkedHashMap<>();
   private final Map<String, Path> outputFiles = new LinkedHashMap<>();
+  private final Set<String> replaced = new HashSet<>();
   private final Map<String, ElementSink> sinks = new LinkedHashMap<>();
   private final Map<String, Consumed<?>> consumers = new LinkedHashMap<>();
   private final List<UnifiedMemoryManager> memories = new ArrayList<>();
@@ -182,6 +187,7 @@ public final class Pipeline {
 
   /** Writes a name's results to a new {@code .npy} file, which appears whole or not at all. */
   public Pipeline to(String name, Path file) {
+    checkUntaken(name);
     outputFiles.put(name, file);
     return this;
   }
@@ -193,6 +199,7 @@ public final class Pipeline {
 
   /** Writes a name's results to a sink. */
   public Pipeline to(String name, ElementSink sink) {
+    checkUntaken(name);
     sinks.put(name, sink);
     return this;
   }
@@ -203,8 +210,26 @@ public final class Pipeline {
    * @param <A> the array that carries elements
    */
   public <A> Pipeline to(String name, ElementType<A> type, ChunkConsumer<? super A> consumer) {
+    checkUntaken(name);
     consumers.put(name, new Consumed<>(type, consumer));
     return this;
+  }
+
+  private void checkUntaken(String name) {
+    if (isTaken(name)) {
+      throw new IllegalArgumentException(
+          "'" + name + "' goes to two places; assign it to a second name too");
+    }
+  }
+
+  private boolean isTaken(String name) {
+    return outputFiles.containsKey(name) || sinks.containsKey(name) || consumers.containsKey(name);
+  }
+
+  /** Writes a name's results to a file in the place of the one that exists. */
+  Pipeline replacing(String name, Path file) {
+    replaced.add(name);
+    return to(name, file);
   }
 
   /** Lets output files replace files that exist, which they otherwise must not. */
@@ -240,6 +265,9 @@ public final class Pipeline {
    */
   public Outcome run(StreamOptions options) {
     checkComplete();
+    if (resumable) {
+      NpyOutputs.checkSameBits(options, kernels.stream().allMatch(ChunkedPipeline::isExact));
+    }
     if (stream != null) {
       return runStream(stream, options);
     }
@@ -270,10 +298,9 @@ public final class Pipeline {
           "a pipeline can be resumed if all it reads and writes are files, and none of its kernels"
               + " is Java code, which cannot be compared with an earlier run's");
     }
+    NpyOutputs.checkApart(inputFiles, outputFiles, !resumable);
     for (Reduction reduction : reductions) {
-      if (outputFiles.containsKey(reduction.name())
-          || sinks.containsKey(reduction.name())
-          || consumers.containsKey(reduction.name())) {
+      if (isTaken(reduction.name())) {
         throw new IllegalArgumentException(
             "'" + reduction.name() + "' is one value of all elements; take it from the outcome");
       }
@@ -302,7 +329,7 @@ public final class Pipeline {
       Map<String, ElementSink> taken = new LinkedHashMap<>();
       long length = some.length();
       consumers.forEach((name, consumed) -> taken.put(name, consumed.from(start, length)));
-      try (NpyOutputs none = NpyOutputs.begin(Map.of(), false)) {
+      try (NpyOutputs none = NpyOutputs.begin(Map.of())) {
         dropped.putAll(stream(Map.of(arrays.name(), some), taken, none, options));
       }
       base += length;
@@ -335,14 +362,18 @@ public final class Pipeline {
     outputFiles.forEach(
         (name, file) -> {
           NpyHeader header = NpyHeader.of(NpyType.of(made(types, name)), fortran, shape);
-          targets.put(name, new NpyOutputs.Target(file, header));
+          boolean replaces = overwrite || replaced.contains(name);
+          targets.put(name, new NpyOutputs.Target(file, header, replaces));
         });
     try (NpyOutputs outputs =
         inputs != null && resumable
-            ? NpyOutputs.resume(targets, overwrite, work(inputs))
-            : NpyOutputs.begin(targets, overwrite)) {
+            ? NpyOutputs.resume(targets, work(inputs))
+            : NpyOutputs.begin(targets)) {
       taken.putAll(outputs.writers());
       Map<String, Throwable> dropped = stream(read, taken, outputs, fitting);
+      if (inputs != null) {
+        inputs.verify();
+      }
       outputs.commit();
       Map<String, Object> values = new LinkedHashMap<>();
       foldings.forEach((name, folding) -> values.put(name, folding.value()));
@@ -354,11 +385,25 @@ public final class Pipeline {
   private List<Journal.Trait> work(NpyInputs inputs) {
     List<Journal.Trait> work = new ArrayList<>(inputs.traits());
     for (KernelSource kernel : kernels) {
-      work.add(new Journal.Trait("kernel " + work.size(), kernel.toString()));
+      work.add(new Journal.Trait("kernel " + work.size(), kernel + contents(kernel)));
     }
     scalars.forEach(
         (name, value) -> work.add(new Journal.Trait("the scalar '" + name + "'", "" + value)));
     return work;
+  }
+
+  /** What a kernel's text does not tell of it. */
+  private static String contents(KernelSource kernel) {
+    if (!(kernel instanceof KernelSource.CudaImage compiled)) {
+      return "";
+    }
+    try {
+      MessageDigest digest = MessageDigest.getInstance("SHA-256");
+      digest.update(compiled.image());
+      return " " + HexFormat.of().formatHex(digest.digest());
+    } catch (NoSuchAlgorithmException e) {
+      throw new AssertionError("every Java platform has SHA-256", e);
+    }
   }
 
   /** What every kernel takes, and the types of all arrays, results that go to files included. */

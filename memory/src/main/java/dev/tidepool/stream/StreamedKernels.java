@@ -59,11 +59,10 @@ public final class StreamedKernels implements FileKernels {
         if (access.reads()) {
           pipeline.and(name, file);
         }
-        if (access.writes()) {
-          pipeline.to(name, file);
-        }
         if (access == KernelParameter.Access.INOUT) {
-          pipeline.overwriting();
+          pipeline.replacing(name, file);
+        } else if (access.writes()) {
+          pipeline.to(name, file);
         }
       }
       case UnifiedBuffer<?> buffer -> {

@@ -557,6 +557,31 @@ class ChunkedPipelineTest {
   }
 
   @Test
+  void whatHearsOfProgressAndFailsEndsTheWorkWhenLanesHaveEnded() {
+    CountDownLatch told = new CountDownLatch(1);
+    RuntimeException enough = new IllegalStateException("enough");
+    ElementSource waiting =
+        new Delegating(counting()) {
+          @Override
+          public void read(long elementOffset, MemorySegment destination) {
+            awaitUninterruptibly(told);
+            super.read(elementOffset, destination);
+          }
+        };
+    ChunkedPipeline pipeline =
+        doubling(waiting, new Ints(new int[LENGTH]))
+            .build(
+                SMALL.withProgress(
+                    (_, _) -> {
+                      told.countDown();
+                      throw enough;
+                    }));
+
+    assertThatThrownBy(pipeline::run).isSameAs(enough);
+    assertThat(memory.open).as("buffers of lanes at work").hasValue(0);
+  }
+
+  @Test
   void arraysOfDifferentLengthsTypesOrNamesTwiceAreRefused() {
     Ints ints = new Ints(new int[10]);
     ChunkedPipeline.Builder builder = doubling(ints, ints);

@@ -2,15 +2,23 @@ package dev.tidepool.stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.Capability;
 import dev.tidepool.TransferException;
 import dev.tidepool.expression.Expression;
+import dev.tidepool.lz4.Lz4FormatException;
+import dev.tidepool.lz4.Lz4Frame;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
 import java.util.Arrays;
 import java.util.List;
@@ -212,5 +220,120 @@ class NpyResumptionTest {
     assertThatThrownBy(() -> NpyEvaluation.resume(request))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("leaves nothing on disk");
+  }
+
+  private Path partial() throws IOException {
+    try (var files = Files.newDirectoryStream(folder, "*.partial")) {
+      return files.iterator().next();
+    }
+  }
+
+  @Test
+  void aHeaderThatNeverReachedTheDiskIsWrittenAgain() throws IOException {
+    NpyEvaluation.Request request = request("y = 2*x", Map.of());
+    breakOff(request);
+    try (FileChannel file = FileChannel.open(partial(), StandardOpenOption.WRITE)) {
+      assertThat(file.write(ByteBuffer.allocate(128), 0)).isEqualTo(128);
+    }
+
+    assertThat(complete(request, memory())).startsWith("goes on");
+    assertDoubled(1);
+  }
+
+  private NpyEvaluation.Request difference(Path a, Path b) {
+    return new NpyEvaluation.Request(
+        Expression.parse("y = a - 3*b"),
+        Map.of("a", a, "b", b),
+        Map.of("y", y),
+        Map.of(),
+        null,
+        false,
+        StreamOptions.defaults().withChunkBytes(16 << 10).withLanes(2));
+  }
+
+  @Test
+  void withInputsThatChangedPlacesItStartsAnew() throws IOException {
+    Path other = Files.copy(x, folder.resolve("other.npy"));
+    breakOff(difference(x, other));
+    PlainMemory memory = memory();
+
+    assertThat(complete(difference(other, x), memory)).startsWith("starts anew");
+    assertThat(memory.computed).hasValue(LENGTH);
+  }
+
+  @Test
+  void withAnotherFileOfTheSameSizeAndTimeItStartsAnew() throws IOException {
+    assumeThat(Files.readAttributes(x, BasicFileAttributes.class).fileKey()).isNotNull();
+    NpyEvaluation.Request request = request("y = 2*x", Map.of());
+    breakOff(request);
+    Path copy = Files.copy(x, folder.resolve("copy"), StandardCopyOption.COPY_ATTRIBUTES);
+    Files.move(copy, x, StandardCopyOption.REPLACE_EXISTING);
+
+    assertThat(complete(request, memory())).isEqualTo("starts anew: " + x + " has changed");
+    assertDoubled(1);
+  }
+
+  @Test
+  void whereOneOfTheFilesIsGoneTheOthersGoToo() throws IOException {
+    Path z = folder.resolve("z.npy");
+    NpyEvaluation.Request request =
+        new NpyEvaluation.Request(
+            Expression.parse("y = 2*x; z = 3*x"),
+            Map.of("x", x),
+            Map.of("y", y, "z", z),
+            Map.of(),
+            null,
+            false,
+            StreamOptions.defaults().withChunkBytes(16 << 10).withLanes(2));
+    breakOff(request);
+    boolean besideY = Files.exists(folder.resolve(".y.npy.tidepool-journal"));
+    try (Journal journal = Journal.open(besideY ? y : z)) {
+      Files.delete(folder.resolve(journal.noted(besideY ? "z" : "y")));
+    }
+
+    assertThat(complete(request, memory()))
+        .isEqualTo("starts anew: what was written before is gone");
+    NpyFiles.assertFolderHolds(folder, "x.npy", "y.npy", "z.npy");
+  }
+
+  @Test
+  void theSameBitsAreNotPromisedWhereAnotherAcceleratorMayGoOn() throws IOException {
+    StreamOptions options = StreamOptions.defaults().withDeterministic();
+    for (String expression : List.of("y = exp(x)", "y = 2*x")) {
+      NpyEvaluation.Request request =
+          new NpyEvaluation.Request(
+              Expression.parse(expression),
+              Map.of("x", x),
+              Map.of("y", y),
+              Map.of(),
+              null,
+              false,
+              options);
+      if (expression.contains("exp")) {
+        assertThatThrownBy(() -> NpyEvaluation.resume(request))
+            .isInstanceOf(IllegalArgumentException.class)
+            .hasMessageContaining("cannot be resumed with the same bits");
+        NpyFiles.assertFolderHolds(folder, "x.npy");
+      } else {
+        assertThat(complete(request, memory())).isEmpty();
+      }
+    }
+    assertDoubled(1);
+  }
+
+  @Test
+  void aCompressedFileIsCheckedToItsEnd() throws IOException {
+    byte[] plain = Files.readAllBytes(x);
+    byte[] behind = Lz4FileTest.frame(Lz4Frame.of(100), new byte[100]);
+    behind[behind.length - 1] ^= 1;
+    Path compressed = folder.resolve("x.npy.lz4");
+    Files.write(compressed, Lz4FileTest.frame(Lz4Frame.of(plain.length), plain));
+    Files.write(compressed, behind, StandardOpenOption.APPEND);
+    Pipeline pipeline =
+        Pipeline.from("x", compressed).through("y = 2*x").to("y", y).on(memory().manager());
+
+    assertThatThrownBy(() -> pipeline.run(StreamOptions.defaults()))
+        .isInstanceOf(Lz4FormatException.class);
+    NpyFiles.assertFolderHolds(folder, "x.npy", "x.npy.lz4");
   }
 }

@@ -12,10 +12,12 @@ import dev.tidepool.UnifiedMemoryManager;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CancellationException;
@@ -266,5 +268,87 @@ class PipelineTest {
     }
     assertThat(Arrays.equals(floats("y"), expected)).isTrue();
     NpyFiles.assertFolderHolds(folder, "x.npy", "y.npy");
+  }
+
+  @Test
+  void aNameGoesToOnePlaceAndAPlaceTakesOneName() throws IOException {
+    Path x = file("x", List.of(3L), new float[] {1, 2, 3});
+    Pipeline one = Pipeline.from("x", x).through("y = x + 1; z = x + 2").to("y", path("y"));
+
+    assertThatThrownBy(() -> one.to("y", path("z")))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("'y' goes to two places");
+    assertThatThrownBy(() -> one.to("y", ElementType.FLOAT, (_, _) -> {}))
+        .hasMessageContaining("'y' goes to two places");
+    Path detour = folder.resolve("nowhere").resolve("..").resolve("y.npy");
+    assertThatThrownBy(() -> one.to("z", detour).on(memory).run(SMALL))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("is the output 'z' and also 'y'");
+    assertThatThrownBy(
+            () ->
+                Pipeline.from("x", x)
+                    .through("y = x + 1")
+                    .to("y", x)
+                    .overwriting()
+                    .on(memory)
+                    .run(SMALL))
+        .hasMessageContaining("is the output 'y' and also 'x'");
+    NpyFiles.assertFolderHolds(folder, "x.npy");
+
+    Pipeline.from("x", x).through("x = x + 1").to("x", x).overwriting().on(memory).run(SMALL);
+    assertThat(floats("x")).containsExactly(2, 3, 4);
+    assertThatThrownBy(
+            () ->
+                Pipeline.from("x", x)
+                    .through("x = x + 1")
+                    .to("x", x)
+                    .overwriting()
+                    .resumable()
+                    .on(memory)
+                    .run(SMALL))
+        .as("an end between the file and its journal would add twice")
+        .hasMessageContaining("is the output 'x' and also 'x'");
+  }
+
+  @Test
+  void compiledKernelsAreComparedByTheirCode() throws IOException {
+    Path x = file("x", List.of(3L), new float[3]);
+    List<String> journals = new ArrayList<>();
+    for (int code : new int[] {1, 2, 2}) {
+      KernelSource kernel =
+          new KernelSource.CudaImage(
+              ByteBuffer.wrap(new byte[] {(byte) code, 3, 4}),
+              "f",
+              List.of(
+                  KernelParameter.in("x", ElementType.FLOAT),
+                  KernelParameter.out("y", ElementType.FLOAT)));
+      // The processor cannot run it, but by then it is known what the work is.
+      assertThatThrownBy(
+              () ->
+                  Pipeline.from("x", x)
+                      .through(kernel)
+                      .to("y", path("y"))
+                      .on(memory)
+                      .resumable()
+                      .run(SMALL))
+          .isInstanceOf(RuntimeException.class);
+      journals.add(Files.readString(folder.resolve(".y.npy.tidepool-journal")));
+    }
+
+    assertThat(journals.get(1)).isNotEqualTo(journals.get(0)).isEqualTo(journals.get(2));
+    assertThat(journals.get(0).lines().filter(line -> line.contains("kernel")).toList())
+        .isNotEqualTo(journals.get(1).lines().filter(line -> line.contains("kernel")).toList());
+  }
+
+  @Test
+  void theSameBitsAreNotPromisedWhereAnotherAcceleratorMayGoOn() {
+    Path x = file("x", List.of(3L), new float[3]);
+    Pipeline pipeline =
+        Pipeline.from("x", x).through("y = exp(x)").to("y", path("y")).on(memory).resumable();
+
+    assertThatThrownBy(() -> pipeline.run(SMALL.withDeterministic()))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("cannot be resumed with the same bits");
+    assertThat(pipeline.run(SMALL).resumption()).isEmpty();
   }
 }

@@ -118,6 +118,8 @@ final class PlainMemory {
             switch (method.getName()) {
               case "elementType" -> type;
               case "length" -> memory.byteSize() / width;
+              case "byteSize" -> memory.byteSize();
+              case "as" -> buffer((ElementType<?>) arguments[0], memory, () -> {});
               case "asSegment" -> memory;
               case "slice" ->
                   buffer(

@@ -85,6 +85,18 @@ class StreamedKernelsTest {
   }
 
   @Test
+  void aFileThatIsOnlyWrittenIsNotReplacedBesideOneThatIsUpdated() {
+    orchestrator.execute("scale", Arguments.of("a", 2, "x", x, "y", y));
+    orchestrator.register("both", KernelSource.elementwise("y = x; x = x + 1"));
+
+    assertThatThrownBy(() -> orchestrator.execute("both", Arguments.of("x", x, "y", y)))
+        .isInstanceOf(TransferException.class)
+        .hasMessageContaining("y.npy exists");
+    assertThat(floats(x)).containsExactly(1, 2, 3, 4);
+    assertThat(floats(y)).containsExactly(2, 4, 6, 8);
+  }
+
+  @Test
   void handWrittenKernelsAndBuffersStandBesideFiles() {
     orchestrator.register(
         "negate",
