@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.abort;
 
+import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Device;
@@ -71,7 +72,9 @@ final class Simulation {
 
   /** A Tidepool over these devices alone. */
   static Tidepool open(AcceleratorProvider provider) {
-    return Discovery.using(List.of(provider), Tidepool::open);
+    // A calibration copies from plain memory on purpose, which counts as a slow copy.
+    MemoryOptions options = MemoryOptions.builder().calibration(false).build();
+    return Discovery.using(List.of(provider), () -> Tidepool.open(options));
   }
 
   /** Runs an action under system properties. */
