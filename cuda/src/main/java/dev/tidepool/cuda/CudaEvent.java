@@ -76,7 +76,19 @@ final class CudaEvent implements Event {
       Thread.onSpinWait();
       code = Cuda.cuEventQuery(event);
     }
-    return code == ErrorCodes.CUDA_ERROR_NOT_READY ? Cuda.cuEventSynchronize(event) : code;
+    return code == ErrorCodes.CUDA_SUCCESS ? code : waitInDriver();
+  }
+
+  /**
+   * A question or a wait that failed does not say that the command has ended, and its memory must
+   * not go before: so it is waited for once more.
+   */
+  private int waitInDriver() {
+    int code = Cuda.cuEventSynchronize(event);
+    if (code != ErrorCodes.CUDA_SUCCESS) {
+      Cuda.cuEventSynchronize(event);
+    }
+    return code;
   }
 
   /** What is submitted to a stream from now on waits for this command. */

@@ -40,7 +40,8 @@ class ConformanceTest {
 
     @Override
     protected void verifyAfterAll() {
-      Simulation.assertCleanBut(before, true);
+      // Some transfers ask for plain memory.
+      Simulation.assertCleanBut(before, false);
     }
   }
 

@@ -14,6 +14,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Random operations equal plain arrays, on one device and on several, and when calls fail. */
 @ExtendWith(NothingLeaks.class)
+@Tag("pageable") // some transfers ask for plain memory
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RandomWorkloadTest {
   @ParameterizedTest
@@ -46,7 +47,6 @@ class RandomWorkloadTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 3})
-  @Tag("pageable")
   void failingCallsSpoilNothingElse(int devices) {
     Simulation.with(devices);
     FaultInjector faults = new FaultInjector(new CudaProvider());
