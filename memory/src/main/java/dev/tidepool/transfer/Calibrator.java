@@ -39,7 +39,7 @@ public final class Calibrator {
   private final boolean thorough;
 
   /** One movement of so many bytes, waited for. */
-  private interface Movement {
+  interface Movement {
     void move(long bytes);
   }
 
@@ -168,8 +168,11 @@ public final class Calibrator {
     }
   }
 
-  /** The line through a small movement and the largest that there was time for. */
-  private static Cost cost(Movement movement) {
+  /**
+   * The line through a small movement and the largest that there was time for. The large one must
+   * take twice as long, or what disturbs them decides, and in the end even the sign.
+   */
+  static Cost cost(Movement movement) {
     movement.move(SMALL);
     long small = least(movement, SMALL);
     long bytes = SMALL;
@@ -177,8 +180,11 @@ public final class Calibrator {
     do {
       bytes *= 4;
       large = least(movement, bytes);
-    } while (bytes < LARGE && large < LONG_NANOS);
-    double perByte = (double) Math.max(0, large - small) / (bytes - SMALL);
+    } while (bytes < LARGE && (large < LONG_NANOS || large < 2 * small));
+    // By now all that is used is warm.
+    small = Math.min(small, least(movement, SMALL));
+    double perByte =
+        large > small ? (double) (large - small) / (bytes - SMALL) : (double) large / bytes;
     return new Cost(Math.max(0, small - SMALL * perByte), perByte);
   }
 
