@@ -16,7 +16,8 @@ record ChunkPlan(int lanes, long chunk) {
 
   private static final long SHARED_CHUNK_BYTES = 1L << 20;
   private static final long DEVICE_CHUNK_BYTES = 8L << 20;
-  private static final int DEVICE_LANES = 3;
+  // One on its way there, one computed, one on its way back, and one between the host's ends.
+  private static final int DEVICE_LANES = 4;
   // One lane waits for its file or its device while another one computes.
   private static final int FEWEST_LANES = 2;
 

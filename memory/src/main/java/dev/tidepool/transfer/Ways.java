@@ -36,7 +36,7 @@ final class Ways {
 
   private static final long SMALL = 32 << 10;
 
-  private static final double DIRECT_CHUNK_NANOS = 1e6;
+  private static final double DIRECT_CHUNK_NANOS = 2e6;
 
   private static final Map<Place, List<TransferWay>> TO_DEVICE = new EnumMap<>(Place.class);
 
@@ -76,9 +76,9 @@ final class Ways {
   }
 
   /**
-   * Bytes of one chunk of a transfer that needs no staging: a millisecond's on links that move more
-   * than a staging block in that time, so that chunks cost next to nothing, and others wait for one
-   * no longer than elsewhere.
+   * Bytes of one chunk of a transfer that needs no staging: two milliseconds' on links that move
+   * more than a staging block in that time, so that chunks cost next to nothing, and others wait
+   * for one no longer than elsewhere.
    */
   long directChunk(TransferWay way, boolean up) {
     TransferCalibration costs = calibration;
