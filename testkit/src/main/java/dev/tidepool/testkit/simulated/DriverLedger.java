@@ -1,6 +1,7 @@
 package dev.tidepool.testkit.simulated;
 
 import dev.tidepool.testkit.SpiCall;
+import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -26,7 +27,28 @@ public final class DriverLedger {
           SimulatedQueue.class.getName());
 
   /** While a command runs, the place that submitted it. */
-  static final ScopedValue<String> SUBMITTED = ScopedValue.newInstance();
+  static final ScopedValue<Place> SUBMITTED = ScopedValue.newInstance();
+
+  /**
+   * Where a call of the device came from. Every command has one, so it is taken quickly; who reads
+   * it has time.
+   */
+  static final class Place extends Throwable {
+    private static final long serialVersionUID = 1L;
+
+    Place() {
+      super("the place of a call");
+    }
+
+    /** Those who called the device, a line for each. */
+    String callers() {
+      return Arrays.stream(getStackTrace())
+          .filter(frame -> !isOwn(frame))
+          .limit(FRAMES)
+          .map(frame -> "\n    at " + frame)
+          .collect(Collectors.joining());
+    }
+  }
 
   private final String deviceId;
   private final Map<SpiCall, LongAdder> calls = new EnumMap<>(SpiCall.class);
@@ -98,24 +120,12 @@ public final class DriverLedger {
   /** Notes a misdeed with the place that did it, or that asked for the command that did. */
   void violation(String what) {
     if (violations.size() < MOST_VIOLATIONS) {
-      String place = SUBMITTED.isBound() ? SUBMITTED.get() : place();
-      violations.add(deviceId + ": " + what + place);
+      Place place = SUBMITTED.isBound() ? SUBMITTED.get() : new Place();
+      violations.add(deviceId + ": " + what + place.callers());
     }
   }
 
-  /** Who calls the device now. */
-  static String place() {
-    return StackWalker.getInstance()
-        .walk(
-            frames ->
-                frames
-                    .filter(frame -> !isOwn(frame))
-                    .limit(FRAMES)
-                    .map(frame -> "\n    at " + frame)
-                    .collect(Collectors.joining()));
-  }
-
-  private static boolean isOwn(StackWalker.StackFrame frame) {
+  private static boolean isOwn(StackTraceElement frame) {
     String name = frame.getClassName();
     int nested = name.indexOf('$');
     return OWN.contains(nested < 0 ? name : name.substring(0, nested));

@@ -276,6 +276,10 @@ public final class SimulatedDevice implements Device {
     down.carry(isPinned(destination) ? link.pinnedDown() : link.plainDown(), bytes, copy);
   }
 
+  void carryWithin(long bytes, Runnable kernel) {
+    across.carry(hardware.link().local(), bytes, kernel);
+  }
+
   void carryAcross(SimulatedDevice source, long bytes, Runnable copy) {
     SimulatedLink link = hardware.link();
     across.carry(source == this ? link.local() : link.peer(), bytes, copy);

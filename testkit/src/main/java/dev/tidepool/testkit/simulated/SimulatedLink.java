@@ -14,7 +14,7 @@ import java.time.Duration;
  * @param plainUp other memory of the host to the device
  * @param pinnedDown the device to page-locked memory of the host
  * @param plainDown the device to other memory of the host
- * @param local within the device
+ * @param local within the device: copies, and kernels by the bytes of their arrays
  * @param peer from another device
  */
 public record SimulatedLink(
@@ -57,7 +57,7 @@ public record SimulatedLink(
     return new SimulatedLink(pinned, plain, pinned, plain, Speed.INSTANT, Speed.INSTANT);
   }
 
-  /** With copies within the device that fast. */
+  /** With copies within the device, and kernels, that fast. */
   public SimulatedLink withLocal(Speed speed) {
     return new SimulatedLink(pinnedUp, plainUp, pinnedDown, plainDown, speed, peer);
   }

@@ -41,10 +41,10 @@ final class SimulatedQueue implements Queue {
       List<SimulatedBlock> blocks,
       Work work,
       Completion completion,
-      String place) {
+      DriverLedger.Place place) {
     Command(
         String name, long bytes, List<SimulatedBlock> blocks, Work work, Completion completion) {
-      this(name, bytes, blocks, work, completion, DriverLedger.place());
+      this(name, bytes, blocks, work, completion, new DriverLedger.Place());
     }
   }
 
@@ -258,7 +258,11 @@ final class SimulatedQueue implements Queue {
       throw device.punished("launch of a program that this device has not, or that is closed");
     }
     SimulatedProgram.Bound bound = program.bind(launch);
-    return submit(SpiCall.LAUNCH, bound.bytes(), bound.blocks(), bound::run);
+    return submit(
+        SpiCall.LAUNCH,
+        bound.bytes(),
+        bound.blocks(),
+        () -> device.carryWithin(bound.bytes(), bound::run));
   }
 
   @Override
