@@ -89,7 +89,11 @@ public class DefragmentationBenchmark {
   /** Moves them together. */
   @Benchmark
   public Defragmentation defragment() {
-    return memory.defragment();
+    Defragmentation done = memory.defragment();
+    if (done.movedBytes() == 0) {
+      throw new IllegalStateException("nothing was moved: " + done);
+    }
+    return done;
   }
 
   /** As many copies as the other moves, which is three quarters of the buffers that are left. */

@@ -10,6 +10,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.openjdk.jmh.annotations.Mode;
@@ -53,6 +54,8 @@ public final class Rounds {
       List.of(
           ElementwiseBenchmark.class,
           TransferBenchmark.class,
+          SmallTransfersBenchmark.class,
+          TransferSubmitBenchmark.class,
           HostAccessBenchmark.class,
           DeviceAllocationBenchmark.class,
           HostAllocationBenchmark.class,
@@ -61,6 +64,7 @@ public final class Rounds {
           HolesBenchmark.class,
           SharedBufferBenchmark.class,
           MemoryOperationsBenchmark.class,
+          LayoutBenchmark.class,
           SpillBenchmark.class,
           DefragmentationBenchmark.class,
           DiagnosticsBenchmark.class,
@@ -88,6 +92,11 @@ public final class Rounds {
           new Comparison("TransferBenchmark.pinnedIn", "TransferBenchmark.bareWrite"),
           new Comparison("TransferBenchmark.arrayOut", "TransferBenchmark.bareRead"),
           new Comparison("TransferBenchmark.pinnedOut", "TransferBenchmark.bareRead"),
+          new Comparison("SmallTransfersBenchmark.list", "SmallTransfersBenchmark.bareArrays"),
+          new Comparison("SmallTransfersBenchmark.list", "SmallTransfersBenchmark.bareWrites"),
+          new Comparison(
+              "SmallTransfersBenchmark.background", "SmallTransfersBenchmark.bareWrites"),
+          new Comparison("SmallTransfersBenchmark.oneByOne", "SmallTransfersBenchmark.bareWrites"),
           new Comparison(
               "DeviceAllocationBenchmark.pooledTouched", "DeviceAllocationBenchmark.driverTouched"),
           new Comparison(
@@ -199,6 +208,7 @@ public final class Rounds {
         new OptionsBuilder()
             .include("\\." + type.getSimpleName() + "\\.")
             .jvmArgsAppend(JVM_OPTIONS)
+            .timeUnit(TimeUnit.NANOSECONDS)
             .addProfiler(GCProfiler.class)
             .shouldFailOnError(true)
             .verbosity(VerboseMode.SILENT);

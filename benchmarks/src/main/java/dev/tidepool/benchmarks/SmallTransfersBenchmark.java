@@ -8,6 +8,7 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -27,8 +28,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * A thousand small transfers to scattered places of one device buffer: as a list, as calls in the
- * background, as calls one by one, and by one blocking driver call each.
+ * Many transfers to scattered places of one device buffer: as a list, as calls in the background,
+ * as calls one by one, and by one blocking driver call each.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -37,13 +38,15 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 5, time = 1, timeUnit = TimeUnit.SECONDS)
 @Fork(1)
 public class SmallTransfersBenchmark {
-  private static final int TRANSFERS = 1000;
-  private static final long BUFFER = 64L << 20;
+  private static final int MOST_TRANSFERS = 1000;
+  private static final long MOST_BYTES = 256L << 20;
+  private static final long BUFFER = 512L << 20;
 
-  /** The size of one transfer. */
-  @Param({"4096"})
+  /** The size of one transfer. Of large ones there are fewer, so that a round stays short. */
+  @Param({"64", "4096", "65536", "1048576", "16777216", "67108864"})
   public int bytes;
 
+  private int transfers;
   private Tidepool tidepool;
   private UnifiedMemoryManager memory;
   private UnifiedBuffer<byte[]> device;
@@ -63,13 +66,14 @@ public class SmallTransfersBenchmark {
     device.fill((byte) 1);
     array = new byte[bytes];
     SplittableRandom random = new SplittableRandom(1);
-    long step = BUFFER / TRANSFERS;
-    places = new long[TRANSFERS];
+    transfers = (int) Math.min(MOST_TRANSFERS, MOST_BYTES / bytes);
+    long step = BUFFER / transfers;
+    places = new long[transfers];
     list = new ArrayList<>();
-    for (int i = 0; i < TRANSFERS; i++) {
+    for (int i = 0; i < transfers; i++) {
       places[i] = i * step + random.nextLong(step - bytes);
     }
-    for (int i = TRANSFERS - 1; i > 0; i--) {
+    for (int i = transfers - 1; i > 0; i--) {
       int other = random.nextInt(i + 1);
       long place = places[i];
       places[i] = places[other];
@@ -102,8 +106,8 @@ public class SmallTransfersBenchmark {
   /** As calls in the background. */
   @Benchmark
   public void background() {
-    CompletableFuture<?>[] futures = new CompletableFuture<?>[TRANSFERS];
-    for (int i = 0; i < TRANSFERS; i++) {
+    CompletableFuture<?>[] futures = new CompletableFuture<?>[transfers];
+    for (int i = 0; i < transfers; i++) {
       futures[i] = device.copyFromAsync(array, 0, places[i], bytes);
     }
     CompletableFuture.allOf(futures).join();
@@ -117,7 +121,16 @@ public class SmallTransfersBenchmark {
     }
   }
 
-  /** By the driver alone, one blocking call each. */
+  /** By the driver alone, one blocking call each, and the array is copied to native memory first. */
+  @Benchmark
+  public void bareArrays() {
+    for (long place : places) {
+      MemorySegment.copy(array, 0, bareHost, ValueLayout.JAVA_BYTE, 0, bytes);
+      bare.write(bareBuffer, place, bareHost);
+    }
+  }
+
+  /** By the driver alone, one blocking call each, of bytes that are in native memory already. */
   @Benchmark
   public void bareWrites() {
     for (long place : places) {

@@ -26,6 +26,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Fork;
@@ -46,7 +47,8 @@ import org.openjdk.jmh.annotations.Warmup;
  * <p>{@code spill} goes through a file; {@code disk} writes and reads as many bytes of a file of
  * the same size in the same directory, by the same calls and without a flush either. {@code
  * hostTier} goes from a full device to the host and back; {@code plainCopy} copies as many bytes as
- * often within the host. The property {@code tidepool.benchmarks.spill} names the directory.
+ * often between as many blocks of the host. The property {@code tidepool.benchmarks.spill} names
+ * the directory.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -76,6 +78,8 @@ public class SpillBenchmark {
   private Arena arena;
   private MemorySegment one;
   private MemorySegment two;
+  private List<MemorySegment> waiting;
+  private List<MemorySegment> resident;
 
   /** Fills all tiers. */
   @Setup
@@ -110,6 +114,8 @@ public class SpillBenchmark {
     arena = Arena.ofShared();
     one = arena.allocate(bytes, 4096).fill((byte) 1);
     two = arena.allocate(bytes, 4096).fill((byte) 2);
+    waiting = blocks(COUNT);
+    resident = blocks(ROOM);
     path = Files.createTempFile(directory, "tidepool-benchmark-", ".tmp");
     file =
         FileChannel.open(
@@ -121,6 +127,12 @@ public class SpillBenchmark {
     for (int i = 0; i <= COUNT - ROOM; i++) {
       write(i * bytes);
     }
+  }
+
+  private List<MemorySegment> blocks(int count) {
+    return IntStream.range(0, count)
+        .mapToObj(i -> arena.allocate(bytes, 4096).fill((byte) i))
+        .toList();
   }
 
   private List<UnifiedBuffer<byte[]>> filled(UnifiedMemoryManager memory) {
@@ -189,7 +201,9 @@ public class SpillBenchmark {
   /** Two copies of as many bytes. */
   @Benchmark
   public void plainCopy() {
-    MemorySegment.copy(one, 0, two, 0, bytes);
-    MemorySegment.copy(two, 0, one, 0, bytes);
+    int arriving = next();
+    MemorySegment room = resident.get(arriving % ROOM);
+    MemorySegment.copy(room, 0, waiting.get((arriving + COUNT - ROOM) % COUNT), 0, bytes);
+    MemorySegment.copy(waiting.get(arriving), 0, room, 0, bytes);
   }
 }

@@ -34,8 +34,8 @@ import org.openjdk.jmh.annotations.Warmup;
 @Fork(1)
 public class TransferBenchmark {
   /** The size of one transfer. */
-  @Param({"16", "64"})
-  public int mib;
+  @Param({"64", "4096", "65536", "1048576", "16777216", "67108864"})
+  public int bytes;
 
   /** How Tidepool treats the device's memory. */
   @Param({"shared", "discrete"})
@@ -54,15 +54,15 @@ public class TransferBenchmark {
   public void open() {
     tidepool = Machines.open(mode);
     UnifiedMemoryManager memory = tidepool.memory(Machines.openCl(tidepool));
-    int length = mib << 18;
+    int length = bytes / Float.BYTES;
     array = new float[length];
     device = memory.allocate(ElementType.FLOAT, length);
     pinned = memory.allocate(ElementType.FLOAT, length, MemoryLocation.PINNED);
     device.fill((byte) 1);
     pinned.fill((byte) 1);
     bare = new BareOpenCl();
-    bareBuffer = bare.allocate((long) length * Float.BYTES);
-    bareHost = Arena.global().allocate((long) length * Float.BYTES, 4096).fill((byte) 1);
+    bareBuffer = bare.allocate(bytes);
+    bareHost = Arena.global().allocate(bytes, 4096).fill((byte) 1);
     bare.write(bareBuffer, bareHost);
   }
 
