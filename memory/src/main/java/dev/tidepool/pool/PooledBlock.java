@@ -121,7 +121,7 @@ public final class PooledBlock extends LeaseNotes implements Reclaimable {
 
   /** Whether somebody has just taken it, or is giving it back or freeing it. */
   public boolean isOnItsWay() {
-    return tenant() == null && !isIdle() && !ending;
+    return !isOccupied() && !isIdle() && !ending;
   }
 
   void settled(Board board, long bit) {

@@ -243,8 +243,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     // Only now: whoever makes room must not hold the token of a cohort that may have leaked.
     Cohort.Token token = sampled == null ? cohorts.join() : sampled;
     counters.allocated(bytes);
-    Tenancy tenancy = new Tenancy(this, type, length, allocation, token.cohort(), block);
-    block.occupy(tenancy);
+    Tenancy tenancy = Tenancy.dormant(this, type, length, allocation, token.cohort(), block);
     if (history != null) {
       history.allocated(tenancy);
     }
@@ -400,7 +399,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     long bytes = type.bytes(length);
     Cohort.Token sampled = cohorts.sampled(bytes);
     Cohort.Token token = sampled == null ? cohorts.join() : sampled;
-    Tenancy tenancy = new Tenancy(this, type, length, allocation, token.cohort(), null);
+    Tenancy tenancy = Tenancy.withoutBlock(this, type, length, allocation, token.cohort());
     tenancy.settle(new Storage(tenancy, copies, writable));
     counters.allocated(bytes);
     counters.adopted();
@@ -619,6 +618,10 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   Collection<Tenancy> live() {
     return registry.all();
+  }
+
+  LiveBuffers registry() {
+    return registry;
   }
 
   /** The managers of the session that share this one's device, this one first. */
@@ -1037,6 +1040,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
       freeFailed(storage, e);
     }
     registry.removeWithoutBlock(storage.tenancy());
+    storage.tenancy().forgetRoused();
     if (ending) {
       endIfSettled();
     }

@@ -71,7 +71,8 @@ final class Defragmenter implements Mover {
   }
 
   private static @Nullable Storage holder(PooledBlock block) {
-    return block.tenant() instanceof Tenancy tenancy ? tenancy.rouse() : null;
+    Tenancy tenancy = Tenancy.of(block);
+    return tenancy == null ? null : tenancy.rouse();
   }
 
   private void move(List<Relocation> relocations, AtomicBoolean moved) {

@@ -3,7 +3,7 @@ package dev.tidepool.runtime;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
-import java.util.IdentityHashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
@@ -20,6 +20,9 @@ final class LiveBuffers {
   private final AcceleratorMemory memory;
   private final Pools pools;
   private final Set<Tenancy> withoutBlock = ConcurrentHashMap.newKeySet();
+
+  // Of those that were woken by who found them dormant, until their handles know.
+  private final Map<Tenancy, Storage> roused = new ConcurrentHashMap<>();
 
   // Changes of place so far.
   private final AtomicLong relocations = new AtomicLong();
@@ -46,6 +49,21 @@ final class LiveBuffers {
     withoutBlock.remove(tenancy);
   }
 
+  /** A dormant buffer is woken by another than its handle. */
+  void roused(Tenancy tenancy, Storage storage) {
+    roused.put(tenancy, storage);
+  }
+
+  /** The storage of a buffer that was woken so. */
+  @Nullable Storage roused(Tenancy tenancy) {
+    return roused.get(tenancy);
+  }
+
+  /** Its memory is on its way back, or it was not woken after all. */
+  void forgetRoused(Tenancy tenancy) {
+    roused.remove(tenancy);
+  }
+
   /** A buffer has arrived somewhere, and is about to leave where it was. */
   void relocated() {
     relocations.incrementAndGet();
@@ -53,16 +71,18 @@ final class LiveBuffers {
 
   /** All of them, those that are closing included. Takes some microseconds, more with many. */
   Collection<Tenancy> all() {
-    Set<Tenancy> all = Collections.newSetFromMap(new IdentityHashMap<>());
+    Set<Tenancy> all = new HashSet<>();
     long before;
     do {
       // Who changes his place during the walk could be missed at both.
       before = relocations.get();
+      all.clear();
       all.addAll(withoutBlock);
-      pools.forEachTenant(
-          tenant -> {
-            if (isOurs(tenant)) {
-              all.add((Tenancy) tenant);
+      pools.forEachTaken(
+          block -> {
+            Tenancy tenancy = Tenancy.of(block);
+            if (tenancy != null && tenancy.memory() == memory) {
+              all.add(tenancy);
             }
           });
     } while (before != relocations.get());
@@ -90,10 +110,6 @@ final class LiveBuffers {
         .sorted(Map.Entry.<String, Long>comparingByValue().reversed())
         .forEach(entry -> sorted.put(entry.getKey(), entry.getValue()));
     return Collections.unmodifiableMap(sorted);
-  }
-
-  private boolean isOurs(@Nullable Object tenant) {
-    return tenant instanceof Tenancy tenancy && tenancy.memory() == memory;
   }
 
   /** Whether no memory is in use, not even by an allocation that is under way. */

@@ -426,20 +426,9 @@ final class Pools implements AutoCloseable {
     return Stream.concat(own.stream(), Stream.ofNullable(shared));
   }
 
-  /**
-   * Shows what occupies the blocks that are taken, of other managers too where pools are shared.
-   */
-  void forEachTenant(Consumer<Object> action) {
-    all()
-        .forEach(
-            pool ->
-                pool.forEachTaken(
-                    block -> {
-                      Object tenant = block.tenant();
-                      if (tenant != null) {
-                        action.accept(tenant);
-                      }
-                    }));
+  /** Shows the blocks that are taken, by other managers too where pools are shared. */
+  void forEachTaken(Consumer<PooledBlock> action) {
+    all().forEach(pool -> pool.forEachTaken(action));
   }
 
   /** Whether somebody has just taken a block, and nobody sees yet for whom, or gives one back. */

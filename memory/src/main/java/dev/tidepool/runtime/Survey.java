@@ -6,9 +6,8 @@ import dev.tidepool.pool.PooledBlock;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
-import java.util.IdentityHashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -21,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 final class Survey {
   private final AcceleratorMemory memory;
   private final List<Snapshot.Block> blocks = new ArrayList<>();
-  private final Set<Tenancy> seen = Collections.newSetFromMap(new IdentityHashMap<>());
+  private final Set<Tenancy> seen = new HashSet<>();
   private final Map<String, Snapshot.Tag> tags = new HashMap<>();
 
   Survey(AcceleratorMemory memory) {
@@ -61,8 +60,8 @@ final class Survey {
 
   private void add(int pool, PooledBlock block) {
     // The tenant first: a block that is idle afterwards has just come back.
-    Object tenant = block.tenant();
-    if (block.isIdle() || !(tenant instanceof Tenancy tenancy)) {
+    Tenancy tenancy = Tenancy.of(block);
+    if (block.isIdle() || tenancy == null) {
       Snapshot.State state = block.isIdle() ? Snapshot.State.IDLE : Snapshot.State.BUSY;
       blocks.add(
           new Snapshot.Block(

@@ -18,9 +18,12 @@ import org.jspecify.annotations.Nullable;
  * <p>A buffer that nothing was asked of yet is dormant: it has a block and nothing else, and if it
  * is closed like that, the block goes back with one exchange. The first use wakes the {@link
  * Storage}, which keeps order, coherence and mappings from then on. Which of the two comes first is
- * decided by one atomic exchange.
+ * decided by one atomic exchange, in the block.
  *
- * <p>Blocks are occupied by the tenancy, which is how live buffers are found. It holds no handle.
+ * <p>Blocks are occupied by the tenancy of a buffer that is awake, and hold notes of a dormant one;
+ * so live buffers are found, and a tenancy is made from the notes that {@linkplain #equals is} the
+ * one of the handle, which the block does not know. If it is woken by who found it, the handle's
+ * own finds its storage in the manager. It holds no handle.
  */
 final class Tenancy {
   private static final VarHandle STORAGE;
@@ -41,24 +44,85 @@ final class Tenancy {
   private final long length;
   private final Allocation allocation;
   private final Cohort cohort;
+
+  /** What it was born with; null if that is no block of a pool. */
   private final @Nullable PooledBlock block;
+
+  /** Its number among the block's dormant tenants. */
+  private final long number;
+
+  /** Whether it was made from a block's notes: the handle has another one, equal to it. */
+  private final boolean found;
 
   private volatile @Nullable Object storage;
 
-  /** A dormant tenancy of a block that the caller has taken. */
-  Tenancy(
+  private Tenancy(
       AcceleratorMemory memory,
       ElementType<?> type,
       long length,
       Allocation allocation,
       Cohort cohort,
-      @Nullable PooledBlock block) {
+      @Nullable PooledBlock block,
+      long number,
+      boolean found) {
     this.memory = memory;
     this.type = type;
     this.length = length;
     this.allocation = allocation;
     this.cohort = cohort;
     this.block = block;
+    this.number = number;
+    this.found = found;
+  }
+
+  /** A dormant tenancy of a block that the caller has taken, and gives up to it. */
+  static Tenancy dormant(
+      AcceleratorMemory memory,
+      ElementType<?> type,
+      long length,
+      Allocation allocation,
+      Cohort cohort,
+      PooledBlock block) {
+    long number = block.occupyDormant(memory, type, length, allocation, cohort);
+    return new Tenancy(memory, type, length, allocation, cohort, block, number, false);
+  }
+
+  /** One that has no block, and is {@linkplain #settle given} its storage. */
+  static Tenancy withoutBlock(
+      AcceleratorMemory memory,
+      ElementType<?> type,
+      long length,
+      Allocation allocation,
+      Cohort cohort) {
+    return new Tenancy(memory, type, length, allocation, cohort, null, 0, false);
+  }
+
+  /** The buffer that has a block; null if none has. */
+  static @Nullable Tenancy of(PooledBlock block) {
+    Tenancy found = find(block);
+    if (found == null && block.isOnItsWay()) {
+      // It may be waking up, or only now be born.
+      synchronized (block) {
+        found = find(block);
+      }
+    }
+    return found;
+  }
+
+  private static @Nullable Tenancy find(PooledBlock block) {
+    PooledBlock.Dormant notes = block.dormant();
+    if (notes == null) {
+      return block.tenant() instanceof Tenancy tenancy ? tenancy : null;
+    }
+    return new Tenancy(
+        (AcceleratorMemory) notes.memory(),
+        notes.type(),
+        notes.length(),
+        notes.allocation(),
+        (Cohort) notes.watch(),
+        block,
+        notes.number(),
+        true);
   }
 
   AcceleratorMemory memory() {
@@ -109,12 +173,43 @@ final class Tenancy {
 
   /** The storage, woken if need be; null if the buffer was closed while it was dormant. */
   @Nullable Storage rouse() {
-    PooledBlock held = block;
-    if (storage == null && held != null) {
-      Copies copies = memory.copies(location(), byteSize(), new Lease(held));
-      settle(new Storage(this, copies, true));
+    if (storage == null && block != null) {
+      synchronized (block) {
+        if (storage == null) {
+          storage = rouse(block);
+        }
+      }
     }
-    return awake();
+    return storage instanceof Storage awake ? awake : null;
+  }
+
+  /** Ends the dormancy, or finds who did; the block's monitor is held. */
+  private Object rouse(PooledBlock held) {
+    if (held.isDormant(number)) {
+      Copies copies = memory.copies(location(), byteSize(), new Lease(held));
+      Storage fresh = new Storage(this, copies, true);
+      if (found) {
+        // Before the exchange: the handle's tenancy then finds this, or somebody dormant.
+        memory.registry().roused(this, fresh);
+      }
+      if (held.endDormancy(number)) {
+        held.occupy(this);
+        return fresh;
+      }
+      forgetRoused();
+    }
+    Storage roused = memory.registry().roused(this);
+    if (roused == null && held.tenant() instanceof Tenancy other && other.equals(this)) {
+      roused = other.awake();
+    }
+    return roused == null ? GONE : roused;
+  }
+
+  /** Its storage's end: nobody will look for it any more. */
+  void forgetRoused() {
+    if (found) {
+      memory.registry().forgetRoused(this);
+    }
   }
 
   /** Gives the tenancy its storage, unless it has one or is closed. */
@@ -124,6 +219,9 @@ final class Tenancy {
 
   /** The storage; null if the buffer is dormant, or was closed like that. */
   @Nullable Storage awake() {
+    if (storage == null && block != null && !block.isDormant(number)) {
+      return rouse();
+    }
     return storage instanceof Storage awake ? awake : null;
   }
 
@@ -143,12 +241,14 @@ final class Tenancy {
 
   /** Fails if the buffer is closed. */
   void checkOpen() {
-    Object now = storage;
-    if (now instanceof Storage awake) {
-      awake.checkOpen();
-    } else if (now != null) {
+    if (storage == null && (block == null || block.isDormant(number))) {
+      return;
+    }
+    Storage awake = awake();
+    if (awake == null) {
       throw closed();
     }
+    awake.checkOpen();
   }
 
   IllegalStateException closed() {
@@ -157,32 +257,41 @@ final class Tenancy {
 
   /** Closes; frees once work and mappings end. Whether it was open. */
   boolean close() {
-    return closedDormant() || (storage instanceof Storage awake && awake.close());
+    if (closedDormant()) {
+      return true;
+    }
+    Storage awake = awake();
+    return awake != null && awake.close();
   }
 
   /** Closes because no handle is left. Whether it was open. */
   boolean reclaim() {
-    return closedDormant() || (storage instanceof Storage awake && awake.reclaim());
+    if (closedDormant()) {
+      return true;
+    }
+    Storage awake = awake();
+    return awake != null && awake.reclaim();
   }
 
   private boolean closedDormant() {
-    PooledBlock held = block;
-    if (held == null || storage != null || !STORAGE.compareAndSet(this, null, GONE)) {
+    if (block == null || storage != null || !block.endDormancy(number)) {
       return false;
     }
-    memory.freeDormant(this, held);
+    STORAGE.setRelease(this, GONE);
+    memory.freeDormant(this, block);
     return true;
   }
 
   /** Whether memory is still on its way back. */
   boolean isClosing() {
-    Object now = storage;
-    return now instanceof Storage awake ? awake.isClosing() : now != null;
+    Storage awake = awake();
+    return awake != null ? awake.isClosing() : storage != null;
   }
 
   /** Whether it is closed, and an open mapping keeps its memory. */
   boolean awaitsMapping() {
-    return storage instanceof Storage awake && awake.awaitsMapping();
+    Storage awake = awake();
+    return awake != null && awake.awaitsMapping();
   }
 
   /** The stack that allocated it, a line for each frame; empty if that is not recorded. */
@@ -205,6 +314,24 @@ final class Tenancy {
         state(),
         Duration.ofNanos(ageNanos()),
         site());
+  }
+
+  /** Whether both are one buffer's. */
+  @Override
+  @SuppressWarnings("ReferenceEquality") // the very block is meant
+  public boolean equals(@Nullable Object other) {
+    return this == other
+        || (block != null
+            && other instanceof Tenancy tenancy
+            && tenancy.block == block
+            && tenancy.number == number);
+  }
+
+  @Override
+  public int hashCode() {
+    return block == null
+        ? System.identityHashCode(this)
+        : 31 * System.identityHashCode(block) + Long.hashCode(number);
   }
 
   @Override
