@@ -41,10 +41,14 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * @throws OutOfDeviceMemoryException if there is no room after all that can be given back was, or
    *     the buffer is larger than the device's largest; the message names that maximum
    */
-  <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length);
+  default <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length) {
+    return allocate(type, length, MemoryLocation.DEVICE);
+  }
 
   /** A buffer at a location, pooled, its contents undefined. */
-  <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length, MemoryLocation location);
+  default <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length, MemoryLocation location) {
+    return allocate(type, length, Allocation.at(location));
+  }
 
   /** A buffer as {@code allocation} says. */
   <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length, Allocation allocation);
@@ -113,7 +117,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * @throws TransferException if the name is in use (then its cause is a {@link
    *     java.nio.file.FileAlreadyExistsException}), or the folder is not this user's alone
    */
-  <A> UnifiedBuffer<A> createShared(ElementType<A> type, long length, String name);
+  default <A> UnifiedBuffer<A> createShared(ElementType<A> type, long length, String name) {
+    return createShared(type, length, name, MemoryLocation.HOST);
+  }
 
   /**
    * A HOST buffer over what some process created by {@link #createShared} and somebody still uses.
@@ -123,7 +129,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    *     java.nio.file.NoSuchFileException}), or what is there is damaged, not this user's alone, or
    *     of another version of this library
    */
-  <A> UnifiedBuffer<A> openShared(ElementType<A> type, String name);
+  default <A> UnifiedBuffer<A> openShared(ElementType<A> type, String name) {
+    return openShared(type, name, MemoryLocation.HOST);
+  }
 
   /**
    * The same at a location: HOST is {@link #createShared(ElementType, long, String)}. A DEVICE

@@ -3,6 +3,7 @@ package dev.tidepool.pool;
 import dev.tidepool.ArrayPool;
 import dev.tidepool.ArrayPoolStatistics;
 import dev.tidepool.ElementType;
+import dev.tidepool.MemoryOptions;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -13,10 +14,29 @@ import java.util.function.ToLongFunction;
  * are trimmed together, and are added up in the manager's figures.
  */
 public final class ArrayPools implements AutoCloseable {
+  private static final long MOST_IDLE = 4L << 30;
+
   private final Allowance allowance;
   private final ArrayPool.Clearing clearing;
   private final Duration idleTimeout;
   private final Map<ElementType<?>, SizedArrayPool<?>> pools = new ConcurrentHashMap<>();
+
+  /** No pools yet, to be as a manager's options say. */
+  public ArrayPools(MemoryOptions options) {
+    this(
+        idleBytes(options),
+        options.zeroOnRelease() ? ArrayPool.Clearing.ON_RETURN : ArrayPool.Clearing.NEVER,
+        options.trimInterval());
+  }
+
+  private static long idleBytes(MemoryOptions options) {
+    if (!options.pooling()) {
+      return 0;
+    }
+    return options.maxPoolBytes() == -1
+        ? Math.min(Runtime.getRuntime().maxMemory() / 4, MOST_IDLE)
+        : options.maxPoolBytes();
+  }
 
   /**
    * No pools yet.

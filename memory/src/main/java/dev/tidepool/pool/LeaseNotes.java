@@ -69,6 +69,11 @@ abstract class LeaseNotes {
       Allocation allocation,
       Object watch) {}
 
+  /** The number of the next dormant tenant, more than 0. For the block's owner. */
+  public long nextDormant() {
+    return 1 - dormant;
+  }
+
   /** Says who has the block, for all who look at what lives; a block that goes back has none. */
   public void occupy(Object tenant) {
     TENANT.setRelease(this, tenant);
@@ -81,14 +86,18 @@ abstract class LeaseNotes {
 
   /**
    * Says that a tenant has the block who asks nothing of it yet. For the block's owner, who has
-   * just taken it; until {@link #endDormancy} the tenant is whoever ends it.
+   * just taken it; who has it from then on is who {@linkplain #endDormancy ends} that.
    *
-   * @return the tenant's number, more than 0
+   * @param number {@link #nextDormant()}
    */
   @SuppressWarnings("ReferenceEquality") // another equal one will do, but the same is quicker seen
-  public long occupyDormant(
-      Object memory, ElementType<?> type, long length, Allocation allocation, Object watch) {
-    long number = 1 - dormant;
+  public void occupyDormant(
+      long number,
+      Object memory,
+      ElementType<?> type,
+      long length,
+      Allocation allocation,
+      Object watch) {
     this.length = length;
     if (this.memory != memory) {
       this.memory = memory;
@@ -103,7 +112,6 @@ abstract class LeaseNotes {
       this.watch = watch;
     }
     DORMANT.setRelease(this, number);
-    return number;
   }
 
   /** Whether that tenant has the block and asked nothing of it yet. */

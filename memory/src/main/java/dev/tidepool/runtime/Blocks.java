@@ -145,7 +145,7 @@ final class Blocks {
             return counted(request);
           });
     } catch (OutOfDeviceMemoryException exhausted) {
-      memory.exhausted(exhausted);
+      memory.accounts().exhausted(exhausted);
       throw exhausted;
     }
   }

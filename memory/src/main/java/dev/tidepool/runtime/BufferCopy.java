@@ -134,7 +134,7 @@ final class BufferCopy {
             at + bytes,
             () -> memory.link().copy(between.block(), 0, to.copies().device(), at, bytes));
       } finally {
-        if (memory.overwroteAbandoned(between.block())) {
+        if (memory.erasure().overwroteAbandoned(between.block())) {
           between.release();
         } else {
           between.discard();

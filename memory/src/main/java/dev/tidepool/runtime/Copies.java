@@ -1,8 +1,11 @@
 package dev.tidepool.runtime;
 
+import dev.tidepool.Capability;
+import dev.tidepool.MemoryLocation;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.pool.PooledBlock;
 import dev.tidepool.spi.Block;
+import dev.tidepool.spi.Device;
 import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -43,22 +46,18 @@ final class Copies {
     this.ending = ending;
   }
 
-  /** One block that host and device both reach. */
-  static Copies shared(long byteSize, Lease lease) {
-    Copies copies = new Copies(byteSize, true, true, lease.block(), null);
-    copies.setBoth(lease);
-    return copies;
-  }
-
-  static Copies onHost(long byteSize, Lease lease) {
-    Copies copies = new Copies(byteSize, false, true, null, null);
-    copies.setHost(lease);
-    return copies;
-  }
-
-  static Copies onDevice(long byteSize, Lease lease) {
-    Copies copies = new Copies(byteSize, false, true, null, null);
-    copies.setDevice(lease);
+  /** The one block that a buffer was born with, on a device or beside it. */
+  static Copies atBirth(Device device, MemoryLocation location, long byteSize, Lease lease) {
+    boolean shared =
+        device.info().can(Capability.SHARED_MEMORY) || location == MemoryLocation.UNIFIED;
+    Copies copies = new Copies(byteSize, shared, true, shared ? lease.block() : null, null);
+    if (shared) {
+      copies.setBoth(lease);
+    } else if (location == MemoryLocation.DEVICE) {
+      copies.setDevice(lease);
+    } else {
+      copies.setHost(lease);
+    }
     return copies;
   }
 

@@ -102,7 +102,7 @@ final class Defragmenter implements Mover {
 
   /** Overwrites what nobody has any more, where that is wished for. */
   private static void clean(Relocation each, PooledBlock abandoned) {
-    var _ = each.storage().memory().overwroteAbandoned(abandoned.block());
+    var _ = each.storage().memory().erasure().overwroteAbandoned(abandoned.block());
   }
 
   /** Copies everything, side by side where the device does it; nobody uses the bytes meanwhile. */

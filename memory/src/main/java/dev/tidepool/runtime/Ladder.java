@@ -161,7 +161,7 @@ final class Ladder {
     }
 
     private long trim() {
-      return isLimited() ? memory.trim() : memory.trimDevice();
+      return isLimited() ? memory.room().trim() : memory.room().trimDevice();
     }
 
     private @Nullable PooledBlock trimPools() {
@@ -174,7 +174,8 @@ final class Ladder {
     }
 
     private @Nullable PooledBlock joinSmallBuffers() {
-      long returned = isLimited() ? memory.defragmentOwn() : memory.defragmentDevice();
+      Room room = memory.room();
+      long returned = isLimited() ? room.defragment().returnedBytes() : room.defragmentDevice();
       if (returned == 0) {
         return null;
       }
@@ -238,7 +239,7 @@ final class Ladder {
       long seen = before;
       while (System.nanoTime() < deadline) {
         memory.reclaimUnreachable();
-        if (memory.leaks() > seen || memory.pooledBytes() > 0) {
+        if (memory.leaks() > seen || memory.accounts().pooledBytes() > 0) {
           seen = memory.leaks();
           PooledBlock block = attemptOrTrim();
           if (block != null) {
@@ -331,7 +332,7 @@ final class Ladder {
      * buffer yet that could be asked.
      */
     private boolean helpComes(List<Work> requests, long waitedNanos) {
-      if (waitedNanos < TAKING_WAIT_NANOS && memory.anyBlockOnItsWay()) {
+      if (waitedNanos < TAKING_WAIT_NANOS && memory.room().anyBlockOnItsWay()) {
         return true;
       }
       boolean goesOn = !requests.isEmpty() && Headway.goesOn();
@@ -342,16 +343,16 @@ final class Ladder {
     /** Asks for the copies of buffers in use, behind what uses them. */
     private List<Work> requestRoom() {
       List<Work> requests = new ArrayList<>();
-      for (Storage storage : memory.idlest(isLimited())) {
+      for (Storage storage : memory.room().idlest(isLimited())) {
         AcceleratorMemory owner = storage.memory();
         Spilling spilling = owner.spilling();
         if (requests.size() == MOST_REQUESTS) {
           break;
         }
         if (evictionHelps(storage)) {
-          requests.add(owner.requestEviction(storage));
+          requests.add(owner.room().requestEviction(storage));
         } else if (spilling != null && spillingHelps(storage)) {
-          requests.add(owner.requestSpill(storage, spilling));
+          requests.add(owner.room().requestSpill(storage, spilling));
         }
       }
       return requests;
@@ -361,8 +362,8 @@ final class Ladder {
       if (!onDevice && !isLimited()) {
         return null;
       }
-      for (Storage storage : memory.idlest(isLimited())) {
-        if (evictionHelps(storage) && storage.memory().evict(storage)) {
+      for (Storage storage : memory.room().idlest(isLimited())) {
+        if (evictionHelps(storage) && storage.memory().room().evict(storage)) {
           evicted++;
           PooledBlock block = attemptAfter(storage);
           if (block != null) {
@@ -377,9 +378,9 @@ final class Ladder {
       if (diskFailure != null) {
         return null;
       }
-      for (Storage storage : memory.idlest(isLimited())) {
+      for (Storage storage : memory.room().idlest(isLimited())) {
         try {
-          if (!spillingHelps(storage) || !storage.memory().spill(storage)) {
+          if (!spillingHelps(storage) || !storage.memory().room().spill(storage)) {
             continue;
           }
         } catch (TransferException e) {

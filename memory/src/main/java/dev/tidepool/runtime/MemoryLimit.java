@@ -36,8 +36,30 @@ final class MemoryLimit {
     return usedBytes;
   }
 
-  /** Sets another limit; false, and nothing is changed, if more is in use. */
-  boolean change(long bytes) {
+  /**
+   * Sets another limit.
+   *
+   * @param trim gives back what is idle, if that is needed
+   * @throws IllegalArgumentException if more is in use; nothing is changed then
+   */
+  void set(long bytes, Runnable trim) {
+    if (changed(bytes)) {
+      return;
+    }
+    trim.run();
+    if (!changed(bytes)) {
+      throw new IllegalArgumentException(
+          "a memory-limit of "
+              + bytes
+              + " bytes is below the "
+              + usedBytes()
+              + " bytes in use; close buffers first. The limit stays "
+              + limitBytes()
+              + " bytes");
+    }
+  }
+
+  private boolean changed(long bytes) {
     synchronized (this) {
       if (bytes < usedBytes) {
         return false;

@@ -1,12 +1,14 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.MemoryInfo;
+import dev.tidepool.MemoryOptions;
 import dev.tidepool.MemoryPressure;
 import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Tells a listener when memory reaches a watermark: once, until it has fallen clearly below, so
@@ -35,13 +37,7 @@ final class Pressure {
   private final Consumer<MemoryPressure> listener;
   private final Executor executor;
 
-  /**
-   * A listener's marks.
-   *
-   * @param watermarks parts of what the manager may hold
-   * @param executor calls the listener
-   */
-  Pressure(
+  private Pressure(
       String accelerator,
       List<Double> watermarks,
       Consumer<MemoryPressure> listener,
@@ -50,6 +46,18 @@ final class Pressure {
     this.ofManager = watermarks.stream().map(Mark::new).toList();
     this.listener = listener;
     this.executor = executor;
+  }
+
+  /**
+   * The marks of a manager's options, which are parts of what it may hold; null if nobody listens.
+   *
+   * @param executor calls the listener
+   */
+  static @Nullable Pressure of(MemoryOptions options, String accelerator, Executor executor) {
+    return options
+        .pressureListener()
+        .map(listener -> new Pressure(accelerator, options.watermarks(), listener, executor))
+        .orElse(null);
   }
 
   /** The manager holds so many bytes. */

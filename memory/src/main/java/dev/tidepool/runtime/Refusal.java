@@ -44,7 +44,7 @@ final class Refusal {
             + free(memory)
             + limit(memory)
             + pooled(memory)
-            + ByteSize.format(memory.liveBytes())
+            + ByteSize.format(memory.accounts().liveBytes())
             + " in live buffers"
             + biggestTags(memory)
             + spilled(memory)
@@ -65,8 +65,8 @@ final class Refusal {
             bytes,
             info.freeBytes(),
             info.totalBytes(),
-            memory.pooledBytes(),
-            memory.largestIdleBytes());
+            memory.accounts().pooledBytes(),
+            memory.accounts().largestIdleBytes());
     thrown.initCause(refused);
     return thrown;
   }
@@ -90,12 +90,12 @@ final class Refusal {
   }
 
   private static String pooled(AcceleratorMemory memory) {
-    long pooled = memory.pooledBytes();
+    long pooled = memory.accounts().pooledBytes();
     return ByteSize.format(pooled)
         + " pooled"
         + (pooled == 0
             ? ", "
-            : " (largest block " + ByteSize.format(memory.largestIdleBytes()) + "), ");
+            : " (largest block " + ByteSize.format(memory.accounts().largestIdleBytes()) + "), ");
   }
 
   private static String spilled(AcceleratorMemory memory) {
@@ -107,7 +107,7 @@ final class Refusal {
   }
 
   private static String biggestTags(AcceleratorMemory memory) {
-    Map<String, Long> byTag = memory.bytesByTagNow();
+    Map<String, Long> byTag = memory.accounts().bytesByTag();
     if (byTag.isEmpty()) {
       return "";
     }

@@ -422,7 +422,7 @@ final class Residency {
       }
       // First, for what is overwritten must not count any more.
       becomeHostOnly();
-      memory.overwriteReleased(copies);
+      memory.erasure().overwrite(copies);
       return copies.detachDevice();
     } finally {
       moving.unlock();
@@ -460,10 +460,10 @@ final class Residency {
       if (!copies.isShared()) {
         becomeHostOnly();
       }
-      memory.inspectGuards(storage);
-      Block abandoned = memory.beyondPools(copies);
+      memory.releases().inspectGuards(storage);
+      Block abandoned = memory.erasure().beyondPools(copies);
       freed = copies.detachAll(extent);
-      clean = abandoned == null || memory.overwroteQuietly(abandoned);
+      clean = abandoned == null || memory.erasure().overwroteQuietly(abandoned);
     } finally {
       moving.unlock();
     }

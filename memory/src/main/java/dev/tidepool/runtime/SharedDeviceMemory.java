@@ -85,7 +85,7 @@ final class SharedDeviceMemory implements AutoCloseable {
       return memory.device().allocateShareable(bytes);
     } catch (OutOfDeviceMemoryException e) {
       // Pools may keep what is missing.
-      memory.trimDevice();
+      memory.room().trimDevice();
       return memory.device().allocateShareable(bytes);
     }
   }

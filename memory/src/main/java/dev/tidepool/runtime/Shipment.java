@@ -149,7 +149,7 @@ record Shipment(
   }
 
   private static void checkShared(MemorySegment segment) {
-    if (!segment.isAccessibleBy(AcceleratorMemory.OTHER_THREAD)) {
+    if (!ForeignBuffers.isForAllThreads(segment)) {
       throw new IllegalArgumentException(
           "the segment belongs to one thread, but others move its bytes; take one of a shared"
               + " arena, or use copyFrom and copyTo");

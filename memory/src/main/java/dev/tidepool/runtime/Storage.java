@@ -244,7 +244,7 @@ final class Storage {
       frees = mappings == 0;
       freesAtOnce = frees && lane.isIdle();
     }
-    if (freesAtOnce && memory.freesHere(residency.copies())) {
+    if (freesAtOnce && memory.releases().happenHere(residency.copies())) {
       free();
     } else if (frees) {
       release();
@@ -280,7 +280,7 @@ final class Storage {
     synchronized (this) {
       release = work;
     }
-    work.release(memory.freesHere(residency.copies()));
+    work.release(memory.releases().happenHere(residency.copies()));
   }
 
   /** Writes the allocation down, and the free when it comes; nothing if the storage is closed. */
@@ -298,10 +298,10 @@ final class Storage {
     boolean clean = true;
     try {
       residency.beforeFree();
-      memory.overwriteReleased(residency.copies());
+      memory.erasure().overwrite(residency.copies());
     } catch (RuntimeException | Error e) {
       clean = false;
-      memory.freeFailed(this, e);
+      memory.releases().failed(this, e);
     }
     boolean seen;
     AllocationTrace recording;
@@ -313,7 +313,7 @@ final class Storage {
       // Before the memory goes, or its next owner would stand in front of this line.
       recording.freed(number);
     }
-    memory.free(this, clean && !seen, clean);
+    memory.releases().free(this, clean && !seen, clean);
   }
 
   /** The work that others wait for at the end: what frees the storage, else what is under way. */

@@ -75,7 +75,7 @@ final class Tenancy {
     this.found = found;
   }
 
-  /** A dormant tenancy of a block that the caller has taken, and gives up to it. */
+  /** A dormant tenancy of a block that the caller has taken; {@link #occupy} lets others see it. */
   static Tenancy dormant(
       AcceleratorMemory memory,
       ElementType<?> type,
@@ -83,8 +83,15 @@ final class Tenancy {
       Allocation allocation,
       Cohort cohort,
       PooledBlock block) {
-    long number = block.occupyDormant(memory, type, length, allocation, cohort);
+    long number = block.nextDormant();
     return new Tenancy(memory, type, length, allocation, cohort, block, number, false);
+  }
+
+  /** Says in the block who has it, which the caller took. */
+  void occupy() {
+    if (block != null) {
+      block.occupyDormant(number, memory, type, length, allocation, cohort);
+    }
   }
 
   /** One that has no block, and is {@linkplain #settle given} its storage. */
@@ -186,7 +193,7 @@ final class Tenancy {
   /** Ends the dormancy, or finds who did; the block's monitor is held. */
   private Object rouse(PooledBlock held) {
     if (held.isDormant(number)) {
-      Copies copies = memory.copies(location(), byteSize(), new Lease(held));
+      Copies copies = Copies.atBirth(memory.device(), location(), byteSize(), new Lease(held));
       Storage fresh = new Storage(this, copies, true);
       if (found) {
         // Before the exchange: the handle's tenancy then finds this, or somebody dormant.
@@ -278,7 +285,7 @@ final class Tenancy {
       return false;
     }
     STORAGE.setRelease(this, GONE);
-    memory.freeDormant(this, block);
+    memory.releases().freeDormant(this, block);
     return true;
   }
 

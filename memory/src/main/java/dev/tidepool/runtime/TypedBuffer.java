@@ -254,8 +254,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
 
   /** Whether the thread that will copy may touch a segment, which may be confined to the caller. */
   private boolean mayTouch(MemorySegment segment) {
-    return storage().memory().runsHere(storage())
-        || segment.isAccessibleBy(AcceleratorMemory.OTHER_THREAD);
+    return storage().memory().runsHere(storage()) || ForeignBuffers.isForAllThreads(segment);
   }
 
   /** Copies by way of a block, because the caller must not block and others must not touch. */

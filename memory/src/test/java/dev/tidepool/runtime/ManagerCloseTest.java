@@ -54,7 +54,7 @@ final class ManagerCloseTest {
               .start(
                   () -> {
                     started.countDown();
-                    memory.trim();
+                    memory.room().trim();
                   });
       started.await();
       memory.close();

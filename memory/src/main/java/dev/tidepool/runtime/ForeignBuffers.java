@@ -1,0 +1,171 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.Allocation;
+import dev.tidepool.Capability;
+import dev.tidepool.ElementType;
+import dev.tidepool.MapMode;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.host.SharedFolder;
+import dev.tidepool.host.SharedMemory;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a manager's buffers are born over memory that is no pool's: a segment of the caller's, a
+ * mapped file, or what processes share. What was opened for a buffer ends with it, and at once if
+ * there comes to be no buffer. Safe for use by any thread.
+ */
+final class ForeignBuffers {
+  /** Some thread that is not the caller's; never started. */
+  private static final Thread OTHER_THREAD = Thread.ofPlatform().unstarted(() -> {});
+
+  private final AcceleratorMemory memory;
+  private final LiveBuffers registry;
+  private final Cohorts cohorts;
+  private final Accounts accounts;
+  private final Counters counters;
+
+  ForeignBuffers(
+      AcceleratorMemory memory,
+      LiveBuffers registry,
+      Cohorts cohorts,
+      Accounts accounts,
+      Counters counters) {
+    this.memory = memory;
+    this.registry = registry;
+    this.cohorts = cohorts;
+    this.accounts = accounts;
+    this.counters = counters;
+  }
+
+  /** Whether other threads than the caller may touch a segment. */
+  static boolean isForAllThreads(MemorySegment segment) {
+    return segment.isAccessibleBy(OTHER_THREAD);
+  }
+
+  /** Over a segment of the caller's, who keeps it. */
+  <A> UnifiedBuffer<A> wrap(ElementType<A> type, MemorySegment segment) {
+    Objects.requireNonNull(type, "type");
+    Objects.requireNonNull(segment, "memory");
+    if (!segment.isNative() || segment.isReadOnly() || !isForAllThreads(segment)) {
+      throw new IllegalArgumentException(
+          "wrap takes a writable native segment that all threads may access, such as one of"
+              + " Arena.ofShared(); use copyOf or allocate for others");
+    }
+    return over(type, segment, null, true, "wrapped");
+  }
+
+  /** Over a file. */
+  <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode) {
+    Objects.requireNonNull(file, "file");
+    Objects.requireNonNull(type, "type");
+    Objects.requireNonNull(mode, "mode");
+    Arena arena = Arena.ofShared();
+    try {
+      MemorySegment mapped = MappedFile.map(file, mode, arena);
+      return over(type, mapped, arena::close, mode.writes(), file.getFileName().toString());
+    } catch (RuntimeException | Error e) {
+      arena.close();
+      throw e;
+    }
+  }
+
+  /** Over new memory that other processes find by its name. */
+  <A> UnifiedBuffer<A> createShared(
+      ElementType<A> type, long length, String name, MemoryLocation location) {
+    Objects.requireNonNull(type, "type");
+    Objects.requireNonNull(name, "name");
+    if (!sharesOnDevice(location)) {
+      return over(type, SharedMemory.create(folder(), type, length, name), name);
+    }
+    SharedDeviceMemory shared = SharedDeviceMemory.create(memory, folder(), type, length, name);
+    return over(type, shared, name, () -> publish(shared));
+  }
+
+  /** Over memory that has a name already. */
+  <A> UnifiedBuffer<A> openShared(ElementType<A> type, String name, MemoryLocation location) {
+    Objects.requireNonNull(type, "type");
+    Objects.requireNonNull(name, "name");
+    if (!sharesOnDevice(location)) {
+      return over(type, SharedMemory.open(folder(), type, name), name);
+    }
+    SharedDeviceMemory shared = SharedDeviceMemory.open(memory.device(), folder(), type, name);
+    return over(type, shared, name, () -> {});
+  }
+
+  private boolean sharesOnDevice(MemoryLocation location) {
+    return switch (Objects.requireNonNull(location, "location")) {
+      case HOST -> false;
+      case DEVICE -> !memory.device().info().can(Capability.SHARED_MEMORY);
+      case PINNED, UNIFIED ->
+          throw new IllegalArgumentException(
+              "memory at " + location + " is this process's alone; share HOST or DEVICE memory");
+    };
+  }
+
+  /** What others find is zeros. */
+  private void publish(SharedDeviceMemory shared) {
+    memory.link().fill(shared.block(), 0, shared.block().byteSize(), (byte) 0);
+    shared.publish();
+  }
+
+  private SharedFolder folder() {
+    return SharedFolder.of(memory.options().sharedDirectory());
+  }
+
+  private <A> UnifiedBuffer<A> over(ElementType<A> type, SharedMemory shared, String name) {
+    try {
+      return over(type, shared.segment(), shared::close, true, name);
+    } catch (RuntimeException | Error e) {
+      shared.close();
+      throw e;
+    }
+  }
+
+  private <A> UnifiedBuffer<A> over(
+      ElementType<A> type, SharedDeviceMemory shared, String name, Runnable beginning) {
+    try {
+      beginning.run();
+      Copies copies =
+          Copies.amongProcesses(type.bytes(shared.length()), shared.block(), shared::close);
+      return born(
+          type, shared.length(), Allocation.at(MemoryLocation.DEVICE).tag(name), copies, true);
+    } catch (RuntimeException | Error e) {
+      shared.close();
+      throw e;
+    }
+  }
+
+  private <A> UnifiedBuffer<A> over(
+      ElementType<A> type,
+      MemorySegment segment,
+      @Nullable Runnable ending,
+      boolean writable,
+      String tag) {
+    // Before the device has a block that would have to be freed again.
+    long length = type.elements(segment.byteSize());
+    Copies copies = Copies.foreign(segment, memory.device().adopt(segment), ending);
+    return born(type, length, Allocation.at(MemoryLocation.HOST).tag(tag), copies, writable);
+  }
+
+  private <A> UnifiedBuffer<A> born(
+      ElementType<A> type, long length, Allocation allocation, Copies copies, boolean writable) {
+    Cohort.Token sampled = cohorts.sampled(type.bytes(length));
+    Cohort.Token token = sampled == null ? cohorts.join() : sampled;
+    Tenancy tenancy = Tenancy.withoutBlock(memory, type, length, allocation, token.cohort());
+    tenancy.settle(new Storage(tenancy, copies, writable));
+    accounts.allocated(tenancy);
+    counters.adopted();
+    registry.addWithoutBlock(tenancy);
+    TypedBuffer<A> buffer = TypedBuffer.root(tenancy, token, type);
+    if (memory.isClosed()) {
+      buffer.close();
+      memory.checkOpen();
+    }
+    return buffer;
+  }
+}

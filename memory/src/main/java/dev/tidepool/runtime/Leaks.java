@@ -1,0 +1,65 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.LeakReport;
+import dev.tidepool.runtime.flight.Flight;
+import java.lang.System.Logger.Level;
+import java.util.Set;
+
+/**
+ * Buffers that nobody closed: those that no handle is left of are closed here, and those that were
+ * open when their manager closed are told of. Safe for use by any thread.
+ */
+final class Leaks {
+  private final AcceleratorMemory memory;
+  private final Cohorts cohorts;
+  private final Counters counters;
+  private final Reports reports;
+
+  Leaks(AcceleratorMemory memory, Cohorts cohorts, Counters counters, Reports reports) {
+    this.memory = memory;
+    this.cohorts = cohorts;
+    this.counters = counters;
+    this.reports = reports;
+  }
+
+  /** Closes buffers that no handle is left of. */
+  void reclaim() {
+    cohorts.seal();
+    Set<Cohort> gone = cohorts.drain();
+    if (gone.isEmpty()) {
+      return;
+    }
+    LeakCensus census = new LeakCensus(memory, LeakReport.Cause.UNREACHABLE);
+    for (Tenancy tenancy : memory.live()) {
+      if (gone.contains(tenancy.cohort()) && tenancy.reclaim()) {
+        counters.leaked();
+        census.add(tenancy);
+        Flight.leaked(
+            memory.id(),
+            tenancy.type().toString(),
+            tenancy.tag(),
+            tenancy.byteSize(),
+            tenancy.site(),
+            tenancy.ageNanos());
+      }
+    }
+    census.log(reports, Level.WARNING);
+    census.reports().forEach(report -> memory.completions().execute(() -> reports.tell(report)));
+  }
+
+  /** Tells of buffers that were open when the manager closed, and were freed. */
+  void wereOpen(LeakCensus census) {
+    if (census.buffers() == 0) {
+      return;
+    }
+    reports.log(
+        Level.INFO,
+        "the memory manager of "
+            + memory.id()
+            + " was closed with "
+            + census.buffers()
+            + " buffers open; they were freed");
+    census.log(reports, Level.INFO);
+    census.reports().forEach(reports::tell);
+  }
+}

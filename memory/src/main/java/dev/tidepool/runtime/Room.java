@@ -1,0 +1,186 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.Defragmentation;
+import dev.tidepool.Fragmentation;
+import dev.tidepool.MemoryInfo;
+import dev.tidepool.pool.Lease;
+import dev.tidepool.runtime.flight.EvictionEvent;
+import dev.tidepool.runtime.flight.Flight;
+import java.lang.System.Logger.Level;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How room is made, in one manager or in all of the session that share its device: idle blocks are
+ * given back, small buffers moved together, idle device copies given up, and idle buffers taken to
+ * the spill file. When to do which is the {@link Ladder}'s business.
+ *
+ * <p>Safe for use by any thread. What belongs to a buffer goes by work in its order, and only where
+ * nothing is ahead of it.
+ */
+final class Room {
+  private static final System.Logger LOG = System.getLogger("dev.tidepool");
+
+  /** Device memory is scattered when more than one part in so many of it is bound. */
+  private static final int SCATTERED = 4;
+
+  private final AcceleratorMemory memory;
+  private final Pools pools;
+  private final Counters counters;
+  private final @Nullable Spilling spilling;
+  private final AtomicBoolean defragmenting = new AtomicBoolean();
+
+  Room(AcceleratorMemory memory, Pools pools, Counters counters, @Nullable Spilling spilling) {
+    this.memory = memory;
+    this.pools = pools;
+    this.counters = counters;
+    this.spilling = spilling;
+  }
+
+  /** The managers of the session that share this one's device, this one first. */
+  private Stream<AcceleratorMemory> onDevice() {
+    return Stream.concat(
+        Stream.of(memory),
+        memory.session().managers().stream()
+            .filter(other -> other != memory && other.device().equals(memory.device())));
+  }
+
+  /** Whether a block is being taken or given back right now, in any manager of the device. */
+  boolean anyBlockOnItsWay() {
+    return onDevice().anyMatch(manager -> manager.room().pools.anyOnItsWay());
+  }
+
+  /** Gives idle blocks back, also while the manager closes; how many bytes. */
+  long trim() {
+    return pools.trim();
+  }
+
+  /** The same of all managers of the device. */
+  long trimDevice() {
+    return onDevice().mapToLong(manager -> manager.room().trim()).sum();
+  }
+
+  Fragmentation fragmentation() {
+    MemoryInfo info = memory.device().memory();
+    long idle = pools.idleDeviceBytes();
+    long bound = Math.min(idle, pools.boundDeviceBytes());
+    long free = info.freeBytes() + idle;
+    return new Fragmentation(
+        free, bound, Math.min(free - bound, memory.largest()), info.freeIsEstimate());
+  }
+
+  /** Moves small buffers of this manager's pools together. */
+  Defragmentation defragment() {
+    return Defragmenter.run(pools);
+  }
+
+  /** The same of all managers of the device; how many bytes went back. */
+  long defragmentDevice() {
+    return onDevice().mapToLong(manager -> manager.room().defragment().returnedBytes()).sum();
+  }
+
+  /** Defragments when a good part of what is held is bound; one pass at a time. */
+  void defragmentIfScattered() {
+    if (pools.boundDeviceBytes() > pools.reservedDeviceBytes() / SCATTERED
+        && defragmenting.compareAndSet(false, true)) {
+      memory
+          .transferThreads()
+          .execute(
+              () -> {
+                try {
+                  defragment();
+                } finally {
+                  defragmenting.set(false);
+                }
+              });
+    }
+  }
+
+  /**
+   * The storages of all open buffers, of this manager alone or of all managers of the device, the
+   * least recently used first.
+   */
+  List<Storage> idlest(boolean ownOnly) {
+    record Candidate(Storage storage, long lastUse) {}
+    // Others use them meanwhile, and an order that changes cannot be sorted by.
+    return (ownOnly ? Stream.of(memory) : onDevice())
+        .flatMap(manager -> manager.live().stream())
+        .map(Tenancy::rouse)
+        .filter(Objects::nonNull)
+        .map(storage -> new Candidate(storage, storage.lastUse()))
+        .sorted((a, b) -> Long.signum(a.lastUse() - b.lastUse()))
+        .map(Candidate::storage)
+        .toList();
+  }
+
+  /**
+   * Gives the device's copy of an idle storage up, its newer bytes fetched first; whether there was
+   * one to give.
+   */
+  boolean evict(Storage storage) {
+    if (!storage.residency().isEvictable()) {
+      return false;
+    }
+    AtomicBoolean evicted = new AtomicBoolean();
+    return eviction(storage, () -> evicted.set(true))
+            .performIfIdle(!Thread.currentThread().isVirtual())
+        && evicted.get();
+  }
+
+  /** Asks for a storage's device copy as soon as what is under way on it has ended. */
+  Work requestEviction(Storage storage) {
+    return requested(eviction(storage, () -> {}));
+  }
+
+  private Work eviction(Storage storage, Runnable evicted) {
+    return Work.makingRoom(
+        List.of(storage),
+        Workers.evictions(),
+        () -> {
+          // A failure is nobody's who comes behind, or needs the room: both copies stay valid.
+          try {
+            EvictionEvent event = Flight.eviction();
+            Lease lease = storage.residency().evictDevice();
+            if (lease != null) {
+              lease.release();
+              if (event != null) {
+                event.evicted(memory.id(), storage.tenancy().tag(), storage.byteSize());
+              }
+              counters.evicted();
+              evicted.run();
+            }
+          } catch (RuntimeException | InternalError e) {
+            LOG.log(Level.DEBUG, storage + " could not be evicted; it stays where it is", e);
+          }
+        });
+  }
+
+  /**
+   * Takes an idle storage to the spill file, if there is one; whether that made room.
+   *
+   * @throws dev.tidepool.TransferException if the file takes no more
+   */
+  boolean spill(Storage storage) {
+    return spilling != null && spilling.spill(storage, Workers.evictions());
+  }
+
+  /** Asks for a storage's memory, its bytes taken to the spill file, as soon as it is idle. */
+  Work requestSpill(Storage storage, Spilling spilling) {
+    return requested(
+        spilling.work(
+            storage,
+            Workers.evictions(),
+            () -> {},
+            refused -> LOG.log(Level.DEBUG, storage + " could not be spilled", refused)));
+  }
+
+  private static Work requested(Work work) {
+    if (!work.requestIfOpen()) {
+      work.cancel();
+    }
+    return work;
+  }
+}
