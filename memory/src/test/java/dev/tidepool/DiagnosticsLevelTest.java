@@ -86,6 +86,22 @@ final class DiagnosticsLevelTest {
   }
 
   @Test
+  void theSiteOfAShortFormIsWhoCalledIt() {
+    try (UnifiedMemoryManager memory = at(DiagnosticsLevel.SITES, 1);
+        UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, 10);
+        StructOfArrays<StructOfArraysTest.Particle> columns =
+            memory.allocateStructOfArrays(StructOfArraysTest.Particle.class, 10)) {
+      assertThat(buffer.length()).isEqualTo(columns.length());
+      assertThat(memory.buffers())
+          .hasSize(7)
+          .allSatisfy(
+              info ->
+                  assertThat(info.site())
+                      .startsWith("dev.tidepool.DiagnosticsLevelTest.theSiteOfAShortForm"));
+    }
+  }
+
+  @Test
   void theSiteOfAnAsynchronousAllocationIsWhoAskedForIt() {
     try (UnifiedMemoryManager memory = at(DiagnosticsLevel.SITES, 1);
         UnifiedBuffer<byte[]> buffer =

@@ -1,5 +1,6 @@
 package dev.tidepool.runtime;
 
+import dev.tidepool.UnifiedMemoryManager;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -52,8 +53,10 @@ final class Sites {
                 .toList());
   }
 
+  /** Those of the manager, and of the short forms that its interface has. */
   private static boolean isOfManagers(StackWalker.StackFrame frame) {
-    return frame.getClassName().startsWith("dev.tidepool.runtime.");
+    return frame.getClassName().startsWith("dev.tidepool.runtime.")
+        || frame.getClassName().equals(UnifiedMemoryManager.class.getName());
   }
 
   /** Frames that may stand between the manager and the program. */
