@@ -29,9 +29,11 @@ final class ErrorCodes {
   static final int CUDA_ERROR_INVALID_ADDRESS_SPACE = 717;
   static final int CUDA_ERROR_INVALID_PC = 718;
   static final int CUDA_ERROR_LAUNCH_FAILED = 719;
+  static final int CUDA_ERROR_NOT_SUPPORTED = 801;
   static final int CUDA_ERROR_SYSTEM_NOT_READY = 802;
   static final int CUDA_ERROR_SYSTEM_DRIVER_MISMATCH = 803;
   static final int CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE = 804;
+  static final int CUDA_ERROR_UNKNOWN = 999;
 
   private ErrorCodes() {}
 

@@ -1,8 +1,6 @@
 package dev.tidepool.cuda;
 
 import dev.tidepool.AcceleratorException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -24,7 +22,8 @@ record Installed(List<DeviceProperties> devices, String driver, List<String> not
               ? "check the property tidepool.cuda.library"
               : "on a machine with an NVIDIA GPU, install NVIDIA's driver");
 
-  private static final Path CONTROL_NODE = Path.of("/dev/nvidiactl");
+  private static final String NO_DEVICE = "the CUDA driver has no device";
+  private static final String UNUSABLE = "the CUDA driver cannot be used: ";
 
   private static List<String> usualNames() {
     String system = System.getProperty("os.name", "").toLowerCase(Locale.ROOT);
@@ -40,6 +39,10 @@ record Installed(List<DeviceProperties> devices, String driver, List<String> not
 
   /** Asks the driver; never throws. */
   static Installed look() {
+    return look(DeviceNodes.ofThisSystem());
+  }
+
+  static Installed look(DeviceNodes nodes) {
     if (!DRIVER.isPresent()) {
       return nothing(DRIVER.absence());
     }
@@ -57,17 +60,20 @@ record Installed(List<DeviceProperties> devices, String driver, List<String> not
       List<String> notes = new ArrayList<>();
       List<DeviceProperties> devices = devices(notes);
       if (devices.isEmpty() && notes.isEmpty()) {
-        notes.add("the CUDA driver has no device" + whyNone());
+        notes.add(NO_DEVICE + nodes.whyNone());
       }
       return new Installed(devices, "CUDA " + words(version), notes);
     } catch (AcceleratorException refused) {
-      boolean none = refused.code() == ErrorCodes.CUDA_ERROR_NO_DEVICE;
       return nothing(
-          none
-              ? "the CUDA driver has no device" + whyNone()
-              : "the CUDA driver cannot be used: " + refused.getMessage());
+          switch (refused.code()) {
+            case ErrorCodes.CUDA_ERROR_NO_DEVICE -> NO_DEVICE + nodes.whyNone();
+            // So it answers where it may open some of its files and not all.
+            case ErrorCodes.CUDA_ERROR_OPERATING_SYSTEM, ErrorCodes.CUDA_ERROR_UNKNOWN ->
+                UNUSABLE + refused.getMessage() + nodes.whyDenied();
+            default -> UNUSABLE + refused.getMessage();
+          });
     } catch (RuntimeException broken) {
-      return nothing("the CUDA driver cannot be used: " + broken.getMessage());
+      return nothing(UNUSABLE + broken.getMessage());
     }
   }
 
@@ -104,18 +110,6 @@ record Installed(List<DeviceProperties> devices, String driver, List<String> not
       }
     }
     return devices;
-  }
-
-  /** The driver does not tell a missing card from one that this user may not open. */
-  private static String whyNone() {
-    boolean denied =
-        Files.exists(CONTROL_NODE)
-            && !(Files.isReadable(CONTROL_NODE) && Files.isWritable(CONTROL_NODE));
-    return denied
-        ? ": this user may not open "
-            + CONTROL_NODE
-            + "; have the administrator allow it (often by the group video or render)"
-        : "; CUDA_VISIBLE_DEVICES or a container may hide it";
   }
 
   /** 12.4 for 12040. */

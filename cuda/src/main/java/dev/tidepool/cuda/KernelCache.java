@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 record KernelCache(@Nullable Path folder) {
   /** The one that the settings name, or the user's. */
   static KernelCache ofThisUser() {
-    return of(Settings.cache(), System.getenv(), Path.of(System.getProperty("user.home", ".")));
+    return of(Settings.cache(), System.getenv(), Path.of(System.getProperty("user.home", "?")));
   }
 
   static KernelCache of(Optional<String> named, Map<String, String> environment, Path home) {
@@ -23,7 +23,9 @@ record KernelCache(@Nullable Path folder) {
       return new KernelCache(null);
     }
     return new KernelCache(
-        named.map(Path::of).orElseGet(() -> CacheFolder.root(environment, home).resolve("cuda")));
+        named.isPresent()
+            ? Path.of(named.get())
+            : CacheFolder.named("cuda", environment, home).path());
   }
 
   /** What was kept under a key, if it is whole. */

@@ -43,8 +43,9 @@ record NvrtcPlaces(Map<String, String> environment, Path home) {
     toolkits("CUDA_HOME", "CUDA_PATH").forEach(folder -> addFrom(folder, candidates));
     candidates.addAll(LOADER_NAMES);
     pythonFolders().forEach(folder -> addFrom(folder, candidates));
-    Stream.of("/usr/local/cuda", "/opt/cuda")
-        .flatMap(root -> libraryFolders(Path.of(root)))
+    Stream.of("/usr/local", "/opt")
+        .flatMap(parent -> list(Path.of(parent), "cuda*").stream())
+        .flatMap(NvrtcPlaces::libraryFolders)
         .forEach(folder -> addFrom(folder, candidates));
     return List.copyOf(candidates);
   }
@@ -126,8 +127,10 @@ record NvrtcPlaces(Map<String, String> environment, Path home) {
   }
 
   private static Stream<Path> packageFolders(Path root) {
-    List<Path> pythons = new ArrayList<>(list(root.resolve("lib"), "python3*"));
-    pythons.addAll(list(root.resolve("local/lib"), "python3*"));
+    List<Path> pythons = new ArrayList<>();
+    for (String libraries : List.of("lib", "lib64", "local/lib", "local/lib64")) {
+      pythons.addAll(list(root.resolve(libraries), "python3*"));
+    }
     return Stream.concat(
         Stream.of(root.resolve("Lib/site-packages")),
         pythons.stream()

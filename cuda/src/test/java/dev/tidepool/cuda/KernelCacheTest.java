@@ -126,4 +126,13 @@ class KernelCacheTest {
     assertThat(KernelCache.of(Optional.empty(), Map.of("XDG_CACHE_HOME", "/x"), folder).folder())
         .isEqualTo(Path.of("/x/tidepool/cuda"));
   }
+
+  @Test
+  void aUserWithoutAHomeKeepsNothingRatherThanWhereTheProgramHappensToRun() {
+    // What the virtual machine says of one.
+    assertThat(KernelCache.of(Optional.empty(), Map.of(), Path.of("?")).folder()).isNull();
+    assertThat(
+            KernelCache.of(Optional.empty(), Map.of("XDG_CACHE_HOME", "/x"), Path.of("?")).folder())
+        .isEqualTo(Path.of("/x/tidepool/cuda"));
+  }
 }

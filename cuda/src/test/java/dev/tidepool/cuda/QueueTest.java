@@ -192,11 +192,12 @@ class QueueTest {
     Device device = Simulation.devices().getFirst();
     Queue queue = device.createQueue();
     Block block = device.allocate(SIZE, 64, BlockKind.DEVICE);
-    simulated.set(0, "latency_ns", 20_000_000);
+    simulated.set(0, "latency_ns", 1_000_000_000);
     simulated.fail("execute", 2, ErrorCodes.CUDA_ERROR_ILLEGAL_ADDRESS);
-    // The one that fails begins when this one, which takes its time, has ended.
+    // The one that fails begins when this one has ended, which takes longer than submitting it.
     queue.fill(block, 0, SIZE, (byte) 1).close();
     Event event = queue.fill(block, 0, SIZE, (byte) 1);
+    simulated.set(0, "latency_ns", 0);
     assertThatThrownBy(event::await)
         .isInstanceOfSatisfying(
             AcceleratorException.class,

@@ -38,14 +38,20 @@ public record CacheFolder(@Nullable Path path) {
 
   /** A folder of this user's caches, by its name within {@code tidepool}. */
   public static CacheFolder named(String name) {
-    return new CacheFolder(
-        root(System.getenv(), Path.of(System.getProperty("user.home", "."))).resolve(name));
+    return named(name, System.getenv(), Path.of(System.getProperty("user.home", "?")));
   }
 
-  /** Where this user's caches are: {@code tidepool} in the desktop standard's cache folder. */
-  public static Path root(Map<String, String> environment, Path home) {
+  /**
+   * The same for a user with such variables: {@code tidepool} in the desktop standard's cache
+   * folder.
+   *
+   * @param home where it is not absolute the user has none, as many a container's, and nothing is
+   *     kept unless the variables name a folder
+   */
+  public static CacheFolder named(String name, Map<String, String> environment, Path home) {
     String caches = environment.getOrDefault("XDG_CACHE_HOME", "");
-    return (caches.isBlank() ? home.resolve(".cache") : Path.of(caches)).resolve("tidepool");
+    Path root = caches.isBlank() ? home.resolve(".cache") : Path.of(caches);
+    return new CacheFolder(root.isAbsolute() ? root.resolve("tidepool").resolve(name) : null);
   }
 
   /** What was kept under a key, if it is whole. */

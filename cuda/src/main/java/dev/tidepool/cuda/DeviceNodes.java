@@ -1,0 +1,58 @@
+package dev.tidepool.cuda;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * The files by which Linux lets a process at the driver. The driver answers alike whether a card is
+ * absent or this process may not open it, so they are looked at when it finds none.
+ *
+ * @param folder where they are
+ * @param mayOpen whether this process may read and write one
+ */
+record DeviceNodes(Path folder, Predicate<Path> mayOpen) {
+  private static final Pattern NEEDED = Pattern.compile("nvidia(ctl|-uvm|\\d+)");
+
+  /** Those of this system. */
+  static DeviceNodes ofThisSystem() {
+    return new DeviceNodes(
+        Path.of("/dev"), node -> Files.isReadable(node) && Files.isWritable(node));
+  }
+
+  private List<Path> all() {
+    return NvrtcPlaces.list(folder, "nvidia*").stream()
+        .filter(node -> NEEDED.matcher(node.getFileName().toString()).matches())
+        .toList();
+  }
+
+  /** Which of them this process may not open, and what to do about that; empty if it may. */
+  String whyDenied() {
+    String denied =
+        all().stream()
+            .filter(mayOpen.negate())
+            .map(Path::toString)
+            .collect(Collectors.joining(", "));
+    return denied.isEmpty()
+        ? ""
+        : ": this user may not open "
+            + denied
+            + "; have the administrator allow it (often by the group video or render)";
+  }
+
+  /** Why the driver may have found no device, and what to do about that. */
+  String whyNone() {
+    String denied = whyDenied();
+    if (!denied.isEmpty()) {
+      return denied;
+    }
+    return all().isEmpty()
+        ? "; there is no "
+            + folder.resolve("nvidia*")
+            + ": without a card, or in a container that was given none (docker run --gpus all)"
+        : "; CUDA_VISIBLE_DEVICES may hide it";
+  }
+}
