@@ -120,6 +120,23 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
   void fill(byte value);
 
   /**
+   * Sets every element to those of the array, over and over from its front: to one value by an
+   * array of one element. Devices do it by a command of their own where the pattern has 1, 2 or 4
+   * bytes.
+   *
+   * @throws IllegalArgumentException if the array is empty
+   */
+  default void fill(A pattern) {
+    int count = elementType().length(pattern);
+    if (count == 0) {
+      throw new IllegalArgumentException("the pattern has no elements; give one or more");
+    }
+    for (long at = 0; at < length(); at += count) {
+      copyFrom(pattern, 0, at, (int) Math.min(count, length() - at));
+    }
+  }
+
+  /**
    * Pushes the dirty side to the other one, making it where it is missing; both are valid after.
    */
   void synchronize();

@@ -93,6 +93,18 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   <A> UnifiedBuffer<A> wrap(ElementType<A> type, MemorySegment memory);
 
   /**
+   * The same at a location: HOST is {@link #wrap(ElementType, MemorySegment)}. A PINNED buffer's
+   * memory is page-locked where it lies, so that transfers reach it without staging, and its arena
+   * cannot be closed before the buffer is: that is an {@link IllegalStateException} there. Locking
+   * takes as long as touching all of the memory, and a thread: for long-lived buffers. Where the
+   * accelerator or the option {@code pinned-limit} refuses, the memory stays as it is, and {@link
+   * MemoryStatistics#pinnedFallbacks()} counts that.
+   *
+   * @throws IllegalArgumentException also if the location is DEVICE or UNIFIED
+   */
+  <A> UnifiedBuffer<A> wrap(ElementType<A> type, MemorySegment memory, MemoryLocation location);
+
+  /**
    * A HOST buffer over a file, without a copy. READ refuses writes with an {@link
    * UnsupportedOperationException}; the other modes write through to the file.
    *
@@ -137,7 +149,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * The same at a location: HOST is {@link #createShared(ElementType, long, String)}. A DEVICE
    * buffer is memory of this manager's accelerator, of zeros, which processes that use the same
    * hardware reach by the name, without a copy, until every one of them has closed it or has ended,
-   * however it did. On an accelerator that shares the host's memory it is a HOST one.
+   * however it did; only where the driver has nothing but handles of plain memory it ends with the
+   * process that made it, if that is before. On an accelerator that shares the host's memory it is
+   * a HOST one.
    *
    * <p>A DEVICE buffer that is shared has no host view, which would not know what others write:
    * views, mappings and {@link UnifiedBuffer#synchronize()} are an {@link

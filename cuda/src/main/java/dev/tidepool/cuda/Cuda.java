@@ -9,6 +9,7 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import dev.tidepool.cuda.LiveObjects.Kind;
 import dev.tidepool.spi.Shutdown;
@@ -70,6 +71,7 @@ final class Cuda {
   private static final int CU_EVENT_DISABLE_TIMING = 2;
   private static final int CU_MEMHOSTALLOC_PORTABLE = 1;
   private static final int CU_MEMHOSTALLOC_WRITECOMBINED = 4;
+  private static final int CU_MEMHOSTREGISTER_PORTABLE = 1;
   private static final int CU_MEM_ALLOCATION_TYPE_PINNED = 1;
   private static final int CU_MEM_LOCATION_TYPE_DEVICE = 1;
   private static final int CU_MEM_ACCESS_FLAGS_PROT_NONE = 0;
@@ -145,6 +147,10 @@ final class Cuda {
       Installed.DRIVER.code("cuMemHostAlloc", POINTER, SIZE, INT);
   private static final MethodHandle MEM_FREE_HOST =
       Installed.DRIVER.code("cuMemFreeHost", DEVICE_POINTER);
+  private static final MethodHandle MEM_HOST_REGISTER =
+      Installed.DRIVER.code("cuMemHostRegister_v2", POINTER, SIZE, INT);
+  private static final MethodHandle MEM_HOST_UNREGISTER =
+      Installed.DRIVER.code("cuMemHostUnregister", DEVICE_POINTER);
   private static final MethodHandle MEM_ALLOC_MANAGED =
       Installed.DRIVER.code("cuMemAllocManaged", POINTER, SIZE, INT);
   private static final MethodHandle MEM_ADVISE =
@@ -162,6 +168,10 @@ final class Cuda {
           "cuMemcpyPeerAsync", DEVICE_POINTER, HANDLE, DEVICE_POINTER, HANDLE, SIZE, HANDLE);
   private static final MethodHandle MEMSET_D8 =
       Installed.DRIVER.code("cuMemsetD8Async", DEVICE_POINTER, JAVA_BYTE, SIZE, HANDLE);
+  private static final MethodHandle MEMSET_D16 =
+      Installed.DRIVER.code("cuMemsetD16Async", DEVICE_POINTER, JAVA_SHORT, SIZE, HANDLE);
+  private static final MethodHandle MEMSET_D32 =
+      Installed.DRIVER.code("cuMemsetD32Async", DEVICE_POINTER, INT, SIZE, HANDLE);
   private static final MethodHandle STREAM_CREATE =
       Installed.DRIVER.code("cuStreamCreateWithPriority", POINTER, INT, INT);
   private static final MethodHandle STREAM_DESTROY =
@@ -441,6 +451,24 @@ final class Cuda {
     release("cuMemFreeHost", Kind.PINNED_MEMORY, () -> (int) MEM_FREE_HOST.invokeExact(address));
   }
 
+  /** Page-locks memory of the host where it lies, for all contexts. */
+  static void cuMemHostRegister(MemorySegment memory) {
+    call(
+        "cuMemHostRegister_v2",
+        () ->
+            (int)
+                MEM_HOST_REGISTER.invokeExact(
+                    memory, memory.byteSize(), CU_MEMHOSTREGISTER_PORTABLE));
+    LiveObjects.created(Kind.REGISTERED_MEMORY);
+  }
+
+  static void cuMemHostUnregister(long address) {
+    release(
+        "cuMemHostUnregister",
+        Kind.REGISTERED_MEMORY,
+        () -> (int) MEM_HOST_UNREGISTER.invokeExact(address));
+  }
+
   static long cuMemAllocManaged(long bytes) {
     return NativeCall.create(
         "cuMemAllocManaged",
@@ -497,6 +525,16 @@ final class Cuda {
 
   static void cuMemsetD8Async(long address, byte value, long bytes, long stream) {
     call("cuMemsetD8Async", () -> (int) MEMSET_D8.invokeExact(address, value, bytes, stream));
+  }
+
+  /** Sets 16-bit words at an address that is a multiple of their size. */
+  static void cuMemsetD16Async(long address, short value, long words, long stream) {
+    call("cuMemsetD16Async", () -> (int) MEMSET_D16.invokeExact(address, value, words, stream));
+  }
+
+  /** The same with words of 32 bits. */
+  static void cuMemsetD32Async(long address, int value, long words, long stream) {
+    call("cuMemsetD32Async", () -> (int) MEMSET_D32.invokeExact(address, value, words, stream));
   }
 
   // Streams and events.

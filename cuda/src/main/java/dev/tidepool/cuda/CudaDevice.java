@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 
 /** An opened device. It holds the device's primary context, and what goes with that. */
 final class CudaDevice implements Device {
@@ -90,6 +91,11 @@ final class CudaDevice implements Device {
   }
 
   @Override
+  public long largestBlock(BlockKind kind) {
+    return memory.largest(kind);
+  }
+
+  @Override
   public Block allocate(long bytes, long alignment, BlockKind kind) {
     return allocate(bytes, alignment, kind, Placement.ANYWHERE);
   }
@@ -112,9 +118,9 @@ final class CudaDevice implements Device {
   }
 
   @Override
-  public Block importShared(int descriptor, long bytes) {
+  public Block importShared(int descriptor, String ticket, long bytes) {
     requireOpen();
-    return memory.importShared(descriptor, bytes);
+    return memory.importShared(descriptor, ticket, bytes);
   }
 
   /** The driver moves pageable memory through buffers of its own, while its caller waits. */
@@ -126,6 +132,12 @@ final class CudaDevice implements Device {
   @Override
   public boolean isPinned(MemorySegment hostBytes) {
     return DeviceMemory.LOCKED.contain(hostBytes);
+  }
+
+  @Override
+  public @Nullable Runnable lock(MemorySegment hostBytes) {
+    requireOpen();
+    return memory.lock(hostBytes);
   }
 
   @Override

@@ -116,6 +116,21 @@ final class CudaQueue implements Queue {
   }
 
   @Override
+  public @Nullable Event fillWords(Block block, long offset, long bytes, int width, int word) {
+    long to = address(block) + offset;
+    if (to % width != 0 || bytes % width != 0) {
+      return null;
+    }
+    long count = bytes / width;
+    if (count == 0) {
+      return marker();
+    }
+    return width == Short.BYTES
+        ? submit("cuMemsetD16Async", () -> Cuda.cuMemsetD16Async(to, (short) word, count, stream))
+        : submit("cuMemsetD32Async", () -> Cuda.cuMemsetD32Async(to, word, count, stream));
+  }
+
+  @Override
   public Event launch(Launch launch) {
     if (!(launch.program() instanceof CudaProgram program) || !program.runsOn(device)) {
       throw new IllegalArgumentException(

@@ -10,7 +10,7 @@ import dev.tidepool.spi.HostAccess;
 import dev.tidepool.spi.PinnedRanges;
 import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.ShareableBlock;
-import java.util.concurrent.atomic.AtomicLong;
+import java.lang.foreign.MemorySegment;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -34,20 +34,19 @@ final class DeviceMemory {
   private final String name;
   private final DeviceProperties device;
   private final Context context;
-  private final boolean managed;
+  private final ManagedMemory managed;
   private final MemorySource deviceSource;
   private final boolean mapsAlways;
   private final @Nullable MappedMemory mapped;
   private final long pool;
   private final long service;
-  private final AtomicLong managedBytes = new AtomicLong();
 
   /** Makes pool and stream; the context is current. */
   DeviceMemory(String name, DeviceProperties device, Context context, Settings settings) {
     this.name = name;
     this.device = device;
     this.context = context;
-    this.managed = device.managed() && settings.managed();
+    this.managed = new ManagedMemory(name, device, settings.managed());
     boolean streamOrdered = device.memoryPools() && settings.streamOrdered();
     this.deviceSource = streamOrdered ? MemorySource.POOL : MemorySource.PLAIN;
     this.pool = streamOrdered ? createPool(settings.releaseThreshold()) : 0;
@@ -88,7 +87,12 @@ final class DeviceMemory {
 
   /** Whether it serves UNIFIED. */
   boolean hasManaged() {
-    return managed;
+    return managed.isThere();
+  }
+
+  /** Bytes of the largest block of a kind. */
+  long largest(BlockKind kind) {
+    return kind == BlockKind.UNIFIED ? managed.largest() : device.totalMemory();
   }
 
   MemoryInfo info() {
@@ -109,7 +113,7 @@ final class DeviceMemory {
           case UNIFIED -> MemorySource.MANAGED;
         };
     if (source == MemorySource.MANAGED) {
-      requireManaged(bytes);
+      managed.require(bytes);
     }
     if (kind == BlockKind.DEVICE && mapped != null && mapped.serves(bytes)) {
       return mapsAlways && mapped.suits(bytes)
@@ -144,44 +148,71 @@ final class DeviceMemory {
     try {
       return mapping.get();
     } catch (AcceleratorException refused) {
-      throw refused.code() == ErrorCodes.CUDA_ERROR_OUT_OF_MEMORY
-          ? context.call(() -> outOfMemory(bytes, MemorySource.MAPPED, refused))
-          : refused;
+      throw switch (refused.code()) {
+        case ErrorCodes.CUDA_ERROR_OUT_OF_MEMORY ->
+            context.call(() -> outOfMemory(bytes, MemorySource.MAPPED, refused));
+        case ErrorCodes.CUDA_ERROR_NOT_SUPPORTED ->
+            unshareable("does not support " + refused.call());
+        default -> refused;
+      };
     }
   }
 
   /** Whether it can be shared with other processes. */
   boolean isShareable() {
+    return exportsDescriptors() || IpcMemory.isSupported();
+  }
+
+  private boolean exportsDescriptors() {
     return mapped != null && device.descriptors();
   }
 
-  /** Memory that other processes can have too. */
+  /**
+   * Memory that other processes can have too: what outlives its maker where the device has such
+   * memory, else plain memory.
+   */
   ShareableBlock allocateShareable(long bytes) {
-    MappedMemory memory = shareable();
     return roomFor(
         bytes,
         () -> {
-          MappedMemory.Exported exported = memory.export(bytes);
-          return new ShareableBlock(mappedAt(exported.address(), bytes), exported.descriptor());
+          if (exportsDescriptors()) {
+            MappedMemory.Exported exported = mappedMemory().export(bytes);
+            CudaBlock block = mappedAt(exported.address(), bytes);
+            return new ShareableBlock(block, exported.descriptor(), "");
+          }
+          IpcMemory.Exported exported = IpcMemory.export(device.handle(), bytes);
+          CudaBlock block = sharedAt(exported.address(), bytes);
+          return new ShareableBlock(block, exported.descriptor(), exported.ticket());
         });
   }
 
-  /** Memory that another process has. */
-  CudaBlock importShared(int descriptor, long bytes) {
-    MappedMemory memory = shareable();
-    return roomFor(bytes, () -> mappedAt(memory.importFrom(descriptor, bytes), bytes));
+  /** Memory that another process has, or this one. */
+  CudaBlock importShared(int descriptor, String ticket, long bytes) {
+    return roomFor(
+        bytes,
+        () ->
+            ticket.isEmpty()
+                ? mappedAt(mappedMemory().importFrom(descriptor, bytes), bytes)
+                : sharedAt(IpcMemory.open(device.handle(), descriptor, ticket, bytes), bytes));
   }
 
-  private MappedMemory shareable() {
-    if (mapped == null || !device.descriptors()) {
-      throw new UnsupportedOperationException(
-          name
-              + (mapped == null
-                  ? " has no virtual memory, or does without by tidepool.cuda.vmm=none,"
-                  : " exports no descriptors of memory,")
-              + " and cannot share its memory; share memory of the host, with MemoryLocation.HOST");
+  private CudaBlock sharedAt(long address, long bytes) {
+    return new CudaBlock(this, MemorySource.SHARED, HostAccess.NONE, address, address, bytes);
+  }
+
+  private MappedMemory mappedMemory() {
+    if (mapped == null) {
+      throw unshareable("has no virtual memory, or does without by tidepool.cuda.vmm=none");
     }
     return mapped;
+  }
+
+  private UnsupportedOperationException unshareable(String why) {
+    return new UnsupportedOperationException(
+        name
+            + " "
+            + why
+            + ", and cannot share this memory; share memory of the host, with MemoryLocation.HOST");
   }
 
   private CudaBlock allocate(long bytes, long alignment, MemorySource source, Placement placement) {
@@ -193,8 +224,7 @@ final class DeviceMemory {
     }
     long address = (start + alignment - 1) & -alignment;
     if (source == MemorySource.MANAGED) {
-      managedBytes.addAndGet(bytes);
-      advise(address, bytes, placement);
+      managed.allocated(address, bytes, placement);
     }
     if (source.kind() == BlockKind.PINNED) {
       LOCKED.add(start, address + bytes - start);
@@ -204,9 +234,9 @@ final class DeviceMemory {
 
   private HostAccess hostAccess(MemorySource source) {
     return switch (source) {
-      case POOL, PLAIN, MAPPED -> HostAccess.NONE;
+      case POOL, PLAIN, MAPPED, SHARED -> HostAccess.NONE;
       case PINNED, WRITE_COMBINED -> HostAccess.DIRECT;
-      case MANAGED -> device.concurrentManaged() ? HostAccess.DIRECT : HostAccess.MAPPED;
+      case MANAGED -> managed.hostAccess();
     };
   }
 
@@ -218,7 +248,8 @@ final class DeviceMemory {
         case PINNED -> Cuda.cuMemHostAlloc(bytes, false);
         case WRITE_COMBINED -> Cuda.cuMemHostAlloc(bytes, true);
         case MANAGED -> Cuda.cuMemAllocManaged(bytes);
-        case MAPPED -> throw new IllegalArgumentException("no single call gives MAPPED memory");
+        case MAPPED, SHARED ->
+            throw new IllegalArgumentException("no single call gives " + source + " memory");
       };
     } catch (AcceleratorException refused) {
       throw refused.code() == ErrorCodes.CUDA_ERROR_OUT_OF_MEMORY
@@ -242,13 +273,15 @@ final class DeviceMemory {
   /** Gives a block back; the host cannot reach it any more. */
   void free(CudaBlock block) {
     if (block.source() == MemorySource.MANAGED) {
-      managedBytes.addAndGet(-block.byteSize());
+      managed.freed(block.byteSize());
     }
     if (block.kind() == BlockKind.PINNED) {
       LOCKED.remove(block.allocation());
     }
     if (mapped != null && block.source() == MemorySource.MAPPED) {
       mapped.free(block.allocation());
+    } else if (block.source() == MemorySource.SHARED) {
+      IpcMemory.free(block.allocation());
     } else {
       context.run(() -> giveBack(block.allocation(), block.source()));
     }
@@ -264,59 +297,26 @@ final class DeviceMemory {
       case PLAIN -> Cuda.cuMemFree(start, Kind.DEVICE_MEMORY);
       case PINNED, WRITE_COMBINED -> Cuda.cuMemFreeHost(start);
       case MANAGED -> Cuda.cuMemFree(start, Kind.MANAGED_MEMORY);
-      case MAPPED -> throw new IllegalArgumentException("no single call frees MAPPED memory");
+      case MAPPED, SHARED ->
+          throw new IllegalArgumentException("no single call frees " + source + " memory");
     }
   }
 
-  /** Hints are wishes: a driver that refuses one has allocated all the same. */
-  private void advise(long address, long bytes, Placement placement) {
-    if (!device.concurrentManaged()) {
-      return;
-    }
-    if (placement.mostlyRead()) {
-      advise(address, bytes, Cuda.CU_MEM_ADVISE_SET_READ_MOSTLY);
-    }
-    if (placement.mostlyDevice()) {
-      advise(address, bytes, Cuda.CU_MEM_ADVISE_SET_PREFERRED_LOCATION);
-      // Pages that had to leave for want of room are then reached where they are.
-      advise(address, bytes, Cuda.CU_MEM_ADVISE_SET_ACCESSED_BY);
-    }
-  }
-
-  private void advise(long address, long bytes, int advice) {
+  /** Page-locks memory of the host where it lies; null where the driver refuses. */
+  @Nullable Runnable lock(MemorySegment hostBytes) {
+    long address = hostBytes.address();
     try {
-      Cuda.cuMemAdvise(address, bytes, advice, device.handle());
+      context.run(() -> Cuda.cuMemHostRegister(hostBytes));
     } catch (AcceleratorException refused) {
       System.getLogger(DeviceMemory.class.getName())
-          .log(System.Logger.Level.DEBUG, name + " does not take a hint", refused);
+          .log(System.Logger.Level.DEBUG, name + " does not lock memory of the caller", refused);
+      return null;
     }
-  }
-
-  private void requireManaged(long bytes) {
-    if (!managed) {
-      throw new UnsupportedOperationException(
-          name
-              + (device.managed()
-                  ? " does without managed memory, by tidepool.cuda.managed=none"
-                  : " has no managed memory")
-              + "; allocate DEVICE instead of UNIFIED");
-    }
-    long used = managedBytes.get();
-    if (!device.concurrentManaged() && used + bytes > device.totalMemory()) {
-      throw new OutOfDeviceMemoryException(
-          name
-              + " cannot allocate "
-              + bytes
-              + " bytes of managed memory: "
-              + used
-              + " are in use, and more than the card's "
-              + device.totalMemory()
-              + " needs concurrent managed access, which this device or system lacks",
-          bytes,
-          Math.max(0, device.totalMemory() - used),
-          device.totalMemory(),
-          -1);
-    }
+    LOCKED.add(address, hostBytes.byteSize());
+    return () -> {
+      LOCKED.remove(address);
+      context.run(() -> Cuda.cuMemHostUnregister(address));
+    };
   }
 
   private OutOfDeviceMemoryException outOfMemory(

@@ -13,6 +13,8 @@ enum MemorySource {
   PLAIN(BlockKind.DEVICE),
   /** The device's memory in pieces, mapped side by side into reserved addresses. */
   MAPPED(BlockKind.DEVICE),
+  /** The device's memory that processes share by a handle of the driver's. */
+  SHARED(BlockKind.DEVICE),
   /** Page-locked memory of the host. */
   PINNED(BlockKind.PINNED),
   /** Page-locked memory of the host that its writes reach past its caches. */

@@ -7,7 +7,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.Accelerator;
 import dev.tidepool.Allocation;
+import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
+import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.OutOfDeviceMemoryException;
@@ -219,6 +221,27 @@ class AllocationTest {
   }
 
   @Test
+  void noMoreIsPinnedThanTheOptionAllows() {
+    SimulatedCuda simulated = Simulation.with(1);
+    MemoryOptions options =
+        MemoryOptions.builder().pinnedLimit(1 << 20).pooling(false).calibration(false).build();
+    try (Tidepool tidepool =
+        Discovery.using(List.of(new CudaProvider()), () -> Tidepool.open(options))) {
+      UnifiedMemoryManager memory = tidepool.memory(cuda(tidepool));
+      try (UnifiedBuffer<byte[]> first =
+              memory.allocate(ElementType.BYTE, 1 << 20, MemoryLocation.PINNED);
+          UnifiedBuffer<byte[]> second =
+              memory.allocate(ElementType.BYTE, 1 << 20, MemoryLocation.PINNED)) {
+        assertThat(simulated.calls("cuMemHostAlloc")).isOne();
+        assertThat(memory.statistics().pinnedBytes()).isEqualTo(1 << 20);
+        assertThat(memory.statistics().pinnedFallbacks()).isOne();
+        second.copyFrom(first);
+      }
+      assertThat(memory.statistics().pinnedBytes()).isZero();
+    }
+  }
+
+  @Test
   void moreHostMemoryThanCanBeLockedIsAnErrorThatNamesTheHost() {
     try (Device device = Simulation.device()) {
       SimulatedCuda.orSkip().setAll("pinned_limit", 1 << 20);
@@ -247,6 +270,43 @@ class AllocationTest {
           .hasMessageContaining("concurrent managed access");
       first.free();
       device.allocate(48 << 20, 64, BlockKind.UNIFIED).free();
+    }
+  }
+
+  @Test
+  void oneUnifiedBufferMayBeLargerThanTheCardOnlyWithConcurrentAccess() {
+    int length = 24 << 20;
+    Simulation.with(1).set(0, "memory", 64 << 20);
+    try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
+      UnifiedMemoryManager memory = tidepool.memory(cuda(tidepool));
+      try (UnifiedBuffer<int[]> buffer =
+          memory.allocate(ElementType.INT, length, MemoryLocation.UNIFIED)) {
+        assertThat(buffer.byteSize()).isGreaterThan(64 << 20);
+        buffer.fill(new int[] {41});
+        memory.compile(KernelSource.elementwise("x = x + 1")).execute(Arguments.of("x", buffer));
+        int[] ends = new int[2];
+        buffer.copyTo(0, ends, 0, 1);
+        buffer.copyTo(length - 1, ends, 1, 1);
+        assertThat(ends).containsOnly(42);
+      }
+      // What is on the card alone is as large as the card at most.
+      assertThatThrownBy(() -> memory.allocate(ElementType.INT, length))
+          .isInstanceOf(OutOfDeviceMemoryException.class)
+          .hasMessageContaining("larger than the largest that cuda:0 allows, " + (64 << 20));
+    }
+    SimulatedCuda simulated = Simulation.with(1);
+    simulated.set(0, "memory", 64 << 20);
+    simulated.set(0, "attribute." + Simulation.CONCURRENT_MANAGED_ACCESS, 0);
+    try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
+      assertThatThrownBy(
+              () ->
+                  tidepool
+                      .memory(cuda(tidepool))
+                      .allocate(ElementType.INT, length, MemoryLocation.UNIFIED))
+          .isInstanceOf(OutOfDeviceMemoryException.class)
+          .hasMessageContaining("allows, " + (64 << 20) + " bytes")
+          .hasMessageContaining("concurrent managed access");
+      assertThat(simulated.calls("cuMemAllocManaged")).isZero();
     }
   }
 

@@ -13,6 +13,7 @@ import dev.tidepool.TidepoolException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.testkit.cuda.SimulatedCuda;
+import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -39,6 +40,7 @@ class FailingCallsTest {
           "cuMemFreeAsync",
           "cuMemFreeHost",
           "cuMemFree_v2",
+          "cuMemHostUnregister",
           "cuMemPoolDestroy",
           "cuModuleUnload",
           "cuStreamDestroy_v2");
@@ -54,7 +56,11 @@ class FailingCallsTest {
       Kernel twice = first.compile(KernelSource.elementwise("y = x + x"));
       float[] ones = new float[5000];
       java.util.Arrays.fill(ones, 1);
-      try (UnifiedBuffer<float[]> x = first.copyOf(ones);
+      try (Arena arena = Arena.ofShared();
+          UnifiedBuffer<float[]> own =
+              first.wrap(ElementType.FLOAT, arena.allocate(20_000, 64), MemoryLocation.PINNED);
+          UnifiedBuffer<short[]> shorts = first.allocate(ElementType.SHORT, 10_000);
+          UnifiedBuffer<float[]> x = first.copyOf(ones);
           UnifiedBuffer<float[]> y = first.allocate(ElementType.FLOAT, 5000);
           UnifiedBuffer<float[]> far = second.allocate(ElementType.FLOAT, 5000);
           UnifiedBuffer<float[]> pinned =
@@ -69,6 +75,9 @@ class FailingCallsTest {
         twice.execute(Arguments.of("x", y, "y", within));
         far.copyFrom(within);
         unified.fill((byte) 0);
+        shorts.fill(new short[] {1});
+        shorts.fill(new short[] {1, 2});
+        own.copyFrom(shorts.as(ElementType.FLOAT));
         unified.prefetchToDevice();
         pinned.copyFrom(far);
         unified.copyFrom(pinned);

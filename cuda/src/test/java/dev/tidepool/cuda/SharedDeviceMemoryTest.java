@@ -264,9 +264,11 @@ class SharedDeviceMemoryTest {
   void whereTheDeviceCannotShareThatIsSaid() {
     Tidepool without = Simulation.under(Map.of("tidepool.cuda.vmm", "none"), this::open);
     try (without) {
+      simulated.fail("cuIpcGetMemHandle", 1, ErrorCodes.CUDA_ERROR_NOT_SUPPORTED);
       assertThatThrownBy(() -> memory(without).createShared(ElementType.INT, 1, "x", DEVICE))
           .isInstanceOf(UnsupportedOperationException.class)
-          .hasMessageContaining("cuda:0 cannot share its memory");
+          .hasMessageContaining("does not support cuIpcGetMemHandle")
+          .hasMessageContaining("MemoryLocation.HOST");
       memory(without).createShared(ElementType.INT, 1, "x", MemoryLocation.HOST).close();
     }
     assertNothingIsLeft();

@@ -15,6 +15,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.Writer;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -34,22 +35,27 @@ final class SharingProcess implements AutoCloseable {
     this.orders = process.outputWriter(UTF_8);
   }
 
-  static SharingProcess start(SimulatedCuda simulated, Path folder) throws IOException {
-    return new SharingProcess(
-        new ProcessBuilder(
-                List.of(
-                    Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                    "--enable-native-access=ALL-UNNAMED",
-                    "-Xmx128m",
-                    "-XX:+UseSerialGC",
-                    "-XX:TieredStopAtLevel=1",
-                    "-Dtidepool.cuda.library=" + simulated.driver(),
-                    "-cp",
-                    System.getProperty("java.class.path"),
-                    SharingProcess.class.getName(),
-                    folder.toString()))
-            .redirectErrorStream(true)
-            .start());
+  static SharingProcess start(SimulatedCuda simulated, Path folder, String... options)
+      throws IOException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(List.of(options));
+    command.addAll(
+        List.of(
+            "--enable-native-access=ALL-UNNAMED",
+            "-Xmx128m",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            "-Dtidepool.cuda.library=" + simulated.driver(),
+            "-cp",
+            System.getProperty("java.class.path"),
+            SharingProcess.class.getName(),
+            folder.toString()));
+    return new SharingProcess(new ProcessBuilder(command).redirectErrorStream(true).start());
+  }
+
+  long id() {
+    return process.pid();
   }
 
   String tell(String order) throws IOException {

@@ -75,8 +75,17 @@ final class SocketCalls {
 
   private SocketCalls() {}
 
-  private static MethodHandle link(String name, MemoryLayout... parameters) {
+  static MethodHandle link(String name, MemoryLayout... parameters) {
     return CLibrary.link(name, FunctionDescriptor.of(JAVA_INT, parameters), ERRNO);
+  }
+
+  /** One with parameters of any number behind the first ones. */
+  static MethodHandle linkVariadic(String name, int fixed, MemoryLayout... parameters) {
+    return CLibrary.link(
+        name,
+        FunctionDescriptor.of(JAVA_INT, parameters),
+        ERRNO,
+        Linker.Option.firstVariadicArg(fixed));
   }
 
   private static MethodHandle linkLong(String name) {
@@ -85,12 +94,12 @@ final class SocketCalls {
   }
 
   @FunctionalInterface
-  private interface Call {
+  interface Call {
     long invoke(MemorySegment state) throws Throwable;
   }
 
   /** What a function returns that says -1 for an error. */
-  private static long checked(String function, Call call) throws IOException {
+  static long checked(String function, Call call) throws IOException {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment state = arena.allocate(STATE);
       long result = call.invoke(state);

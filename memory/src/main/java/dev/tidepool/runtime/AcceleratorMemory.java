@@ -196,6 +196,19 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   }
 
   @Override
+  public <A> UnifiedBuffer<A> wrap(
+      ElementType<A> type, MemorySegment memory, MemoryLocation location) {
+    checkOpen();
+    return switch (Objects.requireNonNull(location, "location")) {
+      case HOST -> foreign.wrap(type, memory);
+      case PINNED -> foreign.wrapLocked(type, memory, pools::lock);
+      case DEVICE, UNIFIED ->
+          throw new IllegalArgumentException(
+              "memory of the caller is HOST or PINNED, and cannot be at " + location);
+    };
+  }
+
+  @Override
   public <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode) {
     checkOpen();
     return foreign.map(file, type, mode);
@@ -461,7 +474,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     return options.stagingChunk();
   }
 
-  /** Bytes of the largest buffer on the device. */
+  /** Bytes of the largest buffer in the device's own memory. */
   long largest() {
     return device.info().maximumAllocation();
   }

@@ -134,16 +134,10 @@ final class Blocks {
       Pools.Kind kind, long bytes, boolean inWork, Supplier<PooledBlock> request) {
     boolean onDevice = kind == Pools.Kind.DEVICE || kind == Pools.Kind.UNIFIED;
     try {
-      return ladder.climb(
-          bytes,
-          onDevice,
-          inWork,
-          () -> {
-            if (onDevice && bytes > memory.largest()) {
-              throw new OutOfDeviceMemoryException("too large", bytes, -1, -1, -1);
-            }
-            return counted(request);
-          });
+      if (onDevice && bytes > pools.largest(kind)) {
+        throw Refusal.tooLarge(memory, bytes, kind, pools.largest(kind));
+      }
+      return ladder.climb(bytes, onDevice, inWork, () -> counted(request));
     } catch (OutOfDeviceMemoryException exhausted) {
       memory.accounts().exhausted(exhausted);
       throw exhausted;

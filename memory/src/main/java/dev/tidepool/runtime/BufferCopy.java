@@ -107,7 +107,7 @@ final class BufferCopy {
     long start = System.nanoTime();
     MemorySegment host = source.part(from.readable());
     boolean onHost = to.copies().isShared() || to.writesOnHost();
-    to.copyIn(new HostBytes.Segment(host, from.copies().isHostOwned()), destination.from());
+    to.copyIn(new HostBytes.Segment(host, from.copies().isHostDirect()), destination.from());
     if (onHost) {
       destination.storage().memory().meter().copiedOnHost(bytes, System.nanoTime() - start);
     }
@@ -117,7 +117,7 @@ final class BufferCopy {
     MemorySegment target =
         to.targetOnHost(destination.from(), destination.from() + bytes)
             .asSlice(destination.from(), bytes);
-    from.copyOut(source.from(), new HostBytes.Segment(target, to.copies().isHostOwned()));
+    from.copyOut(source.from(), new HostBytes.Segment(target, to.copies().isHostDirect()));
   }
 
   private void onDevice(TransferWay way) {

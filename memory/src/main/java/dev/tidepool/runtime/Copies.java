@@ -26,6 +26,7 @@ final class Copies {
   private final boolean owned;
   private final boolean mapped;
   private final @Nullable Runnable ending;
+  private boolean locked;
   private @Nullable Lease hostLease;
   private @Nullable Lease deviceLease;
   private @Nullable MemorySegment host;
@@ -76,6 +77,17 @@ final class Copies {
   }
 
   /**
+   * Memory that is not the library's, which is page-locked and cannot end before this does.
+   *
+   * @param ending unlocks it
+   */
+  static Copies locked(MemorySegment memory, Runnable ending) {
+    Copies copies = foreign(memory, null, ending);
+    copies.locked = true;
+    return copies;
+  }
+
+  /**
    * Memory of a device that other processes change too: there is never a second copy, which would
    * not know of that.
    *
@@ -97,9 +109,14 @@ final class Copies {
     return shared;
   }
 
-  /** Whether drivers may use the host's copy where it lies. */
+  /** Whether the host's copy is the library's. */
   boolean isHostOwned() {
     return owned;
+  }
+
+  /** Whether drivers may use the host's copy where it lies. */
+  boolean isHostDirect() {
+    return owned || locked;
   }
 
   /** Whether the memory is still there; the caller's may have ended. */

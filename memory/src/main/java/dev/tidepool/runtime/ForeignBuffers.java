@@ -12,6 +12,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.Objects;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,6 +50,35 @@ final class ForeignBuffers {
 
   /** Over a segment of the caller's, who keeps it. */
   <A> UnifiedBuffer<A> wrap(ElementType<A> type, MemorySegment segment) {
+    checkWrappable(type, segment);
+    return over(type, segment, null, true, "wrapped");
+  }
+
+  /**
+   * The same, page-locked while the buffer lives.
+   *
+   * @param locking locks a segment; what unlocks it again, or null where nothing can lock it
+   */
+  <A> UnifiedBuffer<A> wrapLocked(
+      ElementType<A> type,
+      MemorySegment segment,
+      Function<MemorySegment, @Nullable Runnable> locking) {
+    checkWrappable(type, segment);
+    long length = type.elements(segment.byteSize());
+    Runnable unlocking = locking.apply(segment);
+    if (unlocking == null) {
+      return wrap(type, segment);
+    }
+    try {
+      Allocation pinned = Allocation.at(MemoryLocation.PINNED).tag("wrapped");
+      return withoutBlock(type, length, pinned, Copies.locked(segment, unlocking), true);
+    } catch (RuntimeException | Error e) {
+      unlocking.run();
+      throw e;
+    }
+  }
+
+  private static void checkWrappable(ElementType<?> type, MemorySegment segment) {
     Objects.requireNonNull(type, "type");
     Objects.requireNonNull(segment, "memory");
     if (!segment.isNative() || segment.isReadOnly() || !isForAllThreads(segment)) {
@@ -56,7 +86,6 @@ final class ForeignBuffers {
           "wrap takes a writable native segment that all threads may access, such as one of"
               + " Arena.ofShared(); use copyOf or allocate for others");
     }
-    return over(type, segment, null, true, "wrapped");
   }
 
   /** Over a file. */

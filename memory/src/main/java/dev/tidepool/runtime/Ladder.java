@@ -63,9 +63,6 @@ final class Ladder {
     try {
       return request.get();
     } catch (OutOfDeviceMemoryException refused) {
-      if (onDevice && bytes > memory.largest()) {
-        throw Refusal.tooLarge(memory, bytes, refused);
-      }
       return new Climb(bytes, onDevice, inWork, request, refused).all();
     }
   }

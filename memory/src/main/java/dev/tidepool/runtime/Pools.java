@@ -21,6 +21,7 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Placement;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
@@ -170,7 +171,7 @@ final class Pools implements AutoCloseable {
     // Large blocks that the host sees are aligned to pages although the pool does not know it;
     // many a device aligns its own memory to less than pages and says so.
     boolean hostSees = !onDevice || device.info().can(Capability.SHARED_MEMORY);
-    long largest = onDevice ? device.info().maximumAllocation() : Long.MAX_VALUE;
+    long largest = onDevice ? largest(kind) : Long.MAX_VALUE;
     BlockPool pool =
         new BlockPool(
             device.info().id() + " " + kind,
@@ -192,6 +193,11 @@ final class Pools implements AutoCloseable {
             limits);
     own.add(pool);
     return pool;
+  }
+
+  /** Bytes of the largest block of a kind that lies on the device. */
+  long largest(Kind kind) {
+    return device.largestBlock(kind == Kind.UNIFIED ? BlockKind.UNIFIED : BlockKind.DEVICE);
   }
 
   private static BlockPool.Limits limits(MemoryOptions options, long totalBytes) {
@@ -249,6 +255,19 @@ final class Pools implements AutoCloseable {
     }
     fallbacks.increment();
     return null;
+  }
+
+  /**
+   * Page-locks memory of the caller where it lies, and keeps its arena open.
+   *
+   * @return what ends both and throws nothing; null if it cannot be locked
+   */
+  @Nullable Runnable lock(MemorySegment memory) {
+    Runnable unlocking = LockedMemory.lock(device, pinned, memory);
+    if (unlocking == null) {
+      fallbacks.increment();
+    }
+    return unlocking;
   }
 
   /** Plain memory, which kernels of a device that shares the host's must be able to use. */

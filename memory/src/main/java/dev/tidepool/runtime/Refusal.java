@@ -14,7 +14,7 @@ final class Refusal {
   private Refusal() {}
 
   static OutOfDeviceMemoryException tooLarge(
-      AcceleratorMemory memory, long bytes, OutOfDeviceMemoryException refused) {
+      AcceleratorMemory memory, long bytes, Pools.Kind kind, long largest) {
     return exception(
         memory,
         bytes,
@@ -23,9 +23,12 @@ final class Refusal {
             + " bytes is larger than the largest that "
             + memory.accelerator().id()
             + " allows, "
-            + memory.largest()
-            + " bytes; split it",
-        refused);
+            + largest
+            + " bytes; split it"
+            + (kind == Pools.Kind.UNIFIED
+                ? ", for this device or system lacks concurrent managed access, with which UNIFIED"
+                    + " buffers may be larger than the card"
+                : ""));
   }
 
   static OutOfDeviceMemoryException exhausted(
@@ -58,17 +61,21 @@ final class Refusal {
 
   private static OutOfDeviceMemoryException exception(
       AcceleratorMemory memory, long bytes, String message, OutOfDeviceMemoryException refused) {
-    MemoryInfo info = memory.accelerator().memory();
-    OutOfDeviceMemoryException thrown =
-        new OutOfDeviceMemoryException(
-            message,
-            bytes,
-            info.freeBytes(),
-            info.totalBytes(),
-            memory.accounts().pooledBytes(),
-            memory.accounts().largestIdleBytes());
+    OutOfDeviceMemoryException thrown = exception(memory, bytes, message);
     thrown.initCause(refused);
     return thrown;
+  }
+
+  private static OutOfDeviceMemoryException exception(
+      AcceleratorMemory memory, long bytes, String message) {
+    MemoryInfo info = memory.accelerator().memory();
+    return new OutOfDeviceMemoryException(
+        message,
+        bytes,
+        info.freeBytes(),
+        info.totalBytes(),
+        memory.accounts().pooledBytes(),
+        memory.accounts().largestIdleBytes());
   }
 
   private static String free(AcceleratorMemory memory) {

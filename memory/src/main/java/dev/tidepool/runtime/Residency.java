@@ -279,14 +279,14 @@ final class Residency {
   }
 
   /** Sets bytes, on the side that is newest. */
-  void fill(long from, long to, byte value) {
+  void fill(long from, long to, Pattern pattern) {
     if (copies.isShared() || writesOnHost()) {
       MemorySegment target = targetOnHost(from, to).asSlice(from, to - from);
-      target.fill(value);
+      pattern.fill(target);
       VanishedBytes.surface(target, target);
     } else {
       storage.movements().accessed(true);
-      onDevice(from, to, () -> link().fill(copies.device(), from, to - from, value));
+      onDevice(from, to, () -> pattern.fill(link(), copies.device(), from, to - from));
     }
   }
 
@@ -653,7 +653,7 @@ final class Residency {
       if (!copies.isShared()) {
         HostBytes host =
             new HostBytes.Segment(
-                copies.host().asSlice(range.from(), range.bytes()), copies.isHostOwned());
+                copies.host().asSlice(range.from(), range.bytes()), copies.isHostDirect());
         move(
             direction,
             range.bytes(),

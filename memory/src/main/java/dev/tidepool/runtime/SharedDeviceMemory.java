@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A small shared file of the host stands for it: its lock tells who uses the name, its header of
  * what type the elements are, and its elements are a note that says how many there are and on what
- * hardware. The memory itself comes as a descriptor, from any process that has it. The note is
- * published last, when there is something to be had.
+ * hardware, with the device's ticket to them. The memory itself comes as a descriptor, from any
+ * process that has it. The note is published last, when there is something to be had.
  *
  * <p>Safe for use by any thread.
  */
@@ -33,10 +33,12 @@ final class SharedDeviceMemory implements AutoCloseable {
   private static final String SUFFIX = ".device";
 
   private static final VarHandle NUMBER = ValueLayout.JAVA_LONG.varHandle();
-  private static final long NOTE_BYTES = 32;
   private static final long LENGTH_AT = 0;
   private static final long HARDWARE_AT = 8;
   private static final long PUBLISHED_AT = 24;
+  private static final long TICKET_AT = 32;
+  private static final long TICKET_BYTES = 160;
+  private static final long NOTE_BYTES = TICKET_AT + TICKET_BYTES + 1;
   private static final long PUBLISHED = 0x5055424C49534845L;
   private static final long PATIENCE_NANOS = 5_000_000_000L;
   private static final long PAUSE_NANOS = 1_000_000;
@@ -73,6 +75,7 @@ final class SharedDeviceMemory implements AutoCloseable {
       NUMBER.set(words, LENGTH_AT, length);
       NUMBER.set(words, HARDWARE_AT, hardware.getMostSignificantBits());
       NUMBER.set(words, HARDWARE_AT + Long.BYTES, hardware.getLeastSignificantBits());
+      words.setString(TICKET_AT, made.ticket(), StandardCharsets.US_ASCII);
       return new SharedDeviceMemory(note, offer, made.block(), length);
     } catch (RuntimeException | Error e) {
       note.close();
@@ -105,7 +108,8 @@ final class SharedDeviceMemory implements AutoCloseable {
       int descriptor = SharedDescriptor.obtain(folder, name);
       Block block;
       try {
-        block = device.importShared(descriptor, bytes(type, length));
+        String ticket = note.segment().getString(TICKET_AT, StandardCharsets.US_ASCII);
+        block = device.importShared(descriptor, ticket, bytes(type, length));
       } catch (RuntimeException | Error e) {
         SharedDescriptor.discard(descriptor);
         throw e;

@@ -353,8 +353,18 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
   @Override
   public void fill(byte value) {
     checkOpen();
+    fill(Pattern.of(value));
+  }
+
+  @Override
+  public void fill(A pattern) {
+    checkOpen();
+    fill(Pattern.of(type, Objects.requireNonNull(pattern, "pattern")));
+  }
+
+  private void fill(Pattern pattern) {
     perform(
-        access(true, residency -> residency.fill(from(), to(), value), "filling", bytes() == 0));
+        access(true, residency -> residency.fill(from(), to(), pattern), "filling", bytes() == 0));
   }
 
   /** Clears all bytes of a buffer that was just made, which keeps the state it was born in. */

@@ -20,6 +20,11 @@ public interface Device extends AutoCloseable {
   /** Its memory now. */
   MemoryInfo memory();
 
+  /** Bytes of the largest single block of a kind that the device may have, DEVICE or UNIFIED. */
+  default long largestBlock(BlockKind kind) {
+    return info().maximumAllocation();
+  }
+
   /**
    * Allocates a block, contents undefined.
    *
@@ -27,7 +32,7 @@ public interface Device extends AutoCloseable {
    * PINNED} and {@code UNIFIED} blocks, have a host segment. Commands take DEVICE and UNIFIED
    * blocks, and on a device with {@code SHARED_MEMORY} and {@code PINNED_MEMORY} PINNED ones too.
    *
-   * @param bytes at least 1, at most {@link DeviceInfo#maximumAllocation()} unless PINNED
+   * @param bytes at least 1, at most {@link #largestBlock} of that kind unless PINNED
    * @param alignment a power of two, at least 1; holds for the device's address and the host's
    * @throws dev.tidepool.OutOfDeviceMemoryException if there is no room
    * @throws UnsupportedOperationException if the device has no such memory, or cannot align so
@@ -72,11 +77,14 @@ public interface Device extends AutoCloseable {
   }
 
   /**
-   * A block over memory that a descriptor stands for, which stays the caller's.
+   * A block over memory that another process, or this one, has.
    *
+   * @param descriptor stays the caller's
+   * @param ticket came with it
    * @param bytes as many as it was allocated with
+   * @throws dev.tidepool.TransferException if the memory is gone
    */
-  default Block importShared(int descriptor, long bytes) {
+  default Block importShared(int descriptor, String ticket, long bytes) {
     throw new UnsupportedOperationException(
         info().id() + " cannot share the memory of other processes");
   }
@@ -92,6 +100,16 @@ public interface Device extends AutoCloseable {
   /** Whether bytes of the host lie in a {@link BlockKind#PINNED} block of this device's driver. */
   default boolean isPinned(MemorySegment hostBytes) {
     return false;
+  }
+
+  /**
+   * Page-locks memory of the host that is not the library's, so that commands reach it as they do
+   * {@link BlockKind#PINNED} blocks. Its scope stays open until it is unlocked again.
+   *
+   * @return what unlocks it; null where it cannot be locked
+   */
+  default @Nullable Runnable lock(MemorySegment hostBytes) {
+    return null;
   }
 
   /** A new in-order queue of commands. */

@@ -12,7 +12,7 @@ import java.util.Set;
  * @param driver the driver with its version
  * @param kind what sort of processor
  * @param capabilities what it can do beyond the minimum
- * @param maximumAllocation bytes of its largest single block
+ * @param maximumAllocation bytes of the largest single block of its own memory
  */
 public record DeviceInfo(
     String id,

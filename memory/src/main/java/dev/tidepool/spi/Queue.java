@@ -55,6 +55,16 @@ public interface Queue extends AutoCloseable {
   /** Sets bytes. */
   Event fill(Block block, long offset, long bytes, byte value);
 
+  /**
+   * Sets words in the platform's byte order; null where the device has no command for that, or none
+   * for such an offset or count.
+   *
+   * @param width bytes of a word: 2 or 4
+   */
+  default @Nullable Event fillWords(Block block, long offset, long bytes, int width, int word) {
+    return null;
+  }
+
   /** Runs a program. */
   Event launch(Launch launch);
 

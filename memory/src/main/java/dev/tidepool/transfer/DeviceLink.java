@@ -234,6 +234,24 @@ public final class DeviceLink implements AutoCloseable {
     finish(local.fill(block.whole(), block.start() + offset, bytes, value));
   }
 
+  /**
+   * Sets words of a block, if the device has a command for that.
+   *
+   * @param width bytes of a word: 1, 2 or 4
+   * @return whether it has
+   */
+  public boolean fill(Block block, long offset, long bytes, int width, int word) {
+    Event event =
+        width == 1
+            ? local.fill(block.whole(), block.start() + offset, bytes, (byte) word)
+            : local.fillWords(block.whole(), block.start() + offset, bytes, width, word);
+    if (event == null) {
+      return false;
+    }
+    finish(event);
+    return true;
+  }
+
   /** Moves the pages of a shared block to where they will be used next. */
   public void prefetch(Block block, long offset, long bytes, boolean toDevice) {
     Event event = local.prefetch(block.whole(), block.start() + offset, bytes, toDevice);

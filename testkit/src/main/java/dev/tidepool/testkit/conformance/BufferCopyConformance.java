@@ -184,4 +184,25 @@ public abstract class BufferCopyConformance extends Topic {
           Patterns.assertEqual(contents(buffer), model, "filled");
         });
   }
+
+  @TestFactory
+  Stream<DynamicTest> aPatternFillsItsBufferOverAndOverAndNoOther() {
+    return inEveryLocation(
+        location -> {
+          UnifiedBuffer<short[]> buffer = bench().patterned(ElementType.SHORT, 30_001, location, 9);
+          short[] model = Patterns.array(ElementType.SHORT, 30_001, 9);
+          for (short[] pattern : new short[][] {{-7}, {1, 2}, {3, 4, 5}}) {
+            try (UnifiedBuffer<short[]> slice = buffer.slice(333, 5001);
+                UnifiedBuffer<short[]> shorter = buffer.slice(20_000, pattern.length - 1)) {
+              slice.fill(pattern);
+              shorter.fill(pattern);
+            }
+            for (int i = 0; i < 5001; i++) {
+              model[333 + i] = pattern[i % pattern.length];
+            }
+            System.arraycopy(pattern, 0, model, 20_000, pattern.length - 1);
+            Patterns.assertEqual(contents(buffer), model, "slices filled with a pattern");
+          }
+        });
+  }
 }

@@ -97,6 +97,11 @@ final class FaultyDevice implements Device {
   }
 
   @Override
+  public long largestBlock(BlockKind kind) {
+    return device.largestBlock(kind);
+  }
+
+  @Override
   public Block allocate(long bytes, long alignment, BlockKind kind) {
     return allocate(bytes, alignment, kind, Placement.ANYWHERE);
   }

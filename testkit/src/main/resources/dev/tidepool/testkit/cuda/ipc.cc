@@ -1,11 +1,10 @@
 // Memory of cuMemAlloc shared between processes. A handle tells where the bytes are: the process, its
-// file, the range in it. The page behind the range counts who has it open, so that an exporter which
-// frees too early is found out.
+// file, the range in it. Who has it open holds a lock on the range's first byte, which ends with its
+// process too, so that an exporter which frees too early is found out.
 
 #include "ipc.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -28,19 +27,24 @@ static_assert(sizeof(Handle) <= CU_IPC_HANDLE_SIZE);
 
 constexpr char kMagic[8] = {'t', 'p', '-', 's', 'i', 'm', '-', '1'};
 
-std::atomic<int>* open_count(int file, off_t offset, size_t size) {
-  void* page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, file,
-                    offset + static_cast<off_t>(up_to(size, kPage)));
-  return page == MAP_FAILED ? nullptr : static_cast<std::atomic<int>*>(page);
+// The lock of an open file, not of a process: that would go with the first file that is closed.
+struct flock lock_of(short type, off_t offset) {
+  struct flock lock{};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = offset;
+  lock.l_len = 1;
+  return lock;
 }
 
 }  // namespace
 
-void close_count(std::atomic<int>* count) { munmap(static_cast<void*>(count), kPage); }
+bool is_open_elsewhere(const Allocation& allocation) {
+  struct flock lock = lock_of(F_WRLCK, allocation.offset);
+  return fcntl(allocation.device->file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
 
 void close_opened(Allocation& allocation) {
-  (*allocation.opened)--;
-  close_count(allocation.opened);
   unmap(allocation.address, allocation.size);
   give_back(allocation.address);
   close(allocation.file);
@@ -61,12 +65,7 @@ EXPORT CUresult cuIpcGetMemHandle(CUipcMemHandle* pHandle, CUdeviceptr dptr) {
     violation("%s of %s, which cannot be shared so", __func__, kind_name(found->kind));
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (found->opened == nullptr) {
-    found->opened = open_count(found->device->file, found->offset, found->size);
-    if (found->opened == nullptr) {
-      return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-  }
+  found->exported = true;
   Handle handle{};
   memcpy(handle.magic, kMagic, sizeof kMagic);
   handle.process = getpid();
@@ -104,16 +103,15 @@ EXPORT CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pdptr, CUipcMemHandle handle,
   if (file < 0) {
     return CUDA_ERROR_INVALID_HANDLE;  // the exporter is gone
   }
-  std::atomic<int>* opened = open_count(file, told.offset, told.size);
-  uintptr_t address = opened == nullptr ? 0 : reserve(told.size, kPage, 0);
+  struct flock lock = lock_of(F_RDLCK, told.offset);
+  uintptr_t address =
+      fcntl(file, F_OFD_SETLK, &lock) != 0 ? 0 : reserve(told.size, kPage, 0);
   if (address == 0 || !map(address, told.size, file, told.offset, true, false)) {
     close(file);
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
-  (*opened)++;
   std::shared_ptr<Allocation> made = enter_live(Kind::kOpened, address, told.size, of);
   made->file = file;
-  made->opened = opened;
   *pdptr = address;
   return CUDA_SUCCESS;
 }

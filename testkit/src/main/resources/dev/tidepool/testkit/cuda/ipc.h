@@ -5,8 +5,8 @@
 
 namespace sim {
 
-// Unmaps the word that counts who opened an allocation.
-void close_count(std::atomic<int>* count);
+// Whether another process has what this one exported.
+bool is_open_elsewhere(const Allocation& allocation);
 
 // Ends the view of another process's memory.
 void close_opened(Allocation& allocation);

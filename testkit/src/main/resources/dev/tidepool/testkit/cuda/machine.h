@@ -92,7 +92,7 @@ struct Allocation {
   bool to_host = false;             // kManaged: attached to the host alone
   std::shared_ptr<Physical> physical;  // kMapped
   std::map<int, CUmemAccess_flags> access;  // kMapped: by which devices
-  std::atomic<int>* opened = nullptr;  // kDevice that was exported, kOpened: how many opened it
+  bool exported = false;  // kDevice: others may have it
 
   bool on_device() const { return kind != Kind::kPinned && kind != Kind::kRegistered; }
 };

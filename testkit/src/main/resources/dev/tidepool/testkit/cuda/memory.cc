@@ -60,7 +60,7 @@ CUresult obtain(Device& device, size_t size, uintptr_t& address, off_t& offset) 
     give_back(address);
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
-  device.file_end += static_cast<off_t>(rounded + kPage);  // the page behind counts who opened it
+  device.file_end += static_cast<off_t>(rounded);
   device.used += rounded;
   make_stale(address, size);
   return CUDA_SUCCESS;
@@ -71,7 +71,7 @@ void dispose(Device& device, uintptr_t address, size_t size, off_t offset) {
   unmap(address, rounded);
   give_back(address);
   fallocate(device.file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
-            static_cast<off_t>(rounded + kPage));
+            static_cast<off_t>(rounded));
   device.used -= rounded;
 }
 
@@ -184,12 +184,8 @@ void release(Allocation& allocation) {
   Device& device = *allocation.device;
   switch (allocation.kind) {
     case Kind::kDevice:
-      if (allocation.opened != nullptr) {
-        if (int opened = *allocation.opened) {
-          violation("device memory of %zu bytes is freed while it is opened %d times by others",
-                    allocation.size, opened);
-        }
-        close_count(allocation.opened);
+      if (allocation.exported && is_open_elsewhere(allocation)) {
+        violation("device memory of %zu bytes is freed while others have it open", allocation.size);
       }
       dispose(device, allocation.address, allocation.size, allocation.offset);
       break;

@@ -110,7 +110,7 @@ class SimulatedProcessesTest {
         assertThat(simulation.violations())
             .singleElement()
             .asString()
-            .contains("freed while it is opened 1 times");
+            .contains("freed while others have it open");
       }
     }
   }

@@ -1,0 +1,60 @@
+package dev.tidepool.cuda;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import dev.tidepool.cuda.LiveObjects.Kind;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+
+/**
+ * The driver's functions for plain memory of other processes, by a handle of bytes that travels by
+ * any means. As {@link Cuda} says of its own; apart from them as {@link VirtualMemoryCalls} are.
+ */
+final class IpcCalls {
+  static final int HANDLE_BYTES = 64;
+  private static final int CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 1;
+
+  // CUipcMemHandle, which is passed by value.
+  private static final MemoryLayout HANDLE =
+      MemoryLayout.structLayout(MemoryLayout.sequenceLayout(HANDLE_BYTES, JAVA_BYTE));
+
+  private static final MethodHandle GET_HANDLE =
+      Installed.DRIVER.code("cuIpcGetMemHandle", ADDRESS, JAVA_LONG);
+  private static final MethodHandle OPEN_HANDLE =
+      Installed.DRIVER.code("cuIpcOpenMemHandle_v2", ADDRESS, HANDLE, JAVA_INT);
+  private static final MethodHandle CLOSE_HANDLE =
+      Installed.DRIVER.code("cuIpcCloseMemHandle", JAVA_LONG);
+
+  private IpcCalls() {}
+
+  /** What other processes open a whole allocation of {@code cuMemAlloc} by. */
+  static byte[] cuIpcGetMemHandle(long address) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment handle = arena.allocate(HANDLE);
+      NativeCall.call("cuIpcGetMemHandle", () -> (int) GET_HANDLE.invokeExact(handle, address));
+      return handle.toArray(JAVA_BYTE);
+    }
+  }
+
+  /** The address of another process's memory; not of what this one has made. */
+  static long cuIpcOpenMemHandle(byte[] handle) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment value = arena.allocate(HANDLE).copyFrom(MemorySegment.ofArray(handle));
+      return NativeCall.create(
+          "cuIpcOpenMemHandle_v2",
+          Kind.OPENED_MEMORY,
+          address ->
+              (int) OPEN_HANDLE.invokeExact(address, value, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    }
+  }
+
+  static void cuIpcCloseMemHandle(long address) {
+    NativeCall.release(
+        "cuIpcCloseMemHandle", Kind.OPENED_MEMORY, () -> (int) CLOSE_HANDLE.invokeExact(address));
+  }
+}

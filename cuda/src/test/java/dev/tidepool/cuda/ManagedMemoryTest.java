@@ -1,0 +1,105 @@
+package dev.tidepool.cuda;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Placement;
+import dev.tidepool.spi.Queue;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+import java.util.Objects;
+import java.util.OptionalInt;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** What the driver itself says it was told of managed memory. */
+@ExtendWith(NothingLeaks.class)
+class ManagedMemoryTest {
+  private static final int READ_MOSTLY = 1;
+  private static final int PREFERRED_LOCATION = 2;
+  private static final int ACCESSED_BY = 3;
+  private static final int LAST_PREFETCH_LOCATION = 4;
+  private static final int HOST = -1;
+  private static final int NOWHERE = -2;
+  private static final long BYTES = 1 << 20;
+
+  /** The second, so that no number is right by chance. */
+  private static final int DEVICE = 1;
+
+  @BeforeEach
+  void twoDevices() {
+    Simulation.with(2);
+  }
+
+  private static Device second() {
+    var devices = Simulation.devices();
+    devices.getFirst().close();
+    return devices.get(DEVICE);
+  }
+
+  private static Block allocated(Device device, boolean mostlyRead, boolean mostlyDevice) {
+    return device.allocate(
+        BYTES,
+        64,
+        BlockKind.UNIFIED,
+        new Placement(OptionalInt.empty(), false, mostlyRead, mostlyDevice));
+  }
+
+  private static int told(Device device, Block block, int attribute) {
+    MethodHandle get =
+        Installed.DRIVER.code(
+            "cuMemRangeGetAttribute", ADDRESS, JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG);
+    long address = Objects.requireNonNull(block.segment()).address();
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment value = arena.allocate(JAVA_INT);
+      ((CudaDevice) device)
+          .context()
+          .run(
+              () ->
+                  NativeCall.call(
+                      "cuMemRangeGetAttribute",
+                      () -> (int) get.invokeExact(value, 4L, attribute, address, BYTES)));
+      return value.get(JAVA_INT, 0);
+    }
+  }
+
+  @Test
+  void eachHintIsTheAdviceThatItMeans() {
+    try (Device device = second()) {
+      Block plain = allocated(device, false, false);
+      assertThat(told(device, plain, READ_MOSTLY)).isZero();
+      assertThat(told(device, plain, PREFERRED_LOCATION)).isEqualTo(NOWHERE);
+      assertThat(told(device, plain, ACCESSED_BY)).isEqualTo(NOWHERE);
+      Block read = allocated(device, true, false);
+      assertThat(told(device, read, READ_MOSTLY)).isOne();
+      assertThat(told(device, read, PREFERRED_LOCATION)).isEqualTo(NOWHERE);
+      Block there = allocated(device, false, true);
+      assertThat(told(device, there, READ_MOSTLY)).isZero();
+      assertThat(told(device, there, PREFERRED_LOCATION)).isEqualTo(DEVICE);
+      assertThat(told(device, there, ACCESSED_BY)).isEqualTo(DEVICE);
+      plain.free();
+      read.free();
+      there.free();
+    }
+  }
+
+  @Test
+  void prefetchesGoWhereTheyAreMeantTo() {
+    try (Device device = second();
+        Queue queue = device.createQueue()) {
+      Block block = allocated(device, false, false);
+      Bytes.await(Objects.requireNonNull(queue.prefetch(block, 0, BYTES, true)));
+      assertThat(told(device, block, LAST_PREFETCH_LOCATION)).isEqualTo(DEVICE);
+      Bytes.await(Objects.requireNonNull(queue.prefetch(block, 0, BYTES, false)));
+      assertThat(told(device, block, LAST_PREFETCH_LOCATION)).isEqualTo(HOST);
+      block.free();
+    }
+  }
+}

@@ -1,0 +1,64 @@
+package dev.tidepool.host;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+
+/**
+ * Linux's functions for pipes whose ends other processes have, which Java's pipes cannot be given.
+ * As {@link SocketCalls} says of its own.
+ */
+final class PipeCalls {
+  private static final int O_CLOEXEC = 0x80000;
+  private static final int F_DUPFD_CLOEXEC = 1030;
+  private static final int POLLHUP = 0x10;
+  // struct pollfd.
+  private static final long POLL_BYTES = 8;
+  private static final long POLL_RESULT = 6;
+
+  private static final MethodHandle PIPE2 = SocketCalls.link("pipe2", ADDRESS, JAVA_INT);
+  private static final MethodHandle FCNTL =
+      SocketCalls.linkVariadic("fcntl", 2, JAVA_INT, JAVA_INT, JAVA_INT);
+  private static final MethodHandle POLL = SocketCalls.link("poll", ADDRESS, JAVA_LONG, JAVA_INT);
+
+  private PipeCalls() {}
+
+  /** A pipe's reading end and its writing end, which are not passed on to children. */
+  static int[] pipe() throws IOException {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment ends = arena.allocate(JAVA_INT, 2);
+      var _ =
+          SocketCalls.checked("pipe2", state -> (int) PIPE2.invokeExact(state, ends, O_CLOEXEC));
+      return ends.toArray(JAVA_INT);
+    }
+  }
+
+  /** Another descriptor of the same, which is not passed on to children. */
+  static int duplicate(int descriptor) throws IOException {
+    return (int)
+        SocketCalls.checked(
+            "fcntl", state -> (int) FCNTL.invokeExact(state, descriptor, F_DUPFD_CLOEXEC, 0));
+  }
+
+  /**
+   * Waits until nobody has a pipe's writing end any more.
+   *
+   * @param millis at most; negative for ever
+   * @return whether it is so
+   */
+  static boolean hasEnded(int reading, int millis) throws IOException {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment awaited = arena.allocate(POLL_BYTES, Integer.BYTES);
+      awaited.set(JAVA_INT, 0, reading);
+      var _ =
+          SocketCalls.checked("poll", state -> (int) POLL.invokeExact(state, awaited, 1L, millis));
+      return (awaited.get(JAVA_SHORT, POLL_RESULT) & POLLHUP) != 0;
+    }
+  }
+}

@@ -1,0 +1,57 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.host.HeldScope;
+import dev.tidepool.host.PinnedBudget;
+import dev.tidepool.spi.Device;
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Memory of a caller, page-locked where it lies. A driver goes on taking an address for locked
+ * after the memory is gone, and would read what lay there before: so its arena is held open
+ * meanwhile.
+ */
+final class LockedMemory {
+  private LockedMemory() {}
+
+  /** What unlocks it and throws nothing; null if it cannot be locked, or no more may be. */
+  static @Nullable Runnable lock(Device device, PinnedBudget budget, MemorySegment memory) {
+    long bytes = memory.byteSize();
+    // What is mapped may vanish, and is never given to drivers.
+    if (bytes == 0 || memory.isMapped() || !budget.reserve(bytes)) {
+      return null;
+    }
+    @Nullable HeldScope held = null;
+    @Nullable Runnable unlocking = null;
+    try {
+      held = HeldScope.of(memory);
+      unlocking = device.lock(memory);
+    } finally {
+      if (unlocking == null) {
+        end(held, budget, bytes);
+      }
+    }
+    if (unlocking == null) {
+      return null;
+    }
+    HeldScope scope = held;
+    Runnable driver = unlocking;
+    return () -> {
+      try {
+        driver.run();
+      } catch (RuntimeException e) {
+        System.getLogger(LockedMemory.class.getName())
+            .log(System.Logger.Level.WARNING, "wrapped memory could not be unlocked", e);
+      } finally {
+        end(scope, budget, bytes);
+      }
+    };
+  }
+
+  private static void end(@Nullable HeldScope held, PinnedBudget budget, long bytes) {
+    if (held != null) {
+      held.close();
+    }
+    budget.giveBack(bytes);
+  }
+}

@@ -1,0 +1,99 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.spi.Block;
+import dev.tidepool.transfer.DeviceLink;
+import dev.tidepool.transfer.HostBytes;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+/**
+ * Bytes that a range is set to, over and over. On a device, one of its own commands does it where
+ * there is one for words of that width; else the pattern goes there once, and is doubled in place
+ * until the range is full.
+ */
+final class Pattern {
+  private static final int WIDEST_WORD = Integer.BYTES;
+
+  private final MemorySegment bytes;
+
+  private Pattern(MemorySegment bytes) {
+    this.bytes = bytes;
+  }
+
+  static Pattern of(byte value) {
+    return new Pattern(MemorySegment.ofArray(new byte[] {value}));
+  }
+
+  /**
+   * The bytes of elements.
+   *
+   * @throws IllegalArgumentException if there are none
+   */
+  static <A> Pattern of(ElementType<A> type, A elements) {
+    int count = type.length(elements);
+    if (count == 0) {
+      throw new IllegalArgumentException("a pattern to fill with has at least one element, not 0");
+    }
+    long size = type.bytes(count);
+    // Of longs, for elements want to be aligned.
+    long[] room = new long[Math.toIntExact(Math.ceilDiv(size, Long.BYTES))];
+    MemorySegment bytes = MemorySegment.ofArray(room).asSlice(0, size);
+    type.write(elements, 0, bytes, 0, count);
+    return new Pattern(bytes);
+  }
+
+  /** Sets memory of the host. */
+  void fill(MemorySegment target) {
+    if (bytes.byteSize() == 1) {
+      target.fill(bytes.get(ValueLayout.JAVA_BYTE, 0));
+      return;
+    }
+    long done = Math.min(bytes.byteSize(), target.byteSize());
+    MemorySegment.copy(bytes, 0, target, 0, done);
+    while (done < target.byteSize()) {
+      long more = Math.min(done, target.byteSize() - done);
+      MemorySegment.copy(target, 0, target, done, more);
+      done += more;
+    }
+  }
+
+  /** Sets a range of a device's block. */
+  void fill(DeviceLink link, Block block, long offset, long count) {
+    int width = width();
+    boolean isWord = width <= WIDEST_WORD && Integer.bitCount(width) == 1;
+    if (isWord && link.fill(block, offset, count, width, word(width))) {
+      return;
+    }
+    long done = Math.min(bytes.byteSize(), count);
+    link.upload(new HostBytes.Segment(bytes.asSlice(0, done), false), block, offset);
+    while (done < count) {
+      long more = Math.min(done, count - done);
+      link.copy(block, offset, block, offset + done, more);
+      done += more;
+    }
+  }
+
+  /** Bytes of a shorter pattern that comes to the same, by halves. */
+  private int width() {
+    int width = (int) bytes.byteSize();
+    while (width % 2 == 0 && repeats(width / 2)) {
+      width /= 2;
+    }
+    return width;
+  }
+
+  private boolean repeats(int width) {
+    long rest = bytes.byteSize() - width;
+    return MemorySegment.mismatch(bytes, 0, rest, bytes, width, width + rest) == -1;
+  }
+
+  private int word(int width) {
+    return switch (width) {
+      case Byte.BYTES -> bytes.get(ValueLayout.JAVA_BYTE, 0);
+      case Short.BYTES -> bytes.get(ValueLayout.JAVA_SHORT_UNALIGNED, 0);
+      case Integer.BYTES -> bytes.get(ValueLayout.JAVA_INT_UNALIGNED, 0);
+      default -> throw new IllegalArgumentException("no word has " + width + " bytes");
+    };
+  }
+}
