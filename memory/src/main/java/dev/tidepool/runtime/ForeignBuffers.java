@@ -71,7 +71,7 @@ final class ForeignBuffers {
     }
     try {
       Allocation pinned = Allocation.at(MemoryLocation.PINNED).tag("wrapped");
-      return withoutBlock(type, length, pinned, Copies.locked(segment, unlocking), true);
+      return born(type, length, pinned, Copies.locked(segment, unlocking), true);
     } catch (RuntimeException | Error e) {
       unlocking.run();
       throw e;
