@@ -1,5 +1,6 @@
 package dev.tidepool.expression;
 
+import dev.tidepool.pool.Striping;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 
@@ -89,6 +90,6 @@ final class BlockLoop implements CpuLoop {
   }
 
   private int stripe() {
-    return (int) Thread.currentThread().threadId() & (idle.length() - 1);
+    return Striping.mine(idle.length());
   }
 }

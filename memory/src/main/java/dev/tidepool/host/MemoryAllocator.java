@@ -41,7 +41,7 @@ public final class MemoryAllocator {
   private static final Thread OTHER_THREAD = Thread.ofPlatform().unstarted(() -> {});
 
   private final boolean nativeAllocation;
-  private final Tally tally = new Tally();
+  private final AllocatorCounters counters = new AllocatorCounters();
 
   /** An allocator; all of a process share the system's memory, each counts what it gave. */
   public MemoryAllocator() {
@@ -77,7 +77,7 @@ public final class MemoryAllocator {
   public HostBlock allocate(HostRequest request) {
     checkRoom(request);
     HostBlock block = nativeAllocation ? ofSystem(request) : ofArena(request);
-    tally.countRefusals(request, block.backing());
+    counters.countRefusals(request, block.backing());
     return block;
   }
 
@@ -98,7 +98,7 @@ public final class MemoryAllocator {
   public Optional<HostBlock> tryAllocateLocked(HostRequest request, PinnedBudget budget) {
     SystemMemory locked = nativeAllocation ? locked(request, budget) : null;
     if (locked == null) {
-      tally.countRefusedLock();
+      counters.countRefusedLock();
       return Optional.empty();
     }
     HostBlock block =
@@ -112,7 +112,7 @@ public final class MemoryAllocator {
                 budget.giveBack(locked.backing().bytes());
               }
             });
-    tally.countRefusals(request, block.backing());
+    counters.countRefusals(request, block.backing());
     return Optional.of(block);
   }
 
@@ -182,7 +182,7 @@ public final class MemoryAllocator {
   }
 
   private HostBlock wrapped(@Nullable Arena arena, MemorySegment memory, Runnable release) {
-    Usage.Gauge gauge = tally.wrapped();
+    Usage.Gauge gauge = counters.wrapped();
     gauge.add(memory.byteSize());
     return new HostBlock(
         arena,
@@ -204,7 +204,7 @@ public final class MemoryAllocator {
 
   /** What this allocator gave and was refused. */
   public AllocatorStatistics statistics() {
-    return tally.statistics();
+    return counters.statistics();
   }
 
   /** Bytes of freed blocks that wait for a native call or an I/O operation to let go of them. */
@@ -272,7 +272,7 @@ public final class MemoryAllocator {
 
   private HostBlock tracked(
       Arena arena, MemorySegment segment, Backing backing, Runnable giveBack) {
-    tally.add(backing);
+    counters.add(backing);
     return new HostBlock(
         arena,
         segment,
@@ -281,7 +281,7 @@ public final class MemoryAllocator {
           try {
             giveBack.run();
           } finally {
-            tally.remove(backing);
+            counters.remove(backing);
           }
         });
   }

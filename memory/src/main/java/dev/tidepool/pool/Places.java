@@ -33,7 +33,7 @@ final class Places<T> {
   private final Eviction<T> eviction;
   private final Allowance allowance;
   private final long charge;
-  private final int stripeMask;
+  private final int stripes;
   private final int stripeBits;
   private final int slotMask;
   private final AtomicReferenceArray<@Nullable Member<T>> slots;
@@ -57,18 +57,12 @@ final class Places<T> {
     this.eviction = eviction;
     this.allowance = allowance;
     this.charge = charge;
-    int stripes = Integer.highestOneBit(Math.clamp(processors, 1, 32) * 4 - 1);
-    this.stripeMask = stripes - 1;
+    this.stripes = Striping.stripes(Math.clamp(processors, 1, 32));
     this.stripeBits = Integer.numberOfTrailingZeros(stripes);
     this.slotMask = stripes * SLOTS - 1;
     this.slots = new AtomicReferenceArray<>(stripes * SLOTS);
     this.clocks = new long[(stripes + 2) * CLOCK_STRIDE];
     this.shelf = new TreeSet<>(eviction);
-  }
-
-  /** The caller's stripe. Threads get consecutive ids, so neighbours get different ones. */
-  private int stripe() {
-    return (int) Thread.currentThread().threadId() & stripeMask;
   }
 
   /** Where the caller looks first: in its stripe, and not where others of that stripe do. */
@@ -79,7 +73,7 @@ final class Places<T> {
 
   /** What a member that comes back now is marked with. */
   long tick() {
-    int own = (stripe() + 1) * CLOCK_STRIDE;
+    int own = (Striping.mine(stripes) + 1) * CLOCK_STRIDE;
     long tick = Math.max(clocks[own], clock.getOpaque()) + 1;
     // Threads of one stripe may lose a tick to each other: then two members are equally old.
     clocks[own] = tick;

@@ -11,8 +11,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A block belongs to the stripe of the thread that it was allocated for, or of the first that
  * found room for it, and goes back there whoever gives it back: a consumer that closes what a
- * producer allocates feeds the producer. Threads find their stripe by their id, so virtual threads
- * have one like all others.
+ * producer allocates feeds the producer.
  */
 final class Stripes {
   private static final VarHandle ELEMENT = MethodHandles.arrayElementVarHandle(Board[][].class);
@@ -28,7 +27,7 @@ final class Stripes {
   private final @Nullable Board[][] stripes;
 
   Stripes(int processors) {
-    stripes = new Board[Integer.highestOneBit(Math.clamp(processors, 1, 32) * 4 - 1)][];
+    stripes = new Board[Striping.stripes(Math.clamp(processors, 1, 32))][];
   }
 
   /** The caller's board of a class; null if its stripe has none yet. */
@@ -37,9 +36,8 @@ final class Stripes {
     return boards == null ? null : boards[sizeClass];
   }
 
-  /** Threads get consecutive ids, so neighbours get different stripes. */
   private int stripe() {
-    return (int) Thread.currentThread().threadId() & (stripes.length - 1);
+    return Striping.mine(stripes.length);
   }
 
   /** Takes an idle block of the caller's stripe. */

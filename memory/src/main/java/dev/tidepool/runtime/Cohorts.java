@@ -1,5 +1,6 @@
 package dev.tidepool.runtime;
 
+import dev.tidepool.pool.Striping;
 import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;
 import java.util.Collections;
@@ -32,7 +33,7 @@ class Cohorts {
 
   /** The token for the handles of a new buffer, whose cohort it has joined. */
   final Cohort.Token join() {
-    int stripe = (int) (Thread.currentThread().threadId() & (STRIPES - 1));
+    int stripe = Striping.mine(STRIPES);
     Cohort.Token current = open.getAcquire(stripe);
     return current != null && current.cohort().join(CAPACITY) ? current : replace(stripe);
   }

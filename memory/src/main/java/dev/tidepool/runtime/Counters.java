@@ -2,6 +2,7 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.ByteSize;
 import dev.tidepool.PeakScope;
+import dev.tidepool.pool.Striping;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
@@ -115,14 +116,14 @@ class Counters {
   private final List<Peak> peaks = new ArrayList<>(List.of(new Peak()));
 
   Counters() {
-    tallies = new Tally[Integer.highestOneBit(Runtime.getRuntime().availableProcessors() * 4 - 1)];
+    tallies = new Tally[Striping.stripes(Runtime.getRuntime().availableProcessors())];
     for (int i = 0; i < tallies.length; i++) {
       tallies[i] = new Tally();
     }
   }
 
   private Tally mine(Thread thread) {
-    return tallies[(int) thread.threadId() & (tallies.length - 1)];
+    return tallies[Striping.of(thread, tallies.length)];
   }
 
   void allocated(long bytes) {

@@ -1,5 +1,6 @@
 package dev.tidepool.runtime;
 
+import dev.tidepool.pool.Striping;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
@@ -60,7 +61,7 @@ final class SiteSampling {
     if (distance == 1) {
       return true;
     }
-    Countdown countdown = countdowns[(int) Thread.currentThread().threadId() & (STRIPES - 1)];
+    Countdown countdown = countdowns[Striping.mine(STRIPES)];
     long left = countdown.left - bytes;
     countdown.left = left;
     return left < 0 && taken(countdown);

@@ -8,7 +8,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 
 /** The counters behind {@link AllocatorStatistics}. */
-final class Tally {
+final class AllocatorCounters {
   private final Usage.Gauge allocated = new Usage.Gauge();
   private final Map<PageKind, Usage.Gauge> pages = new EnumMap<>(PageKind.class);
   private final Usage.Gauge locked = new Usage.Gauge();
@@ -18,7 +18,7 @@ final class Tally {
   private final LongAdder refusedPolicies = new LongAdder();
   private final LongAdder refusedLocks = new LongAdder();
 
-  Tally() {
+  AllocatorCounters() {
     for (PageKind kind : PageKind.values()) {
       pages.put(kind, new Usage.Gauge());
     }
