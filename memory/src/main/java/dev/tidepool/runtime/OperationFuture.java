@@ -3,6 +3,7 @@ package dev.tidepool.runtime;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The future of one piece of work. Cancelling stops what has not started; what has started runs to
@@ -25,23 +26,29 @@ final class OperationFuture extends CompletableFuture<Void> {
   /** Asks for the work, which does not start before it is told to {@link Work#begin}. */
   static CompletableFuture<Void> reserve(Work work, Executor completions) {
     OperationFuture future = new OperationFuture(work);
-    work.reserve(
-        failure ->
-            completions.execute(
-                () -> {
-                  if (failure == null) {
-                    future.complete(null);
-                  } else {
-                    future.completeExceptionally(failure);
-                  }
-                }));
+    work.reserve(failure -> completions.execute(() -> future.ended(failure)));
     return future;
+  }
+
+  private void ended(@Nullable Throwable failure) {
+    if (failure != null) {
+      completeExceptionally(failure);
+    } else if (work.hasStarted()) {
+      complete(null);
+    } else {
+      // Its turn came before who stopped it could say so here.
+      stopped();
+    }
+  }
+
+  private void stopped() {
+    completeExceptionally(new CancellationException("cancelled before it started"));
   }
 
   @Override
   public boolean cancel(boolean mayInterruptIfRunning) {
     if (work.cancel()) {
-      completeExceptionally(new CancellationException("cancelled before it started"));
+      stopped();
     }
     return isCancelled();
   }
