@@ -4,6 +4,7 @@ import dev.tidepool.host.HeldScope;
 import dev.tidepool.host.PinnedBudget;
 import dev.tidepool.spi.Device;
 import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,7 +37,11 @@ final class LockedMemory {
     }
     HeldScope scope = held;
     Runnable driver = unlocking;
+    AtomicBoolean locked = new AtomicBoolean(true);
     return () -> {
+      if (!locked.compareAndSet(true, false)) {
+        return; // A buffer that came too late for its manager has done it.
+      }
       try {
         driver.run();
       } catch (RuntimeException e) {
