@@ -340,10 +340,7 @@ public final class DeviceLink implements AutoCloseable {
       Gate gate,
       Passage passage,
       StagingRing.Legs legs) {
-    Pipelining.Plan plan =
-        pace == null || bytes <= Pipelining.SMALLEST_CHUNK
-            ? new Pipelining.Plan(chunk, 2, 0)
-            : pace.plan(bytes, chunk);
+    Pipelining.Plan plan = plan(bytes, pace, gate, passage);
     int depth = passage.pipelined() ? plan.depth() : 1;
     boolean pinned = way != STAGED_PLAIN && passage.pinned();
     // At the gate only with the blocks, for who makes room for one may have to pass it.
@@ -354,6 +351,17 @@ public final class DeviceLink implements AutoCloseable {
       ring.run(legs, turn::chunk);
       return way == STAGED_PINNED && !device.isPinned(ring.first()) ? STAGED_PLAIN : way;
     }
+  }
+
+  /**
+   * How to cut a transfer through staging. What fits in one block is not cut where others are on
+   * their way: host and device are busy side by side then without it, and each command costs.
+   */
+  private Pipelining.Plan plan(long bytes, @Nullable Pace pace, Gate gate, Passage passage) {
+    boolean whole = bytes <= Pipelining.SMALLEST_CHUNK || (bytes <= chunk && gate.isBusy());
+    return pace == null || whole || !passage.pipelined()
+        ? new Pipelining.Plan(chunk, 2, 0)
+        : pace.plan(bytes, chunk);
   }
 
   /** A part of a direct transfer. */

@@ -29,6 +29,16 @@ final class Gate {
     return new Turn(passage);
   }
 
+  /** Whether a transfer is inside, as it seems. */
+  synchronized boolean isBusy() {
+    for (int transfers : inside) {
+      if (transfers > 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** One transfer inside. Used by one thread. */
   final class Turn implements AutoCloseable {
     private final Passage passage;
