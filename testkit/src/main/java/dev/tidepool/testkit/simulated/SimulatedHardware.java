@@ -2,6 +2,7 @@ package dev.tidepool.testkit.simulated;
 
 import dev.tidepool.spi.HostAccess;
 import java.time.Duration;
+import java.util.function.Consumer;
 
 /**
  * What a simulated device is like. Immutable; each {@code with} method answers with a copy.
@@ -60,151 +61,102 @@ public record SimulatedHardware(
 
   /** With memory of that size, and blocks of up to half of it. */
   public SimulatedHardware withMemory(long bytes) {
-    return new SimulatedHardware(
-        bytes,
-        Math.max(1, bytes / 2),
-        pinnedBytes,
-        hostAccess,
-        unified,
-        peers,
-        latency,
-        bytesPerSecond,
-        scatters,
-        link);
+    return with(
+        parts -> {
+          parts.memoryBytes = bytes;
+          parts.maximumAllocation = Math.max(1, bytes / 2);
+        });
   }
 
   /** With blocks of at most that size. */
   public SimulatedHardware withMaximumAllocation(long bytes) {
-    return new SimulatedHardware(
-        memoryBytes,
-        bytes,
-        pinnedBytes,
-        hostAccess,
-        unified,
-        peers,
-        latency,
-        bytesPerSecond,
-        scatters,
-        link);
+    return with(parts -> parts.maximumAllocation = bytes);
   }
 
   /** With at most that much host memory locked. */
   public SimulatedHardware withPinned(long bytes) {
-    return new SimulatedHardware(
-        memoryBytes,
-        maximumAllocation,
-        bytes,
-        hostAccess,
-        unified,
-        peers,
-        latency,
-        bytesPerSecond,
-        scatters,
-        link);
+    return with(parts -> parts.pinnedBytes = bytes);
   }
 
   /** With DEVICE blocks that the host reaches so. */
   public SimulatedHardware withHostAccess(HostAccess access) {
-    return new SimulatedHardware(
-        memoryBytes,
-        maximumAllocation,
-        pinnedBytes,
-        access,
-        unified,
-        peers,
-        latency,
-        bytesPerSecond,
-        scatters,
-        link);
+    return with(parts -> parts.hostAccess = access);
   }
 
   /** Without UNIFIED memory. */
   public SimulatedHardware withoutUnified() {
-    return new SimulatedHardware(
-        memoryBytes,
-        maximumAllocation,
-        pinnedBytes,
-        hostAccess,
-        false,
-        peers,
-        latency,
-        bytesPerSecond,
-        scatters,
-        link);
+    return with(parts -> parts.unified = false);
   }
 
   /** Without copies between devices. */
   public SimulatedHardware withoutPeers() {
-    return new SimulatedHardware(
-        memoryBytes,
-        maximumAllocation,
-        pinnedBytes,
-        hostAccess,
-        unified,
-        false,
-        latency,
-        bytesPerSecond,
-        scatters,
-        link);
+    return with(parts -> parts.peers = false);
   }
 
   /** With commands that take at least that long. */
   public SimulatedHardware withLatency(Duration perCommand) {
-    return new SimulatedHardware(
-        memoryBytes,
-        maximumAllocation,
-        pinnedBytes,
-        hostAccess,
-        unified,
-        peers,
-        perCommand,
-        bytesPerSecond,
-        scatters,
-        link);
+    return with(parts -> parts.latency = perCommand);
   }
 
   /** With commands that move at most so many bytes in a second. */
   public SimulatedHardware withBandwidth(long perSecond) {
-    return new SimulatedHardware(
-        memoryBytes,
-        maximumAllocation,
-        pinnedBytes,
-        hostAccess,
-        unified,
-        peers,
-        latency,
-        perSecond,
-        scatters,
-        link);
+    return with(parts -> parts.bytesPerSecond = perSecond);
   }
 
   /** With ways that take as long as that says. */
   public SimulatedHardware withLink(SimulatedLink speeds) {
-    return new SimulatedHardware(
-        memoryBytes,
-        maximumAllocation,
-        pinnedBytes,
-        hostAccess,
-        unified,
-        peers,
-        latency,
-        bytesPerSecond,
-        scatters,
-        speeds);
+    return with(parts -> parts.link = speeds);
   }
 
   /** With queues that scatter by a write for each piece. */
   public SimulatedHardware withoutScatter() {
-    return new SimulatedHardware(
-        memoryBytes,
-        maximumAllocation,
-        pinnedBytes,
-        hostAccess,
-        unified,
-        peers,
-        latency,
-        bytesPerSecond,
-        false,
-        link);
+    return with(parts -> parts.scatters = false);
+  }
+
+  private SimulatedHardware with(Consumer<Parts> change) {
+    Parts parts = new Parts(this);
+    change.accept(parts);
+    return parts.whole();
+  }
+
+  /** One that is being changed. */
+  private static final class Parts {
+    private long memoryBytes;
+    private long maximumAllocation;
+    private long pinnedBytes;
+    private HostAccess hostAccess;
+    private boolean unified;
+    private boolean peers;
+    private Duration latency;
+    private long bytesPerSecond;
+    private boolean scatters;
+    private SimulatedLink link;
+
+    Parts(SimulatedHardware from) {
+      memoryBytes = from.memoryBytes;
+      maximumAllocation = from.maximumAllocation;
+      pinnedBytes = from.pinnedBytes;
+      hostAccess = from.hostAccess;
+      unified = from.unified;
+      peers = from.peers;
+      latency = from.latency;
+      bytesPerSecond = from.bytesPerSecond;
+      scatters = from.scatters;
+      link = from.link;
+    }
+
+    SimulatedHardware whole() {
+      return new SimulatedHardware(
+          memoryBytes,
+          maximumAllocation,
+          pinnedBytes,
+          hostAccess,
+          unified,
+          peers,
+          latency,
+          bytesPerSecond,
+          scatters,
+          link);
+    }
   }
 }
