@@ -9,7 +9,7 @@ import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.spi.Queue;
-import dev.tidepool.spi.Shutdown;
+import dev.tidepool.testkit.fault.AtShutdown;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -129,7 +129,7 @@ class ProcessTest {
   void closingDuringShutdownCallsNoDriverAndIsNoError() throws Exception {
     assertThat(run(CloseInAHook.class, simulated()))
         .contains("command: cuCtxPushCurrent_v2: the virtual machine is shutting down")
-        .contains("closed, 1 streams are left to the process's end")
+        .contains("closed, 1 queues are left to the process's end")
         .doesNotContain("Exception in thread")
         .doesNotContain("failed while closing");
   }
@@ -137,30 +137,9 @@ class ProcessTest {
   /** Leaves everything open until the shutdown hooks run. */
   static final class CloseInAHook {
     public static void main(String[] arguments) {
-      Device device = new CudaProvider().discover().devices().getFirst();
-      Queue queue = device.createQueue();
-      Block block = device.allocate(64, 64, BlockKind.DEVICE);
-      Runtime.getRuntime()
-          .addShutdownHook(
-              new Thread(
-                  () -> {
-                    while (!Shutdown.hasBegun()) {
-                      Thread.onSpinWait();
-                    }
-                    try {
-                      queue.fill(block, 0, 64, (byte) 0).close();
-                    } catch (IllegalStateException refused) {
-                      System.out.println("command: " + refused.getMessage());
-                    }
-                    long before = LiveObjects.count(LiveObjects.Kind.STREAM);
-                    block.free();
-                    queue.close();
-                    device.close();
-                    System.out.println(
-                        "closed, "
-                            + (LiveObjects.count(LiveObjects.Kind.STREAM) - before + 1)
-                            + " streams are left to the process's end");
-                  }));
+      AtShutdown.use(
+          new CudaProvider().discover().devices().getFirst(),
+          () -> LiveObjects.count(LiveObjects.Kind.STREAM));
     }
   }
 }

@@ -2,11 +2,8 @@ package dev.tidepool.opencl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tidepool.spi.Block;
-import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
-import dev.tidepool.spi.Queue;
-import dev.tidepool.spi.Shutdown;
+import dev.tidepool.testkit.fault.AtShutdown;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -27,30 +24,9 @@ class ShutdownTest {
   /** Leaves everything open until the shutdown hooks run. */
   static final class CloseInAHook {
     public static void main(String[] arguments) {
-      Device device = new OpenClProvider().discover().devices().getFirst();
-      Queue queue = device.createQueue();
-      Block block = device.allocate(64, 64, BlockKind.DEVICE);
-      Runtime.getRuntime()
-          .addShutdownHook(
-              new Thread(
-                  () -> {
-                    while (!Shutdown.hasBegun()) {
-                      Thread.onSpinWait();
-                    }
-                    try {
-                      queue.fill(block, 0, 64, (byte) 0).close();
-                    } catch (IllegalStateException refused) {
-                      System.out.println("command: " + refused.getMessage());
-                    }
-                    long before = LiveObjects.count(LiveObjects.Kind.QUEUE);
-                    block.free();
-                    queue.close();
-                    device.close();
-                    System.out.println(
-                        "closed, "
-                            + (LiveObjects.count(LiveObjects.Kind.QUEUE) - before + 1)
-                            + " queues are left to the process's end");
-                  }));
+      AtShutdown.use(
+          new OpenClProvider().discover().devices().getFirst(),
+          () -> LiveObjects.count(LiveObjects.Kind.QUEUE));
     }
   }
 }
