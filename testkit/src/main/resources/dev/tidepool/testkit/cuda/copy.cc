@@ -20,6 +20,34 @@ CUresult submit_copy(Stream& stream, Link link, uintptr_t destination, uintptr_t
                         std::move(uses)});
 }
 
+// A copy between a device and the host: on which stream, what it uses, and of which kind the host's
+// memory is.
+struct HostCopy {
+  std::shared_ptr<Stream> stream;
+  std::vector<Use> uses;
+  bool pageable = false;
+
+  CUresult check(const char* call, CUdeviceptr device, const void* host, size_t size,
+                 CUstream handle) {
+    CUresult error = stream_of(handle, call, stream);
+    if (error || size == 0) {
+      return error;
+    }
+    Device* owner = nullptr;
+    {
+      Locked locked;
+      error = device_range(call, device, size, uses, owner);
+      if (!error) {
+        error = host_range(call, host, size, uses, pageable);
+      }
+    }
+    if (!error && pageable) {
+      note("%s of %zu bytes of pageable memory at %p: the caller waits for it", call, size, host);
+    }
+    return error;
+  }
+};
+
 template <class Value>
 CUresult fill(const char* call, CUdeviceptr destination, Value value, size_t count, CUstream handle) {
   std::shared_ptr<Stream> stream;
@@ -85,72 +113,41 @@ using namespace sim;
 EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void* srcHost, size_t ByteCount,
                                      CUstream hStream) {
   ENTER_CONTEXT
-  std::shared_ptr<Stream> stream;
-  if (CUresult error = stream_of(hStream, __func__, stream)) {
+  HostCopy copy;
+  if (CUresult error = copy.check(__func__, dstDevice, srcHost, ByteCount, hStream)) {
     return error;
   }
   if (ByteCount == 0) {
     return CUDA_SUCCESS;
   }
-  std::vector<Use> uses;
-  Device* owner = nullptr;
-  bool pageable = false;
-  {
-    Locked locked;
-    if (CUresult error = device_range(__func__, dstDevice, ByteCount, uses, owner)) {
-      return error;
-    }
-    if (CUresult error = host_range(__func__, srcHost, ByteCount, uses, pageable)) {
-      return error;
-    }
+  if (!copy.pageable) {
+    return submit_copy(*copy.stream, kHostToDevice, dstDevice, reinterpret_cast<uintptr_t>(srcHost),
+                       ByteCount, std::move(copy.uses));
   }
-  if (!pageable) {
-    return submit_copy(*stream, kHostToDevice, dstDevice, reinterpret_cast<uintptr_t>(srcHost),
-                       ByteCount, std::move(uses));
-  }
-  note("%s of %zu bytes from pageable memory at %p: the caller waits for it", __func__, ByteCount,
-       srcHost);
   auto staged = std::make_shared<std::vector<char>>(
       static_cast<const char*>(srcHost), static_cast<const char*>(srcHost) + ByteCount);
-  Device& device = *stream->context->device;
-  return stream->submit({[&device, staged, dstDevice] {
-                           Clock::time_point start = Clock::now();
-                           memcpy(bytes(dstDevice), staged->data(), staged->size());
-                           take_time(device, kHostToDevice, staged->size(), start);
-                         },
-                         std::move(uses)});
+  Device& device = *copy.stream->context->device;
+  return copy.stream->submit({[&device, staged, dstDevice] {
+                                Clock::time_point start = Clock::now();
+                                memcpy(bytes(dstDevice), staged->data(), staged->size());
+                                take_time(device, kHostToDevice, staged->size(), start);
+                              },
+                              std::move(copy.uses)});
 }
 
 EXPORT CUresult cuMemcpyDtoHAsync_v2(void* dstHost, CUdeviceptr srcDevice, size_t ByteCount,
                                      CUstream hStream) {
   ENTER_CONTEXT
-  std::shared_ptr<Stream> stream;
-  if (CUresult error = stream_of(hStream, __func__, stream)) {
+  HostCopy copy;
+  if (CUresult error = copy.check(__func__, srcDevice, dstHost, ByteCount, hStream)) {
     return error;
   }
   if (ByteCount == 0) {
     return CUDA_SUCCESS;
   }
-  std::vector<Use> uses;
-  Device* owner = nullptr;
-  bool pageable = false;
-  {
-    Locked locked;
-    if (CUresult error = device_range(__func__, srcDevice, ByteCount, uses, owner)) {
-      return error;
-    }
-    if (CUresult error = host_range(__func__, dstHost, ByteCount, uses, pageable)) {
-      return error;
-    }
-  }
-  CUresult result = submit_copy(*stream, kDeviceToHost, reinterpret_cast<uintptr_t>(dstHost),
-                                srcDevice, ByteCount, std::move(uses));
-  if (result == CUDA_SUCCESS && pageable) {
-    note("%s of %zu bytes to pageable memory at %p: the caller waits for it", __func__, ByteCount,
-         dstHost);
-    result = stream->wait();
-  }
-  return result;
+  CUresult result = submit_copy(*copy.stream, kDeviceToHost, reinterpret_cast<uintptr_t>(dstHost),
+                                srcDevice, ByteCount, std::move(copy.uses));
+  return result == CUDA_SUCCESS && copy.pageable ? copy.stream->wait() : result;
 }
 
 EXPORT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount,
