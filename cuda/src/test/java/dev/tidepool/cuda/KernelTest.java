@@ -38,6 +38,12 @@ class KernelTest {
           KernelParameter.scalar("a", ElementType.DOUBLE),
           KernelParameter.in("x", ElementType.FLOAT));
 
+  private static final KernelParameter[] TRACE_PARAMETERS = {
+    KernelParameter.out("out", ElementType.LONG),
+    KernelParameter.scalar("width", ElementType.INT),
+    KernelParameter.scalar("height", ElementType.INT)
+  };
+
   private static final String TRACE =
       """
       extern "C" __global__ void trace(long long *out, int width, int height) {
@@ -47,6 +53,11 @@ class KernelTest {
         out[x + width * (y + height * z)] = 1 + x + width * (y + height * z);
       }
       """;
+
+  private static void launch(
+      Queue queue, Program program, LaunchRange range, List<KernelArgument> arguments) {
+    Bytes.await(queue.launch(new Launch(program, arguments, range)));
+  }
 
   private static byte[] bytes(float... values) {
     byte[] bytes = new byte[values.length * 4];
@@ -89,15 +100,14 @@ class KernelTest {
       transfer.write(around, y, 0);
       transfer.write(bytes(added), x, xOffset);
       transfer.write(bytes(before), y, yOffset);
-      Bytes.await(
-          queue.launch(
-              new Launch(
-                  axpy,
-                  List.of(
-                      new KernelArgument.Array(y, yOffset, count * 4L),
-                      new KernelArgument.Scalar(2.5f),
-                      new KernelArgument.Array(x, xOffset, count * 4L)),
-                  LaunchRange.of(count))));
+      launch(
+          queue,
+          axpy,
+          LaunchRange.of(count),
+          List.of(
+              new KernelArgument.Array(y, yOffset, count * 4L),
+              new KernelArgument.Scalar(2.5f),
+              new KernelArgument.Array(x, xOffset, count * 4L)));
       float[] expected = new float[count];
       for (int i = 0; i < count; i++) {
         expected[i] = 2.5f * added[i] + before[i];
@@ -120,12 +130,8 @@ class KernelTest {
       Block y = device.allocate((count + 10) * 4L, 64, BlockKind.DEVICE);
       float[] values = ramp(count + 10, 0.5f);
       transfer.write(bytes(values), y, 0);
-      Bytes.await(
-          queue.launch(
-              new Launch(
-                  twice,
-                  List.of(new KernelArgument.Array(y, 0, count * 4L)),
-                  LaunchRange.of(count))));
+      launch(
+          queue, twice, LaunchRange.of(count), List.of(new KernelArgument.Array(y, 0, count * 4L)));
       for (int i = 0; i < count; i++) {
         values[i] += values[i];
       }
@@ -165,14 +171,13 @@ class KernelTest {
           parameters.stream().map(p -> device.allocate(count * 4L, 64, BlockKind.DEVICE)).toList();
       transfer.write(bytes(x), blocks.get(0), 0);
       transfer.write(bytes(y), blocks.get(1), 0);
-      Bytes.await(
-          queue.launch(
-              new Launch(
-                  program,
-                  blocks.stream()
-                      .<KernelArgument>map(b -> new KernelArgument.Array(b, 0, count * 4L))
-                      .toList(),
-                  LaunchRange.of(count))));
+      launch(
+          queue,
+          program,
+          LaunchRange.of(count),
+          blocks.stream()
+              .<KernelArgument>map(b -> new KernelArgument.Array(b, 0, count * 4L))
+              .toList());
       assertThat(transfer.read(blocks.get(2), 0, count * 4)).isEqualTo(bytes(q));
       assertThat(transfer.read(blocks.get(3), 0, count * 4)).isEqualTo(bytes(r));
       assertThat(transfer.read(blocks.get(4), 0, count * 4)).isEqualTo(bytes(s));
@@ -185,14 +190,7 @@ class KernelTest {
     try (Device device = Simulation.device();
         Queue queue = device.createQueue();
         Program trace =
-            device.compile(
-                KernelSource.cuda(
-                    TRACE,
-                    "trace",
-                    KernelParameter.out("out", ElementType.LONG),
-                    KernelParameter.scalar("width", ElementType.INT),
-                    KernelParameter.scalar("height", ElementType.INT)),
-                List.of())) {
+            device.compile(KernelSource.cuda(TRACE, "trace", TRACE_PARAMETERS), List.of())) {
       for (LaunchRange range :
           List.of(
               LaunchRange.of(4, 6, 5).inGroupsOf(2, 3, 5),
@@ -205,15 +203,14 @@ class KernelTest {
         Bytes.await(queue.fill(out, 0, items * 8L, (byte) 0));
         int width = range.global().getFirst().intValue();
         int height = range.global().size() > 1 ? range.global().get(1).intValue() : 1;
-        Bytes.await(
-            queue.launch(
-                new Launch(
-                    trace,
-                    List.of(
-                        new KernelArgument.Array(out, 0, items * 8L),
-                        new KernelArgument.Scalar(width),
-                        new KernelArgument.Scalar(height)),
-                    range)));
+        launch(
+            queue,
+            trace,
+            range,
+            List.of(
+                new KernelArgument.Array(out, 0, items * 8L),
+                new KernelArgument.Scalar(width),
+                new KernelArgument.Scalar(height)));
         long[] expected = new long[items];
         for (int i = 0; i < items; i++) {
           expected[i] = i + 1L;
@@ -262,7 +259,7 @@ class KernelTest {
       LaunchRange range = LaunchRange.of(64).inGroupsOf(8).withLocalMemory(32);
       List<KernelArgument> arguments =
           List.of(new KernelArgument.Array(x, 0, 256), new KernelArgument.Array(out, 0, 32));
-      Bytes.await(queue.launch(new Launch(sums, arguments, range)));
+      launch(queue, sums, range, arguments);
       assertThat(transfer.read(out, 0, 32)).isEqualTo(bytes(expected));
 
       assertThatThrownBy(
@@ -309,7 +306,7 @@ class KernelTest {
       List<KernelArgument> arguments =
           List.of(new KernelArgument.Array(out, 0, 4), new KernelArgument.Scalar(bytes / 4));
       LaunchRange one = LaunchRange.of(1);
-      Bytes.await(queue.launch(new Launch(last, arguments, one.withLocalMemory(bytes))));
+      launch(queue, last, one.withLocalMemory(bytes), arguments);
       assertThat(new Bytes(device, queue).read(out, 0, 1)).containsExactly(7);
       assertThatThrownBy(
               () -> queue.launch(new Launch(last, arguments, one.withLocalMemory((99 << 10) + 1))))
@@ -344,10 +341,7 @@ class KernelTest {
                 KernelSource.cuda(source, "size", KernelParameter.out("out", ElementType.INT)),
                 List.of())) {
       Block out = device.allocate(4, 64, BlockKind.DEVICE);
-      Bytes.await(
-          queue.launch(
-              new Launch(
-                  size, List.of(new KernelArgument.Array(out, 0, 4)), LaunchRange.of(items))));
+      launch(queue, size, LaunchRange.of(items), List.of(new KernelArgument.Array(out, 0, 4)));
       byte[] read = new Bytes(device, queue).read(out, 0, 4);
       assertThat(MemorySegment.ofArray(read).get(ValueLayout.JAVA_INT_UNALIGNED, 0))
           .isEqualTo(expected);
@@ -379,24 +373,16 @@ class KernelTest {
         Queue queue = device.createQueue()) {
       byte[] image = ((CudaDevice) device).compiler().compile("trace", TRACE, List.of());
       try (Program trace =
-          device.compile(
-              KernelSource.cuda(
-                  image,
-                  "trace",
-                  KernelParameter.out("out", ElementType.LONG),
-                  KernelParameter.scalar("width", ElementType.INT),
-                  KernelParameter.scalar("height", ElementType.INT)),
-              List.of())) {
+          device.compile(KernelSource.cuda(image, "trace", TRACE_PARAMETERS), List.of())) {
         Block out = device.allocate(80, 64, BlockKind.DEVICE);
-        Bytes.await(
-            queue.launch(
-                new Launch(
-                    trace,
-                    List.of(
-                        new KernelArgument.Array(out, 0, 80),
-                        new KernelArgument.Scalar(10),
-                        new KernelArgument.Scalar(1)),
-                    LaunchRange.of(10))));
+        launch(
+            queue,
+            trace,
+            LaunchRange.of(10),
+            List.of(
+                new KernelArgument.Array(out, 0, 80),
+                new KernelArgument.Scalar(10),
+                new KernelArgument.Scalar(1)));
         byte[] read = new Bytes(device, queue).read(out, 0, 80);
         assertThat(MemorySegment.ofArray(read).toArray(LONGS))
             .containsExactly(1, 2, 3, 4, 5, 6, 7, 8, 9, 10);

@@ -64,6 +64,11 @@ class KernelTest {
     return new KernelArgument.Array(block, offset, bytes);
   }
 
+  private static void launch(
+      Queue queue, Program program, LaunchRange range, List<KernelArgument> arguments) {
+    Bytes.await(queue.launch(new Launch(program, arguments, range)));
+  }
+
   private static byte[] floats(int count, float start) {
     byte[] bytes = new byte[count * 4];
     MemorySegment segment = MemorySegment.ofArray(bytes);
@@ -87,15 +92,11 @@ class KernelTest {
           Bytes.write(queue, floats(COUNT, 1), x, from);
           byte[] around = Bytes.pattern((int) y.byteSize(), to);
           Bytes.write(queue, around, y, 0);
-          Bytes.await(
-              queue.launch(
-                  new Launch(
-                      add,
-                      List.of(
-                          array(x, from, bytes),
-                          array(y, to, bytes),
-                          new KernelArgument.Scalar(0.5)),
-                      LaunchRange.of(COUNT))));
+          launch(
+              queue,
+              add,
+              LaunchRange.of(COUNT),
+              List.of(array(x, from, bytes), array(y, to, bytes), new KernelArgument.Scalar(0.5)));
           System.arraycopy(floats(COUNT, 1.5f), 0, around, (int) to, (int) bytes);
           assertThat(Bytes.read(queue, y, 0, around.length))
               .as("from %s to %s", from, to)
@@ -116,15 +117,14 @@ class KernelTest {
       for (long second : new long[] {COUNT * 4L, 4096, 4100}) {
         Block block = device.allocate(second + COUNT * 4L, 64, BlockKind.DEVICE);
         Bytes.write(queue, floats(COUNT, 7), block, 0);
-        Bytes.await(
-            queue.launch(
-                new Launch(
-                    add,
-                    List.of(
-                        array(block, 0, COUNT * 4L),
-                        array(block, second, COUNT * 4L),
-                        new KernelArgument.Scalar(1)),
-                    LaunchRange.of(COUNT))));
+        launch(
+            queue,
+            add,
+            LaunchRange.of(COUNT),
+            List.of(
+                array(block, 0, COUNT * 4L),
+                array(block, second, COUNT * 4L),
+                new KernelArgument.Scalar(1)));
         assertThat(Bytes.read(queue, block, 0, COUNT * 4)).isEqualTo(floats(COUNT, 7));
         assertThat(Bytes.read(queue, block, second, COUNT * 4)).isEqualTo(floats(COUNT, 8));
         block.free();
@@ -141,8 +141,7 @@ class KernelTest {
       Block block = device.allocate(4096, 64, BlockKind.DEVICE);
       byte[] expected = Bytes.pattern(4096, 9);
       Bytes.write(queue, expected, block, 0);
-      Bytes.await(
-          queue.launch(new Launch(increment, List.of(array(block, 3, 400)), LaunchRange.of(100))));
+      launch(queue, increment, LaunchRange.of(100), List.of(array(block, 3, 400)));
       MemorySegment bytes = MemorySegment.ofArray(expected);
       for (int i = 0; i < 100; i++) {
         long at = 3 + i * 4L;
@@ -162,8 +161,7 @@ class KernelTest {
         Program increment = compile(device, INCREMENT)) {
       Block block = device.allocate(64, 64, BlockKind.PINNED);
       block.segment().set(JAVA_INT, 4, 41);
-      Bytes.await(
-          queue.launch(new Launch(increment, List.of(array(block, 4, 4)), LaunchRange.of(1))));
+      launch(queue, increment, LaunchRange.of(1), List.of(array(block, 4, 4)));
       assertThat(block.segment().get(JAVA_INT, 4)).isEqualTo(42);
       block.free();
     }
@@ -182,10 +180,7 @@ class KernelTest {
         Queue queue = device.createQueue();
         Program one = compile(device, source)) {
       Block block = device.allocate(64, 64, BlockKind.DEVICE);
-      Bytes.await(
-          queue.launch(
-              new Launch(
-                  one, List.of(array(block, 64, 0), array(block, 0, 4)), LaunchRange.of(1))));
+      launch(queue, one, LaunchRange.of(1), List.of(array(block, 64, 0), array(block, 0, 4)));
       assertThat(Bytes.read(queue, block, 0, 4)).containsExactly(1, 0, 0, 0);
       block.free();
     }
@@ -221,8 +216,7 @@ class KernelTest {
       int[] groups = {4, 12, 12};
       for (int dimensions = 1; dimensions <= 3; dimensions++) {
         LaunchRange range = ranges[dimensions - 1].withLocalMemory(groups[dimensions - 1] * 4L);
-        Bytes.await(
-            queue.launch(new Launch(where, List.of(array(block, 0, block.byteSize())), range)));
+        launch(queue, where, range, List.of(array(block, 0, block.byteSize())));
         byte[] bytes = Bytes.read(queue, block, 0, (int) block.byteSize());
         int[] values = MemorySegment.ofArray(bytes).toArray(JAVA_INT.withByteAlignment(1));
         assertThat(values).hasSize(192);
@@ -275,7 +269,7 @@ class KernelTest {
               new KernelArgument.Scalar(65535),
               new KernelArgument.Scalar(4294967295L),
               new KernelArgument.Scalar(1L << 62));
-      Bytes.await(queue.launch(new Launch(all, arguments, LaunchRange.of(1))));
+      launch(queue, all, LaunchRange.of(1), arguments);
       double[] values =
           MemorySegment.ofArray(Bytes.read(queue, block, 0, 88))
               .toArray(java.lang.foreign.ValueLayout.JAVA_DOUBLE_UNALIGNED);
@@ -306,15 +300,14 @@ class KernelTest {
                               Block y = device.allocate(COUNT * 4L, 64, BlockKind.DEVICE);
                               Bytes.write(queue, floats(COUNT, thread), x, 0);
                               for (int round = 0; round < 20; round++) {
-                                Bytes.await(
-                                    queue.launch(
-                                        new Launch(
-                                            add,
-                                            List.of(
-                                                array(x, 0, COUNT * 4L),
-                                                array(y, 0, COUNT * 4L),
-                                                new KernelArgument.Scalar(round)),
-                                            LaunchRange.of(COUNT))));
+                                launch(
+                                    queue,
+                                    add,
+                                    LaunchRange.of(COUNT),
+                                    List.of(
+                                        array(x, 0, COUNT * 4L),
+                                        array(y, 0, COUNT * 4L),
+                                        new KernelArgument.Scalar(round)));
                                 assertThat(Bytes.read(queue, y, 0, COUNT * 4))
                                     .isEqualTo(floats(COUNT, thread + round));
                               }
