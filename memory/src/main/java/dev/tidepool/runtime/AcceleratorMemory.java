@@ -315,8 +315,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   }
 
   /** A buffer lies elsewhere now, and will leave where it was. */
-  void relocated() {
-    registry.relocated();
+  void relocated(Tenancy tenancy) {
+    registry.relocated(tenancy);
   }
 
   /** What this manager may hold; null for as much as there is. */

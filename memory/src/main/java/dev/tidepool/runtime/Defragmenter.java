@@ -91,7 +91,7 @@ final class Defragmenter implements Mover {
     for (int i = 0; i < relocations.size(); i++) {
       Relocation each = relocations.get(i);
       each.to().occupy(each.storage().tenancy());
-      each.storage().memory().relocated();
+      each.storage().memory().relocated(each.storage().tenancy());
       each.copies().moved(leases.get(i)).surrender();
       buffers++;
       bytes += each.storage().byteSize();

@@ -1,14 +1,18 @@
 package dev.tidepool.runtime;
 
+import java.lang.invoke.VarHandle;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,8 +28,16 @@ final class LiveBuffers {
   // Of those that were woken by who found them dormant, until their handles know.
   private final Map<Tenancy, Storage> roused = new ConcurrentHashMap<>();
 
-  // Changes of place so far.
-  private final AtomicLong relocations = new AtomicLong();
+  // Those under way just now.
+  private final List<Look> looks = new CopyOnWriteArrayList<>();
+
+  /**
+   * A walk over all places, which is told what moves meanwhile: that could be missed where it was
+   * and where it goes to.
+   */
+  private static final class Look {
+    private final Queue<Tenancy> moved = new ConcurrentLinkedQueue<>();
+  }
 
   LiveBuffers(AcceleratorMemory memory, Pools pools) {
     this.memory = memory;
@@ -35,7 +47,7 @@ final class LiveBuffers {
   /** A buffer that no block tells of. */
   void addWithoutBlock(Tenancy tenancy) {
     withoutBlock.add(tenancy);
-    relocated();
+    relocated(tenancy);
   }
 
   /** The buffers that no block tells of: those over foreign memory, and those in a file. */
@@ -43,9 +55,14 @@ final class LiveBuffers {
     return Collections.unmodifiableCollection(withoutBlock);
   }
 
-  /** Such a buffer is gone, or has a block now; others are gone with their blocks. */
+  /** Such a buffer has a block now. */
   void removeWithoutBlock(Tenancy tenancy) {
-    relocated();
+    relocated(tenancy);
+    withoutBlock.remove(tenancy);
+  }
+
+  /** A buffer is gone; those that have a block are gone with it. */
+  void gone(Tenancy tenancy) {
     withoutBlock.remove(tenancy);
   }
 
@@ -65,18 +82,22 @@ final class LiveBuffers {
   }
 
   /** A buffer has arrived somewhere, and is about to leave where it was. */
-  void relocated() {
-    relocations.incrementAndGet();
+  void relocated(Tenancy tenancy) {
+    // Either a look finds it where it has arrived, or the look is found here.
+    VarHandle.fullFence();
+    looks.forEach(look -> look.moved.add(tenancy));
   }
 
-  /** All of them, those that are closing included. Takes some microseconds, more with many. */
+  /**
+   * All of them, those that are closing included. Takes some microseconds, more with many; what
+   * other threads do meanwhile makes it take no longer.
+   */
   Collection<Tenancy> all() {
     Set<Tenancy> all = new HashSet<>();
-    long before;
-    do {
-      // Who changes his place during the walk could be missed at both.
-      before = relocations.get();
-      all.clear();
+    Look look = new Look();
+    looks.add(look);
+    try {
+      VarHandle.fullFence();
       all.addAll(withoutBlock);
       pools.forEachTaken(
           block -> {
@@ -85,7 +106,12 @@ final class LiveBuffers {
               all.add(tenancy);
             }
           });
-    } while (before != relocations.get());
+    } finally {
+      looks.remove(look);
+    }
+    // What was found before it moved does not know where it is now.
+    all.removeAll(look.moved);
+    all.addAll(look.moved);
     return all;
   }
 

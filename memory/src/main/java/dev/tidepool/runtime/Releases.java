@@ -56,7 +56,7 @@ final class Releases {
     } catch (RuntimeException | Error e) {
       failed(storage, e);
     }
-    registry.removeWithoutBlock(storage.tenancy());
+    registry.gone(storage.tenancy());
     storage.tenancy().forgetRoused();
     ending.goOn();
   }

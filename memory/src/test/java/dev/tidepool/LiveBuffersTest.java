@@ -1,0 +1,111 @@
+package dev.tidepool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Who asks which buffers live hears of all of them, whatever others do, and in finite time. */
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class LiveBuffersTest {
+  private static final int KEPT = 3000;
+  private static final int BYTES = 500;
+
+  @TempDir private Path directory;
+
+  /** What others do, again and again, while a manager is asked. */
+  private interface Meanwhile {
+    void run(UnifiedMemoryManager memory);
+  }
+
+  private void assertAllFound(MemoryOptions options, Meanwhile meanwhile) throws Exception {
+    AtomicBoolean done = new AtomicBoolean();
+    List<UnifiedBuffer<byte[]>> kept = new ArrayList<>();
+    Allocation tagged = Allocation.at(MemoryLocation.DEVICE).tag("kept");
+    try (UnifiedMemoryManager memory = UnifiedMemoryManager.create(options);
+        ExecutorService threads = Executors.newFixedThreadPool(2)) {
+      for (int i = 0; i < KEPT; i++) {
+        // Every second block becomes a hole, which gives defragmentation something to do.
+        UnifiedBuffer<byte[]> hole = memory.allocate(ElementType.BYTE, BYTES);
+        kept.add(memory.allocate(ElementType.BYTE, BYTES, tagged));
+        kept.getLast().fill((byte) i);
+        hole.close();
+      }
+      List<Future<?>> others = new ArrayList<>();
+      for (int i = 0; i < 2; i++) {
+        others.add(
+            threads.submit(
+                () -> {
+                  while (!done.get()) {
+                    meanwhile.run(memory);
+                  }
+                }));
+      }
+      try {
+        for (int look = 0; look < 30; look++) {
+          assertThat(memory.bytesByTag()).containsEntry("kept", (long) KEPT * BYTES);
+          assertThat(memory.buffers().stream().filter(buffer -> buffer.tag().equals("kept")))
+              .hasSize(KEPT);
+        }
+      } finally {
+        done.set(true);
+      }
+      for (Future<?> other : others) {
+        other.get();
+      }
+      kept.forEach(UnifiedBuffer::close);
+      assertThat(memory.buffers()).isEmpty();
+    }
+  }
+
+  @Test
+  void whileBuffersComeAndGoWithoutAPause() throws Exception {
+    assertAllFound(
+        MemoryOptions.defaults(),
+        memory -> {
+          try (UnifiedBuffer<byte[]> passing = memory.allocate(ElementType.BYTE, 700)) {
+            passing.fill((byte) 1);
+          }
+        });
+  }
+
+  @Test
+  void whileBuffersAreMovedTogether() throws Exception {
+    assertAllFound(
+        MemoryOptions.defaults(),
+        memory -> {
+          List<UnifiedBuffer<byte[]>> scattered = new ArrayList<>();
+          for (int i = 0; i < 500; i++) {
+            scattered.add(memory.allocate(ElementType.BYTE, BYTES));
+          }
+          for (int i = 0; i < 500; i += 2) {
+            scattered.get(i).close();
+          }
+          memory.defragment();
+          scattered.forEach(UnifiedBuffer::close);
+        });
+  }
+
+  @Test
+  void whileBuffersAreSpilledAndComeBack() throws Exception {
+    MemoryOptions options =
+        MemoryOptions.builder().memoryLimit(2 << 20).spillDirectory(directory).build();
+    assertAllFound(
+        options,
+        memory -> {
+          try (UnifiedBuffer<byte[]> large = memory.allocate(ElementType.BYTE, 600 << 10)) {
+            large.fill((byte) 1);
+          } catch (OutOfDeviceMemoryException othersHaveIt) {
+            assertThat(othersHaveIt.requestedBytes()).isEqualTo(600 << 10);
+          }
+        });
+  }
+}
