@@ -280,6 +280,100 @@ final class SpillTest {
     }
   }
 
+  @Test
+  void whatAKernelIsUsingStaysAlsoWhereOthersWaitBehindIt() throws Exception {
+    CountDownLatch running = new CountDownLatch(1);
+    CountDownLatch mayEnd = new CountDownLatch(1);
+    KernelSource slow =
+        KernelSource.java(
+            item -> {
+              running.countDown();
+              awaitQuietly(mayEnd);
+              item.array(0).set(ValueLayout.JAVA_INT, 4, 2);
+            },
+            KernelParameter.inout("y", ElementType.INT));
+    try (UnifiedMemoryManager memory = UnifiedMemoryManager.create(limited(4 * MIB).build())) {
+      Kernel increment = memory.compile(KernelSource.elementwise("y = y + 1"));
+      List<UnifiedBuffer<int[]>> buffers = filled(memory, 4);
+      Arguments used = Arguments.of("y", buffers.get(0));
+      Arguments next = Arguments.of("y", buffers.get(1));
+      List<Future<Void>> ends = new ArrayList<>();
+      ends.add(memory.compile(slow).executeAsync(used, LaunchRange.of(1)));
+      ends.add(memory.compile(slow).executeAsync(next, LaunchRange.of(1)));
+      running.await();
+      for (int i = 0; i < 4; i++) {
+        ends.add(increment.executeAsync(Arguments.of("y", buffers.get(i))));
+      }
+      try (UnifiedBuffer<byte[]> more = memory.allocate(ElementType.BYTE, 2 * MIB)) {
+        more.fill((byte) 1);
+        assertThat(memory.statistics().reservedBytes()).isLessThanOrEqualTo(4L * MIB);
+      }
+      mayEnd.countDown();
+      for (Future<Void> end : ends) {
+        end.get();
+      }
+      for (int i = 0; i < 4; i++) {
+        int[] expected = pattern(i);
+        expected[1] = i < 2 ? 2 : expected[1];
+        add(expected, 1);
+        assertThat(contents(buffers.get(i))).as("buffer %s", i).isEqualTo(expected);
+      }
+      buffers.forEach(UnifiedBuffer::close);
+    }
+  }
+
+  @Test
+  void kernelsInTheBackgroundOverThreeTimesTheLimitAllRun() throws Exception {
+    int rounds = 4;
+    try (UnifiedMemoryManager memory = UnifiedMemoryManager.create(limited(8 * MIB).build())) {
+      Kernel add = memory.compile(KernelSource.elementwise("y = y + x"));
+      List<UnifiedBuffer<int[]>> buffers = filled(memory, 24);
+      List<int[]> model =
+          new ArrayList<>(IntStream.range(0, 24).mapToObj(SpillTest::pattern).toList());
+      List<Future<Void>> ends = new ArrayList<>();
+      for (int i = 0; i < 24 * rounds; i++) {
+        int y = i % 24;
+        int x = (i + 7) % 24;
+        ends.add(add.executeAsync(Arguments.of("y", buffers.get(y), "x", buffers.get(x))));
+        int[] sum = model.get(y);
+        for (int k = 0; k < INTS; k++) {
+          sum[k] += model.get(x)[k];
+        }
+      }
+      for (Future<Void> end : ends) {
+        end.get();
+      }
+      for (int i = 0; i < 24; i++) {
+        assertThat(contents(buffers.get(i))).as("buffer %s", i).isEqualTo(model.get(i));
+      }
+      buffers.forEach(UnifiedBuffer::close);
+    }
+  }
+
+  @Test
+  void copiesInTheBackgroundOverThreeTimesTheLimitAllArrive() throws Exception {
+    try (UnifiedMemoryManager memory = UnifiedMemoryManager.create(limited(4 * MIB).build())) {
+      List<UnifiedBuffer<int[]>> buffers = filled(memory, 12);
+      int[] model = IntStream.range(0, 12).toArray();
+      List<Future<Void>> ends = new ArrayList<>();
+      for (int i = 0; i < 120; i++) {
+        int to = i * 5 % 12;
+        int from = (i * 7 + 3) % 12;
+        if (from != to) {
+          ends.add(buffers.get(to).copyFromAsync(buffers.get(from)));
+          model[to] = model[from];
+        }
+      }
+      for (Future<Void> end : ends) {
+        end.get();
+      }
+      for (int i = 0; i < 12; i++) {
+        assertThat(contents(buffers.get(i))).as("buffer %s", i).isEqualTo(pattern(model[i]));
+      }
+      buffers.forEach(UnifiedBuffer::close);
+    }
+  }
+
   private static void awaitQuietly(CountDownLatch latch) {
     try {
       latch.await();

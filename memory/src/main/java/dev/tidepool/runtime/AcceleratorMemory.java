@@ -368,10 +368,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     return spilling;
   }
 
-  /**
-   * Held by a kernel while memory is found for its arguments. One kernel after another: two that
-   * had a part of what they need would wait for each other.
-   */
+  /** Held by work while memory is found for all that it uses; see {@link Placing}. */
   ReentrantLock placing() {
     return session.placing(device);
   }

@@ -17,8 +17,9 @@ import org.jspecify.annotations.Nullable;
  * The memory behind a storage: a block on the host, a block on the device, or one block that is
  * both; or a part of a spill file while there is no room for any.
  *
- * <p>Changed only by work in the storage's lane under the residency lock, or under the storage's
- * monitor while its lane is idle; work that comes later sees it through that monitor.
+ * <p>Changed only under the residency lock, by work in the storage's lane or by who moves the bytes
+ * while no work {@linkplain Occupancy occupies} them; work that begins later sees it through the
+ * storage's monitor.
  */
 final class Copies {
   private final long byteSize;
@@ -238,11 +239,15 @@ final class Copies {
     if (spilled != null) {
       spilled.drop();
     }
-    if (shared && !owned) {
-      device().free();
-    }
-    if (ending != null) {
-      ending.run();
+    try {
+      if (shared && !owned) {
+        device().free();
+      }
+    } finally {
+      // Whatever the device says: files of others' memory are left, and its mapping ends.
+      if (ending != null) {
+        ending.run();
+      }
     }
   }
 

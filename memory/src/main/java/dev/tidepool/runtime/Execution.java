@@ -19,7 +19,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -47,6 +46,7 @@ final class Execution {
   private final List<TypedBuffer<?>> temporaries = new ArrayList<>();
   private final List<Copy> inbound = new ArrayList<>();
   private final List<Copy> outbound = new ArrayList<>();
+  private @Nullable Work work;
 
   /** A copy between a temporary and what it stands for, now or in the background. */
   private record Copy(Runnable perform, Supplier<CompletableFuture<Void>> submit) {}
@@ -247,7 +247,9 @@ final class Execution {
     for (Placed argument : placed) {
       uses.add(Use.onDevice(argument.buffer().storage(), argument.parameter().access().writes()));
     }
-    return Work.of(uses, memory.kernelThreads(), this::launch);
+    Work asked = Work.of(uses, memory.kernelThreads(), this::launch);
+    work = asked;
+    return asked;
   }
 
   private void launch() {
@@ -269,25 +271,24 @@ final class Execution {
 
   /** Sees to device memory for all arguments, before the bytes of any travel. */
   private void provideMemory() {
-    List<Residency> lacking =
-        placed.stream()
-            .map(argument -> argument.buffer().storage().residency())
-            .filter(Residency::lacksDeviceMemory)
-            .toList();
-    if (lacking.isEmpty()) {
+    if (placed.stream().noneMatch(Execution::lacksMemory)) {
       return;
     }
-    ReentrantLock placing = memory.placing();
-    if (!placing.tryLock()) {
-      Headway.waits();
-      placing.lock();
-      Headway.waited();
-    }
-    try {
-      lacking.forEach(Residency::provideDeviceMemory);
-    } finally {
-      placing.unlock();
-    }
+    Placing.inTurn(
+        Objects.requireNonNull(work, "who runs this"),
+        memory.placing(),
+        () ->
+            placed.stream()
+                .filter(Execution::lacksMemory)
+                .forEach(argument -> residency(argument).provideDeviceMemory()));
+  }
+
+  private static Residency residency(Placed argument) {
+    return argument.buffer().storage().residency();
+  }
+
+  private static boolean lacksMemory(Placed argument) {
+    return residency(argument).lacksDeviceMemory();
   }
 
   private Object scalar(KernelParameter parameter) {

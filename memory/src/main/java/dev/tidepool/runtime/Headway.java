@@ -11,11 +11,12 @@ import java.util.concurrent.atomic.LongAdder;
 final class Headway {
   private static final LongAdder BEGUN = new LongAdder();
   private static final LongAdder ENDED = new LongAdder();
+  private static final LongAdder LET_GO = new LongAdder();
   private static final AtomicInteger WAITING = new AtomicInteger();
 
   private Headway() {}
 
-  /** A piece of work begins to run. */
+  /** A piece of work begins; before it has anything that others could want. */
   static void begun() {
     BEGUN.increment();
   }
@@ -23,6 +24,11 @@ final class Headway {
   /** It has left the order of its storages. */
   static void ended() {
     ENDED.increment();
+  }
+
+  /** Work that is under way has let go of what it had; before it waits. */
+  static void letGo() {
+    LET_GO.increment();
   }
 
   /** Work that is under way waits for memory from now on; {@link #waited} follows. */
@@ -34,9 +40,12 @@ final class Headway {
     WAITING.decrementAndGet();
   }
 
-  /** How many pieces have ended. */
-  static long endings() {
-    return ENDED.sum();
+  /**
+   * How often work has ended or let go of what it had. Who finds something in use, and then neither
+   * that work goes on nor that this has grown, looked at all that there is.
+   */
+  static long releases() {
+    return ENDED.sum() + LET_GO.sum();
   }
 
   /** Whether work is under way that does not wait for memory. */

@@ -15,16 +15,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * What happens when memory runs out, whoever said so, a driver, the system or the manager's limit:
  * blocks on their way back are waited for, pools are trimmed, unreachable buffers reclaimed, small
- * buffers moved together, idle device copies given up, idle buffers taken to the spill file, and
- * last what others use is waited for; after each rung that gave something back the request is tried
- * again, and only then it fails.
+ * buffers moved together, idle device copies given up, idle buffers taken to the spill file, then
+ * those that work which has not begun will want, and last what others use is waited for; after each
+ * rung that gave something back the request is tried again, and only then it fails.
  *
  * <p>Bounded: each rung is climbed once, except that copies are given up and buffers spilled one by
  * one, in rounds that must each make room and are 32 at most. What a rung itself needs climbs a
  * shorter ladder, which moves nothing to the host: so the depth is two. Who climbs inside of his
  * own work waits as long as others {@link Headway go on} who do not wait for memory, so not for
- * each other, and ten seconds at most. Holds no lock but, for a kernel's arguments, that of {@link
- * AcceleratorMemory#placing}, which nobody needs to end his work.
+ * each other, and ten seconds at most. Holds no lock but, for work that needs several buffers at
+ * once, that of {@link Placing}, which nobody needs who has what he needs.
  */
 final class Ladder {
   private static final long CLOSING_WAIT_NANOS = 2_000_000_000L;
@@ -111,6 +111,7 @@ final class Ladder {
               this::reclaimUnreachable,
               this::joinSmallBuffers,
               this::makeRoom,
+              this::makeRoomAhead,
               this::waitForWork,
               this::collectAtLast));
     }
@@ -290,7 +291,7 @@ final class Ladder {
       if (inWork) {
         Headway.waits();
       }
-      List<Work> requests = new ArrayList<>(Headway.goesOn() ? requestRoom() : List.of());
+      List<Work> requests = new ArrayList<>();
       try {
         return attemptWhileHelpComes(requests);
       } finally {
@@ -305,18 +306,22 @@ final class Ladder {
       long start = System.nanoTime();
       long pause = SHORTEST_PAUSE_NANOS;
       long seen = -1;
-      while (helpComes(requests, System.nanoTime() - start)) {
-        if (requests.isEmpty()) {
-          requests.addAll(requestRoom());
-        }
-        long endings = Headway.endings();
-        PooledBlock block = endings == seen ? null : attemptOrTrim();
+      boolean helpComes = true;
+      while (helpComes) {
+        long releases = Headway.releases();
+        PooledBlock block = releases == seen ? null : attemptAfterRelease();
         if (block != null) {
           return block;
         }
-        seen = endings;
-        LockSupport.parkNanos(pause);
-        pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS);
+        seen = releases;
+        if (requests.isEmpty() && Headway.goesOn()) {
+          requests.addAll(requestRoom());
+        }
+        helpComes = helpComes(requests, seen, System.nanoTime() - start);
+        if (helpComes) {
+          LockSupport.parkNanos(pause);
+          pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS);
+        }
       }
       if (!requests.isEmpty()) {
         tried.add("waited for buffers that are in use");
@@ -324,17 +329,84 @@ final class Ladder {
       return makeRoom();
     }
 
+    /** Some work has let go of what it had, and what comes behind it may not have begun. */
+    private @Nullable PooledBlock attemptAfterRelease() {
+      PooledBlock block = attemptOrTrim();
+      if (block != null) {
+        return block;
+      }
+      // Who moves bytes goes on, as others see it, and will let go of what he has.
+      if (inWork) {
+        Headway.waited();
+      }
+      try {
+        return makeRoomAhead();
+      } finally {
+        if (inWork) {
+          Headway.waits();
+        }
+      }
+    }
+
+    /**
+     * Takes buffers away from work that was asked for and has not begun; the one that was asked for
+     * last goes first, for it will be wanted last.
+     */
+    private @Nullable PooledBlock makeRoomAhead() {
+      for (Storage storage : memory.room().idlest(isLimited()).reversed()) {
+        if (goesAhead(storage)) {
+          PooledBlock block = attemptAfter(storage);
+          if (block != null) {
+            return block;
+          }
+        }
+      }
+      return madeRoom > 0 ? attemptOrTrim() : null;
+    }
+
+    private boolean goesAhead(Storage storage) {
+      AcceleratorMemory owner = storage.memory();
+      if (evictionHelps(storage) && owner.room().evictAhead(storage)) {
+        evicted++;
+        return true;
+      }
+      if (diskFailure != null || !spillingHelps(storage)) {
+        return false;
+      }
+      try {
+        boolean gone = owner.room().spillAhead(storage);
+        spilled += gone ? 1 : 0;
+        return gone;
+      } catch (TransferException e) {
+        diskFailure = e.getMessage();
+        return false;
+      }
+    }
+
     /**
      * Whether others may soon give something up: a block that somebody has just taken belongs to no
      * buffer yet that could be asked.
+     *
+     * @param seen the releases before the last look at what could be taken
      */
-    private boolean helpComes(List<Work> requests, long waitedNanos) {
+    private boolean helpComes(List<Work> requests, long seen, long waitedNanos) {
       if (waitedNanos < TAKING_WAIT_NANOS && memory.room().anyBlockOnItsWay()) {
         return true;
       }
       boolean goesOn = !requests.isEmpty() && Headway.goesOn();
       return waitedNanos < WORK_WAIT_NANOS
-          && (goesOn || requests.stream().anyMatch(Work::isItsTurn));
+          && (goesOn
+              || requests.stream().anyMatch(Work::isItsTurn)
+              || (Headway.releases() != seen && isAnythingToTake()));
+    }
+
+    /** Whether there are buffers that could make room if nobody used them. */
+    private boolean isAnythingToTake() {
+      return memory.room().idlest(isLimited()).stream()
+          .anyMatch(
+              storage ->
+                  evictionHelps(storage)
+                      || (storage.memory().spilling() != null && spillingHelps(storage)));
     }
 
     /** Asks for the copies of buffers in use, behind what uses them. */

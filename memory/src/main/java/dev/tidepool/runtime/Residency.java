@@ -26,9 +26,10 @@ import org.jspecify.annotations.Nullable;
  * State changes after the bytes have arrived, so that a failed movement leaves a valid side and a
  * state that says so. Where both copies are one block nothing travels, and only the state changes.
  *
- * <p><b>Locking.</b> Called by work in the storage's lane. Reads run side by side, and two may find
- * that the same bytes must move: the {@code residency} lock lets one of them move. {@code state}
- * and {@code dirty} are guarded by the storage's monitor, which is never held while bytes move.
+ * <p><b>Locking.</b> Called by work in the storage's lane, and by who makes room while no work
+ * {@linkplain Occupancy occupies} the storage. Reads run side by side, and two may find that the
+ * same bytes must move: the {@code residency} lock lets one of them move. {@code state} and {@code
+ * dirty} are guarded by the storage's monitor, which is never held while bytes move.
  */
 final class Residency {
   private final Storage storage;
@@ -173,6 +174,21 @@ final class Residency {
     }
     try {
       return copies.spilled() != null || (!copies.isShared() && !copies.hasDevice());
+    } finally {
+      moving.unlock();
+    }
+  }
+
+  /** Whether the bytes are in a file; known to work that is under way. */
+  boolean isSpilled() {
+    return copies.spilled() != null;
+  }
+
+  /** Sees to it that the bytes are in memory. */
+  void provideMemory() {
+    lockMoving();
+    try {
+      bringBack(true);
     } finally {
       moving.unlock();
     }

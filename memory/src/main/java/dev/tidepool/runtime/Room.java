@@ -137,25 +137,39 @@ final class Room {
 
   private Work eviction(Storage storage, Runnable evicted) {
     return Work.makingRoom(
-        List.of(storage),
-        Workers.evictions(),
-        () -> {
-          // A failure is nobody's who comes behind, or needs the room: both copies stay valid.
-          try {
-            EvictionEvent event = Flight.eviction();
-            Lease lease = storage.residency().evictDevice();
-            if (lease != null) {
-              lease.release();
-              if (event != null) {
-                event.evicted(memory.id(), storage.tenancy().tag(), storage.byteSize());
-              }
-              counters.evicted();
-              evicted.run();
-            }
-          } catch (RuntimeException | InternalError e) {
-            LOG.log(Level.DEBUG, storage + " could not be evicted; it stays where it is", e);
-          }
-        });
+        List.of(storage), Workers.evictions(), () -> giveUpDeviceCopy(storage, evicted));
+  }
+
+  private void giveUpDeviceCopy(Storage storage, Runnable evicted) {
+    // A failure is nobody's who comes behind, or needs the room: both copies stay valid.
+    try {
+      EvictionEvent event = Flight.eviction();
+      Lease lease = storage.residency().evictDevice();
+      if (lease != null) {
+        lease.release();
+        if (event != null) {
+          event.evicted(memory.id(), storage.tenancy().tag(), storage.byteSize());
+        }
+        counters.evicted();
+        evicted.run();
+      }
+    } catch (RuntimeException | InternalError e) {
+      LOG.log(Level.DEBUG, storage + " could not be evicted; it stays where it is", e);
+    }
+  }
+
+  /**
+   * Gives the device's copy of a storage up although work that has not begun will want it; whether
+   * there was one to give.
+   */
+  boolean evictAhead(Storage storage) {
+    AtomicBoolean evicted = new AtomicBoolean();
+    Workers.offCarrier(
+        () ->
+            storage
+                .occupancy()
+                .moveIfUnused(() -> giveUpDeviceCopy(storage, () -> evicted.set(true))));
+    return evicted.get();
   }
 
   /**
@@ -165,6 +179,11 @@ final class Room {
    */
   boolean spill(Storage storage) {
     return spilling != null && spilling.spill(storage, Workers.evictions());
+  }
+
+  /** The same although work that has not begun will want the storage. */
+  boolean spillAhead(Storage storage) {
+    return spilling != null && spilling.spillAhead(storage);
   }
 
   /** Asks for a storage's memory, its bytes taken to the spill file, as soon as it is idle. */

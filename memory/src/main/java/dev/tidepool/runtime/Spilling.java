@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * How a manager's idle buffers go to a file when memory is short, and come back when touched.
  *
  * <p>To spill is work in the storage's order, with nothing beside it, and is only done where
- * nothing is ahead: so nobody meets a buffer that is half in the file, and no thread waits for
- * another buffer's work while it makes room for its own.
+ * nothing is ahead, or ahead of work that has not begun: so nobody meets a buffer that is half in
+ * the file, and no thread waits for another buffer's work while it makes room for its own.
  */
 final class Spilling implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
@@ -46,39 +46,70 @@ final class Spilling implements AutoCloseable {
    * @throws TransferException if the file takes no more; the storage is as it was then
    */
   boolean spill(Storage storage, Executor executor) {
-    AtomicBoolean spilled = new AtomicBoolean();
-    AtomicReference<@Nullable TransferException> failure = new AtomicReference<>();
-    Work work = work(storage, executor, () -> spilled.set(true), failure::set);
-    boolean performed = work.performIfIdle(storage.memory().runsHere(storage));
-    TransferException refused = failure.get();
-    if (refused != null) {
-      throw refused;
+    Outcome outcome = new Outcome();
+    work(storage, executor, outcome::done, outcome::refused)
+        .performIfIdle(storage.memory().runsHere(storage));
+    return outcome.isDone();
+  }
+
+  /**
+   * The same, also where work on the storage was asked for, as long as none has begun.
+   *
+   * @throws TransferException if the file takes no more; the storage is as it was then
+   */
+  boolean spillAhead(Storage storage) {
+    Outcome outcome = new Outcome();
+    Workers.offCarrier(
+        () ->
+            storage
+                .occupancy()
+                .moveIfUnused(() -> attempt(storage, outcome::done, outcome::refused)));
+    return outcome.isDone();
+  }
+
+  /** What became of one attempt, which another thread may have made. */
+  private static final class Outcome {
+    private final AtomicBoolean done = new AtomicBoolean();
+    private final AtomicReference<@Nullable TransferException> refusal = new AtomicReference<>();
+
+    void done() {
+      done.set(true);
     }
-    return performed && spilled.get();
+
+    void refused(TransferException refused) {
+      refusal.set(refused);
+    }
+
+    boolean isDone() {
+      TransferException refused = refusal.get();
+      if (refused != null) {
+        throw refused;
+      }
+      return done.get();
+    }
   }
 
   /** The same as work that is not asked for yet. */
   Work work(
       Storage storage, Executor executor, Runnable spilled, Consumer<TransferException> refused) {
-    return Work.makingRoom(
-        List.of(storage),
-        executor,
-        () -> {
-          try {
-            SpillEvent event = Flight.spill();
-            if (storage.residency().spill(this)) {
-              spilled.run();
-              if (event != null) {
-                event.spilled(storage.memory().id(), storage.tenancy().tag(), storage.byteSize());
-              }
-            }
-          } catch (TransferException e) {
-            // Not the failure of what comes behind on this storage: its bytes are all there.
-            refused.accept(e);
-          } catch (RuntimeException | InternalError e) {
-            LOG.log(Level.DEBUG, storage + " could not be spilled; it stays where it is", e);
-          }
-        });
+    return Work.makingRoom(List.of(storage), executor, () -> attempt(storage, spilled, refused));
+  }
+
+  private void attempt(Storage storage, Runnable spilled, Consumer<TransferException> refused) {
+    try {
+      SpillEvent event = Flight.spill();
+      if (storage.residency().spill(this)) {
+        spilled.run();
+        if (event != null) {
+          event.spilled(storage.memory().id(), storage.tenancy().tag(), storage.byteSize());
+        }
+      }
+    } catch (TransferException e) {
+      // Not the failure of what comes behind on this storage: its bytes are all there.
+      refused.accept(e);
+    } catch (RuntimeException | InternalError e) {
+      LOG.log(Level.DEBUG, storage + " could not be spilled; it stays where it is", e);
+    }
   }
 
   /** Room in the file. */

@@ -30,6 +30,7 @@ final class Storage {
   private final Residency residency;
   private final Movements movements = new Movements();
   private final Lane lane = new Lane();
+  private final Occupancy occupancy = new Occupancy(this);
 
   // Guarded by this; `closed` is also read without.
   private volatile boolean closed;
@@ -93,6 +94,10 @@ final class Storage {
 
   Lane lane() {
     return lane;
+  }
+
+  Occupancy occupancy() {
+    return occupancy;
   }
 
   long lastUse() {
@@ -167,7 +172,12 @@ final class Storage {
 
   /** Whether it is open and nothing is asked of it; the monitor is held. */
   boolean isIdle() {
-    return !closed && lane.isIdle();
+    return !closed && isUnused();
+  }
+
+  /** Whether nothing is asked of it, and nobody moves its bytes; the monitor is held. */
+  private boolean isUnused() {
+    return lane.isIdle() && !occupancy.isMoving();
   }
 
   /** Whether its host bytes must stay where they are, for somebody holds their address. */
@@ -242,9 +252,12 @@ final class Storage {
       closed = true;
       view = View.NONE;
       frees = mappings == 0;
-      freesAtOnce = frees && lane.isIdle();
+      freesAtOnce = frees && isUnused() && memory.releases().happenHere(residency.copies());
+      if (freesAtOnce) {
+        occupancy.close();
+      }
     }
-    if (freesAtOnce && memory.releases().happenHere(residency.copies())) {
+    if (freesAtOnce) {
       free();
     } else if (frees) {
       release();
@@ -277,10 +290,12 @@ final class Storage {
 
   private void release() {
     Work work = Work.always(this, memory.transferThreads(), this::free);
+    boolean here;
     synchronized (this) {
       release = work;
+      here = !occupancy.isMoving() && memory.releases().happenHere(residency.copies());
     }
-    work.release(memory.releases().happenHere(residency.copies()));
+    work.release(here);
   }
 
   /** Writes the allocation down, and the free when it comes; nothing if the storage is closed. */
@@ -295,6 +310,7 @@ final class Storage {
 
   /** Gives the memory back; nothing is under way, and nothing is let in any more. */
   private void free() {
+    occupancy.close();
     boolean clean = true;
     try {
       residency.beforeFree();

@@ -19,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  * for each other. It starts when everything that it came behind is done: a write comes behind all,
  * a read behind the last write. Nothing waits while it holds a monitor.
  *
+ * <p><b>Memory.</b> Only work that has begun {@linkplain Occupancy occupies} what it uses: the
+ * copies of storages that only work in their lanes waits for may be moved to make room.
+ *
  * <p><b>Failure.</b> When work that writes a storage fails, what is queued behind it on that
  * storage fails with the same exception, without being started, except work that must always run
  * (the release of memory). What is asked for later starts afresh.
@@ -53,6 +56,11 @@ final class Work implements Runnable {
   private final boolean always;
   // One more than the number of unfinished predecessors until the work is entered everywhere.
   private final AtomicInteger ahead = new AtomicInteger(1);
+
+  // Whether it counts as under way, and whether what it uses is kept for it; touched only by who
+  // enters it, then by who runs it.
+  private boolean begun;
+  private boolean occupies;
 
   // Set before the work enters its lanes: whether the thread that asked waits to run it, what may
   // travel with others, and when it is tried again.
@@ -352,6 +360,41 @@ final class Work implements Runnable {
     for (Use use : uses) {
       use.storage().lane().enter(this, use);
     }
+    // Who runs it at once need not come back for that, and what makes room must never wait for it.
+    if ((awaited || always) && ahead.get() == 1 && !isAnyMoving()) {
+      beginToOccupy();
+    }
+  }
+
+  private void beginToOccupy() {
+    Headway.begun();
+    begun = true;
+    occupy();
+  }
+
+  private boolean isAnyMoving() {
+    boolean any = false;
+    for (Use use : uses) {
+      any |= use.storage().occupancy().isMoving();
+    }
+    return any;
+  }
+
+  /** Keeps what it uses from being moved; waits while it is. No monitor is held, or none moves. */
+  void occupy() {
+    for (Use use : uses) {
+      use.storage().occupancy().begin();
+    }
+    occupies = true;
+  }
+
+  /** Lets what it uses be moved, though it has begun: it will see to its memory again. */
+  void vacate() {
+    occupies = false;
+    for (Use use : uses) {
+      use.storage().occupancy().end();
+    }
+    Headway.letGo();
   }
 
   /** Whether nothing is ahead any more. */
@@ -388,15 +431,23 @@ final class Work implements Runnable {
 
   /** Whether the body shall run; from now on it cannot be stopped. The turn has come. */
   boolean claim() {
+    // Before its own monitor, which is taken after those of storages.
+    if (!begun && isWanted()) {
+      beginToOccupy();
+    }
     synchronized (this) {
-      boolean runs = stage == Stage.WAITING && (failure == null || always);
+      boolean runs = isWanted();
       if (runs) {
         stage = Stage.STARTED;
         startNanos = System.nanoTime();
-        Headway.begun();
       }
       return runs;
     }
+  }
+
+  /** Whether the body is still to be run. */
+  private synchronized boolean isWanted() {
+    return stage == Stage.WAITING && (failure == null || always);
   }
 
   /** Runs the body of work that was claimed, and ends, unless it shall be tried again later. */
@@ -419,10 +470,23 @@ final class Work implements Runnable {
   private @Nullable Throwable attempt() {
     attempts++;
     try {
+      bringBack();
       body.run();
       return null;
     } catch (Throwable e) {
       return e;
+    }
+  }
+
+  /** What several storages have in files must be in memory together. */
+  private void bringBack() {
+    if (!always
+        && uses.size() > 1
+        && uses.stream().anyMatch(use -> use.storage().residency().isSpilled())) {
+      Placing.inTurn(
+          this,
+          uses.getFirst().storage().memory().placing(),
+          () -> uses.forEach(use -> use.storage().residency().provideMemory()));
     }
   }
 
@@ -477,10 +541,11 @@ final class Work implements Runnable {
         || !fits.test(parcel)) {
       return false;
     }
+    boolean claims = claim();
     synchronized (this) {
-      claimed = claim();
-      return claimed;
+      claimed = claims;
     }
+    return claims;
   }
 
   private synchronized boolean isClaimed() {
@@ -488,13 +553,17 @@ final class Work implements Runnable {
   }
 
   /** Takes a claim on work whose turn has not come back; it goes alone when that comes. */
-  synchronized void giveBack() {
+  void giveBack() {
+    vacate();
+    begun = false;
     Headway.ended();
-    claimed = false;
-    stage = Stage.WAITING;
-    touched = true;
-    startNanos = 0;
-    parcel = null;
+    synchronized (this) {
+      claimed = false;
+      stage = Stage.WAITING;
+      touched = true;
+      startNanos = 0;
+      parcel = null;
+    }
   }
 
   /** Whether the body has begun to run, or its bytes to travel. */
@@ -516,9 +585,13 @@ final class Work implements Runnable {
   void finish(@Nullable Throwable thrown) {
     for (Use use : uses) {
       synchronized (use.storage()) {
+        if (occupies) {
+          use.storage().occupancy().end();
+        }
         use.storage().lane().leave(this);
       }
     }
+    occupies = false;
     List<Successor> next;
     Throwable inherited;
     Throwable outcome;
@@ -540,7 +613,7 @@ final class Work implements Runnable {
     if (heard != null) {
       heard.accept(outcome);
     }
-    if (hasStarted()) {
+    if (begun) {
       Headway.ended();
     }
   }

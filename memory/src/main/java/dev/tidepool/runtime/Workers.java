@@ -1,5 +1,6 @@
 package dev.tidepool.runtime;
 
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadFactory;
@@ -74,6 +75,15 @@ final class Workers implements AutoCloseable {
         task.run();
       }
     };
+  }
+
+  /** Runs what blocks on the calling thread, or waits for it where that is a virtual one. */
+  static void offCarrier(Runnable task) {
+    if (Thread.currentThread().isVirtual()) {
+      CompletableFuture.runAsync(task, evictions()).join();
+    } else {
+      task.run();
+    }
   }
 
   Executor completions() {
