@@ -1,7 +1,8 @@
 package dev.tidepool;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.Writer;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
@@ -128,13 +129,15 @@ public record Snapshot(
 
   /** The JSON form. */
   public String toJson() {
-    StringBuilder text = new StringBuilder();
+    // About as long as the rows will be, so that little is copied while it grows.
+    long expected = 4096 + 48L * blocks.size() + 24L * history.size();
+    ByteArrayOutputStream text = new ByteArrayOutputStream((int) Math.min(expected, 1 << 30));
     try {
-      new SnapshotText(this).appendTo(text);
+      new SnapshotText(this, text).write();
     } catch (IOException e) {
       throw new AssertionError("a text in memory takes what it is given", e);
     }
-    return text.toString();
+    return text.toString(StandardCharsets.UTF_8);
   }
 
   /**
@@ -146,8 +149,8 @@ public record Snapshot(
   public void writeTo(Path file) {
     try {
       Files.createFile(file, ownerOnly(file));
-      try (Writer writer = Files.newBufferedWriter(file, StandardCharsets.UTF_8)) {
-        new SnapshotText(this).appendTo(writer);
+      try (OutputStream target = Files.newOutputStream(file)) {
+        new SnapshotText(this, target).write();
       } catch (IOException e) {
         Files.deleteIfExists(file);
         throw e;

@@ -21,7 +21,13 @@ final class Survey {
   private final AcceleratorMemory memory;
   private final List<Snapshot.Block> blocks = new ArrayList<>();
   private final Set<Tenancy> seen = new HashSet<>();
-  private final Map<String, Snapshot.Tag> tags = new HashMap<>();
+  private final Map<String, Sum> tags = new HashMap<>();
+
+  /** What a tag has, as far as it was seen. */
+  private static final class Sum {
+    private long bytes;
+    private long buffers;
+  }
 
   Survey(AcceleratorMemory memory) {
     this.memory = memory;
@@ -43,7 +49,7 @@ final class Survey {
       pool.forEachBlock(block -> add(number, block));
     }
     foreign.forEach(this::add);
-    changes.forEach(change -> tags.putIfAbsent(change.tag(), new Snapshot.Tag(change.tag(), 0, 0)));
+    changes.forEach(change -> tally(change.tag()));
     return new Snapshot(
         time,
         uptime,
@@ -52,7 +58,10 @@ final class Survey {
         memory.accelerator().memory(),
         memory.statistics(),
         found,
-        List.copyOf(tags.values()),
+        tags.entrySet().stream()
+            .map(
+                tag -> new Snapshot.Tag(tag.getKey(), tag.getValue().bytes, tag.getValue().buffers))
+            .toList(),
         blocks,
         changes,
         forgotten);
@@ -115,14 +124,13 @@ final class Survey {
   /** Counts a buffer, which may have two blocks, once. */
   private void count(Tenancy tenancy) {
     if (seen.add(tenancy)) {
-      tags.merge(
-          tenancy.tag(),
-          new Snapshot.Tag(tenancy.tag(), tenancy.byteSize(), 1),
-          (tag, one) ->
-              new Snapshot.Tag(
-                  tag.name(),
-                  tag.liveBytes() + one.liveBytes(),
-                  tag.liveBuffers() + one.liveBuffers()));
+      Sum tally = tally(tenancy.tag());
+      tally.bytes += tenancy.byteSize();
+      tally.buffers++;
     }
+  }
+
+  private Sum tally(String tag) {
+    return tags.computeIfAbsent(tag, _ -> new Sum());
   }
 }
