@@ -18,6 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.LongConsumer;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -121,16 +122,16 @@ final class Consignment {
     private final int index;
     private final long bytes;
     private final Work work;
-    // What the listener has heard of; a pair that is tried again begins at its front.
+    // What the listener has heard of, in whichever attempt.
     private final AtomicLong told = new AtomicLong();
-    private long submitted;
 
     Pair(int index, Shipment shipment, Convoy convoy, Retries retries) {
       this.index = index;
       bytes = shipment.bytes();
-      work = shipment.work(options, passage(), retries, convoy);
+      work = shipment.work(options, this::passage, retries, convoy);
     }
 
+    /** How one attempt goes. */
     private Passage passage() {
       return new Passage(
           options.priority(),
@@ -139,13 +140,13 @@ final class Consignment {
           options.pipelining(),
           options.progress().equals(TransferProgress.NONE)
               ? Passage.ORDINARY.submitted()
-              : this::submitted);
+              : submitted());
     }
 
-    /** One thread at a time moves a pair. */
-    private void submitted(long chunk) {
-      submitted += chunk;
-      tell(Math.min(submitted, bytes));
+    /** Adds up the chunks of one attempt, which begins at the front again. */
+    private LongConsumer submitted() {
+      AtomicLong submitted = new AtomicLong();
+      return chunk -> tell(Math.min(submitted.addAndGet(chunk), bytes));
     }
 
     private void tell(long until) {

@@ -47,6 +47,8 @@ final class Execution {
   private final List<Copy> inbound = new ArrayList<>();
   private final List<Copy> outbound = new ArrayList<>();
   private @Nullable Work work;
+  // Of the launch: what it would do again may not be the same then. Its attempts follow each other.
+  private boolean submitted;
 
   /** A copy between a temporary and what it stands for, now or in the background. */
   private record Copy(Runnable perform, Supplier<CompletableFuture<Void>> submit) {}
@@ -247,7 +249,9 @@ final class Execution {
     for (Placed argument : placed) {
       uses.add(Use.onDevice(argument.buffer().storage(), argument.parameter().access().writes()));
     }
-    Work asked = Work.of(uses, memory.kernelThreads(), this::launch);
+    Work asked =
+        Work.of(uses, memory.kernelThreads(), this::launch)
+            .retrying(memory.retries().until(() -> submitted));
     work = asked;
     return asked;
   }
@@ -322,6 +326,7 @@ final class Execution {
   }
 
   private void run(Launch launch) {
+    submitted = true;
     try (Event event = memory.link().compute().launch(launch)) {
       event.await();
     } catch (RuntimeException | Error e) {

@@ -5,6 +5,7 @@ import dev.tidepool.TransferException;
 import dev.tidepool.transfer.TransferMeter;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 
 /**
  * When a transfer that failed is tried again: after a transient error, with exponential backoff and
@@ -14,17 +15,28 @@ import java.util.concurrent.TimeUnit;
  * @param most how often
  * @param withinNanos after the first failure, how long new attempts may begin
  * @param meter counts them
+ * @param tooLate whether it must not be tried again any more
  */
-record Retries(int most, long withinNanos, TransferMeter meter) {
+record Retries(int most, long withinNanos, TransferMeter meter, BooleanSupplier tooLate) {
   private static final long FIRST_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
   private static final long LONGEST_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   /** Never. */
   static final Retries NONE = new Retries(0, 0, new TransferMeter());
 
+  /** Whenever time and number allow it. */
+  Retries(int most, long withinNanos, TransferMeter meter) {
+    this(most, withinNanos, meter, () -> false);
+  }
+
   /** The same, but so often. */
   Retries withMost(int count) {
-    return new Retries(count, withinNanos, meter);
+    return new Retries(count, withinNanos, meter, tooLate);
+  }
+
+  /** The same, but only until something holds that cannot be done twice. */
+  Retries until(BooleanSupplier late) {
+    return new Retries(most, withinNanos, meter, late);
   }
 
   /** What arrived was not what was sent. */
@@ -43,7 +55,7 @@ record Retries(int most, long withinNanos, TransferMeter meter) {
    * @param sinceNanos how long ago it failed first
    */
   long pause(Throwable failure, int attempts, long sinceNanos) {
-    if (attempts > most || !isTransient(failure)) {
+    if (attempts > most || tooLate.getAsBoolean() || !isTransient(failure)) {
       return -1;
     }
     long ceiling = Math.min(LONGEST_NANOS, FIRST_NANOS << Math.min(attempts - 1, 10));

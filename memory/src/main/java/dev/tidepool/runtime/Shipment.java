@@ -10,6 +10,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -163,21 +164,23 @@ record Shipment(
     }
   }
 
-  /** The shipment as work that goes over links as the options say. */
-  Work work(TransferOptions options, Passage passage, Retries retries, Executor executor) {
+  /**
+   * The shipment as work that goes over links as the options say.
+   *
+   * @param passages of each attempt
+   */
+  Work work(
+      TransferOptions options, Supplier<Passage> passages, Retries retries, Executor executor) {
     Runnable whole = options.verified() ? this::moveVerified : move;
-    boolean ordinary = passage.equals(Passage.ORDINARY);
     return Work.of(
             uses,
             executor,
             () -> {
               try {
-                if (bytes == 0) {
-                  return;
-                }
-                if (ordinary) {
+                Passage passage = passages.get();
+                if (bytes > 0 && passage.equals(Passage.ORDINARY)) {
                   whole.run();
-                } else {
+                } else if (bytes > 0) {
                   passage.run(whole);
                 }
               } catch (RuntimeException | Error e) {

@@ -399,20 +399,14 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
    * Starts moving; a failure is kept before the work leaves the order, for the next use to throw.
    */
   private void prefetch(boolean toDevice) {
-    Use use = toDevice ? Use.onDevice(storage(), false) : Use.read(storage());
-    Work.Body move =
-        guarded(() -> storage().residency().prefetch(from(), to(), toDevice), "prefetching");
+    Storage storage = storage();
+    Use use = toDevice ? Use.onDevice(storage, false) : Use.read(storage);
     Work.of(
             List.of(use),
-            storage().memory().transferThreads(),
-            () -> {
-              try {
-                move.run();
-              } catch (RuntimeException | Error e) {
-                storage().prefetchFailed(e);
-                throw e;
-              }
-            })
+            storage.memory().transferThreads(),
+            guarded(() -> storage.residency().prefetch(from(), to(), toDevice), "prefetching"))
+        .retrying(storage.memory().retries())
+        .failing(storage::prefetchFailed)
         .release(false);
   }
 

@@ -63,10 +63,11 @@ final class Work implements Runnable {
   private boolean occupies;
 
   // Set before the work enters its lanes: whether the thread that asked waits to run it, what may
-  // travel with others, and when it is tried again.
+  // travel with others, when it is tried again, and who hears of its own failure.
   private boolean awaited;
   private @Nullable Parcel parcel;
   private Retries retries = Retries.NONE;
+  private Consumer<Throwable> failing = _ -> {};
 
   // Guarded by this.
   private boolean turn;
@@ -115,6 +116,15 @@ final class Work implements Runnable {
   /** With a body that may run again; before it is asked for. */
   Work retrying(Retries policy) {
     retries = policy;
+    return this;
+  }
+
+  /**
+   * With somebody who hears what its body failed with in the end, before it leaves its lanes;
+   * before it is asked for.
+   */
+  Work failing(Consumer<Throwable> listener) {
+    failing = listener;
     return this;
   }
 
@@ -583,6 +593,9 @@ final class Work implements Runnable {
 
   /** Ends the work. */
   void finish(@Nullable Throwable thrown) {
+    if (thrown != null) {
+      failing.accept(thrown);
+    }
     for (Use use : uses) {
       synchronized (use.storage()) {
         if (occupies) {

@@ -1,0 +1,162 @@
+package dev.tidepool.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.Arguments;
+import dev.tidepool.BufferState;
+import dev.tidepool.ElementType;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelSource;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.Tidepool;
+import dev.tidepool.TransferException;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.testkit.conformance.Patterns;
+import dev.tidepool.testkit.fault.Failure;
+import dev.tidepool.testkit.fault.FaultInjector;
+import dev.tidepool.testkit.simulated.SimulatedHardware;
+import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** What kernels and prefetches move by themselves is tried again like every other transfer. */
+@ExtendWith(QuietLog.class)
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class MovementRecoveryTest {
+  private static final int LENGTH = 100_000;
+
+  private final SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
+  private final FaultInjector faults = new FaultInjector(simulated);
+  // Enough time for all attempts, however slow the machine is.
+  private final Tidepool tidepool =
+      Discovery.using(
+          List.of(faults),
+          () ->
+              Tidepool.open(
+                  MemoryOptions.builder().transferRetryTime(Duration.ofMinutes(5)).build()));
+  private final UnifiedMemoryManager memory = tidepool.memory();
+  private final Kernel doubling = memory.compile(KernelSource.elementwise("y = x + y"));
+
+  @AfterEach
+  void close() {
+    faults.disarm();
+    tidepool.close();
+    assertThat(simulated.violations()).isEmpty();
+    assertThat(simulated.device("simulated:0").openEvents()).isZero();
+    assertThat(simulated.device("simulated:0").liveBlocks()).isZero();
+  }
+
+  private static int[] pattern(long seed) {
+    return Patterns.array(ElementType.INT, LENGTH, seed);
+  }
+
+  private UnifiedBuffer<int[]> onHost(long seed) {
+    UnifiedBuffer<int[]> buffer = memory.allocate(ElementType.INT, LENGTH, MemoryLocation.HOST);
+    buffer.copyFrom(pattern(seed));
+    return buffer;
+  }
+
+  private static void assertHolds(UnifiedBuffer<int[]> buffer, int[] expected) {
+    int[] read = new int[LENGTH];
+    buffer.copyTo(read);
+    Patterns.assertEqual(read, expected, "the buffer");
+  }
+
+  private static int[] sum(long one, long other) {
+    int[] sum = pattern(one);
+    int[] added = pattern(other);
+    for (int i = 0; i < LENGTH; i++) {
+      sum[i] += added[i];
+    }
+    return sum;
+  }
+
+  private long retries() {
+    return memory.transfers().statistics().retries();
+  }
+
+  private long launches() {
+    return simulated.device("simulated:0").ledger().calls(SpiCall.LAUNCH);
+  }
+
+  @Test
+  void argumentsThatWereDisturbedOnTheirWayAreBroughtAgainAndTheKernelRunsOnce() {
+    UnifiedBuffer<int[]> x = onHost(1);
+    UnifiedBuffer<int[]> y = onHost(2);
+    faults.fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
+    doubling.execute(Arguments.of("x", x, "y", y));
+    assertThat(launches()).isEqualTo(1);
+    assertThat(retries()).isEqualTo(1);
+    assertHolds(y, sum(1, 2));
+    UnifiedBuffer<int[]> z = onHost(3);
+    faults.fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
+    doubling.executeAsync(Arguments.of("x", x, "y", z)).join();
+    assertThat(launches()).isEqualTo(2);
+    assertThat(retries()).isEqualTo(2);
+    assertHolds(z, sum(1, 3));
+  }
+
+  @Test
+  void argumentsThatNeverArriveFailTheKernelAndAreValidOnTheHost() {
+    UnifiedBuffer<int[]> x = onHost(1);
+    UnifiedBuffer<int[]> y = onHost(2);
+    faults.failAlways(SpiCall.WRITE, Failure.TRANSIENT);
+    assertThatThrownBy(() -> doubling.execute(Arguments.of("x", x, "y", y)))
+        .isInstanceOf(AcceleratorException.class);
+    assertThat(retries()).isEqualTo(3);
+    assertThat(launches()).isZero();
+    faults.disarm();
+    assertHolds(x, pattern(1));
+    assertHolds(y, pattern(2));
+    doubling.execute(Arguments.of("x", x, "y", y));
+    assertHolds(y, sum(1, 2));
+  }
+
+  @Test
+  void aKernelThatFailedIsNotRunAgain() {
+    UnifiedBuffer<int[]> x = onHost(1);
+    UnifiedBuffer<int[]> y = onHost(2);
+    faults.fail(SpiCall.LAUNCH, 1, Failure.TRANSIENT);
+    assertThatThrownBy(() -> doubling.execute(Arguments.of("x", x, "y", y)))
+        .isInstanceOf(AcceleratorException.class);
+    assertThat(launches()).isEqualTo(1);
+    assertThat(retries()).isZero();
+  }
+
+  @Test
+  void aPrefetchThatWasDisturbedIsDoneAgainAndNobodyHears() {
+    UnifiedBuffer<int[]> x = onHost(1);
+    faults.fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
+    x.prefetchToDevice();
+    memory.synchronize();
+    assertThat(x.state()).isEqualTo(BufferState.SYNCHRONIZED);
+    doubling.execute(Arguments.of("x", x, "y", x));
+    faults.fail(SpiCall.READ, 1, Failure.TRANSIENT);
+    x.prefetchToHost();
+    memory.synchronize();
+    assertThat(x.state()).isEqualTo(BufferState.SYNCHRONIZED);
+    assertThat(retries()).isEqualTo(2);
+    assertHolds(x, sum(1, 1));
+  }
+
+  @Test
+  void aPrefetchThatNeverGetsThroughFailsTheNextUseAlone() {
+    UnifiedBuffer<int[]> x = onHost(1);
+    faults.failAlways(SpiCall.WRITE, Failure.TRANSIENT);
+    x.prefetchToDevice();
+    memory.synchronize();
+    faults.disarm();
+    assertThat(retries()).isEqualTo(3);
+    assertThatThrownBy(() -> x.copyTo(new int[LENGTH])).isInstanceOf(TransferException.class);
+    assertHolds(x, pattern(1));
+  }
+}
