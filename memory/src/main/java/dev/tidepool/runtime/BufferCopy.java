@@ -5,6 +5,7 @@ import dev.tidepool.pool.Lease;
 import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.runtime.flight.TransferEvent;
 import dev.tidepool.spi.Device;
+import dev.tidepool.transfer.DeviceLink;
 import dev.tidepool.transfer.Direction;
 import dev.tidepool.transfer.HostBytes;
 import java.lang.foreign.MemorySegment;
@@ -124,15 +125,17 @@ final class BufferCopy {
     AcceleratorMemory memory = destination.storage().memory();
     TransferEvent event = Flight.transfer();
     long start = System.nanoTime();
+    DeviceLink link = memory.link();
+    DeviceLink origin = source.storage().memory().link();
     long at = destination.from();
     if (overlaps()) {
       Lease between = memory.blocks().forDevice(bytes, this);
       try {
-        memory.link().copy(from.copies().device(), source.from(), between.block(), 0, bytes);
+        link.copy(origin, from.copies().device(), source.from(), between.block(), 0, bytes);
         to.onDevice(
             at,
             at + bytes,
-            () -> memory.link().copy(between.block(), 0, to.copies().device(), at, bytes));
+            () -> link.copy(link, between.block(), 0, to.copies().device(), at, bytes));
       } finally {
         if (memory.erasure().overwroteAbandoned(between.block())) {
           between.release();
@@ -145,7 +148,7 @@ final class BufferCopy {
       to.onDevice(
           at,
           at + bytes,
-          () -> memory.link().copy(from.copies().device(), source.from(), target, at, bytes));
+          () -> link.copy(origin, from.copies().device(), source.from(), target, at, bytes));
     }
     Direction direction = Direction.DEVICE_TO_DEVICE;
     memory.meter().moved(direction, bytes, System.nanoTime() - start, way);

@@ -53,9 +53,11 @@ public final class DeviceLink implements AutoCloseable {
   private final AtomicInteger turn = new AtomicInteger();
   private final Gate uploads = new Gate();
   private final Gate downloads = new Gate();
+  private final Gate copies = new Gate();
   // Queues of what is critical, opened when something first is.
   private final AtomicReference<@Nullable Queue> criticalUpload = new AtomicReference<>();
   private final AtomicReference<@Nullable Queue> criticalDownload = new AtomicReference<>();
+  private final AtomicReference<@Nullable Queue> criticalLocal = new AtomicReference<>();
 
   /**
    * Opens the queues.
@@ -116,7 +118,12 @@ public final class DeviceLink implements AutoCloseable {
     long start = destination.start() + offset;
     if (!way.isStaged() && source instanceof HostBytes.Segment(MemorySegment segment, _)) {
       long step = passage.chunkOr(ways.directChunk(way, true));
-      direct(segment, step, uploads, passage, (part, at) -> queue.write(part, whole, start + at));
+      inChunks(
+          segment.byteSize(),
+          step,
+          uploads,
+          passage,
+          (at, count) -> queue.write(segment.asSlice(at, count), whole, start + at));
       return way;
     }
     return staged(
@@ -148,7 +155,12 @@ public final class DeviceLink implements AutoCloseable {
     long start = source.start() + offset;
     if (!way.isStaged() && destination instanceof HostBytes.Segment(MemorySegment segment, _)) {
       long step = passage.chunkOr(ways.directChunk(way, false));
-      direct(segment, step, downloads, passage, (part, at) -> queue.read(whole, start + at, part));
+      inChunks(
+          segment.byteSize(),
+          step,
+          downloads,
+          passage,
+          (at, count) -> queue.read(whole, start + at, segment.asSlice(at, count)));
       return way;
     }
     return staged(
@@ -210,23 +222,53 @@ public final class DeviceLink implements AutoCloseable {
     if (source.device.equals(device)) {
       place = Place.DEVICE;
     }
-    return ways.across(place, source.ways.calibration(), source.device.info().name(), bytes);
+    return ways.across(place, source.ways.calibration(), source.name(), bytes);
   }
 
-  /** Copies between blocks that the device reaches; the ranges do not overlap. */
-  public void copy(Block source, long sourceOffset, Block destination, long offset, long bytes) {
-    finish(copyAhead(source, sourceOffset, destination, offset, bytes));
+  /**
+   * Copies to a block of this device from one that it reaches; the ranges do not overlap.
+   *
+   * @param from whose block the source is
+   */
+  public void copy(
+      DeviceLink from,
+      Block source,
+      long sourceOffset,
+      Block destination,
+      long offset,
+      long bytes) {
+    Passage passage = Passage.current();
+    Queue queue = queueFor(passage, local, criticalLocal);
+    long step = passage.chunkOr(ways.copyChunk(from.device.equals(device), from.name()));
+    inChunks(
+        bytes,
+        step,
+        copies,
+        passage,
+        (at, count) -> copy(queue, source, sourceOffset + at, destination, offset + at, count));
   }
 
-  /** The same without waiting; the caller waits for the event and closes it. */
+  /**
+   * Copies within the device's memory without waiting; the caller waits for the event and closes
+   * it.
+   */
   public Event copyAhead(
       Block source, long sourceOffset, Block destination, long offset, long bytes) {
-    return local.copy(
+    return copy(local, source, sourceOffset, destination, offset, bytes);
+  }
+
+  private static Event copy(
+      Queue queue, Block source, long sourceOffset, Block destination, long offset, long bytes) {
+    return queue.copy(
         source.whole(),
         source.start() + sourceOffset,
         destination.whole(),
         destination.start() + offset,
         bytes);
+  }
+
+  private String name() {
+    return device.info().name();
   }
 
   /** Sets bytes of a block. */
@@ -364,18 +406,16 @@ public final class DeviceLink implements AutoCloseable {
         : pace.plan(bytes, chunk);
   }
 
-  /** A part of a direct transfer. */
+  /** A part of a transfer without staging. */
   private interface Part {
-    Event submit(MemorySegment part, long at);
+    Event submit(long at, long count);
   }
 
   /**
    * Moves bytes from where they lie a chunk at a time, two of them under way, so that the device
    * never waits for the host and others can go between.
    */
-  private static void direct(
-      MemorySegment bytes, long step, Gate gate, Passage passage, Part part) {
-    long size = bytes.byteSize();
+  private static void inChunks(long size, long step, Gate gate, Passage passage, Part part) {
     int ahead = passage.pipelined() ? 2 : 1;
     Deque<Event> pending = new ArrayDeque<>();
     try (Gate.Turn turn = gate.enter(passage)) {
@@ -385,7 +425,7 @@ public final class DeviceLink implements AutoCloseable {
         }
         long count = Math.min(step, size - at);
         turn.chunk(count);
-        pending.add(part.submit(bytes.asSlice(at, count), at));
+        pending.add(part.submit(at, count));
       }
       while (!pending.isEmpty()) {
         finish(pending.remove());
@@ -412,6 +452,7 @@ public final class DeviceLink implements AutoCloseable {
     download.close();
     closeIfOpen(criticalUpload.get());
     closeIfOpen(criticalDownload.get());
+    closeIfOpen(criticalLocal.get());
     local.close();
     compute.forEach(Queue::close);
   }

@@ -36,7 +36,10 @@ final class Ways {
 
   private static final long SMALL = 32 << 10;
 
-  private static final double DIRECT_CHUNK_NANOS = 2e6;
+  private static final double CHUNK_NANOS = 2e6;
+
+  /** How much faster copies on a device are than its link, as a rule. */
+  private static final int FASTER_ON_DEVICE = 16;
 
   private static final Map<Place, List<TransferWay>> TO_DEVICE = new EnumMap<>(Place.class);
 
@@ -82,11 +85,27 @@ final class Ways {
    */
   long directChunk(TransferWay way, boolean up) {
     TransferCalibration costs = calibration;
-    Cost cost = costs == null ? null : costs.legs().get(link(way == PINNED_DIRECT, up));
-    if (cost == null || cost.nanosPerByte() == 0) {
-      return chunk;
+    return largerChunk(
+        costs == null ? null : costs.legs().get(link(way == PINNED_DIRECT, up)), chunk);
+  }
+
+  /**
+   * Bytes of one chunk of a copy from the memory of this device, or of the one of that name: a
+   * millisecond's too.
+   */
+  long copyChunk(boolean local, String name) {
+    TransferCalibration costs = calibration;
+    Cost cost = null;
+    if (costs != null) {
+      cost = local ? costs.legs().get(Leg.LOCAL) : costs.peers().get(name);
     }
-    return Math.max(chunk, (long) (DIRECT_CHUNK_NANOS / cost.nanosPerByte()));
+    return largerChunk(cost, FASTER_ON_DEVICE * chunk);
+  }
+
+  private long largerChunk(@Nullable Cost cost, long uncalibrated) {
+    return cost == null || cost.nanosPerByte() == 0
+        ? uncalibrated
+        : Math.max(chunk, (long) (CHUNK_NANOS / cost.nanosPerByte()));
   }
 
   /** What is known of a staged way's speed; null before a calibration. */

@@ -97,6 +97,19 @@ class WaysTest {
   }
 
   @Test
+  void aCopyFromADeviceGoesInChunksOfAMillisecondToo() {
+    Ways ways = new Ways(CHUNK);
+    assertThat(ways.copyChunk(true, "")).isEqualTo(16 * CHUNK);
+    assertThat(ways.copyChunk(false, "near")).isEqualTo(16 * CHUNK);
+    ways.calibrated(
+        calibration(FAST, FAST, new Cost(5_000, 1.0 / 1024), Map.of("near", FAST, "far", SLOW)));
+    assertThat(ways.copyChunk(true, "")).isEqualTo(1_024_000_000);
+    assertThat(ways.copyChunk(false, "near")).isEqualTo(20_000_000);
+    assertThat(ways.copyChunk(false, "far")).isEqualTo(CHUNK);
+    assertThat(ways.copyChunk(false, "unknown")).isEqualTo(16 * CHUNK);
+  }
+
+  @Test
   void copiesBetweenDevicesGoThroughTheHostWhereThatIsCheaper() {
     TransferCalibration slowPeer =
         calibration(FAST, FAST, new Cost(10_000, 10), Map.of("near", FAST, "far", SLOW));

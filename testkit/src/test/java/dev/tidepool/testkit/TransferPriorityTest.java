@@ -154,6 +154,56 @@ class TransferPriorityTest {
   }
 
   @Test
+  void copiesOnTheDeviceGoInChunksToo() {
+    UnifiedBuffer<byte[]> source = buffer(BULK);
+    source.copyFrom(pattern(BULK, BULK));
+    UnifiedBuffer<byte[]> bulk = buffer(BULK);
+    UnifiedBuffer<byte[]> urgent = buffer(BULK);
+    UnifiedBuffer<byte[]> critical = buffer(3 * CHUNK);
+    long before = device.ledger().calls(SpiCall.COPY);
+    device.pause();
+    CompletableFuture<TransferReport> low = copy(TransferPriority.LOW, source, bulk);
+    awaitCopies(before + 2);
+    CompletableFuture<TransferReport> high = copy(TransferPriority.HIGH, source, urgent);
+    awaitCopies(before + 4);
+    CompletableFuture<TransferReport> most =
+        copy(TransferPriority.CRITICAL, source.slice(0, 3 * CHUNK), critical);
+    awaitCopies(before + 6);
+    chunks.clear();
+    device.resume();
+    most.join().orThrow();
+    high.join().orThrow();
+    low.join().orThrow();
+    assertThat(device.ledger().calls(SpiCall.COPY) - before).isEqualTo(16 + 16 + 3);
+    // All of them had two chunks in flight.
+    assertThat(chunks.getFirst()).isEqualTo("CRITICAL");
+    assertThat(chunks.lastIndexOf("HIGH")).isLessThan(chunks.lastIndexOf("LOW"));
+    assertThat(chunks.subList(0, 15)).filteredOn("LOW"::equals).isEmpty();
+    assertArrived(bulk, BULK);
+    assertArrived(urgent, BULK);
+    byte[] read = new byte[3 * CHUNK];
+    critical.copyTo(read);
+    assertThat(read).isEqualTo(Arrays.copyOf(pattern(BULK, BULK), 3 * CHUNK));
+  }
+
+  private CompletableFuture<TransferReport> copy(
+      TransferPriority priority, UnifiedBuffer<byte[]> source, UnifiedBuffer<byte[]> target) {
+    TransferOptions options =
+        TransferOptions.builder()
+            .priority(priority)
+            .chunkSize(CHUNK)
+            .progress((_, _) -> chunks.add(priority.name()))
+            .build();
+    return memory.transfers().transferAsync(List.of(Transfer.of(source, target)), options);
+  }
+
+  private void awaitCopies(long count) {
+    await()
+        .atMost(Duration.ofSeconds(20))
+        .until(() -> device.ledger().calls(SpiCall.COPY) == count);
+  }
+
+  @Test
   void theMostUrgentOfWhatWaitsGoesFirst() {
     UnifiedBuffer<byte[]> first = buffer(BULK);
     UnifiedBuffer<byte[]> second = buffer(BULK);

@@ -1,0 +1,136 @@
+package dev.tidepool.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.Tidepool;
+import dev.tidepool.Transfer;
+import dev.tidepool.TransferOptions;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.testkit.conformance.Patterns;
+import dev.tidepool.testkit.fault.Failure;
+import dev.tidepool.testkit.fault.FaultInjector;
+import dev.tidepool.testkit.simulated.SimulatedHardware;
+import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** What a listener hears is what was handed to the device, also where transfers are tried again. */
+@ExtendWith(QuietLog.class)
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class TransferProgressTest {
+  private static final int CHUNK = 16 << 10;
+  private static final int BYTES = 8 * CHUNK;
+
+  private final SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
+  private final FaultInjector faults = new FaultInjector(simulated);
+  private final Tidepool tidepool =
+      Discovery.using(
+          List.of(faults),
+          () ->
+              Tidepool.open(
+                  MemoryOptions.builder().transferRetryTime(Duration.ofMinutes(5)).build()));
+  private final UnifiedMemoryManager memory = tidepool.memory();
+
+  @AfterEach
+  void close() {
+    faults.disarm();
+    tidepool.close();
+    assertThat(simulated.violations()).isEmpty();
+  }
+
+  private long calls(SpiCall call) {
+    return simulated.device("simulated:0").ledger().calls(call);
+  }
+
+  private UnifiedBuffer<byte[]> buffer() {
+    return memory.allocate(ElementType.BYTE, BYTES);
+  }
+
+  private static byte[] pattern() {
+    return Patterns.array(ElementType.BYTE, BYTES, 1);
+  }
+
+  /** How many calls of a kind the driver had got when the listener heard of so many bytes. */
+  private Map<Long, Long> heard(SpiCall call, TransferOptions.Builder options, Transfer<?> pair) {
+    Map<Long, Long> heard = new LinkedHashMap<>();
+    long before = calls(call);
+    memory
+        .transfers()
+        .transfer(
+            List.of(pair),
+            options
+                .chunkSize(CHUNK)
+                .pipelining(false)
+                .progress((bytes, _) -> heard.put(bytes, calls(call) - before))
+                .build())
+        .orThrow();
+    return heard;
+  }
+
+  @Test
+  void eachChunkIsToldBeforeTheDeviceGetsIt() {
+    UnifiedBuffer<byte[]> one = buffer();
+    UnifiedBuffer<byte[]> other = buffer();
+    byte[] read = new byte[BYTES];
+    Map<SpiCall, Transfer<?>> pairs = new LinkedHashMap<>();
+    pairs.put(SpiCall.WRITE, Transfer.of(pattern(), one));
+    pairs.put(SpiCall.COPY, Transfer.of(one, other));
+    pairs.put(SpiCall.READ, Transfer.of(other, read));
+    pairs.forEach(
+        (call, pair) -> {
+          Map<Long, Long> heard = heard(call, TransferOptions.builder(), pair);
+          assertThat(heard).as(call.name()).hasSize(8);
+          heard.forEach((bytes, calls) -> assertThat(calls).isEqualTo(bytes / CHUNK - 1));
+        });
+    Patterns.assertEqual(read, pattern(), "what came back");
+  }
+
+  @Test
+  void aTransferThatIsTriedAgainIsToldFromWhereItWasToldBefore() {
+    UnifiedBuffer<byte[]> target = buffer();
+    faults.fail(SpiCall.WRITE, 5, Failure.TRANSIENT);
+    Map<Long, Long> heard =
+        heard(SpiCall.WRITE, TransferOptions.builder(), Transfer.of(pattern(), target));
+    assertThat(heard.keySet())
+        .containsExactly(
+            1L * CHUNK,
+            2L * CHUNK,
+            3L * CHUNK,
+            4L * CHUNK,
+            5L * CHUNK,
+            6L * CHUNK,
+            7L * CHUNK,
+            8L * CHUNK);
+    assertThat(heard)
+        .containsEntry(5L * CHUNK, 4L)
+        .as("five of the first attempt and five of the second, which nobody hears of twice")
+        .containsEntry(6L * CHUNK, 10L)
+        .containsEntry(8L * CHUNK, 12L);
+    assertThat(faults.fired()).contains(SpiCall.WRITE);
+  }
+
+  @Test
+  void neverMoreThanAllIsToldHoweverOftenItIsTriedOrRead() {
+    UnifiedBuffer<byte[]> target = buffer();
+    faults.fail(SpiCall.WRITE, 8, Failure.DAMAGED);
+    Map<Long, Long> heard =
+        heard(
+            SpiCall.WRITE,
+            TransferOptions.builder().verified(true),
+            Transfer.of(pattern(), target));
+    List<Long> bytes = new ArrayList<>(heard.keySet());
+    assertThat(bytes).isSorted().hasSize(8).endsWith((long) BYTES);
+    assertThat(calls(SpiCall.WRITE)).isEqualTo(16);
+  }
+}
