@@ -14,7 +14,8 @@ import java.util.concurrent.CompletableFuture;
  * out of their range, and missing arguments, are exceptions of the call itself. {@link
  * TransferReport#orThrow()} makes one exception of all failures.
  *
- * <p><b>Small transfers</b> to one accelerator that are ready together travel together.
+ * <p><b>Small transfers</b> to one accelerator, or from one, that are ready together travel
+ * together.
  *
  * <p><b>Recovery.</b> What fails with a transient error is tried again, after pauses that grow
  * exponentially and vary at random, as often as the options say. No thread waits for that, unless

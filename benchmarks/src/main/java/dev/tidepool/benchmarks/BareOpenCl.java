@@ -117,6 +117,11 @@ final class BareOpenCl implements AutoCloseable {
     move(READ, buffer, 0, destination);
   }
 
+  /** A blocking read of all of {@code destination} from bytes from an offset on. */
+  void read(MemorySegment buffer, long offset, MemorySegment destination) {
+    move(READ, buffer, offset, destination);
+  }
+
   /** Clears a buffer and waits for it. */
   void clear(MemorySegment buffer, long bytes) {
     try {

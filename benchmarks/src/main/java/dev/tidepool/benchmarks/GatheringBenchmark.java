@@ -110,7 +110,7 @@ public class GatheringBenchmark {
   @Benchmark
   public void oneByOne() {
     for (Gathering.Move move : moves) {
-      link.upload(move.source(), move.destination(), move.offset());
+      link.upload(move.bytes(), move.block(), move.offset());
     }
   }
 

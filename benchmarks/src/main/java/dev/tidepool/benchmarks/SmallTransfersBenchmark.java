@@ -29,7 +29,7 @@ import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * Many transfers to scattered places of one device buffer: as a list, as calls in the background,
- * as calls one by one, and by one blocking driver call each.
+ * as calls one by one, and by one blocking driver call each; and back from there.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -53,6 +53,7 @@ public class SmallTransfersBenchmark {
   private byte[] array;
   private long[] places;
   private List<Transfer<?>> list;
+  private List<Transfer<?>> back;
   private BareOpenCl bare;
   private MemorySegment bareBuffer;
   private MemorySegment bareHost;
@@ -70,6 +71,7 @@ public class SmallTransfersBenchmark {
     long step = BUFFER / transfers;
     places = new long[transfers];
     list = new ArrayList<>();
+    back = new ArrayList<>();
     for (int i = 0; i < transfers; i++) {
       places[i] = i * step + random.nextLong(step - bytes);
     }
@@ -81,6 +83,7 @@ public class SmallTransfersBenchmark {
     }
     for (long place : places) {
       list.add(Transfer.of(array, device.slice(place, bytes)));
+      back.add(Transfer.of(device.slice(place, bytes), new byte[bytes]));
     }
     bare = new BareOpenCl();
     bareBuffer = bare.allocate(BUFFER);
@@ -135,6 +138,20 @@ public class SmallTransfersBenchmark {
   public void bareWrites() {
     for (long place : places) {
       bare.write(bareBuffer, place, bareHost);
+    }
+  }
+
+  /** Back, as a list. */
+  @Benchmark
+  public Object listBack() {
+    return memory.transfers().transfer(back, TransferOptions.defaults()).orThrow();
+  }
+
+  /** Back by the driver alone, one blocking call each. */
+  @Benchmark
+  public void bareReads() {
+    for (long place : places) {
+      bare.read(bareBuffer, place, bareHost);
     }
   }
 }

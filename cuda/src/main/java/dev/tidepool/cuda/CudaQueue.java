@@ -53,15 +53,32 @@ final class CudaQueue implements Queue {
   /** A copy for each piece and one event for all: most of the cost of a small copy is its event. */
   @Override
   public Event scatter(MemorySegment staged, List<Piece> pieces) {
-    pieces.forEach(piece -> own(piece.destination()));
+    pieces.forEach(piece -> own(piece.block()));
     return submit(
         "cuMemcpyHtoDAsync_v2",
         () -> {
           for (Piece piece : pieces) {
             if (piece.bytes() > 0) {
               MemorySegment source = staged.asSlice(piece.from(), piece.bytes());
-              long to = address(piece.destination()) + piece.offset();
+              long to = address(piece.block()) + piece.offset();
               Cuda.cuMemcpyHtoDAsync(to, source, stream);
+            }
+          }
+        });
+  }
+
+  /** As {@link #scatter}: the copies share an event. */
+  @Override
+  public Event gather(List<Piece> pieces, MemorySegment staged) {
+    pieces.forEach(piece -> own(piece.block()));
+    return submit(
+        "cuMemcpyDtoHAsync_v2",
+        () -> {
+          for (Piece piece : pieces) {
+            if (piece.bytes() > 0) {
+              MemorySegment target = staged.asSlice(piece.from(), piece.bytes());
+              long from = address(piece.block()) + piece.offset();
+              Cuda.cuMemcpyDtoHAsync(target, from, stream);
             }
           }
         });

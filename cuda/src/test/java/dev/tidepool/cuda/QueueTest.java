@@ -60,7 +60,7 @@ class QueueTest {
   }
 
   @Test
-  void aScatterTakesEveryPieceToItsPlaceAndHasOneEnd() {
+  void aScatterTakesEveryPieceToItsPlaceAndAGatherFetchesIt() {
     try (Device device = Simulation.device();
         Queue queue = device.createQueue()) {
       Block one = device.allocate(SIZE, 64, BlockKind.DEVICE);
@@ -86,6 +86,16 @@ class QueueTest {
       System.arraycopy(sent, 300, inTwo, 17, 600);
       assertThat(new Bytes(device, queue).read(one, 0, SIZE)).isEqualTo(inOne);
       assertThat(new Bytes(device, queue).read(two, 0, SIZE)).isEqualTo(inTwo);
+      staged.fill((byte) 0);
+      Bytes.await(
+          queue.gather(
+              List.of(
+                  new Piece(900, one, 1, 100),
+                  new Piece(300, two, 0, 0),
+                  new Piece(300, two, 17, 600),
+                  new Piece(0, one, SIZE - 300, 300)),
+              staged));
+      assertThat(staged.mismatch(MemorySegment.ofArray(sent))).isEqualTo(-1);
       assertThat(device.isPinned(staged)).isTrue();
       List.of(one, two, staging).forEach(Block::free);
     }

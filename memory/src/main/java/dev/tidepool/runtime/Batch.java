@@ -2,6 +2,8 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.TransferWay;
+import dev.tidepool.transfer.Direction;
+import dev.tidepool.transfer.Gathering;
 import dev.tidepool.transfer.Gathering.Move;
 import dev.tidepool.transfer.Passage;
 import java.util.ArrayList;
@@ -10,9 +12,9 @@ import java.util.Queue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Small transfers to one device that travel together. All are at their turn, or come right behind
- * one of them in the lane of its storage and touch other bytes of it: so they may arrive in any
- * order, and no order that others see changes.
+ * Small transfers to one device, or from it, that travel together. All are at their turn, or come
+ * right behind one of them in the lane of its storage and write other bytes of it: so they may
+ * arrive in any order, and no order that others see changes.
  *
  * <p>A batch that fails is taken apart: each transfer then goes by itself, and fails or is tried
  * again by itself; but if the device is lost, all fail at once. Used by one thread.
@@ -21,14 +23,13 @@ final class Batch implements Runnable {
   private static final int MOST = 1024;
   private static final long MOST_BYTES = 4L << 20;
 
-  private final AcceleratorMemory memory;
+  private final Parcel like;
   // In the order that they end: work behind other work of the batch comes after it.
   private final List<Work> works = new ArrayList<>();
   private final List<Parcel> parcels = new ArrayList<>();
   private final List<Move> moves = new ArrayList<>();
   // Those whose bytes take another way. Only after the batch: they may need memory, and what
-  // travels
-  // holds some.
+  // travels holds some.
   private final List<Work> alone = new ArrayList<>();
   // Those that the lanes have let in; the others were taken from behind them.
   private int atTurn;
@@ -37,8 +38,8 @@ final class Batch implements Runnable {
 
   private final List<Work> ready;
 
-  private Batch(AcceleratorMemory memory, List<Work> ready) {
-    this.memory = memory;
+  private Batch(Parcel like, List<Work> ready) {
+    this.like = like;
     this.ready = ready;
   }
 
@@ -51,20 +52,20 @@ final class Batch implements Runnable {
     if (!(first instanceof Work work) || work.parcel() == null) {
       return first;
     }
-    AcceleratorMemory memory = work.parcel().memory();
+    Parcel like = work.parcel();
     List<Work> ready = new ArrayList<>();
     ready.add(work);
-    long bytes = work.parcel().bytes();
+    long bytes = like.bytes();
     while (ready.size() < MOST
         && line.peek() instanceof Work other
         && other.parcel() != null
-        && other.parcel().memory() == memory
+        && other.parcel().goesWith(like)
         && bytes + other.parcel().bytes() <= MOST_BYTES) {
       line.poll();
       ready.add(other);
       bytes += other.parcel().bytes();
     }
-    return new Batch(memory, ready);
+    return new Batch(like, ready);
   }
 
   @Override
@@ -73,8 +74,11 @@ final class Batch implements Runnable {
       admit(work);
     }
     atTurn = works.size();
-    for (int i = 0; i < atTurn; i++) {
-      followLane(works.get(i));
+    if (like.direction() == Direction.HOST_TO_DEVICE) {
+      // What reads is at its turn together with all that reads beside it.
+      for (int i = 0; i < atTurn; i++) {
+        followLane(works.get(i));
+      }
     }
     if (works.size() == 1) {
       works.getFirst().runClaimed();
@@ -127,17 +131,16 @@ final class Batch implements Runnable {
   }
 
   private boolean fits(Parcel parcel, DirtyRanges written) {
-    return parcel.memory() == memory
+    return parcel.goesWith(like)
         && bytes + parcel.bytes() <= MOST_BYTES
         && !written.intersects(parcel.from(), parcel.to());
   }
 
   private void travel() {
     long start = System.nanoTime();
-    Passage passage =
-        new Passage(parcels.getFirst().priority(), 0, true, true, Passage.ORDINARY.submitted());
+    Passage passage = new Passage(like.priority(), 0, true, true, Passage.ORDINARY.submitted());
     try {
-      passage.run(() -> way = memory.link().gathering().upload(moves));
+      passage.run(this::move);
     } catch (Throwable e) {
       takeApart(e);
       return;
@@ -146,6 +149,14 @@ final class Batch implements Runnable {
     long each = (System.nanoTime() - start) / works.size();
     parcels.forEach(parcel -> parcel.arrived(each, way));
     works.forEach(work -> work.finish(null));
+  }
+
+  private void move() {
+    Gathering gathering = like.memory().link().gathering();
+    way =
+        like.direction() == Direction.HOST_TO_DEVICE
+            ? gathering.upload(moves)
+            : gathering.download(moves);
   }
 
   private void takeApart(Throwable failure) {

@@ -10,35 +10,50 @@ import dev.tidepool.transfer.Gathering.Move;
 import dev.tidepool.transfer.HostBytes;
 import org.jspecify.annotations.Nullable;
 
-/** Bytes of the host for one buffer, few enough to travel with others to the same device. */
+/** Bytes of the host for one buffer, or of one for the host, few enough to travel with others. */
 final class Parcel {
   /** Bytes of the largest; where transfers take longer than asking for them does. */
   static final long LARGEST = 64L << 10;
 
   private final Storage storage;
-  private final HostBytes source;
+  private final HostBytes bytes;
   private final long at;
+  private final Direction direction;
   private final TransferPriority priority;
   private @Nullable TransferEvent event;
 
-  private Parcel(Storage storage, HostBytes source, long at, TransferPriority priority) {
+  private Parcel(
+      Storage storage, HostBytes bytes, long at, Direction direction, TransferPriority priority) {
     this.storage = storage;
-    this.source = source;
+    this.bytes = bytes;
     this.at = at;
+    this.direction = direction;
     this.priority = priority;
   }
 
   /** A copy to a storage as a parcel; null if it is empty, too large, or will cross no link. */
-  static @Nullable Parcel of(
+  static @Nullable Parcel in(
       Storage storage, HostBytes source, long at, TransferPriority priority) {
-    long bytes = source.byteSize();
-    return bytes == 0 || bytes > LARGEST || storage.residency().copies().isShared()
-        ? null
-        : new Parcel(storage, source, at, priority);
+    return of(storage, source, at, Direction.HOST_TO_DEVICE, priority);
   }
 
-  Storage storage() {
-    return storage;
+  /** The same from a storage. */
+  static @Nullable Parcel out(
+      Storage storage, HostBytes destination, long at, TransferPriority priority) {
+    return of(storage, destination, at, Direction.DEVICE_TO_HOST, priority);
+  }
+
+  private static @Nullable Parcel of(
+      Storage storage, HostBytes bytes, long at, Direction direction, TransferPriority priority) {
+    long count = bytes.byteSize();
+    return count == 0 || count > LARGEST || storage.residency().copies().isShared()
+        ? null
+        : new Parcel(storage, bytes, at, direction, priority);
+  }
+
+  /** Whether both take the same link in the same direction. */
+  boolean goesWith(Parcel other) {
+    return memory() == other.memory() && direction == other.direction;
   }
 
   /** Whose link it takes. */
@@ -46,12 +61,16 @@ final class Parcel {
     return storage.memory();
   }
 
+  Direction direction() {
+    return direction;
+  }
+
   TransferPriority priority() {
     return priority;
   }
 
   long bytes() {
-    return source.byteSize();
+    return bytes.byteSize();
   }
 
   long from() {
@@ -62,32 +81,42 @@ final class Parcel {
     return at + bytes();
   }
 
-  /** The way over the link, now that its turn has come; null if the bytes go elsewhere. */
+  /** The way over the link, now that its turn has come; null if the bytes take another. */
   @Nullable Move plan() {
-    Block target = storage.residency().uploadTarget();
-    if (target == null) {
+    Residency residency = storage.residency();
+    Block block =
+        direction == Direction.HOST_TO_DEVICE
+            ? residency.uploadTarget()
+            : residency.downloadSource(from(), to());
+    if (block == null) {
       return null;
     }
     event = Flight.transfer();
-    return new Move(source, target, at);
+    return new Move(bytes, block, at);
   }
 
-  /** They were on their way with others when something failed. */
+  /** It was on its way with others when something failed. */
   void mayHaveArrived() {
-    storage.residency().deviceWriteFailed(at, to());
+    if (direction == Direction.HOST_TO_DEVICE) {
+      storage.residency().deviceWriteFailed(from(), to());
+    }
   }
 
   /** The bytes have arrived, with others. */
   void arrived(long elapsedNanos, TransferWay way) {
-    storage.residency().uploaded(at, to(), elapsedNanos, way);
+    storage.residency().carried(direction, from(), to(), elapsedNanos, way);
     if (event != null) {
-      event.moved(
-          memory().id(), Direction.HOST_TO_DEVICE.name(), way, storage.tenancy().tag(), bytes());
+      event.moved(memory().id(), direction.name(), way, storage.tenancy().tag(), bytes());
     }
   }
 
   @Override
   public String toString() {
-    return "copying " + bytes() + " bytes in of " + storage;
+    return "copying "
+        + bytes()
+        + " bytes "
+        + (direction == Direction.HOST_TO_DEVICE ? "in" : "out")
+        + " of "
+        + storage;
   }
 }

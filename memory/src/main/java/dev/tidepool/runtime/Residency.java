@@ -273,11 +273,18 @@ final class Residency {
     return copies.isShared() || writesOnHost() ? null : copies.device();
   }
 
-  /** A range has arrived at {@link #uploadTarget} together with others. */
-  void uploaded(long from, long to, long elapsedNanos, TransferWay way) {
+  /** The block that a copy out would come from over the link; null if it comes from elsewhere. */
+  @Nullable Block downloadSource(long from, long to) {
+    return copies.isShared() || hostHasNewest(from, to) ? null : copies.device();
+  }
+
+  /** A range was moved to {@link #uploadTarget} or from {@link #downloadSource} with others. */
+  void carried(Direction direction, long from, long to, long elapsedNanos, TransferWay way) {
     storage.movements().accessed(true);
-    moved(Direction.HOST_TO_DEVICE, to - from, elapsedNanos, way);
-    deviceWritten(from, to);
+    moved(direction, to - from, elapsedNanos, way);
+    if (direction == Direction.HOST_TO_DEVICE) {
+      deviceWritten(from, to);
+    }
   }
 
   /** Copies bytes out, from the side that is newest. */

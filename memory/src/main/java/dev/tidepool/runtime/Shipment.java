@@ -41,13 +41,13 @@ record Shipment(
   static Shipment of(Transfer<?> transfer, TransferOptions options) {
     return switch (transfer) {
       case Transfer.FromArray<?> pair -> fromArray(pair, options);
-      case Transfer.ToArray<?> pair -> toArray(pair);
+      case Transfer.ToArray<?> pair -> toArray(pair, options);
       case Transfer.FromSegment<?>(MemorySegment source, UnifiedBuffer<?> destination) -> {
         checkShared(source);
         yield inward(new HostBytes.Segment(source, false), own(destination), options);
       }
       case Transfer.ToSegment<?>(UnifiedBuffer<?> source, MemorySegment destination) ->
-          toSegment(own(source), destination);
+          toSegment(own(source), destination, options);
       case Transfer.BetweenBuffers<?>(UnifiedBuffer<?> source, UnifiedBuffer<?> destination) ->
           between(own(source), own(destination));
     };
@@ -66,7 +66,6 @@ record Shipment(
     checkRoom(bytes, target.byteSize(), "the destination, " + target + ",");
     Storage storage = target.storage();
     long at = target.from();
-    boolean plain = options.pinned() && !options.verified();
     return new Shipment(
         List.of(Use.write(storage)),
         bytes,
@@ -74,29 +73,31 @@ record Shipment(
         () -> storage.residency().copyIn(source, at),
         () -> Checksum.of(storage.memory(), source),
         () -> Checksum.of(storage, at, bytes),
-        plain ? Parcel.of(storage, source, at, options.priority()) : null);
+        mayGoWithOthers(options) ? Parcel.in(storage, source, at, options.priority()) : null);
   }
 
-  private static <A> Shipment toArray(Transfer.ToArray<A> pair) {
+  private static <A> Shipment toArray(Transfer.ToArray<A> pair, TransferOptions options) {
     TypedBuffer<A> source = own(pair.source());
     ElementType<A> type = source.elementType();
     int room = type.length(pair.destination());
     checkRoom(source.byteSize(), room * type.byteSize(), "the array");
     int count = Math.toIntExact(source.length());
-    return outward(source, new HostBytes.Elements<>(type, pair.destination(), 0, count));
+    return outward(source, new HostBytes.Elements<>(type, pair.destination(), 0, count), options);
   }
 
-  private static Shipment toSegment(TypedBuffer<?> source, MemorySegment destination) {
+  private static Shipment toSegment(
+      TypedBuffer<?> source, MemorySegment destination, TransferOptions options) {
     checkShared(destination);
     if (destination.isReadOnly()) {
       throw new IllegalArgumentException("the destination is a read-only segment");
     }
     checkRoom(source.byteSize(), destination.byteSize(), "the segment");
     MemorySegment front = destination.asSlice(0, source.byteSize());
-    return outward(source, new HostBytes.Segment(front, false));
+    return outward(source, new HostBytes.Segment(front, false), options);
   }
 
-  private static Shipment outward(TypedBuffer<?> source, HostBytes target) {
+  private static Shipment outward(
+      TypedBuffer<?> source, HostBytes target, TransferOptions options) {
     Storage storage = source.storage();
     long at = source.from();
     long bytes = source.bytes();
@@ -107,7 +108,12 @@ record Shipment(
         () -> storage.residency().copyOut(at, target),
         () -> Checksum.of(storage, at, bytes),
         () -> Checksum.of(storage.memory(), target),
-        null);
+        mayGoWithOthers(options) ? Parcel.out(storage, target, at, options.priority()) : null);
+  }
+
+  /** Whether others decide how it goes. */
+  private static boolean mayGoWithOthers(TransferOptions options) {
+    return options.pinned() && !options.verified();
   }
 
   private static Shipment between(TypedBuffer<?> source, TypedBuffer<?> target) {

@@ -439,7 +439,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
             residency -> residency.copyIn(source, at),
             "copying " + source.byteSize() + " bytes in",
             source.byteSize() == 0)
-        .carrying(Parcel.of(storage(), source, at, TransferPriority.NORMAL));
+        .carrying(Parcel.in(storage(), source, at, TransferPriority.NORMAL));
   }
 
   private Work outbound(long offset, A destination, int destinationOffset, int count) {
@@ -453,10 +453,11 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
 
   private Work outbound(long at, HostBytes destination) {
     return access(
-        false,
-        residency -> residency.copyOut(at, destination),
-        "copying " + destination.byteSize() + " bytes out",
-        destination.byteSize() == 0);
+            false,
+            residency -> residency.copyOut(at, destination),
+            "copying " + destination.byteSize() + " bytes out",
+            destination.byteSize() == 0)
+        .carrying(Parcel.out(storage(), destination, at, TransferPriority.NORMAL));
   }
 
   private Work inbound(UnifiedBuffer<A> source) {

@@ -1,11 +1,11 @@
 package dev.tidepool.spi;
 
 /**
- * A part of some staged bytes, and where it goes.
+ * A part of some staged bytes, and its place on a device.
  *
  * @param from the first staged byte of it
- * @param destination the whole block that it goes to
+ * @param block the whole block that it goes to or comes from
  * @param offset the first byte there
  * @param bytes how many; zero is legal
  */
-public record Piece(long from, Block destination, long offset, long bytes) {}
+public record Piece(long from, Block block, long offset, long bytes) {}

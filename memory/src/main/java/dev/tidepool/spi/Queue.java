@@ -36,12 +36,24 @@ public interface Queue extends AutoCloseable {
   default Event scatter(MemorySegment staged, List<Piece> pieces) {
     return JointEvent.of(
         pieces,
-        piece ->
-            write(
-                staged.asSlice(piece.from(), piece.bytes()), piece.destination(), piece.offset()));
+        piece -> write(staged.asSlice(piece.from(), piece.bytes()), piece.block(), piece.offset()));
   }
 
-  /** Whether {@link #scatter} is faster here than a {@link #write} of each piece. */
+  /**
+   * Copies pieces of many places to a native segment of the host, where they do not overlap: the
+   * way back of {@link #scatter}, in effect a {@link #read} of each. What lies between them in the
+   * segment is undefined then.
+   */
+  default Event gather(List<Piece> pieces, MemorySegment staged) {
+    return JointEvent.of(
+        pieces,
+        piece -> read(piece.block(), piece.offset(), staged.asSlice(piece.from(), piece.bytes())));
+  }
+
+  /**
+   * Whether {@link #scatter} and {@link #gather} are faster here than a {@link #write} or {@link
+   * #read} of each piece.
+   */
   default boolean scattersAtOnce() {
     return false;
   }

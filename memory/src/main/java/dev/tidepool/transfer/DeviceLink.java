@@ -183,9 +183,25 @@ public final class DeviceLink implements AutoCloseable {
         });
   }
 
-  /** What moves many small pieces to this device at once. */
+  /** What moves many small pieces to this device, or from it, at once. */
   public Gathering gathering() {
-    return new Gathering(this, queueFor(Passage.current(), upload, criticalUpload), uploads);
+    return new Gathering(this);
+  }
+
+  Queue uploadQueue() {
+    return queueFor(Passage.current(), upload, criticalUpload);
+  }
+
+  Queue downloadQueue() {
+    return queueFor(Passage.current(), download, criticalDownload);
+  }
+
+  Gate uploads() {
+    return uploads;
+  }
+
+  Gate downloads() {
+    return downloads;
   }
 
   private TransferWay way(HostBytes host, boolean up, Passage passage) {
@@ -346,7 +362,7 @@ public final class DeviceLink implements AutoCloseable {
         });
   }
 
-  /** Whether so many transfers are better scattered by one command. */
+  /** Whether so many transfers are better scattered, or gathered, by one command. */
   boolean scatters(int moves, long bytes) {
     return upload.scattersAtOnce() && ways.scatters(moves, bytes);
   }

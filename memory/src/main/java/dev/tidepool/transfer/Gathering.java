@@ -12,65 +12,86 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.BiFunction;
 
 /**
- * Many small transfers to one device at once.
+ * Many small transfers in one direction at once.
  *
- * <p>The bytes are gathered in a staging block and scattered from there by one command, where the
- * device can do that and it is cheaper; else each has a command of its own, and all are submitted
- * before any is waited for. Two staging blocks take turns, so that the host fills one while the
- * device scatters the other. Blocks a platform thread. Safe for use by any thread.
+ * <p>On their way to the device the bytes are gathered in a staging block and scattered from there
+ * by one command; on their way back one command gathers them there. Where the device cannot do
+ * that, or it is not cheaper, each has a command of its own, and all are submitted before any is
+ * waited for. Two staging blocks take turns, so that the host fills or empties one while the device
+ * is at the other. Blocks a platform thread. Safe for use by any thread.
  */
 public final class Gathering {
   /** What {@link Piece}s that travel fast have in common, at both ends. */
   private static final long WORD = 16;
 
   private final DeviceLink link;
-  private final Queue queue;
-  private final Gate gate;
 
   /**
    * One transfer.
    *
-   * @param source the bytes
-   * @param destination the block that they go to
+   * @param bytes on the host
+   * @param block the block that they go to or come from
    * @param offset the byte of it that they begin at
    */
-  public record Move(HostBytes source, Block destination, long offset) {}
+  public record Move(HostBytes bytes, Block block, long offset) {}
 
-  Gathering(DeviceLink link, Queue queue, Gate gate) {
+  Gathering(DeviceLink link) {
     this.link = link;
-    this.queue = queue;
-    this.gate = gate;
   }
 
   /**
-   * Moves all of them, which do not overlap; returns when all have arrived, and answers the way
-   * that they went. When it throws, nothing is under way any more, and any of them may have
-   * arrived, or a part of it.
+   * Moves all of them, which do not overlap, to the device; returns when all have arrived, and
+   * answers the way that they went. When it throws, nothing is under way any more, and any of them
+   * may have arrived, or a part of it.
    *
    * @throws dev.tidepool.AcceleratorException if the driver refuses any
    */
   public TransferWay upload(List<Move> moves) {
-    long bytes = moves.stream().mapToLong(move -> move.source().byteSize()).sum();
-    if (link.scatters(moves.size(), bytes)) {
-      return gathered(moves, true);
+    Queue queue = link.uploadQueue();
+    boolean atOnce = link.scatters(moves.size(), bytesOf(moves));
+    if (!atOnce && moves.stream().allMatch(move -> link.isDirect(move.bytes()))) {
+      return separately(moves, queue);
     }
-    boolean direct = moves.stream().allMatch(move -> link.isDirect(move.source()));
-    return direct ? separately(moves) : gathered(moves, false);
+    return staged(
+        moves,
+        link.uploads(),
+        move -> link.upload(move.bytes(), move.block(), move.offset()),
+        room -> new Outgoing(room, queue, atOnce));
+  }
+
+  /**
+   * The same from the device.
+   *
+   * @throws dev.tidepool.AcceleratorException if the driver refuses any
+   */
+  public TransferWay download(List<Move> moves) {
+    Queue queue = link.downloadQueue();
+    boolean atOnce = link.scatters(moves.size(), bytesOf(moves));
+    return staged(
+        moves,
+        link.downloads(),
+        move -> link.download(move.block(), move.offset(), move.bytes()),
+        room -> new Incoming(room, queue, atOnce));
+  }
+
+  private static long bytesOf(List<Move> moves) {
+    return moves.stream().mapToLong(move -> move.bytes().byteSize()).sum();
   }
 
   /** One command each, from where the bytes lie. */
-  private TransferWay separately(List<Move> moves) {
+  private TransferWay separately(List<Move> moves, Queue queue) {
     Deque<Event> events = new ArrayDeque<>(moves.size());
     TransferWay way = TransferWay.PINNED_DIRECT;
-    try (Gate.Turn turn = gate.enter(Passage.current())) {
+    try (Gate.Turn turn = link.uploads().enter(Passage.current())) {
       for (Move move : moves) {
-        if (!(move.source() instanceof HostBytes.Segment(MemorySegment segment, _))) {
-          throw new IllegalArgumentException(move.source() + " is no segment");
+        if (!(move.bytes() instanceof HostBytes.Segment(MemorySegment segment, _))) {
+          throw new IllegalArgumentException(move.bytes() + " is no segment");
         }
         way = link.isPinned(segment) ? way : TransferWay.PLAIN_DIRECT;
-        Block block = move.destination();
+        Block block = move.block();
         turn.chunk(segment.byteSize());
         events.add(queue.write(segment, block.whole(), block.start() + move.offset()));
       }
@@ -83,26 +104,38 @@ public final class Gathering {
     return way;
   }
 
-  private TransferWay gathered(List<Move> moves, boolean atOnce) {
-    long needed = roomOf(moves);
+  /** What is too long for a staging block goes by itself. */
+  private interface Alone {
+    void move(Move move);
+  }
+
+  private interface Loads {
+    Load ofRoom(long bytes);
+  }
+
+  private TransferWay staged(List<Move> moves, Gate gate, Alone alone, Loads loads) {
+    long needed = bytesOf(moves) + moves.size() * WORD; // with what aligns them
     long room = Math.min(link.chunk(), needed);
     List<Move> small = new ArrayList<>();
     for (Move move : moves) {
-      if (move.source().byteSize() + WORD <= room) {
+      if (move.bytes().byteSize() + WORD <= room) {
         small.add(move);
       } else {
-        link.upload(move.source(), move.destination(), move.offset());
+        alone.move(move);
       }
     }
     // At the gate only with the blocks, for who makes room for one may have to pass it.
-    try (Load first = new Load(room, atOnce);
-        Load second = needed > room ? new Load(room, atOnce) : first;
+    try (Load first = loads.ofRoom(room);
+        Load second = needed > room ? loads.ofRoom(room) : first;
         Gate.Turn turn = gate.enter(Passage.current())) {
       Load filling = first;
+      Load travelling = second;
       for (Move move : small) {
         if (!filling.takes(move)) {
           filling.send(turn);
-          filling = filling == first ? second : first;
+          Load sent = filling;
+          filling = travelling;
+          travelling = sent;
           filling.arrive();
         }
         filling.add(move);
@@ -114,14 +147,8 @@ public final class Gathering {
     }
   }
 
-  /** Bytes that all of them take at most, with what aligns them. */
-  private static long roomOf(List<Move> moves) {
-    return moves.stream().mapToLong(move -> move.source().byteSize() + WORD).sum();
-  }
-
-  /** A staging block, what is in it, and the commands that take that away; for one thread. */
-  private final class Load implements AutoCloseable {
-    private final boolean atOnce;
+  /** A staging block, what it is for, and the commands that use it; for one thread. */
+  private abstract class Load implements AutoCloseable {
     private final Lease lease;
     private final MemorySegment segment;
     private final List<Piece> pieces = new ArrayList<>();
@@ -129,8 +156,7 @@ public final class Gathering {
     private long used;
     private boolean closed;
 
-    Load(long room, boolean atOnce) {
-      this.atOnce = atOnce;
+    Load(long room) {
       lease = link.lease(Math.max(1, room));
       segment =
           Objects.requireNonNull(lease.block().segment(), "staging has a segment")
@@ -142,15 +168,15 @@ public final class Gathering {
     }
 
     boolean takes(Move move) {
-      return used + WORD + move.source().byteSize() <= segment.byteSize();
+      return used + WORD + move.bytes().byteSize() <= segment.byteSize();
     }
 
     void add(Move move) {
-      Block block = move.destination();
+      Block block = move.block();
       long offset = block.start() + move.offset();
-      long bytes = move.source().byteSize();
+      long bytes = move.bytes().byteSize();
       long from = used + Math.floorMod(offset - used, WORD);
-      move.source().copyTo(0, segment.asSlice(from, bytes));
+      added(move.bytes(), segment.asSlice(from, bytes));
       pieces.add(new Piece(from, block.whole(), offset, bytes));
       used = from + bytes;
     }
@@ -160,23 +186,23 @@ public final class Gathering {
         return;
       }
       turn.chunk(pieces.stream().mapToLong(Piece::bytes).sum());
-      if (atOnce) {
-        pending.add(queue.scatter(segment.asSlice(0, used), List.copyOf(pieces)));
-      } else {
-        for (Piece piece : pieces) {
-          MemorySegment part = segment.asSlice(piece.from(), piece.bytes());
-          pending.add(queue.write(part, piece.destination(), piece.offset()));
-        }
-      }
+      submit(segment.asSlice(0, used), List.copyOf(pieces), pending);
       pieces.clear();
       used = 0;
     }
 
+    /** Waits for what was sent. */
     void arrive() {
       while (!pending.isEmpty()) {
         DeviceLink.finish(pending.removeFirst());
       }
     }
+
+    /** A place in the block is some bytes' now. */
+    abstract void added(HostBytes bytes, MemorySegment staged);
+
+    /** Hands commands to the device. */
+    abstract void submit(MemorySegment staged, List<Piece> pieces, Deque<Event> events);
 
     /** Two names may close the same load. */
     @Override
@@ -186,6 +212,87 @@ public final class Gathering {
         pending.forEach(DeviceLink::finishQuietly);
         lease.release();
       }
+    }
+
+    /** A command for each piece, on the part of the staged bytes that is its own. */
+    static void eachAlone(
+        MemorySegment staged,
+        List<Piece> pieces,
+        Deque<Event> events,
+        BiFunction<MemorySegment, Piece, Event> command) {
+      for (Piece piece : pieces) {
+        events.add(command.apply(staged.asSlice(piece.from(), piece.bytes()), piece));
+      }
+    }
+  }
+
+  /** To the device: the host fills the block first. */
+  private final class Outgoing extends Load {
+    private final Queue queue;
+    private final boolean atOnce;
+
+    Outgoing(long room, Queue queue, boolean atOnce) {
+      super(room);
+      this.queue = queue;
+      this.atOnce = atOnce;
+    }
+
+    @Override
+    void added(HostBytes bytes, MemorySegment staged) {
+      bytes.copyTo(0, staged);
+    }
+
+    @Override
+    void submit(MemorySegment staged, List<Piece> pieces, Deque<Event> events) {
+      if (atOnce) {
+        events.add(queue.scatter(staged, pieces));
+      } else {
+        eachAlone(
+            staged,
+            pieces,
+            events,
+            (part, piece) -> queue.write(part, piece.block(), piece.offset()));
+      }
+    }
+  }
+
+  /** From the device: the host empties the block last. */
+  private final class Incoming extends Load {
+    private record Arrival(HostBytes bytes, MemorySegment staged) {}
+
+    private final Queue queue;
+    private final boolean atOnce;
+    private final List<Arrival> arrivals = new ArrayList<>();
+
+    Incoming(long room, Queue queue, boolean atOnce) {
+      super(room);
+      this.queue = queue;
+      this.atOnce = atOnce;
+    }
+
+    @Override
+    void added(HostBytes bytes, MemorySegment staged) {
+      arrivals.add(new Arrival(bytes, staged));
+    }
+
+    @Override
+    void submit(MemorySegment staged, List<Piece> pieces, Deque<Event> events) {
+      if (atOnce) {
+        events.add(queue.gather(pieces, staged));
+      } else {
+        eachAlone(
+            staged,
+            pieces,
+            events,
+            (part, piece) -> queue.read(piece.block(), piece.offset(), part));
+      }
+    }
+
+    @Override
+    void arrive() {
+      super.arrive();
+      arrivals.forEach(arrival -> arrival.bytes().copyFrom(arrival.staged(), 0));
+      arrivals.clear();
     }
   }
 }

@@ -91,7 +91,7 @@ final class Ways {
 
   /**
    * Bytes of one chunk of a copy from the memory of this device, or of the one of that name: a
-   * millisecond's too.
+   * two milliseconds' too.
    */
   long copyChunk(boolean local, String name) {
     TransferCalibration costs = calibration;

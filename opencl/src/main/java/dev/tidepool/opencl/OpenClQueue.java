@@ -57,12 +57,22 @@ final class OpenClQueue implements Queue {
 
   @Override
   public Event scatter(MemorySegment staged, List<Piece> pieces) {
-    pieces.forEach(piece -> own(piece.destination()));
+    pieces.forEach(piece -> own(piece.block()));
     if (!scatter.reaches(pieces)) {
       return Queue.super.scatter(staged, pieces);
     }
     boolean nothing = pieces.stream().allMatch(piece -> piece.bytes() == 0);
-    return nothing ? marker() : submitKernel(to -> scatter.enqueue(to, staged, pieces));
+    return nothing ? marker() : submitKernel(to -> scatter.scatter(to, staged, pieces));
+  }
+
+  @Override
+  public Event gather(List<Piece> pieces, MemorySegment staged) {
+    pieces.forEach(piece -> own(piece.block()));
+    if (!scatter.reaches(pieces)) {
+      return Queue.super.gather(pieces, staged);
+    }
+    boolean nothing = pieces.stream().allMatch(piece -> piece.bytes() == 0);
+    return nothing ? marker() : submitKernel(to -> scatter.gather(to, pieces, staged));
   }
 
   @Override

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The scattering of one queue: one write of the staged bytes to memory of its own, which a device
  * that is a processor of the host does without, and one launch for each buffer object that they go
- * to.
+ * to. Gathering is the same the other way round, with a read behind the launches.
  *
  * <p>That memory is used again without waiting, for the commands of a queue run in order. The
  * monitor keeps the commands of two threads apart; nothing waits under it.
@@ -36,42 +36,69 @@ final class Scatter implements AutoCloseable {
 
   /** Whether there is a kernel and it reaches all the places; compiles it first. */
   boolean reaches(List<Piece> pieces) {
-    long targets =
-        pieces.stream().map(Piece::destination).distinct().limit(MOST_TARGETS + 1).count();
+    long targets = pieces.stream().map(Piece::block).distinct().limit(MOST_TARGETS + 1).count();
     return targets <= MOST_TARGETS
         && pieces.stream()
             .allMatch(
                 piece ->
-                    piece.destination() instanceof BufferBlock block
+                    piece.block() instanceof BufferBlock block
                         && block.hostAccess() == HostAccess.NONE)
         && kernel.get().isPresent();
   }
 
-  /** Enqueues; there is at least one byte. */
-  synchronized void enqueue(Submission submission, MemorySegment staged, List<Piece> pieces) {
+  /** Enqueues the way to the pieces' places; there is at least one byte. */
+  synchronized void scatter(Submission submission, MemorySegment staged, List<Piece> pieces) {
+    try (AsBuffer source = onDevice(staged)) {
+      if (!kernel.reachesHostMemory()) {
+        submission.add(OpenCL.clEnqueueWriteBuffer(submission.queue(), source.buffer(), 0, staged));
+      }
+      launch(submission, source, pieces, false);
+    }
+  }
+
+  /** Enqueues the way from there; there is at least one byte. */
+  synchronized void gather(Submission submission, List<Piece> pieces, MemorySegment staged) {
+    long queue = submission.queue();
+    try (AsBuffer sink = onDevice(staged)) {
+      launch(submission, sink, pieces, true);
+      if (kernel.reachesHostMemory()) {
+        // Not before it was mapped is what the kernel wrote there for the host to see.
+        OpenCL.Mapping mapping =
+            OpenCL.clEnqueueMapBuffer(queue, sink.buffer(), OpenCL.CL_MAP_READ, staged.byteSize());
+        submission.add(mapping.event());
+        submission.add(OpenCL.clEnqueueUnmapMemObject(queue, sink.buffer(), mapping.memory()));
+      } else {
+        submission.add(OpenCL.clEnqueueReadBuffer(queue, sink.buffer(), 0, staged));
+      }
+    }
+  }
+
+  private void launch(Submission submission, AsBuffer staged, List<Piece> pieces, boolean gathers) {
     Map<BufferBlock, List<long[]>> rows = new LinkedHashMap<>();
     pieces.forEach(
         piece ->
             addRows(
-                rows.computeIfAbsent((BufferBlock) piece.destination(), _ -> new ArrayList<>()),
-                piece));
+                rows.computeIfAbsent((BufferBlock) piece.block(), _ -> new ArrayList<>()),
+                gathers ? piece.offset() : piece.from(),
+                gathers ? piece.from() : piece.offset(),
+                piece.bytes()));
+    int stagedArgument = gathers ? 1 : 0;
     CompiledKernel code = kernel.get().orElseThrow();
-    long queue = submission.queue();
     long handle = code.borrow();
     try (Arena arena = Arena.ofConfined();
-        AsBuffer source = onDevice(submission, staged);
         AsBuffer table = table(arena, rows)) {
-      OpenCL.clSetKernelArg(handle, 0, arena.allocateFrom(JAVA_LONG, source.buffer()));
+      OpenCL.clSetKernelArg(handle, stagedArgument, arena.allocateFrom(JAVA_LONG, staged.buffer()));
       OpenCL.clSetKernelArg(handle, 2, arena.allocateFrom(JAVA_LONG, table.buffer()));
       long lanes = kernel.lanes(code);
       long first = 0;
-      for (Map.Entry<BufferBlock, List<long[]>> target : rows.entrySet()) {
-        OpenCL.clSetKernelArg(handle, 1, arena.allocateFrom(JAVA_LONG, target.getKey().buffer()));
+      for (Map.Entry<BufferBlock, List<long[]>> block : rows.entrySet()) {
+        OpenCL.clSetKernelArg(
+            handle, 1 - stagedArgument, arena.allocateFrom(JAVA_LONG, block.getKey().buffer()));
         OpenCL.clSetKernelArg(handle, 3, arena.allocateFrom(JAVA_LONG, first));
-        int groups = target.getValue().size();
+        int groups = block.getValue().size();
         submission.add(
             OpenCL.clEnqueueNDRangeKernel(
-                queue, handle, new long[] {groups * lanes}, new long[] {lanes}));
+                submission.queue(), handle, new long[] {groups * lanes}, new long[] {lanes}));
         first += groups;
       }
     } finally {
@@ -79,10 +106,10 @@ final class Scatter implements AutoCloseable {
     }
   }
 
-  private static void addRows(List<long[]> rows, Piece piece) {
-    for (long done = 0; done < piece.bytes(); done += ScatterKernel.ROW_BYTES) {
-      long count = Math.min(ScatterKernel.ROW_BYTES, piece.bytes() - done);
-      rows.add(new long[] {piece.from() + done, piece.offset() + done, count});
+  private static void addRows(List<long[]> rows, long from, long to, long bytes) {
+    for (long done = 0; done < bytes; done += ScatterKernel.ROW_BYTES) {
+      long count = Math.min(ScatterKernel.ROW_BYTES, bytes - done);
+      rows.add(new long[] {from + done, to + done, count});
     }
   }
 
@@ -99,9 +126,9 @@ final class Scatter implements AutoCloseable {
     return AsBuffer.copyOf(context, table);
   }
 
-  /** The staged bytes where they lie, if the device is a processor of the host; else a copy. */
-  private AsBuffer onDevice(Submission submission, MemorySegment staged) {
-    if (kernel.readsHostMemory()) {
+  /** The staged bytes where they lie, if the device is a processor of the host; else room. */
+  private AsBuffer onDevice(MemorySegment staged) {
+    if (kernel.reachesHostMemory()) {
       return AsBuffer.over(context, staged);
     }
     long bytes = staged.byteSize();
@@ -113,7 +140,6 @@ final class Scatter implements AutoCloseable {
       memory = larger;
       size = bytes;
     }
-    submission.add(OpenCL.clEnqueueWriteBuffer(submission.queue(), memory.buffer(), 0, staged));
     return new AsBuffer(memory.buffer(), false);
   }
 

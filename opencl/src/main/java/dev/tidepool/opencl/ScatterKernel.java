@@ -6,14 +6,15 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The kernel that takes staged pieces to their places, compiled when a device first needs it.
+ * The kernel that takes staged pieces to their places or fetches them from there, compiled when a
+ * device first needs it.
  *
  * <p>Each group of work items copies one row: in words of 16 bytes where both ends lie the same way
  * to such a word, byte by byte before and behind them, and throughout where they do not. The
  * monitor lets one thread compile; who waits for it needs the kernel anyway.
  */
 final class ScatterKernel implements AutoCloseable {
-  /** A row's first staged byte, first byte of the target, and count. */
+  /** A row's first byte where it comes from, first byte where it goes to, and count. */
   static final int ROW_LONGS = 3;
 
   /** Bytes of a row at most, so that groups have work of like length. */
@@ -22,10 +23,10 @@ final class ScatterKernel implements AutoCloseable {
   private static final String ENTRY = "tidepool_scatter";
   private static final String SOURCE =
       """
-      __kernel void tidepool_scatter(__global const uchar *staged, __global uchar *target,
+      __kernel void tidepool_scatter(__global const uchar *origin, __global uchar *target,
                                      __global const ulong *rows, const ulong first) {
         __global const ulong *row = rows + 3 * (first + get_group_id(0));
-        __global const uchar *from = staged + row[0];
+        __global const uchar *from = origin + row[0];
         __global uchar *to = target + row[1];
         const ulong bytes = row[2];
         const ulong lane = get_local_id(0);
@@ -74,8 +75,8 @@ final class ScatterKernel implements AutoCloseable {
     return device.properties().isCpu() ? 1 : Math.min(LANES, kernel.maxGroup());
   }
 
-  /** Whether it needs no copy of what it scatters. */
-  boolean readsHostMemory() {
+  /** Whether staged bytes need no copy on the device. */
+  boolean reachesHostMemory() {
     return device.properties().isCpu();
   }
 

@@ -13,6 +13,7 @@ import dev.tidepool.spi.Queue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
@@ -22,7 +23,10 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Staged pieces arrive at their places, at every alignment, and nothing else changes. */
+/**
+ * Staged pieces arrive at their places, at every alignment, and nothing else changes; from there
+ * they are fetched again.
+ */
 @ExtendWith(NothingLeaks.class)
 class ScatterTest {
   private static final int SIZE = 1 << 18;
@@ -59,7 +63,7 @@ class ScatterTest {
       System.arraycopy(
           bytes,
           (int) piece.from(),
-          models.get(blocks.indexOf(piece.destination())),
+          models.get(blocks.indexOf(piece.block())),
           (int) piece.offset(),
           (int) piece.bytes());
     }
@@ -73,6 +77,22 @@ class ScatterTest {
       assertThat(Bytes.read(queue, blocks.get(i), 0, SIZE))
           .as("block %d, seed %d", i, seed)
           .isEqualTo(models.get(i));
+    }
+    gatherAndCheck(queue, pieces, bytes, seed);
+  }
+
+  /** Fetches pieces from where they were scattered to. */
+  private static void gatherAndCheck(Queue queue, List<Piece> pieces, byte[] sent, long seed) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment staged = arena.allocate(Math.max(1, sent.length), 64).asSlice(0, sent.length);
+      Bytes.await(queue.gather(pieces, staged));
+      for (Piece piece : pieces) {
+        int from = (int) piece.from();
+        int to = from + (int) piece.bytes();
+        assertThat(staged.asSlice(piece.from(), piece.bytes()).toArray(JAVA_BYTE))
+            .as("%s, seed %d", piece, seed)
+            .isEqualTo(Arrays.copyOfRange(sent, from, to));
+      }
     }
   }
 
@@ -112,6 +132,7 @@ class ScatterTest {
     try (Device device = MemoryMode.DISCRETE.open();
         Queue queue = device.createQueue()) {
       Bytes.await(queue.scatter(MemorySegment.NULL, List.of()));
+      Bytes.await(queue.gather(List.of(), MemorySegment.NULL));
     }
   }
 

@@ -19,6 +19,8 @@ public enum SpiCall {
   WRITE(true),
   /** {@code Queue.scatter}. */
   SCATTER(true),
+  /** {@code Queue.gather}. */
+  GATHER(true),
   /** {@code Queue.read}. */
   READ(true),
   /** {@code Queue.copy}. */
@@ -64,7 +66,7 @@ public enum SpiCall {
   /** Whether the call hands a command to a queue and answers with its event. */
   public boolean isCommand() {
     return switch (this) {
-      case WRITE, SCATTER, READ, COPY, FILL, LAUNCH, ACQUIRE, RELEASE -> true;
+      case WRITE, SCATTER, GATHER, READ, COPY, FILL, LAUNCH, ACQUIRE, RELEASE -> true;
       default -> false;
     };
   }

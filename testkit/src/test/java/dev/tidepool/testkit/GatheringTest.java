@@ -24,6 +24,7 @@ import dev.tidepool.transfer.HostBytes;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
@@ -153,6 +154,68 @@ class GatheringTest {
     assertThat(ledger().calls(SpiCall.WRITE)).isEqualTo(50);
   }
 
+  /** Fetches parts of a block in random order, and compares each; answers the way. */
+  private TransferWay fetched(Sources targets, int count, int most) {
+    Block block = device.allocate(BLOCK, 64, BlockKind.DEVICE);
+    Block pinned = device.allocate(BLOCK, 64, BlockKind.PINNED);
+    try {
+      link.fill(block, 0, BLOCK, (byte) 0);
+      byte[] model = new byte[BLOCK];
+      List<Move> sent = moves(Sources.ARRAYS, count, most, block, pinned.segment(), model);
+      link.gathering().upload(sent);
+      List<Move> moves = new ArrayList<>();
+      for (Move each : sent) {
+        int bytes = (int) each.bytes().byteSize();
+        boolean direct =
+            targets == Sources.PINNED || (targets == Sources.MIXED && moves.size() % 3 == 0);
+        HostBytes target =
+            direct
+                ? new HostBytes.Segment(pinned.segment().asSlice(each.offset(), bytes), true)
+                : new HostBytes.Elements<>(ElementType.BYTE, new byte[bytes], 0, bytes);
+        moves.add(new Move(target, block, each.offset()));
+      }
+      TransferWay way = link.gathering().download(moves);
+      for (Move each : moves) {
+        byte[] seen =
+            switch (each.bytes()) {
+              case HostBytes.Segment(MemorySegment segment, _) -> segment.toArray(JAVA_BYTE);
+              case HostBytes.Elements<?> elements -> (byte[]) elements.array();
+            };
+        int from = (int) each.offset();
+        assertThat(seen).isEqualTo(Arrays.copyOfRange(model, from, from + seen.length));
+      }
+      return way;
+    } finally {
+      block.free();
+      pinned.free();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void everyByteComesBackFromWhereItWasSent(Sources targets) {
+    open(SimulatedHardware.discrete());
+    assertThat(fetched(targets, 500, 2000)).isEqualTo(TransferWay.STAGED_PINNED);
+    assertThat(ledger().calls(SpiCall.GATHER)).as("a few loads").isBetween(10L, 100L);
+    assertThat(ledger().calls(SpiCall.READ)).isZero();
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void withoutGatheringEachIsAReadAndNoneWaitsForAnother(Sources targets) {
+    open(SimulatedHardware.discrete().withoutScatter());
+    assertThat(fetched(targets, 50, 2000)).isEqualTo(TransferWay.STAGED_PINNED);
+    assertThat(ledger().calls(SpiCall.GATHER)).isZero();
+    assertThat(ledger().calls(SpiCall.READ)).isEqualTo(50);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void whatIsTooLongForAStagingBlockComesByItself(Sources targets) {
+    open(SimulatedHardware.discrete());
+    fetched(targets, 12, 80_000);
+  }
+
   @ParameterizedTest
   @EnumSource
   void whatDoesNotFitAStagingBlockGoesByItself(Sources sources) {
@@ -187,6 +250,7 @@ class GatheringTest {
     open(SimulatedHardware.discrete());
     long writes = ledger().calls(SpiCall.WRITE);
     link.gathering().upload(List.of());
+    link.gathering().download(List.of());
     assertThat(ledger().calls(SpiCall.WRITE)).isEqualTo(writes);
     assertThat(ledger().calls(SpiCall.SCATTER)).isZero();
   }

@@ -247,4 +247,27 @@ class TransferPriorityTest {
     assertThat(Arrays.mismatch(read, model)).isNegative();
     assertThat(memory.transfers().statistics().hostToDeviceTransfers()).isEqualTo(101);
   }
+
+  @Test
+  void manySmallTransfersFromOneBufferGoTogether() {
+    UnifiedBuffer<byte[]> source = buffer(1 << 20);
+    byte[] model = pattern(1 << 20, 1);
+    source.copyFrom(model);
+    List<Transfer<?>> pairs = new ArrayList<>();
+    List<byte[]> seen = new ArrayList<>();
+    for (int i = 0; i < 100; i++) {
+      seen.add(new byte[1000]);
+      pairs.add(Transfer.of(source.slice(i * 8000L, 1000), seen.getLast()));
+    }
+    long before = device.ledger().calls(SpiCall.READ);
+    memory.transfers().transfer(pairs, TransferOptions.defaults()).orThrow();
+    // A staging block holds four of them.
+    assertThat(device.ledger().calls(SpiCall.GATHER)).isBetween(25L, 50L);
+    assertThat(device.ledger().calls(SpiCall.READ)).isEqualTo(before);
+    for (int i = 0; i < 100; i++) {
+      assertThat(seen.get(i)).isEqualTo(Arrays.copyOfRange(model, i * 8000, i * 8000 + 1000));
+    }
+    assertThat(memory.transfers().statistics().deviceToHostTransfers()).isEqualTo(100);
+    assertThat(source.metrics().hits()).isGreaterThanOrEqualTo(100);
+  }
 }

@@ -23,9 +23,12 @@ import dev.tidepool.testkit.fault.Failure;
 import dev.tidepool.testkit.fault.FaultInjector;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.lang.foreign.Arena;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -199,6 +202,54 @@ class TransferRecoveryTest {
       float[] read = new float[LENGTH];
       target.copyTo(read);
       Patterns.assertEqual(read, model, "the buffer after " + failure);
+    }
+  }
+
+  @Test
+  void aBatchOfReadsThatFailsIsTakenApartToo() {
+    UnifiedBuffer<float[]> source = buffer();
+    source.copyFrom(pattern(1));
+    for (Failure failure : List.of(Failure.TRANSIENT, Failure.BROKEN, Failure.REFUSED)) {
+      List<Transfer<?>> pairs = new ArrayList<>();
+      List<float[]> seen = new ArrayList<>();
+      for (int i = 0; i < 50; i++) {
+        seen.add(new float[100]);
+        pairs.add(Transfer.of(source.slice(i * 1000L, 100), seen.getLast()));
+      }
+      faults.fail(SpiCall.GATHER, 1, failure);
+      memory.transfers().transfer(pairs, PLAIN).orThrow();
+      assertThat(faults.fired()).contains(SpiCall.GATHER);
+      for (int i = 0; i < 50; i++) {
+        float[] expected = Arrays.copyOfRange(pattern(1), i * 1000, i * 1000 + 100);
+        Patterns.assertEqual(seen.get(i), expected, "part " + i + " after " + failure);
+      }
+      assertThat(source.state()).isEqualTo(BufferState.DEVICE_ONLY);
+    }
+  }
+
+  @Test
+  void aSegmentThatIsGoneWhenItsBytesComeFailsItsTransferAlone() {
+    UnifiedBuffer<float[]> source = buffer();
+    source.copyFrom(pattern(1));
+    Arena arena = Arena.ofShared();
+    List<Transfer<?>> pairs = new ArrayList<>();
+    List<float[]> seen = new ArrayList<>();
+    for (int i = 0; i < FEW; i++) {
+      seen.add(new float[100]);
+      pairs.add(Transfer.of(source.slice(i * 1000L, 100), seen.getLast()));
+    }
+    pairs.add(1, Transfer.of(source.slice(0, 100), arena.allocate(400)));
+    simulated.device("simulated:0").pause();
+    CompletableFuture<TransferReport> asked = memory.transfers().transferAsync(pairs, PLAIN);
+    arena.close();
+    simulated.device("simulated:0").resume();
+    TransferReport report = asked.join();
+    assertThat(report.failures()).isEqualTo(1);
+    assertThat(report.outcomes().get(1).cause().orElseThrow())
+        .hasMessageStartingWith("transfer 2 of 5: ");
+    for (int i = 0; i < FEW; i++) {
+      float[] expected = Arrays.copyOfRange(pattern(1), i * 1000, i * 1000 + 100);
+      Patterns.assertEqual(seen.get(i), expected, "part " + i);
     }
   }
 

@@ -157,6 +157,63 @@ public abstract class TransferConformance extends Topic {
         });
   }
 
+  @TestFactory
+  Stream<DynamicTest> aThousandSmallTransfersComeBackFromTheirPlaces() {
+    return inEveryLocation(
+        location -> {
+          UnifiedBuffer<float[]> one = patterned(200_000, location, 1);
+          UnifiedBuffer<float[]> two = patterned(200_000, location, 2);
+          float[] modelOfOne = pattern(200_000, 1);
+          float[] modelOfTwo = pattern(200_000, 2);
+          SplittableRandom random = new SplittableRandom(4);
+          List<Transfer<?>> pairs = new ArrayList<>();
+          List<float[]> seen = new ArrayList<>();
+          List<float[]> expected = new ArrayList<>();
+          for (int i = 0; i < 1000; i++) {
+            int count = 1 + random.nextInt(1000);
+            int at = random.nextInt(200_000 - count);
+            boolean first = random.nextBoolean();
+            seen.add(new float[count]);
+            expected.add(Arrays.copyOfRange(first ? modelOfOne : modelOfTwo, at, at + count));
+            pairs.add(Transfer.of((first ? one : two).slice(at, count), seen.getLast()));
+          }
+          memory().transfers().transfer(pairs, PLAIN).orThrow();
+          for (int i = 0; i < seen.size(); i++) {
+            Patterns.assertEqual(seen.get(i), expected.get(i), "transfer " + i);
+          }
+        });
+  }
+
+  @TestFactory
+  Stream<DynamicTest> smallReadsInTheBackgroundSeeWhatWasWrittenBeforeThemAndNothingLater() {
+    return inEveryLocation(
+        location -> {
+          UnifiedBuffer<float[]> buffer = patterned(LENGTH, location, 1);
+          float[] model = pattern(LENGTH, 1);
+          List<CompletableFuture<Void>> futures = new ArrayList<>();
+          List<float[]> seen = new ArrayList<>();
+          List<float[]> expected = new ArrayList<>();
+          for (int i = 0; i < 300; i++) {
+            int at = (i * 37) % (LENGTH - 50);
+            for (int read = 0; read < 3; read++) {
+              int from = (at + read * 20) % (LENGTH - 50);
+              float[] target = new float[50];
+              seen.add(target);
+              expected.add(Arrays.copyOfRange(model, from, from + 50));
+              futures.add(buffer.copyToAsync(from, target, 0, 50));
+            }
+            float[] fresh = pattern(50, i);
+            System.arraycopy(fresh, 0, model, at, 50);
+            futures.add(buffer.copyFromAsync(fresh, 0, at, 50));
+          }
+          futures.forEach(CompletableFuture::join);
+          for (int i = 0; i < seen.size(); i++) {
+            Patterns.assertEqual(seen.get(i), expected.get(i), "read " + i);
+          }
+          Patterns.assertEqual(contents(buffer), model, "the buffer");
+        });
+  }
+
   @Test
   @SuppressWarnings("NullAway") // what is missing is one of the mistakes
   void badPairsFailAloneAndAreNamed() {

@@ -71,15 +71,21 @@ final class FaultyQueue implements Queue {
   }
 
   @Override
+  public Event gather(List<Piece> pieces, MemorySegment staged) {
+    return command(
+        SpiCall.GATHER,
+        pieces.size(),
+        count -> queue.gather(ownPieces(pieces.subList(0, Math.toIntExact(count))), staged));
+  }
+
+  @Override
   public boolean scattersAtOnce() {
     return queue.scattersAtOnce();
   }
 
   private static List<Piece> ownPieces(List<Piece> pieces) {
     return pieces.stream()
-        .map(
-            piece ->
-                new Piece(piece.from(), own(piece.destination()), piece.offset(), piece.bytes()))
+        .map(piece -> new Piece(piece.from(), own(piece.block()), piece.offset(), piece.bytes()))
         .toList();
   }
 

@@ -154,23 +154,12 @@ final class SimulatedQueue implements Queue {
     if (!scattersAtOnce()) {
       return Queue.super.scatter(staged, pieces);
     }
-    checkHost(staged, "scatter");
-    long bytes = 0;
-    Set<SimulatedBlock> targets = new LinkedHashSet<>();
-    for (Piece piece : pieces) {
-      SimulatedBlock target = own(piece.destination(), "scatter");
-      checkRange("scatter", target, piece.offset(), piece.bytes());
-      if (piece.from() < 0 || piece.bytes() > staged.byteSize() - piece.from()) {
-        throw device.punished("scatter of " + piece + " out of " + staged.byteSize() + " bytes");
-      }
-      targets.add(target);
-      bytes += piece.bytes();
-    }
-    long all = bytes;
+    List<SimulatedBlock> targets = checked("scatter", staged, pieces);
+    long all = pieces.stream().mapToLong(Piece::bytes).sum();
     return submit(
         SpiCall.SCATTER,
         all,
-        List.copyOf(targets),
+        targets,
         () -> {
           targets.forEach(target -> target.writtenBy("scatter"));
           device.carryUp(staged, all, () -> pieces.forEach(piece -> place(staged, piece)));
@@ -178,9 +167,51 @@ final class SimulatedQueue implements Queue {
         });
   }
 
+  @Override
+  public Event gather(List<Piece> pieces, MemorySegment staged) {
+    if (!scattersAtOnce()) {
+      return Queue.super.gather(pieces, staged);
+    }
+    List<SimulatedBlock> sources = checked("gather", staged, pieces);
+    if (staged.isReadOnly()) {
+      throw device.punished("gather into a read-only segment");
+    }
+    long all = pieces.stream().mapToLong(Piece::bytes).sum();
+    return submit(
+        SpiCall.GATHER,
+        all,
+        sources,
+        () -> {
+          sources.forEach(source -> source.readBy("gather"));
+          device.carryDown(staged, all, () -> pieces.forEach(piece -> fetch(piece, staged)));
+          ledger.readFromDevice(all);
+        });
+  }
+
+  /** The blocks of pieces that lie within them and within some bytes of the host. */
+  private List<SimulatedBlock> checked(String what, MemorySegment staged, List<Piece> pieces) {
+    checkHost(staged, what);
+    Set<SimulatedBlock> blocks = new LinkedHashSet<>();
+    for (Piece piece : pieces) {
+      SimulatedBlock block = own(piece.block(), what);
+      checkRange(what, block, piece.offset(), piece.bytes());
+      if (piece.from() < 0 || piece.bytes() > staged.byteSize() - piece.from()) {
+        throw device.punished(
+            what + " of " + piece + " with " + staged.byteSize() + " bytes of the host");
+      }
+      blocks.add(block);
+    }
+    return List.copyOf(blocks);
+  }
+
   private void place(MemorySegment staged, Piece piece) {
-    SimulatedBlock target = (SimulatedBlock) piece.destination();
+    SimulatedBlock target = (SimulatedBlock) piece.block();
     hostCopy("scatter", staged, piece.from(), target.store(), piece.offset(), piece.bytes());
+  }
+
+  private void fetch(Piece piece, MemorySegment staged) {
+    SimulatedBlock source = (SimulatedBlock) piece.block();
+    hostCopy("gather", source.store(), piece.offset(), staged, piece.from(), piece.bytes());
   }
 
   @Override

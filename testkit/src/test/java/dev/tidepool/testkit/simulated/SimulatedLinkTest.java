@@ -84,12 +84,24 @@ class SimulatedLinkTest {
       MemorySegment target = arena.allocate(1000);
       done(far.read(distant, 1, target));
       assertThat(target.mismatch(source)).isEqualTo(-1);
+      target.fill((byte) 0);
+      done(
+          queue.gather(
+              List.of(
+                  new Piece(300, other, 7, 700),
+                  new Piece(300, block, 0, 0),
+                  new Piece(0, block, 5000, 300)),
+              target));
+      assertThat(target.mismatch(source)).isEqualTo(-1);
       List.of(block, other, distant, pinned).forEach(Block::free);
     }
     DriverLedger ledger = provider.device("simulated:0").ledger();
     assertThat(ledger.calls(SpiCall.SCATTER)).isEqualTo(scatters ? 1 : 0);
     assertThat(ledger.calls(SpiCall.WRITE)).isEqualTo(scatters ? 0 : 3);
     assertThat(ledger.hostToDeviceBytes()).isEqualTo(1000);
+    assertThat(ledger.calls(SpiCall.GATHER)).isEqualTo(scatters ? 1 : 0);
+    assertThat(ledger.calls(SpiCall.READ)).isEqualTo(scatters ? 0 : 3);
+    assertThat(ledger.deviceToHostBytes()).isEqualTo(1000);
     devices.forEach(Device::close);
     assertThat(provider.violations()).isEmpty();
   }
