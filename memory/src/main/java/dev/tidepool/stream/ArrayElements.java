@@ -15,22 +15,43 @@ final class ArrayElements<A> implements ElementSource {
   private final ElementType<A> type;
   private final List<A> arrays = new ArrayList<>();
 
-  /** Where each array begins, and the end of the last. */
-  private final List<Long> starts = new ArrayList<>(List.of(0L));
+  /** Where each array begins, which may be before these elements do, and the end of the last. */
+  private final List<Long> starts = new ArrayList<>();
 
-  private ArrayElements(ElementType<A> type) {
+  // The last arrays may have more elements, which come next.
+  private long length;
+
+  private ArrayElements(ElementType<A> type, long start) {
     this.type = type;
+    starts.add(start);
   }
 
-  /** The next arrays, until they have {@code enough} bytes together or there are no more. */
-  static <A> ArrayElements<A> next(ElementType<A> type, Iterator<? extends A> arrays, long enough) {
-    ArrayElements<A> some = new ArrayElements<>(type);
-    while (arrays.hasNext() && some.length() * type.byteSize() < enough) {
-      A array = arrays.next();
-      some.arrays.add(array);
-      some.starts.add(some.length() + type.length(array));
+  /** No elements. */
+  static <A> ArrayElements<A> none(ElementType<A> type) {
+    return new ArrayElements<>(type, 0);
+  }
+
+  /**
+   * What comes after these: what they left over and the next arrays, until there are {@code enough}
+   * bytes or no more arrays. Unless it is all, a multiple of 1024 elements, so that what comes
+   * after begins where ranges of sinks may.
+   */
+  ArrayElements<A> next(Iterator<? extends A> more, long enough) {
+    int index = length < starts.getLast() ? holding(length) : arrays.size();
+    ArrayElements<A> some = new ArrayElements<>(type, starts.get(index) - length);
+    arrays.subList(index, arrays.size()).forEach(some::add);
+    long wanted = Math.max(Math.ceilDiv(enough, type.byteSize()), ChunkPlan.SMALLEST_CHUNK);
+    while (more.hasNext() && some.starts.getLast() < wanted) {
+      some.add(more.next());
     }
+    long end = some.starts.getLast();
+    some.length = more.hasNext() ? end - end % ChunkPlan.SMALLEST_CHUNK : end;
     return some;
+  }
+
+  private void add(A array) {
+    arrays.add(array);
+    starts.add(starts.getLast() + type.length(array));
   }
 
   @Override
@@ -40,7 +61,7 @@ final class ArrayElements<A> implements ElementSource {
 
   @Override
   public long length() {
-    return starts.getLast();
+    return length;
   }
 
   @Override

@@ -11,16 +11,10 @@ import java.lang.foreign.MemorySegment;
 final class ConsumedElements<A> implements ElementSink {
   private final ElementType<A> type;
   private final long length;
-  private final long base;
   private final ChunkConsumer<? super A> consumer;
 
-  /**
-   * A sink of {@code length} elements, whose first one is {@code base} among all that the consumer
-   * gets.
-   */
-  ConsumedElements(ElementType<A> type, long base, long length, ChunkConsumer<? super A> consumer) {
+  ConsumedElements(ElementType<A> type, long length, ChunkConsumer<? super A> consumer) {
     this.type = type;
-    this.base = base;
     this.length = length;
     this.consumer = consumer;
   }
@@ -42,7 +36,7 @@ final class ConsumedElements<A> implements ElementSink {
     type.read(source, 0, elements, 0, count);
     // The consumer is the caller's: its own lock, which nothing else of the library ever takes.
     synchronized (consumer) {
-      consumer.accept(base + elementOffset, elements);
+      consumer.accept(elementOffset, elements);
     }
   }
 }

@@ -15,7 +15,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.HexFormat;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -62,21 +61,15 @@ public final class Pipeline {
   private final Map<String, ElementSink> sinks = new LinkedHashMap<>();
   private final Map<String, Consumed<?>> consumers = new LinkedHashMap<>();
   private final List<UnifiedMemoryManager> memories = new ArrayList<>();
-  private @Nullable Arrays<?> stream;
+  private @Nullable ArrayStream<?> stream;
   private boolean overwrite;
   private boolean resumable;
   private volatile @Nullable ChunkedPipeline running;
   private volatile boolean cancelled;
 
-  private record Arrays<A>(String name, ElementType<A> type, Iterator<? extends A> arrays) {
-    ArrayElements<A> next(long bytes) {
-      return ArrayElements.next(type, arrays, bytes);
-    }
-  }
-
   private record Consumed<A>(ElementType<A> type, ChunkConsumer<? super A> consumer) {
-    ElementSink from(long base, long length) {
-      return new ConsumedElements<>(type, base, length, consumer);
+    ElementSink ofLength(long length) {
+      return new ConsumedElements<>(type, length, consumer);
     }
   }
 
@@ -120,14 +113,35 @@ public final class Pipeline {
   }
 
   /**
-   * A pipeline over the arrays of a stream, which is read as it is computed: it may be endless.
-   * Results go to consumers, and it is the only source.
+   * A pipeline over the arrays of a stream, which is read as it is computed: it may be endless. It
+   * is the only source. Results go to consumers, or to buffers and sinks of one length, which the
+   * stream must have then. Results in files, and reductions, need a stream whose length is {@link
+   * #from(String, ElementType, Stream, long) told}.
    *
    * @param <A> the array that carries elements
    */
   public static <A> Pipeline from(String name, ElementType<A> type, Stream<? extends A> arrays) {
+    return of(new ArrayStream<>(name, type, arrays.iterator(), -1));
+  }
+
+  /**
+   * The same over a stream whose length is known: results go wherever those of other sources do.
+   *
+   * @param length elements of all arrays together; a stream that has more or fewer is an {@link
+   *     IllegalArgumentException} of the run, whose files do not appear then
+   * @throws IllegalArgumentException if it is negative
+   */
+  public static <A> Pipeline from(
+      String name, ElementType<A> type, Stream<? extends A> arrays, long length) {
+    if (length < 0) {
+      throw new IllegalArgumentException("a stream of " + length + " elements; give 0 or more");
+    }
+    return of(new ArrayStream<>(name, type, arrays.iterator(), length));
+  }
+
+  private static Pipeline of(ArrayStream<?> stream) {
     Pipeline pipeline = new Pipeline();
-    pipeline.stream = new Arrays<>(name, type, arrays.iterator());
+    pipeline.stream = stream;
     return pipeline;
   }
 
@@ -316,25 +330,33 @@ public final class Pipeline {
     }
   }
 
-  private Outcome runStream(Arrays<?> arrays, StreamOptions options) {
-    if (!outputFiles.isEmpty() || !sinks.isEmpty() || !reductions.isEmpty()) {
+  private Outcome runStream(ArrayStream<?> arrays, StreamOptions options) {
+    arrays.fit(sinks);
+    if (!arrays.isLengthKnown() && !(outputFiles.isEmpty() && reductions.isEmpty())) {
       throw new IllegalArgumentException(
-          "a stream of arrays has no length before its end, so results go to consumers only");
+          "a stream of arrays has no length before its end, which files and reductions need; tell"
+              + " it in from, or send results to consumers only");
     }
+    Map<String, ElementSink> taken = new LinkedHashMap<>(sinks);
+    consumers.forEach((name, consumed) -> taken.put(name, consumed.ofLength(arrays.room())));
+    Map<String, ElementType<?>> types =
+        plan(Map.of(arrays.name(), arrays.window()), taken).arrays();
+    Map<String, Folding> foldings = foldings(types, arrays.room());
+    taken.putAll(foldings);
     Map<String, Throwable> dropped = new LinkedHashMap<>();
-    long bytes = Math.min(GATHERED_BYTES, options.memoryLimit());
-    long base = 0;
-    for (ArrayElements<?> some = arrays.next(bytes); some.length() > 0; some = arrays.next(bytes)) {
-      long start = base;
-      Map<String, ElementSink> taken = new LinkedHashMap<>();
-      long length = some.length();
-      consumers.forEach((name, consumed) -> taken.put(name, consumed.from(start, length)));
-      try (NpyOutputs none = NpyOutputs.begin(Map.of())) {
-        dropped.putAll(stream(Map.of(arrays.name(), some), taken, none, options));
+    try (NpyOutputs outputs = NpyOutputs.begin(targets(types, false, List.of(arrays.room())))) {
+      taken.putAll(outputs.writers());
+      while (arrays.next(Math.min(GATHERED_BYTES, options.memoryLimit()))) {
+        dropped.putAll(
+            stream(
+                Map.of(arrays.name(), arrays.window()),
+                arrays.windowsOf(taken),
+                outputs,
+                options.withProgress(arrays.told(options.progress()))));
       }
-      base += length;
+      outputs.commit();
+      return new Outcome(values(foldings), dropped, "");
     }
-    return new Outcome(Map.of(), dropped, "");
   }
 
   private Outcome runFiles(@Nullable NpyInputs inputs, StreamOptions options) {
@@ -348,23 +370,13 @@ public final class Pipeline {
     }
     long length = read.values().iterator().next().length();
     Map<String, ElementSink> taken = new LinkedHashMap<>(sinks);
-    consumers.forEach((name, consumed) -> taken.put(name, consumed.from(0, length)));
+    consumers.forEach((name, consumed) -> taken.put(name, consumed.ofLength(length)));
     Map<String, ElementType<?>> types = plan(read, taken).arrays();
-    Map<String, Folding> foldings = new LinkedHashMap<>();
-    for (Reduction reduction : reductions) {
-      ScalarType type = ScalarType.of(made(types, reduction.name()));
-      foldings.put(reduction.name(), Folding.of(reduction, type, length, scalars));
-    }
+    Map<String, Folding> foldings = foldings(types, length);
     taken.putAll(foldings);
     List<Long> shape = inputs == null ? List.of(length) : inputs.shape();
     boolean fortran = inputs != null && inputs.isFortranOrder();
-    Map<String, NpyOutputs.Target> targets = new LinkedHashMap<>();
-    outputFiles.forEach(
-        (name, file) -> {
-          NpyHeader header = NpyHeader.of(NpyType.of(made(types, name)), fortran, shape);
-          boolean replaces = overwrite || replaced.contains(name);
-          targets.put(name, new NpyOutputs.Target(file, header, replaces));
-        });
+    Map<String, NpyOutputs.Target> targets = targets(types, fortran, shape);
     try (NpyOutputs outputs =
         inputs != null && resumable
             ? NpyOutputs.resume(targets, work(inputs))
@@ -375,10 +387,35 @@ public final class Pipeline {
         inputs.verify();
       }
       outputs.commit();
-      Map<String, Object> values = new LinkedHashMap<>();
-      foldings.forEach((name, folding) -> values.put(name, folding.value()));
-      return new Outcome(values, dropped, outputs.story());
+      return new Outcome(values(foldings), dropped, outputs.story());
     }
+  }
+
+  private Map<String, Folding> foldings(Map<String, ElementType<?>> types, long length) {
+    Map<String, Folding> foldings = new LinkedHashMap<>();
+    for (Reduction reduction : reductions) {
+      ScalarType type = ScalarType.of(made(types, reduction.name()));
+      foldings.put(reduction.name(), Folding.of(reduction, type, length, scalars));
+    }
+    return foldings;
+  }
+
+  private static Map<String, Object> values(Map<String, Folding> foldings) {
+    Map<String, Object> values = new LinkedHashMap<>();
+    foldings.forEach((name, folding) -> values.put(name, folding.value()));
+    return values;
+  }
+
+  private Map<String, NpyOutputs.Target> targets(
+      Map<String, ElementType<?>> types, boolean fortran, List<Long> shape) {
+    Map<String, NpyOutputs.Target> targets = new LinkedHashMap<>();
+    outputFiles.forEach(
+        (name, file) -> {
+          NpyHeader header = NpyHeader.of(NpyType.of(made(types, name)), fortran, shape);
+          boolean replaces = overwrite || replaced.contains(name);
+          targets.put(name, new NpyOutputs.Target(file, header, replaces));
+        });
+    return targets;
   }
 
   /** What the results depend on. */

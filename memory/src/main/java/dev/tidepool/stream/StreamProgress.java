@@ -16,7 +16,7 @@ public interface StreamProgress {
    * Bytes that were read and written so far.
    *
    * @param done never falls
-   * @param total what {@code done} is at the end
+   * @param total what {@code done} is at the end, as far as that is known of a stream of arrays
    */
   void moved(long done, long total);
 }
