@@ -16,8 +16,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Random operations on buffers of an accelerator, from several threads, checked against plain
- * arrays: copies of every form, slices and views, mappings, kernels, prefetches and closes, at once
- * and in the background.
+ * arrays: copies of every form, slices and views, mappings, kernels, lists of transfers,
+ * distributions, prefetches and closes, at once and in the background, on memory of the library's,
+ * of others, and of files.
  *
  * <pre>{@code
  * new RandomWorkload(tidepool, "opencl:0").threads(4).operations(100_000).run();
@@ -26,7 +27,8 @@ import org.jspecify.annotations.Nullable;
  * <p>The seed is printed; the system property {@code tidepool.testkit.seed} sets it. A failing list
  * of operations that fails on one thread as well is shrunk by bisection, and the error lists what
  * is left of it. With faults, driver calls fail now and then: what a failed write hit is unknown
- * until it is written whole, everything else stays exact, and nothing leaks.
+ * until it is written whole, everything else stays exact, and nothing leaks. What runs in the
+ * background is stopped now and then too.
  *
  * <p>Immutable; each setting answers with a copy.
  */
@@ -141,7 +143,7 @@ public final class RandomWorkload {
       for (Accelerator other : tidepool.accelerators()) {
         managers.add(UnifiedMemoryManager.create(other, options));
       }
-      Workload workload = new Workload(managers, faults);
+      Workload workload = new Workload(managers, faults, tidepool.peers());
       inThreads(
           threads,
           thread -> {

@@ -3,15 +3,23 @@ package dev.tidepool.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
+import dev.tidepool.TransferWay;
+import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.spi.HostAccess;
 import dev.tidepool.testkit.fault.FaultInjector;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
+import dev.tidepool.testkit.workload.Operation;
+import dev.tidepool.testkit.workload.Workload;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
@@ -133,6 +141,34 @@ class RandomWorkloadTest {
         assertThat(simulated.devices()).allMatch(device -> device.liveBlocks() == 0);
       }
     }
+  }
+
+  @Test
+  void bytesTakeEveryWayThatThereIs() {
+    long seed = System.nanoTime();
+    System.out.println("RandomWorkloadTest: seed " + seed);
+    SimulatedProvider simulated = new SimulatedProvider(DISCRETE, DISCRETE);
+    Map<TransferWay, Long> transfers = new EnumMap<>(TransferWay.class);
+    try (Tidepool tidepool = open(simulated)) {
+      MemoryOptions options = MemoryOptions.builder().stagingChunk(4096).build();
+      List<UnifiedMemoryManager> managers =
+          Stream.of("simulated:0", "simulated:0", "simulated:1", "cpu:0")
+              .map(id -> UnifiedMemoryManager.create(tidepool.accelerator(id), options))
+              .toList();
+      Workload workload = new Workload(managers, null, tidepool.peers());
+      Operation.list(seed, 20_000, Workload.slots(), 0).forEach(workload::perform);
+      assertThat(workload.finish()).isPositive();
+      for (UnifiedMemoryManager manager : managers) {
+        manager
+            .transfers()
+            .statistics()
+            .ways()
+            .forEach((way, sums) -> transfers.merge(way, sums.transfers(), Long::sum));
+        manager.close();
+      }
+    }
+    assertThat(transfers).containsOnlyKeys(TransferWay.values());
+    assertThat(simulated.violations()).isEmpty();
   }
 
   @Test

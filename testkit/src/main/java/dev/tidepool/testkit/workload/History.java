@@ -4,6 +4,7 @@ import dev.tidepool.TidepoolException;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
@@ -24,6 +25,11 @@ final class History {
 
   History(boolean failuresExpected) {
     this.failuresExpected = failuresExpected;
+  }
+
+  /** Whether operations may fail, or be stopped. */
+  boolean expectsFailures() {
+    return failuresExpected;
   }
 
   /** What an operation does to the contents. */
@@ -91,9 +97,10 @@ final class History {
     try {
       step.done().join();
       return true;
-    } catch (CompletionException e) {
+    } catch (CompletionException | CancellationException e) {
       Throwable cause = e.getCause() == null ? e : e.getCause();
-      if (failuresExpected && cause instanceof TidepoolException) {
+      if (failuresExpected
+          && (cause instanceof TidepoolException || cause instanceof CancellationException)) {
         return false;
       }
       throw new WorkloadFailure(step.operation(), "failed: " + cause, cause);

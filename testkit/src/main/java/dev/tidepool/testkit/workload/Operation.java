@@ -64,6 +64,8 @@ public record Operation(
     TRANSFERS(3),
     /** The same, in the background. */
     TRANSFERS_LATER(4),
+    /** A broadcast, scatter or gather from one buffer to another. */
+    DISTRIBUTE(3),
     /** Sets the bytes of a slice. */
     FILL(4),
     /** Pushes the dirty side to the other one. */

@@ -81,9 +81,14 @@ record Steps(Operation operation, Slot slot) {
     }
   }
 
-  private static CompletableFuture<?> ask(Supplier<CompletableFuture<Void>> action) {
+  /** Asks, and stops one in eight again where what it leaves out does not matter. */
+  private CompletableFuture<?> ask(Supplier<CompletableFuture<Void>> action) {
     try {
-      return action.get();
+      CompletableFuture<Void> asked = action.get();
+      if (slot.history.expectsFailures() && Math.floorMod(operation.seed(), 8) == 0) {
+        asked.cancel(false);
+      }
+      return asked;
     } catch (TidepoolException e) {
       return CompletableFuture.failedFuture(e);
     }

@@ -8,6 +8,7 @@ import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.PeerAccess;
 import dev.tidepool.TidepoolException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
@@ -39,6 +40,7 @@ public final class Workload {
 
   private final List<UnifiedMemoryManager> managers;
   private final @Nullable FaultInjector faults;
+  private final @Nullable PeerAccess peers;
   private final List<Slot> slots = new ArrayList<>();
   private final ConcurrentLinkedQueue<History> left = new ConcurrentLinkedQueue<>();
   private final Map<UnifiedMemoryManager, Map<String, Kernel>> kernels = new ConcurrentHashMap<>();
@@ -49,8 +51,21 @@ public final class Workload {
    * @param faults what the operations' faults are armed at; null to ignore them
    */
   public Workload(List<UnifiedMemoryManager> managers, @Nullable FaultInjector faults) {
+    this(managers, faults, null);
+  }
+
+  /**
+   * The same.
+   *
+   * @param peers distributes buffers over others; null if none are to be
+   */
+  public Workload(
+      List<UnifiedMemoryManager> managers,
+      @Nullable FaultInjector faults,
+      @Nullable PeerAccess peers) {
     this.managers = List.copyOf(managers);
     this.faults = faults;
+    this.peers = peers;
     for (int i = 0; i < SLOTS; i++) {
       slots.add(new Slot(i, faults != null));
     }
@@ -192,6 +207,7 @@ public final class Workload {
       case KERNEL_OUT, KERNEL_IN_PLACE, KERNEL_OF_ARRAY, KERNEL_OF_TWO, KERNEL_LATER ->
           kernel(operation, slot, buffer, other, random);
       case TRANSFERS, TRANSFERS_LATER -> transfers(operation, slot, buffer, other, random);
+      case DISTRIBUTE -> distribute(operation, slot, buffer, other, random);
       case FILL -> {
         byte value = (byte) random.nextInt();
         steps.set(
@@ -221,9 +237,15 @@ public final class Workload {
     if (random.nextInt(5) == 0) {
       allocation = allocation.unpooled();
     }
-    boolean zeroed = random.nextBoolean();
+    int foreign = length == 0 ? -1 : random.nextInt(10);
+    boolean zeroed = foreign == 0 || foreign == 1 || random.nextBoolean();
+    Allocation asked = zeroed ? allocation.zeroed() : allocation;
     UnifiedBuffer<int[]> buffer =
-        manager.allocate(ElementType.INT, length, zeroed ? allocation.zeroed() : allocation);
+        switch (foreign) {
+          case 0 -> Foreign.wrapped(manager, length);
+          case 1 -> Foreign.mapped(manager, length);
+          default -> manager.allocate(ElementType.INT, length, asked);
+        };
     slot.buffer = buffer;
     slot.manager = manager;
     slot.model = new int[length];
@@ -375,6 +397,22 @@ public final class Workload {
     TransferList list = new TransferList(operation, slot, buffer, random);
     list.draw(other, spoilt);
     list.ask(operation.kind() == Operation.Kind.TRANSFERS_LATER, faults != null);
+  }
+
+  private void distribute(
+      Operation operation,
+      Slot slot,
+      UnifiedBuffer<int[]> target,
+      Slot other,
+      SplittableRandom random) {
+    UnifiedBuffer<int[]> source = other.buffer;
+    PeerAccess access = peers;
+    if (access == null || source == null || other == slot) {
+      return;
+    }
+    Effect effect = isSpoilt(slot, other) ? Effect.SPOIL : Effect.PART;
+    Spread spread = new Spread(slot, target, other, source, random);
+    new Steps(operation, slot).performLater(effect, () -> spread.ask(access));
   }
 
   /**
