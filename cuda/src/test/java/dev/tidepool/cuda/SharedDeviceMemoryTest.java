@@ -12,6 +12,7 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
+import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.Tidepool;
 import dev.tidepool.TidepoolException;
 import dev.tidepool.TransferException;
@@ -25,6 +26,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -296,6 +298,42 @@ class SharedDeviceMemoryTest {
       simulated.fail("cuMemCreate", 1, ErrorCodes.CUDA_ERROR_OUT_OF_MEMORY);
       memory.createShared(ElementType.INT, LENGTH, "x", DEVICE).close();
       assertThat(memory.statistics().totalPooled()).isZero();
+    }
+    assertNothingIsLeft();
+  }
+
+  @Test
+  void idleBuffersMakeRoomForItAndLoseNothing() {
+    simulated.set(0, "memory", 64 << 20);
+    try (Tidepool tidepool = open()) {
+      UnifiedMemoryManager memory = memory(tidepool);
+      List<UnifiedBuffer<int[]>> idle = new ArrayList<>();
+      for (int i = 0; i < 15; i++) {
+        idle.add(memory.allocate(ElementType.INT, 1 << 20, DEVICE));
+        idle.getLast().copyFrom(SharingProcess.pattern(1 << 20, i));
+      }
+      try (UnifiedBuffer<int[]> shared =
+          memory.createShared(ElementType.INT, 4 << 20, "x", DEVICE)) {
+        shared.copyFrom(SharingProcess.pattern(4 << 20, 99));
+        assertThat(memory.statistics().evictions()).isPositive();
+        for (int i = 0; i < idle.size(); i++) {
+          assertThat(read(idle.get(i))).isEqualTo(SharingProcess.pattern(1 << 20, i));
+        }
+        assertThat(read(shared)).isEqualTo(SharingProcess.pattern(4 << 20, 99));
+      }
+      idle.forEach(UnifiedBuffer::close);
+    }
+    assertNothingIsLeft();
+  }
+
+  @Test
+  void whatCannotBeHadIsRefusedWithTheNumbers() {
+    simulated.set(0, "memory", 64 << 20);
+    try (Tidepool tidepool = open()) {
+      assertThatThrownBy(() -> memory(tidepool).createShared(ElementType.INT, 1 << 25, "x", DEVICE))
+          .isInstanceOf(OutOfDeviceMemoryException.class)
+          .hasMessageContaining("cuda:0");
+      memory(tidepool).createShared(ElementType.INT, LENGTH, "x", DEVICE).close();
     }
     assertNothingIsLeft();
   }

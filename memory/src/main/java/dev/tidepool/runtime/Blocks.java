@@ -65,6 +65,14 @@ final class Blocks {
         : climb(kind, bytes, inWork, () -> pools.takePlaced(kind, bytes, alignment, placement));
   }
 
+  /**
+   * Has the ladder make room for so many bytes of the device, for who allocates past the pools;
+   * they are the driver's then.
+   */
+  void makeDeviceRoom(long bytes) {
+    further(take(Pools.Kind.DEVICE, bytes, 0, false, false), memory).discard();
+  }
+
   /** For the device's copy of a buffer that was born on the host. */
   Lease forDevice(long bytes, Object tenant) {
     return further(take(Pools.Kind.DEVICE, bytes, 0, !paranoid, true), tenant);

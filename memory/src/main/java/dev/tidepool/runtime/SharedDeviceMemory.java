@@ -89,6 +89,11 @@ final class SharedDeviceMemory implements AutoCloseable {
     } catch (OutOfDeviceMemoryException e) {
       // Pools may keep what is missing.
       memory.room().trimDevice();
+    }
+    try {
+      return memory.device().allocateShareable(bytes);
+    } catch (OutOfDeviceMemoryException e) {
+      memory.blocks().makeDeviceRoom(bytes);
       return memory.device().allocateShareable(bytes);
     }
   }

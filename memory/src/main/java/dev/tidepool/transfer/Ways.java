@@ -90,8 +90,8 @@ final class Ways {
   }
 
   /**
-   * Bytes of one chunk of a copy from the memory of this device, or of the one of that name: a
-   * two milliseconds' too.
+   * Bytes of one chunk of a copy from the memory of this device, or of the one of that name: two
+   * milliseconds' too.
    */
   long copyChunk(boolean local, String name) {
     TransferCalibration costs = calibration;
