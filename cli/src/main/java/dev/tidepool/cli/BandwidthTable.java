@@ -48,20 +48,25 @@ final class BandwidthTable {
     String of(long bytes, long nanos);
   }
 
-  /** Measures and prints all rows. */
-  void print() {
+  /**
+   * Measures and prints all rows.
+   *
+   * @param kernels whether one of a kernel too, which needs a compiler
+   */
+  void print(boolean kernels) {
     int largest = LARGE[LARGE.length - 1];
     Optional<BareCuda> driver =
         fits(largest) ? BareCuda.open(memory.accelerator().id(), largest) : Optional.empty();
     try {
-      rows("bandwidth", LARGE, Figures::rate, driver);
-      rows("latency", SMALL, (_, nanos) -> Figures.time(nanos), driver);
+      rows("bandwidth", LARGE, Figures::rate, driver, kernels);
+      rows("latency", SMALL, (_, nanos) -> Figures.time(nanos), driver, kernels);
     } finally {
       driver.ifPresent(BareCuda::close);
     }
   }
 
-  private void rows(String title, int[] sizes, Figure figure, Optional<BareCuda> driver) {
+  private void rows(
+      String title, int[] sizes, Figure figure, Optional<BareCuda> driver, boolean kernels) {
     StringBuilder head = new StringBuilder(padded("  " + title, LABEL));
     for (int size : sizes) {
       head.append(right(Figures.bytes(size)));
@@ -74,21 +79,23 @@ final class BandwidthTable {
     driver.ifPresent(
         bare -> {
           row("pinned to device", sizes, figure, 1, pinned, (x, y, _) -> x.copyFrom(y));
-          bareRow(sizes, figure, 1, bare::hostToDevice);
+          bareRow(sizes, figure, 1, bytes -> bare.hostToDevice(bytes, 1));
           row("device to pinned", sizes, figure, 1, pinned, (x, y, _) -> y.copyFrom(x));
-          bareRow(sizes, figure, 1, bare::deviceToHost);
+          bareRow(sizes, figure, 1, bytes -> bare.deviceToHost(bytes, 1));
         });
     row("device to device", sizes, figure, 2, device, (x, y, _) -> y.copyFrom(x));
-    driver.ifPresent(bare -> bareRow(sizes, figure, 2, bare::deviceToDevice));
+    driver.ifPresent(bare -> bareRow(sizes, figure, 2, bytes -> bare.deviceToDevice(bytes, 1)));
     row("fill", sizes, figure, 1, device, (x, _, _) -> x.fill((byte) 0));
     driver.ifPresent(bare -> bareRow(sizes, figure, 1, bare::fill));
-    row(
-        "kernel y = 2*x + 1",
-        sizes,
-        figure,
-        2,
-        device,
-        (x, y, _) -> kernel.execute(Arguments.of("x", x, "y", y)));
+    if (kernels) {
+      row(
+          "kernel y = 2*x + 1",
+          sizes,
+          figure,
+          2,
+          device,
+          (x, y, _) -> kernel.execute(Arguments.of("x", x, "y", y)));
+    }
   }
 
   /**

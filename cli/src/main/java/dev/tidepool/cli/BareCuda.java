@@ -31,6 +31,7 @@ final class BareCuda implements AutoCloseable {
   private final Arena arena = Arena.ofConfined();
   private final MemorySegment out = arena.allocate(JAVA_LONG);
   private final Deque<Runnable> endings = new ArrayDeque<>();
+  private final long context;
   private final long stream;
   private final long x;
   private final long y;
@@ -38,15 +39,20 @@ final class BareCuda implements AutoCloseable {
   private final MethodHandle toDevice;
   private final MethodHandle toHost;
   private final MethodHandle onDevice;
+  private final MethodHandle fromPeer;
   private final MethodHandle set;
   private final MethodHandle join;
+  private final MethodHandle allocateAsync;
+  private final MethodHandle freeAsync;
+  private final MethodHandle allocate;
+  private final MethodHandle free;
 
   private BareCuda(SymbolLookup library, int ordinal, long bytes) {
     this.library = library;
     try {
       call("cuInit", 0);
       int device = (int) get("cuDeviceGet", ordinal);
-      long context = get("cuDevicePrimaryCtxRetain", device);
+      context = get("cuDevicePrimaryCtxRetain", device);
       ending("cuDevicePrimaryCtxRelease_v2", device);
       call("cuCtxPushCurrent_v2", context);
       ending("cuCtxPopCurrent_v2", out);
@@ -61,8 +67,21 @@ final class BareCuda implements AutoCloseable {
       toDevice = link("cuMemcpyHtoDAsync_v2", JAVA_LONG, ADDRESS, JAVA_LONG, JAVA_LONG);
       toHost = link("cuMemcpyDtoHAsync_v2", ADDRESS, JAVA_LONG, JAVA_LONG, JAVA_LONG);
       onDevice = link("cuMemcpyDtoDAsync_v2", JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG);
+      fromPeer =
+          link(
+              "cuMemcpyPeerAsync",
+              JAVA_LONG,
+              JAVA_LONG,
+              JAVA_LONG,
+              JAVA_LONG,
+              JAVA_LONG,
+              JAVA_LONG);
       set = link("cuMemsetD8Async", JAVA_LONG, JAVA_BYTE, JAVA_LONG, JAVA_LONG);
       join = link("cuStreamSynchronize", JAVA_LONG);
+      allocateAsync = link("cuMemAllocAsync", ADDRESS, JAVA_LONG, JAVA_LONG);
+      freeAsync = link("cuMemFreeAsync", JAVA_LONG, JAVA_LONG);
+      allocate = link("cuMemAlloc_v2", ADDRESS, JAVA_LONG);
+      free = link("cuMemFree_v2", JAVA_LONG);
     } catch (RuntimeException | Error refused) {
       close();
       throw refused;
@@ -95,24 +114,48 @@ final class BareCuda implements AutoCloseable {
     }
   }
 
-  void hostToDevice(long bytes) {
-    run(() -> (int) toDevice.invokeExact(x, pinned, bytes, stream));
+  /** So many copies, one behind the other, and a wait. */
+  void hostToDevice(long bytes, int times) {
+    run(times, () -> (int) toDevice.invokeExact(x, pinned, bytes, stream));
   }
 
-  void deviceToHost(long bytes) {
-    run(() -> (int) toHost.invokeExact(pinned, x, bytes, stream));
+  /** As {@link #hostToDevice}. */
+  void deviceToHost(long bytes, int times) {
+    run(times, () -> (int) toHost.invokeExact(pinned, x, bytes, stream));
   }
 
-  void deviceToDevice(long bytes) {
-    run(() -> (int) onDevice.invokeExact(y, x, bytes, stream));
+  /** As {@link #hostToDevice}. */
+  void deviceToDevice(long bytes, int times) {
+    run(times, () -> (int) onDevice.invokeExact(y, x, bytes, stream));
+  }
+
+  /** The same from the memory of another device, which was opened before this one. */
+  void fromPeer(BareCuda peer, long bytes, int times) {
+    run(times, () -> (int) fromPeer.invokeExact(x, context, peer.x, peer.context, bytes, stream));
   }
 
   void fill(long bytes) {
-    run(() -> (int) set.invokeExact(x, (byte) 0, bytes, stream));
+    run(1, () -> (int) set.invokeExact(x, (byte) 0, bytes, stream));
   }
 
-  private void run(Command command) {
-    check("the command", command);
+  /** Allocates in the stream's order, from the driver's default pool, and frees. */
+  void allocateInOrder(long bytes) {
+    check("cuMemAllocAsync", () -> (int) allocateAsync.invokeExact(out, bytes, stream));
+    long address = out.get(JAVA_LONG, 0);
+    check("cuMemFreeAsync", () -> (int) freeAsync.invokeExact(address, stream));
+  }
+
+  /** Allocates without a pool, and frees. */
+  void allocatePlainly(long bytes) {
+    check("cuMemAlloc_v2", () -> (int) allocate.invokeExact(out, bytes));
+    long address = out.get(JAVA_LONG, 0);
+    check("cuMemFree_v2", () -> (int) free.invokeExact(address));
+  }
+
+  private void run(int times, Command command) {
+    for (int i = 0; i < times; i++) {
+      check("the command", command);
+    }
     check("cuStreamSynchronize", () -> (int) join.invokeExact(stream));
   }
 

@@ -2,6 +2,7 @@ package dev.tidepool.cli;
 
 import com.google.gson.GsonBuilder;
 import dev.tidepool.MemoryOptions;
+import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.cli.trace.MalformedTraceException;
 import dev.tidepool.cli.trace.Trace;
@@ -14,6 +15,7 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
@@ -113,7 +115,13 @@ final class BenchCommand implements Callable<Integer> {
   private QuickFigures.Report quick() {
     try (Selection selection = Selection.open(device, MemoryOptions.defaults())) {
       Board board = new Board(parent.out(), Terminal.likesColour());
-      return new QuickFigures(selection.tidepool().memory(selection.accelerator()), board).run();
+      Tidepool tidepool = selection.tidepool();
+      List<UnifiedMemoryManager> others =
+          tidepool.accelerators().stream()
+              .filter(other -> !other.id().equals(selection.accelerator().id()))
+              .map(tidepool::memory)
+              .toList();
+      return new QuickFigures(tidepool.memory(selection.accelerator()), others, board).run();
     }
   }
 

@@ -18,4 +18,10 @@ final class MachineConformance extends AcceleratorConformance {
   protected String accelerator() {
     return id;
   }
+
+  /** A machine without a vendor's compiler can do all but kernels, and is to show that. */
+  @Override
+  protected boolean needsCompiler() {
+    return false;
+  }
 }

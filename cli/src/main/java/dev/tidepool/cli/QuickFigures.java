@@ -11,6 +11,7 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletionException;
 
 /**
  * The figures of {@code tidepool bench}: each beside what the same takes without what is measured.
@@ -27,13 +28,21 @@ final class QuickFigures {
   private static final int ALLOCATIONS = 100;
 
   private final UnifiedMemoryManager memory;
+  private final List<UnifiedMemoryManager> others;
   private final Board board;
   private final int elements;
   private final List<Row> rows = new ArrayList<>();
+  private final List<String> absent = new ArrayList<>();
   private String part = "";
 
-  QuickFigures(UnifiedMemoryManager memory, Board board) {
+  /**
+   * A table of one accelerator.
+   *
+   * @param others managers of further ones, for copies between them
+   */
+  QuickFigures(UnifiedMemoryManager memory, List<UnifiedMemoryManager> others, Board board) {
     this.memory = memory;
+    this.others = others;
     this.board = board;
     Accelerator accelerator = memory.accelerator();
     long room = Math.min(accelerator.memory().freeBytes() / 16, accelerator.maximumAllocation());
@@ -48,8 +57,12 @@ final class QuickFigures {
    */
   record Row(String part, String what, double nanos, String other, double otherNanos) {}
 
-  /** What was measured on a device. */
-  record Report(String device, String name, List<Row> rows) {}
+  /**
+   * What was measured on a device.
+   *
+   * @param absent what could not be, with the reason
+   */
+  record Report(String device, String name, String driver, List<Row> rows, List<String> absent) {}
 
   Report run() {
     Accelerator accelerator = memory.accelerator();
@@ -58,7 +71,13 @@ final class QuickFigures {
     transfers();
     kernels();
     new ExerciseFigures(memory, elements, this).run();
-    return new Report(accelerator.id(), accelerator.name(), List.copyOf(rows));
+    new DriverFigures(memory, others, this).run();
+    return new Report(
+        accelerator.id(),
+        accelerator.name(),
+        accelerator.driver(),
+        List.copyOf(rows),
+        List.copyOf(absent));
   }
 
   private void pool() {
@@ -175,8 +194,28 @@ final class QuickFigures {
     this.part = part;
   }
 
-  /** Measures both sides of a row. */
+  /** Measures both sides of a row, unless the accelerator cannot do it here. */
   void row(String what, int repeats, Runnable ours, String other, Runnable naive) {
+    try {
+      measure(what, repeats, ours, other, naive);
+    } catch (UnsupportedOperationException why) {
+      absent(what, why);
+    } catch (CompletionException inBackground) {
+      if (inBackground.getCause() instanceof UnsupportedOperationException why) {
+        absent(what, why);
+      } else {
+        throw inBackground;
+      }
+    }
+  }
+
+  /** Says that a row could not be measured. */
+  void absent(String what, UnsupportedOperationException why) {
+    board.line("  " + what + ": not on this machine");
+    absent.add(what + ": " + why.getMessage());
+  }
+
+  private void measure(String what, int repeats, Runnable ours, String other, Runnable naive) {
     double best = Double.MAX_VALUE;
     double naiveBest = Double.MAX_VALUE;
     long begin = System.nanoTime();

@@ -3,9 +3,11 @@ package dev.tidepool.cli;
 import dev.tidepool.Accelerator;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
+import dev.tidepool.testkit.CompilerProbe;
 import dev.tidepool.testkit.RandomWorkload;
 import java.io.PrintStream;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -67,19 +69,26 @@ final class SelftestCommand implements Callable<Integer> {
       out.println(id + "  " + found.name());
       passed &= Conformance.run(id, out, parent.debug());
       try (Selection selection = Selection.open(id, MemoryOptions.defaults())) {
+        Optional<String> noCompiler = CompilerProbe.whyNone(selection.accelerator());
+        noCompiler.ifPresent(why -> out.println("  WITHOUT KERNELS: " + why));
         passed &= random == 0 || Conformance.quietly(() -> randomWork(selection.tidepool(), id));
-        new BandwidthTable(selection.tidepool().memory(selection.accelerator()), out).print();
+        new BandwidthTable(selection.tidepool().memory(selection.accelerator()), out)
+            .print(noCompiler.isEmpty());
       }
       out.println();
     }
     return passed ? ExitStatus.DONE : ExitStatus.FAILED;
   }
 
+  /** Works on all accelerators, for bytes go from one to the other. */
   private boolean randomWork(Tidepool tidepool, String id) {
     PrintStream out = parent.out();
     long start = System.nanoTime();
     try {
-      long reads = new RandomWorkload(tidepool, id).threads(THREADS).operations(random).run();
+      RandomWorkload workload = new RandomWorkload(tidepool, id).threads(THREADS);
+      boolean kernels =
+          tidepool.accelerators().stream().map(CompilerProbe::whyNone).allMatch(Optional::isEmpty);
+      long reads = (kernels ? workload : workload.withoutKernels()).operations(random).run();
       out.println(
           "  %s random operations, %s reads as they should be, in %s"
               .formatted(

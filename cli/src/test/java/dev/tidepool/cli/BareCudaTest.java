@@ -24,16 +24,20 @@ class BareCudaTest {
   }
 
   @Test
-  void each_movement_is_one_command_and_a_wait() {
+  void movements_are_commands_and_one_wait() {
     SimulatedCuda simulated = SimulatedCuda.orSkip();
     simulated.reset(2);
     try (BareCuda bare =
         withDriver(simulated, () -> BareCuda.open("cuda:1", 1 << 20)).orElseThrow()) {
-      bare.hostToDevice(1000);
-      bare.deviceToHost(1 << 20);
-      bare.deviceToDevice(1 << 20);
+      bare.hostToDevice(1000, 3);
+      bare.deviceToHost(1 << 20, 1);
+      bare.deviceToDevice(1 << 20, 1);
       bare.fill(10);
+      assertThat(simulated.calls("cuMemcpyHtoDAsync_v2")).isEqualTo(3);
       assertThat(simulated.calls("cuStreamSynchronize")).isEqualTo(4);
+      bare.allocateInOrder(1 << 20);
+      bare.allocatePlainly(1 << 20);
+      assertThat(simulated.calls("cuMemAllocAsync")).isOne();
       assertThat(simulated.notes()).isEmpty();
     }
     assertThat(simulated.violations()).isEmpty();

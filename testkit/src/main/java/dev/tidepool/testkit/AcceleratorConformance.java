@@ -2,6 +2,7 @@ package dev.tidepool.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tidepool.Accelerator;
 import dev.tidepool.MemoryStatistics;
 import dev.tidepool.Tidepool;
 import dev.tidepool.testkit.conformance.AccountingConformance;
@@ -22,6 +23,9 @@ import dev.tidepool.testkit.conformance.OrderConformance;
 import dev.tidepool.testkit.conformance.SegmentCopyConformance;
 import dev.tidepool.testkit.conformance.SharedMemoryConformance;
 import dev.tidepool.testkit.conformance.TransferConformance;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -52,6 +56,7 @@ import org.junit.jupiter.api.Timeout;
 public abstract class AcceleratorConformance {
   private @Nullable Tidepool tidepool;
   private @Nullable Bench bench;
+  private final Map<String, Optional<String>> noCompiler = new ConcurrentHashMap<>();
 
   /** The id of the accelerator that the suite is about. */
   protected abstract String accelerator();
@@ -59,6 +64,14 @@ public abstract class AcceleratorConformance {
   /** Opens the Tidepool that has the accelerator. */
   protected Tidepool open() {
     return Tidepool.open();
+  }
+
+  /**
+   * Whether tests of kernels fail where the accelerator has no compiler, as they do at first; else
+   * they are skipped there, and all others run.
+   */
+  protected boolean needsCompiler() {
+    return true;
   }
 
   /** Called after each test, when its manager is closed; fails the test by throwing. */
@@ -94,7 +107,13 @@ public abstract class AcceleratorConformance {
     if (opened == null) {
       throw new IllegalStateException("no Tidepool is open");
     }
-    bench = new Bench(this::open, opened, opened.accelerator(accelerator()));
+    bench = new Bench(this::open, opened, opened.accelerator(accelerator()), this::whyNoCompiler);
+  }
+
+  private Optional<String> whyNoCompiler(Accelerator asked) {
+    return needsCompiler()
+        ? Optional.empty()
+        : noCompiler.computeIfAbsent(asked.id(), _ -> CompilerProbe.whyNone(asked));
   }
 
   @AfterEach

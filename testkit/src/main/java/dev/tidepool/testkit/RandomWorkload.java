@@ -46,6 +46,7 @@ public final class RandomWorkload {
   private final int threads;
   private final @Nullable FaultInjector faults;
   private final MemoryOptions options;
+  private final boolean kernels;
 
   /** 100,000 operations on one thread, without faults. */
   public RandomWorkload(Tidepool tidepool, String accelerator) {
@@ -61,7 +62,8 @@ public final class RandomWorkload {
         100_000,
         1,
         null,
-        MemoryOptions.builder().stagingChunk(SMALL_CHUNK).build());
+        MemoryOptions.builder().stagingChunk(SMALL_CHUNK).build(),
+        true);
   }
 
   private RandomWorkload(
@@ -71,7 +73,8 @@ public final class RandomWorkload {
       int operations,
       int threads,
       @Nullable FaultInjector faults,
-      MemoryOptions options) {
+      MemoryOptions options,
+      boolean kernels) {
     this.tidepool = tidepool;
     this.accelerator = accelerator;
     this.seed = seed;
@@ -79,31 +82,43 @@ public final class RandomWorkload {
     this.threads = threads;
     this.faults = faults;
     this.options = options;
+    this.kernels = kernels;
   }
 
   /** What happens follows from this. */
   public RandomWorkload seed(long seed) {
-    return new RandomWorkload(tidepool, accelerator, seed, operations, threads, faults, options);
+    return new RandomWorkload(
+        tidepool, accelerator, seed, operations, threads, faults, options, kernels);
   }
 
   /** How many operations. */
   public RandomWorkload operations(int count) {
-    return new RandomWorkload(tidepool, accelerator, seed, count, threads, faults, options);
+    return new RandomWorkload(
+        tidepool, accelerator, seed, count, threads, faults, options, kernels);
   }
 
   /** How many threads share them. */
   public RandomWorkload threads(int count) {
-    return new RandomWorkload(tidepool, accelerator, seed, operations, count, faults, options);
+    return new RandomWorkload(
+        tidepool, accelerator, seed, operations, count, faults, options, kernels);
   }
 
   /** Lets calls of this injector's devices fail, one in fifty operations. */
   public RandomWorkload faults(FaultInjector injector) {
-    return new RandomWorkload(tidepool, accelerator, seed, operations, threads, injector, options);
+    return new RandomWorkload(
+        tidepool, accelerator, seed, operations, threads, injector, options, kernels);
   }
 
   /** How its managers behave: two of the accelerator, and one of each. */
   public RandomWorkload options(MemoryOptions options) {
-    return new RandomWorkload(tidepool, accelerator, seed, operations, threads, faults, options);
+    return new RandomWorkload(
+        tidepool, accelerator, seed, operations, threads, faults, options, kernels);
+  }
+
+  /** Leaves kernels out, for accelerators that have no compiler here. */
+  public RandomWorkload withoutKernels() {
+    return new RandomWorkload(
+        tidepool, accelerator, seed, operations, threads, faults, options, false);
   }
 
   /**
@@ -123,8 +138,10 @@ public final class RandomWorkload {
         faults == null ? "" : ", with faults",
         Long.toString(seed));
     List<Operation> all =
-        Operation.list(
-            seed, operations, Workload.slots(), faults == null ? 0 : FAULTS_PER_THOUSAND);
+        Operation.list(seed, operations, Workload.slots(), faults == null ? 0 : FAULTS_PER_THOUSAND)
+            .stream()
+            .filter(operation -> kernels || !operation.kind().isKernel())
+            .toList();
     try {
       return perform(all, threads);
     } catch (Throwable e) {

@@ -159,6 +159,7 @@ public abstract class AccountingConformance extends Topic {
 
   @Test
   void aKernelByNameRunsOnTheAcceleratorOfItsData() {
+    bench().assumeCompiler();
     Tidepool tidepool = bench().tidepool();
     String name = "scale " + System.nanoTime();
     tidepool.orchestrator().register(name, KernelSource.elementwise("y = a * x"));

@@ -1,5 +1,7 @@
 package dev.tidepool.testkit.conformance;
 
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
 import dev.tidepool.Accelerator;
 import dev.tidepool.Allocation;
 import dev.tidepool.Capability;
@@ -15,7 +17,9 @@ import dev.tidepool.UnifiedMemoryManager;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
@@ -27,15 +31,22 @@ public final class Bench implements AutoCloseable {
   private final Tidepool tidepool;
   private final Accelerator accelerator;
   private final UnifiedMemoryManager memory;
+  private final Function<Accelerator, Optional<String>> noCompiler;
   private final List<Runnable> opened = new ArrayList<>();
 
   /**
    * A bench with a fresh manager.
    *
    * @param opener opens a Tidepool like the given one, for tests that close it
+   * @param noCompiler why tests leave out the kernels of an accelerator; empty if they do not
    */
-  public Bench(Supplier<Tidepool> opener, Tidepool tidepool, Accelerator accelerator) {
+  public Bench(
+      Supplier<Tidepool> opener,
+      Tidepool tidepool,
+      Accelerator accelerator,
+      Function<Accelerator, Optional<String>> noCompiler) {
     this.opener = opener;
+    this.noCompiler = noCompiler;
     this.tidepool = tidepool;
     this.accelerator = accelerator;
     memory = UnifiedMemoryManager.create(accelerator, MemoryOptions.defaults());
@@ -101,9 +112,21 @@ public final class Bench implements AutoCloseable {
     return buffer;
   }
 
-  /** An elementwise kernel of the test's manager. */
+  /** An elementwise kernel of the test's manager; where nothing compiles it, a skipped test. */
   public Kernel kernel(String expression) {
+    assumeCompiler();
     return memory.compile(KernelSource.elementwise(expression));
+  }
+
+  /** Skips the test where nothing compiles kernels. */
+  public void assumeCompiler() {
+    Optional<String> none = noCompiler.apply(accelerator);
+    assumeTrue(none.isEmpty(), () -> "no compiler: " + none.orElse(""));
+  }
+
+  /** Whether tests may run kernels of an accelerator. */
+  public boolean hasCompiler(Accelerator where) {
+    return noCompiler.apply(where).isEmpty();
   }
 
   /** What this manager moved so far. */

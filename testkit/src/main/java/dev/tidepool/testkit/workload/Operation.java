@@ -84,6 +84,11 @@ public record Operation(
     Kind(int weight) {
       this.weight = weight;
     }
+
+    /** Whether it computes. */
+    public boolean isKernel() {
+      return name().startsWith("KERNEL");
+    }
   }
 
   private static final List<Failure> FAILURES =
