@@ -1,12 +1,11 @@
 package dev.tidepool.examples;
 
 import dev.tidepool.Arguments;
+import dev.tidepool.ElementType;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
-import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.StructOfArrays;
 import dev.tidepool.UnifiedMemoryManager;
-import java.util.Map;
-import java.util.TreeMap;
 
 /**
  * Particles as a structure of arrays: a buffer for each component, so that neighbouring work items
@@ -19,8 +18,15 @@ public final class Particles {
 
   private Particles() {}
 
-  /** A particle as most programs begin: an array of structures. */
-  private record Particle(float x, float y, float vx, float vy) {
+  /**
+   * A particle as programs have it.
+   *
+   * @param x where it is
+   * @param y how high
+   * @param vx how fast it moves aside
+   * @param vy how fast upwards
+   */
+  public record Particle(float x, float y, float vx, float vy) {
     Particle moved() {
       float falling = vy - GRAVITY * DT;
       float height = y + falling * DT;
@@ -30,48 +36,37 @@ public final class Particles {
 
   /** The argument is the number of particles; 100,000 without one. */
   public static void main(String[] arguments) {
-    Particle[] particles = new Particle[Check.size(arguments, 100_000)];
-    for (int i = 0; i < particles.length; i++) {
-      particles[i] = new Particle(i, i % 10 * 0.2f, i % 7 - 3, i % 5);
+    Particle[] before = new Particle[Check.size(arguments, 100_000)];
+    for (int i = 0; i < before.length; i++) {
+      before[i] = new Particle(i, i % 10 * 0.2f, i % 7 - 3, i % 5);
     }
-    int count = particles.length;
-    float[] x = new float[count];
-    float[] y = new float[count];
-    float[] vx = new float[count];
-    float[] vy = new float[count];
-    for (int i = 0; i < count; i++) {
-      x[i] = particles[i].x();
-      y[i] = particles[i].y();
-      vx[i] = particles[i].vx();
-      vy[i] = particles[i].vy();
-    }
+    Particle[] after = new Particle[before.length];
     try (UnifiedMemoryManager memory = UnifiedMemoryManager.create();
-        UnifiedBuffer<float[]> xs = memory.copyOf(x);
-        UnifiedBuffer<float[]> ys = memory.copyOf(y);
-        UnifiedBuffer<float[]> vxs = memory.copyOf(vx);
-        UnifiedBuffer<float[]> vys = memory.copyOf(vy)) {
+        StructOfArrays<Particle> particles =
+            memory.allocateStructOfArrays(Particle.class, before.length)) {
+      particles.copyFrom(before);
       Kernel step =
           memory.compile(
               KernelSource.elementwise(
                   "falling = vy - g*dt; y = y + falling*dt; x = x + vx*dt;"
                       + " vy = y < 0 ? -falling : falling"));
-      Map<String, Object> named = new TreeMap<>(Map.of("x", xs, "y", ys, "vx", vxs, "vy", vys));
-      Arguments all = Arguments.of(named).with("g", GRAVITY).with("dt", DT);
+      Arguments all = Arguments.of("g", GRAVITY, "dt", DT);
+      for (String name : particles.names()) {
+        all = all.with(name, particles.component(name, ElementType.FLOAT));
+      }
       for (int i = 0; i < STEPS; i++) {
         step.execute(all); // the particles stay where they are computed
       }
-      xs.copyTo(x);
-      ys.copyTo(y);
-      vys.copyTo(vy);
+      particles.copyTo(after);
     }
     boolean right = true;
-    for (int i = 0; i < count; i++) {
-      Particle particle = particles[i];
+    for (int i = 0; i < before.length; i++) {
+      Particle particle = before[i];
       for (int s = 0; s < STEPS; s++) {
         particle = particle.moved();
       }
-      right &= x[i] == particle.x() && y[i] == particle.y() && vy[i] == particle.vy();
+      right &= after[i].equals(particle);
     }
-    Check.that(right, count + " particles are where a loop over structures takes them");
+    Check.that(right, before.length + " particles are where a loop over structures takes them");
   }
 }

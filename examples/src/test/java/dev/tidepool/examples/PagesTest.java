@@ -1,0 +1,162 @@
+package dev.tidepool.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import javax.tools.Diagnostic;
+import javax.tools.DiagnosticCollector;
+import javax.tools.JavaCompiler;
+import javax.tools.JavaFileObject;
+import javax.tools.SimpleJavaFileObject;
+import javax.tools.ToolProvider;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Every piece of Java on the pages for users, as it stands there. */
+@DisplayName("The pieces of Java on the pages")
+class PagesTest {
+  private static final Path PROJECT =
+      Files.isDirectory(Path.of("docs")) ? Path.of("") : Path.of("..");
+  private static final String FENCE = "```";
+
+  /** What the pages say is there, and what pieces take from the text around them. */
+  private static final String AROUND =
+      """
+      import static org.assertj.core.api.Assertions.assertThat;
+      import dev.tidepool.*;
+      import dev.tidepool.host.*;
+      import dev.tidepool.testkit.cuda.SimulatedCuda;
+      import java.lang.foreign.*;
+      import java.nio.file.Path;
+      import java.time.Duration;
+      import java.util.*;
+      abstract class Piece {
+        Tidepool tidepool;
+        UnifiedMemoryManager memory;
+        UnifiedMemoryManager first;
+        UnifiedMemoryManager last;
+        PeerAccess peers;
+        UnifiedBuffer<float[]> whole;
+        MemorySegment memoryOfALibrary;
+        interface Library {
+          void release(MemorySegment memory);
+        }
+        Library library;
+        record Scattered(boolean alive, double mass, byte kind, float charge, short age) {}
+      """;
+
+  @TempDir Path classes;
+
+  /** A piece as a file, which knows where it stands. */
+  private static final class Piece extends SimpleJavaFileObject {
+    private final Path page;
+    private final int firstLine;
+    private final String source;
+    private final int linesBefore;
+
+    Piece(int number, Path page, int firstLine, List<String> lines) {
+      super(URI.create("string:///piece" + number + "/Piece.java"), Kind.SOURCE);
+      this.page = page;
+      this.firstLine = firstLine;
+      String before = "package piece" + number + ";\n";
+      String body = String.join("\n", lines);
+      if (lines.getFirst().startsWith("import ")) {
+        linesBefore = 1;
+        source = before + body;
+      } else {
+        List<String> members = lines.stream().filter(Piece::isMember).toList();
+        String statements =
+            String.join("\n", lines.stream().map(line -> isMember(line) ? "" : line).toList());
+        before += AROUND + String.join("\n", members);
+        before += members.isEmpty() ? "" : "\nParticle[] particles;\n";
+        before += "\nvoid run() throws Exception {\n";
+        linesBefore = (int) before.lines().count();
+        source = before + statements + "\n}\n}\n";
+      }
+    }
+
+    /** Whether a line cannot stand in a method. */
+    private static boolean isMember(String line) {
+      return line.startsWith("public record ");
+    }
+
+    @Override
+    public CharSequence getCharContent(boolean ignoreEncodingErrors) {
+      return source;
+    }
+
+    String place(long line) {
+      return page.getFileName() + ":" + (firstLine + line - linesBefore);
+    }
+  }
+
+  private static List<Piece> pieces() throws IOException {
+    List<Path> pages = new ArrayList<>(List.of(PROJECT.resolve("README.md")));
+    try (var docs = Files.list(PROJECT.resolve("docs"))) {
+      docs.filter(file -> file.toString().endsWith(".md")).sorted().forEach(pages::add);
+    }
+    List<Piece> pieces = new ArrayList<>();
+    for (Path page : pages) {
+      List<String> lines = Files.readAllLines(page);
+      for (int i = 0; i < lines.size(); i++) {
+        if (lines.get(i).equals(FENCE + "java")) {
+          int end = i + 1;
+          while (!lines.get(end).equals(FENCE)) {
+            end++;
+          }
+          pieces.add(new Piece(pieces.size(), page, i + 1, lines.subList(i + 1, end)));
+          i = end;
+        }
+      }
+    }
+    return pieces;
+  }
+
+  @Test
+  void are_understood_by_the_compiler() throws IOException {
+    List<Piece> pieces = pieces();
+    assertThat(pieces).hasSizeGreaterThan(30);
+    assertThat(errors(pieces)).isEmpty();
+  }
+
+  @Test
+  void are_named_by_page_and_line_where_they_are_wrong() {
+    Path page = Path.of("page.md");
+    Piece statements = new Piece(1, page, 10, List.of("int x = 1;", "String s = x;"));
+    Piece unit = new Piece(2, page, 20, List.of("import java.util.List;", "class A extends B {}"));
+    assertThat(errors(List.of(statements, unit)))
+        .anyMatch(error -> error.startsWith("page.md:12 "))
+        .anyMatch(error -> error.startsWith("page.md:22 "));
+  }
+
+  private List<String> errors(List<Piece> pieces) {
+    DiagnosticCollector<JavaFileObject> found = new DiagnosticCollector<>();
+    JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
+    List<String> options =
+        List.of(
+            "-d", classes.toString(),
+            "-classpath", System.getProperty("java.class.path"),
+            "-proc:none",
+            "-implicit:none",
+            "-Xlint:none");
+    compiler.getTask(null, null, found, options, null, pieces).call();
+    return found.getDiagnostics().stream()
+        .filter(diagnostic -> diagnostic.getKind() == Diagnostic.Kind.ERROR)
+        .map(PagesTest::told)
+        .toList();
+  }
+
+  private static String told(Diagnostic<? extends JavaFileObject> diagnostic) {
+    String message = diagnostic.getMessage(Locale.ROOT);
+    return diagnostic.getSource() instanceof Piece piece
+        ? piece.place(diagnostic.getLineNumber()) + " " + message
+        : message;
+  }
+}
