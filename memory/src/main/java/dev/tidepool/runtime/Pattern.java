@@ -69,7 +69,7 @@ final class Pattern {
     link.upload(new HostBytes.Segment(bytes.asSlice(0, done), false), block, offset);
     while (done < count) {
       long more = Math.min(done, count - done);
-      link.copy(block, offset, block, offset + done, more);
+      link.copy(link, block, offset, block, offset + done, more);
       done += more;
     }
   }
