@@ -59,8 +59,8 @@ final class Accounts {
   }
 
   /** A buffer is about to be found among those that live. */
-  void allocated(Tenancy tenancy) {
-    counters.allocated(tenancy.byteSize());
+  void allocated(Tenancy tenancy, long bytes) {
+    counters.allocated(bytes);
     if (history != null) {
       history.allocated(tenancy);
     }

@@ -44,7 +44,7 @@ final class Allocations {
     // Only now: whoever makes room must not hold the token of a cohort that may have leaked.
     Cohort.Token token = sampled == null ? cohorts.join() : sampled;
     Tenancy tenancy = Tenancy.dormant(memory, type, length, allocation, token.cohort(), block);
-    accounts.allocated(tenancy);
+    accounts.allocated(tenancy, bytes);
     tenancy.occupy();
     TypedBuffer<A> buffer = TypedBuffer.root(tenancy, token, type);
     if (Flight.recordsAllocations()) {

@@ -183,11 +183,12 @@ final class ForeignBuffers {
 
   private <A> UnifiedBuffer<A> born(
       ElementType<A> type, long length, Allocation allocation, Copies copies, boolean writable) {
-    Cohort.Token sampled = cohorts.sampled(type.bytes(length));
+    long bytes = type.bytes(length);
+    Cohort.Token sampled = cohorts.sampled(bytes);
     Cohort.Token token = sampled == null ? cohorts.join() : sampled;
     Tenancy tenancy = Tenancy.withoutBlock(memory, type, length, allocation, token.cohort());
     tenancy.settle(new Storage(tenancy, copies, writable));
-    accounts.allocated(tenancy);
+    accounts.allocated(tenancy, bytes);
     counters.adopted();
     registry.addWithoutBlock(tenancy);
     TypedBuffer<A> buffer = TypedBuffer.root(tenancy, token, type);
