@@ -31,7 +31,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 class BusyMemoryTest {
   private static final int MEBIBYTE = 1 << 20;
   private static final int THREADS = 8;
-  private static final int ROUNDS = 20;
+  private static final int ROUNDS = 12;
 
   private static final int ELEMENTS = MEBIBYTE / 4;
 
