@@ -11,6 +11,8 @@ import java.util.concurrent.locks.LockSupport;
  */
 final class Maintenance implements AutoCloseable {
   private static final long TICK_NANOS = 250_000_000L;
+  // Whom it waits for may be waiting for who closes.
+  private static final long ENDING_MILLIS = 10_000;
 
   private final WeakReference<RuntimeSession> session;
   private final Thread thread;
@@ -53,9 +55,24 @@ final class Maintenance implements AutoCloseable {
     }
   }
 
+  /**
+   * Ends it, and waits for what it is just doing: blocks that it gives back go before their device.
+   */
   @Override
   public void close() {
     closed = true;
     LockSupport.unpark(thread);
+    // Its own work may end a session.
+    if (!Thread.currentThread().equals(thread)) {
+      boolean interrupted = Thread.interrupted();
+      try {
+        thread.join(ENDING_MILLIS);
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
   }
 }
