@@ -12,7 +12,6 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
-import java.util.function.BiFunction;
 
 /**
  * Many small transfers in one direction at once.
@@ -149,6 +148,8 @@ public final class Gathering {
 
   /** A staging block, what it is for, and the commands that use it; for one thread. */
   private abstract class Load implements AutoCloseable {
+    final Queue queue;
+    private final boolean atOnce;
     private final Lease lease;
     private final MemorySegment segment;
     private final List<Piece> pieces = new ArrayList<>();
@@ -156,7 +157,9 @@ public final class Gathering {
     private long used;
     private boolean closed;
 
-    Load(long room) {
+    Load(long room, Queue queue, boolean atOnce) {
+      this.queue = queue;
+      this.atOnce = atOnce;
       lease = link.lease(Math.max(1, room));
       segment =
           Objects.requireNonNull(lease.block().segment(), "staging has a segment")
@@ -186,7 +189,13 @@ public final class Gathering {
         return;
       }
       turn.chunk(pieces.stream().mapToLong(Piece::bytes).sum());
-      submit(segment.asSlice(0, used), List.copyOf(pieces), pending);
+      if (atOnce) {
+        pending.add(together(segment.asSlice(0, used), List.copyOf(pieces)));
+      } else {
+        for (Piece piece : pieces) {
+          pending.add(alone(segment.asSlice(piece.from(), piece.bytes()), piece));
+        }
+      }
       pieces.clear();
       used = 0;
     }
@@ -201,8 +210,11 @@ public final class Gathering {
     /** A place in the block is some bytes' now. */
     abstract void added(HostBytes bytes, MemorySegment staged);
 
-    /** Hands commands to the device. */
-    abstract void submit(MemorySegment staged, List<Piece> pieces, Deque<Event> events);
+    /** One command for all pieces. */
+    abstract Event together(MemorySegment staged, List<Piece> pieces);
+
+    /** A command for one, on the staged bytes that are its own. */
+    abstract Event alone(MemorySegment staged, Piece piece);
 
     /** Two names may close the same load. */
     @Override
@@ -213,28 +225,12 @@ public final class Gathering {
         lease.release();
       }
     }
-
-    /** A command for each piece, on the part of the staged bytes that is its own. */
-    static void eachAlone(
-        MemorySegment staged,
-        List<Piece> pieces,
-        Deque<Event> events,
-        BiFunction<MemorySegment, Piece, Event> command) {
-      for (Piece piece : pieces) {
-        events.add(command.apply(staged.asSlice(piece.from(), piece.bytes()), piece));
-      }
-    }
   }
 
   /** To the device: the host fills the block first. */
   private final class Outgoing extends Load {
-    private final Queue queue;
-    private final boolean atOnce;
-
     Outgoing(long room, Queue queue, boolean atOnce) {
-      super(room);
-      this.queue = queue;
-      this.atOnce = atOnce;
+      super(room, queue, atOnce);
     }
 
     @Override
@@ -243,16 +239,13 @@ public final class Gathering {
     }
 
     @Override
-    void submit(MemorySegment staged, List<Piece> pieces, Deque<Event> events) {
-      if (atOnce) {
-        events.add(queue.scatter(staged, pieces));
-      } else {
-        eachAlone(
-            staged,
-            pieces,
-            events,
-            (part, piece) -> queue.write(part, piece.block(), piece.offset()));
-      }
+    Event together(MemorySegment staged, List<Piece> pieces) {
+      return queue.scatter(staged, pieces);
+    }
+
+    @Override
+    Event alone(MemorySegment staged, Piece piece) {
+      return queue.write(staged, piece.block(), piece.offset());
     }
   }
 
@@ -260,14 +253,10 @@ public final class Gathering {
   private final class Incoming extends Load {
     private record Arrival(HostBytes bytes, MemorySegment staged) {}
 
-    private final Queue queue;
-    private final boolean atOnce;
     private final List<Arrival> arrivals = new ArrayList<>();
 
     Incoming(long room, Queue queue, boolean atOnce) {
-      super(room);
-      this.queue = queue;
-      this.atOnce = atOnce;
+      super(room, queue, atOnce);
     }
 
     @Override
@@ -276,16 +265,13 @@ public final class Gathering {
     }
 
     @Override
-    void submit(MemorySegment staged, List<Piece> pieces, Deque<Event> events) {
-      if (atOnce) {
-        events.add(queue.gather(pieces, staged));
-      } else {
-        eachAlone(
-            staged,
-            pieces,
-            events,
-            (part, piece) -> queue.read(piece.block(), piece.offset(), part));
-      }
+    Event together(MemorySegment staged, List<Piece> pieces) {
+      return queue.gather(pieces, staged);
+    }
+
+    @Override
+    Event alone(MemorySegment staged, Piece piece) {
+      return queue.read(piece.block(), piece.offset(), staged);
     }
 
     @Override
