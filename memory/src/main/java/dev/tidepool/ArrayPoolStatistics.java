@@ -1,16 +1,16 @@
 package dev.tidepool;
 
 /**
- * What an {@link ArrayPool} has (<i>current</i>) and has done (<i>cumulative</i>); exact when no
- * thread is using it. Bytes are those of the elements, rounding to size classes included.
+ * What an {@link ArrayPool} has and has done; exact when no thread is using it. Bytes are those of
+ * the elements, rounding to size classes included.
  *
- * @param rents cumulative: arrays handed out
- * @param hits cumulative: those of them that were there already
- * @param idleArrays current: arrays that wait now
- * @param idleBytes current: their bytes
- * @param rentedArrays current: arrays that somebody holds now
- * @param rentedBytes current: their bytes
- * @param dropped cumulative: arrays left to the collector
+ * @param rents arrays handed out
+ * @param hits those of them that were there already
+ * @param idleArrays arrays that wait now
+ * @param idleBytes their bytes
+ * @param rentedArrays arrays that somebody holds now
+ * @param rentedBytes their bytes
+ * @param dropped arrays left to the collector
  */
 public record ArrayPoolStatistics(
     long rents,

@@ -1,23 +1,21 @@
 package dev.tidepool;
 
 /**
- * What an {@link ObjectPool} has (<i>current</i>) and has done (<i>cumulative</i>); exact when no
- * thread is using it. Then {@code created = destroyed + idle + leased}, and {@code destroyed} is
- * the sum of the four causes after it.
+ * What an {@link ObjectPool} has and has done; exact when no thread is using it. Then {@code
+ * created = destroyed + idle + leased}, and {@code destroyed} is the sum of the four causes after
+ * it.
  *
- * @param gets cumulative: objects handed out
- * @param hits cumulative: those of them that were there already
- * @param created cumulative: objects made, for misses and to fill the pool
- * @param destroyed cumulative: objects let go
- * @param evicted cumulative: destroyed because the pool was full, or they were too old or idle too
- *     long
- * @param invalid cumulative: destroyed because they were found invalid, or because resetting,
- *     validating or measuring them failed
- * @param oversized cumulative: destroyed because they had grown above the largest size that is kept
- * @param discarded cumulative: destroyed by {@link ObjectPool#discard}, or because the pool was
- *     closed
- * @param idle current: objects that wait now
- * @param leased current: objects that somebody holds now
+ * @param gets objects handed out
+ * @param hits those of them that were there already
+ * @param created objects made, for misses and to fill the pool
+ * @param destroyed objects let go
+ * @param evicted destroyed because the pool was full, or they were too old or idle too long
+ * @param invalid destroyed because they were found invalid, or because resetting, validating or
+ *     measuring them failed
+ * @param oversized destroyed because they had grown above the largest size that is kept
+ * @param discarded destroyed by {@link ObjectPool#discard}, or because the pool was closed
+ * @param idle objects that wait now
+ * @param leased objects that somebody holds now
  */
 public record ObjectPoolStatistics(
     long gets,

@@ -1,8 +1,7 @@
 package dev.tidepool;
 
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.OutputStream;
+import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
@@ -129,15 +128,13 @@ public record Snapshot(
 
   /** The JSON form. */
   public String toJson() {
-    // About as long as the rows will be, so that little is copied while it grows.
-    long expected = 4096 + 48L * blocks.size() + 24L * history.size();
-    ByteArrayOutputStream text = new ByteArrayOutputStream((int) Math.min(expected, 1 << 30));
+    StringBuilder text = new StringBuilder();
     try {
-      new SnapshotText(this, text).write();
+      new SnapshotText(this).appendTo(text);
     } catch (IOException e) {
       throw new AssertionError("a text in memory takes what it is given", e);
     }
-    return text.toString(StandardCharsets.UTF_8);
+    return text.toString();
   }
 
   /**
@@ -149,8 +146,8 @@ public record Snapshot(
   public void writeTo(Path file) {
     try {
       Files.createFile(file, ownerOnly(file));
-      try (OutputStream target = Files.newOutputStream(file)) {
-        new SnapshotText(this, target).write();
+      try (Writer writer = Files.newBufferedWriter(file, StandardCharsets.UTF_8)) {
+        new SnapshotText(this).appendTo(writer);
       } catch (IOException e) {
         Files.deleteIfExists(file);
         throw e;

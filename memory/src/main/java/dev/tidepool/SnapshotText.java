@@ -1,14 +1,14 @@
 package dev.tidepool;
 
 import java.io.IOException;
-import java.io.OutputStream;
 import java.lang.reflect.RecordComponent;
 import java.time.Duration;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
+import java.util.function.Consumer;
 
 /**
  * The JSON form of a snapshot. Blocks and changes are rows of numbers, and what they share (tags,
@@ -19,52 +19,23 @@ final class SnapshotText {
   private static final int VERSION = 1;
   private static final List<Snapshot.State> STATES = List.of(Snapshot.State.values());
 
+  /** Characters that are handed over at once. */
+  private static final int PIECE = 64 << 10;
+
   private final Snapshot snapshot;
-  private final JsonBytes text;
-  private final Numbering tags = new Numbering();
-  private final Numbering types = new Numbering();
-  private final Numbering sites = new Numbering();
+  private final StringBuilder text = new StringBuilder();
+  private final Map<String, Integer> tags = new LinkedHashMap<>();
+  private final Map<String, Integer> types = new LinkedHashMap<>();
+  private final Map<String, Integer> sites = new LinkedHashMap<>();
 
-  /** Texts that stand in a list once, each with its place there. */
-  private static final class Numbering {
-    private final Map<String, Integer> numbers = new LinkedHashMap<>();
-    private @Nullable String last;
-    private int lastNumber;
-
-    int of(String key) {
-      // Rows that follow each other mostly share the very object.
-      if (!isLast(key)) {
-        last = key;
-        lastNumber = numbers.computeIfAbsent(key, _ -> numbers.size());
-      }
-      return lastNumber;
-    }
-
-    @SuppressWarnings("ReferenceEquality") // equal texts that are two objects are looked up
-    private boolean isLast(String key) {
-      return key == last;
-    }
-
-    List<String> list() {
-      return List.copyOf(numbers.keySet());
-    }
-  }
-
-  /** What one row of a table holds. */
-  private interface Row<T> {
-    void write(T each) throws IOException;
-  }
-
-  SnapshotText(Snapshot snapshot, OutputStream target) {
+  SnapshotText(Snapshot snapshot) {
     this.snapshot = snapshot;
-    this.text = new JsonBytes(target);
   }
 
   /** Writes all of it. */
-  void write() throws IOException {
-    snapshot.tags().forEach(tag -> tags.of(tag.name()));
-    text.raw("{\"tidepool-snapshot\":");
-    text.number(VERSION);
+  void appendTo(Appendable target) throws IOException {
+    snapshot.tags().forEach(tag -> number(tags, tag.name()));
+    text.append("{\"tidepool-snapshot\":").append(VERSION);
     member("time", snapshot.time().toString());
     member("uptimeMicros", micros(snapshot.uptime()));
     member("reason", snapshot.reason());
@@ -77,95 +48,100 @@ final class SnapshotText {
     String columns =
         "[\"pool\",\"slab\",\"offset\",\"bytes\",\"state\",\"tag\",\"type\",\"length\","
             + "\"ageMicros\",\"site\"]";
-    rows(columns, snapshot.blocks(), this::block);
+    rows(target, columns, snapshot.blocks(), this::block);
     name("history");
-    rows("[\"micros\",\"bytes\",\"tag\"]", snapshot.history(), this::change);
+    rows(target, "[\"micros\",\"bytes\",\"tag\"]", snapshot.history(), this::change);
     member("forgotten", snapshot.forgotten());
     // At the end, because the rows say what stands in them.
-    member("types", types.list());
-    member("sites", sites.list());
+    member("types", List.copyOf(types.keySet()));
+    member("sites", List.copyOf(sites.keySet()));
     name("tags");
     tags();
-    text.raw("}\n");
-    text.flush();
+    text.append("}\n");
+    target.append(text);
   }
 
   private static long micros(Duration duration) {
     return duration.toSeconds() * 1_000_000 + duration.toNanosPart() / 1_000;
   }
 
-  private <T> void rows(String columns, List<T> rows, Row<T> row) throws IOException {
-    text.raw("{\"columns\":");
-    text.raw(columns);
-    text.raw(",\"rows\":[");
+  /** The place of a text in a list where each stands once. */
+  private static int number(Map<String, Integer> numbers, String key) {
+    Integer known = numbers.get(key);
+    if (known != null) {
+      return known;
+    }
+    int next = numbers.size();
+    numbers.put(key, next);
+    return next;
+  }
+
+  private <T> void rows(Appendable target, String columns, List<T> rows, Consumer<T> row)
+      throws IOException {
+    text.append("{\"columns\":").append(columns).append(",\"rows\":[");
     String separator = "\n[";
     for (T each : rows) {
-      text.raw(separator);
-      row.write(each);
-      text.mark(']');
+      text.append(separator);
+      row.accept(each);
+      text.append(']');
       separator = ",\n[";
+      if (text.length() >= PIECE) {
+        target.append(text);
+        text.setLength(0);
+      }
     }
-    text.raw("]}");
+    text.append("]}");
   }
 
-  private void block(Snapshot.Block block) throws IOException {
-    text.number(block.pool());
-    next(block.slab());
-    next(block.offset());
-    next(block.bytes());
-    next(STATES.indexOf(block.state()));
-    next(tags.of(block.tag()));
-    next(types.of(block.elementType()));
-    next(block.length());
-    next(micros(block.age()));
-    next(sites.of(block.site()));
+  private void block(Snapshot.Block block) {
+    text.append(block.pool()).append(',').append(block.slab()).append(',');
+    text.append(block.offset()).append(',').append(block.bytes()).append(',');
+    text.append(STATES.indexOf(block.state())).append(',');
+    text.append(number(tags, block.tag())).append(',');
+    text.append(number(types, block.elementType())).append(',');
+    text.append(block.length()).append(',').append(micros(block.age())).append(',');
+    text.append(number(sites, block.site()));
   }
 
-  private void change(Snapshot.Change change) throws IOException {
-    text.number(micros(change.at()));
-    next(change.bytes());
-    next(tags.of(change.tag()));
-  }
-
-  private void next(long number) throws IOException {
-    text.mark(',');
-    text.number(number);
+  private void change(Snapshot.Change change) {
+    text.append(micros(change.at())).append(',').append(change.bytes()).append(',');
+    text.append(number(tags, change.tag()));
   }
 
   /** The tags that are known, and those that only stand in rows. */
-  private void tags() throws IOException {
+  private void tags() {
     Map<String, Snapshot.Tag> known = new LinkedHashMap<>();
-    tags.list().forEach(name -> known.put(name, new Snapshot.Tag(name, 0, 0)));
+    tags.keySet().forEach(name -> known.put(name, new Snapshot.Tag(name, 0, 0)));
     snapshot.tags().forEach(tag -> known.put(tag.name(), tag));
     value(List.copyOf(known.values()));
   }
 
-  private void member(String name, Object value) throws IOException {
+  private void member(String name, Object value) {
     name(name);
     value(value);
   }
 
-  private void name(String name) throws IOException {
-    text.raw(",\n");
-    text.string(name);
-    text.mark(':');
+  private void name(String name) {
+    text.append(",\n");
+    string(name);
+    text.append(':');
   }
 
   /** A record is an object of its components, a map one of its entries. */
-  private void value(Object value) throws IOException {
+  private void value(Object value) {
     switch (value) {
       case Number number -> number(number);
-      case Boolean flag -> text.raw(flag.toString());
+      case Boolean flag -> text.append(flag.booleanValue());
       case Record fields -> object(components(fields));
       case Map<?, ?> entries -> object(entries);
       case Iterable<?> items -> array(items);
-      default -> text.string(value.toString());
+      default -> string(value.toString());
     }
   }
 
-  private void number(Number number) throws IOException {
+  private void number(Number number) {
     double approximately = number.doubleValue();
-    text.raw(Double.isFinite(approximately) ? number.toString() : "null");
+    text.append(Double.isFinite(approximately) ? number.toString() : "null");
   }
 
   private static Map<String, Object> components(Record fields) {
@@ -180,26 +156,48 @@ final class SnapshotText {
     return values;
   }
 
-  private void object(Map<?, ?> entries) throws IOException {
+  private void object(Map<?, ?> entries) {
     String separator = "{";
     for (Map.Entry<?, ?> entry : entries.entrySet()) {
-      text.raw(separator);
-      text.string(entry.getKey().toString());
-      text.mark(':');
+      text.append(separator);
+      string(entry.getKey().toString());
+      text.append(':');
       value(entry.getValue());
       separator = ",";
     }
-    text.raw(entries.isEmpty() ? "{}" : "}");
+    text.append(entries.isEmpty() ? "{}" : "}");
   }
 
-  private void array(Iterable<?> items) throws IOException {
-    text.mark('[');
+  private void array(Iterable<?> items) {
+    text.append('[');
     String separator = "";
     for (Object item : items) {
-      text.raw(separator);
+      text.append(separator);
       value(item);
       separator = ",";
     }
-    text.mark(']');
+    text.append(']');
+  }
+
+  /** Escapes what JSON must, and what would end a script element or is no character by itself. */
+  private void string(String string) {
+    text.append('"');
+    for (int i = 0; i < string.length(); i++) {
+      char c = string.charAt(i);
+      switch (c) {
+        case '"' -> text.append("\\\"");
+        case '\\' -> text.append("\\\\");
+        case '\n' -> text.append("\\n");
+        default -> {
+          boolean plain = c >= ' ' && c < 0x7f && c != '<';
+          if (plain || (c > 0xa0 && Character.isLetterOrDigit(c))) {
+            text.append(c);
+          } else {
+            text.append("\\u").append(HexFormat.of().toHexDigits(c));
+          }
+        }
+      }
+    }
+    text.append('"');
   }
 }

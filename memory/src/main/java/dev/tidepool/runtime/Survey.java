@@ -21,13 +21,7 @@ final class Survey {
   private final AcceleratorMemory memory;
   private final List<Snapshot.Block> blocks = new ArrayList<>();
   private final Set<Tenancy> seen = new HashSet<>();
-  private final Map<String, Sum> tags = new HashMap<>();
-
-  /** What a tag has, as far as it was seen. */
-  private static final class Sum {
-    private long bytes;
-    private long buffers;
-  }
+  private final Map<String, Snapshot.Tag> tags = new HashMap<>();
 
   Survey(AcceleratorMemory memory) {
     this.memory = memory;
@@ -49,7 +43,7 @@ final class Survey {
       pool.forEachBlock(block -> add(number, block));
     }
     foreign.forEach(this::add);
-    changes.forEach(change -> tally(change.tag()));
+    changes.forEach(change -> tags.putIfAbsent(change.tag(), new Snapshot.Tag(change.tag(), 0, 0)));
     return new Snapshot(
         time,
         uptime,
@@ -58,10 +52,7 @@ final class Survey {
         memory.accelerator().memory(),
         memory.statistics(),
         found,
-        tags.entrySet().stream()
-            .map(
-                tag -> new Snapshot.Tag(tag.getKey(), tag.getValue().bytes, tag.getValue().buffers))
-            .toList(),
+        List.copyOf(tags.values()),
         blocks,
         changes,
         forgotten);
@@ -124,13 +115,14 @@ final class Survey {
   /** Counts a buffer, which may have two blocks, once. */
   private void count(Tenancy tenancy) {
     if (seen.add(tenancy)) {
-      Sum tally = tally(tenancy.tag());
-      tally.bytes += tenancy.byteSize();
-      tally.buffers++;
+      tags.merge(
+          tenancy.tag(),
+          new Snapshot.Tag(tenancy.tag(), tenancy.byteSize(), 1),
+          (tag, one) ->
+              new Snapshot.Tag(
+                  tag.name(),
+                  tag.liveBytes() + one.liveBytes(),
+                  tag.liveBuffers() + one.liveBuffers()));
     }
-  }
-
-  private Sum tally(String tag) {
-    return tags.computeIfAbsent(tag, _ -> new Sum());
   }
 }
