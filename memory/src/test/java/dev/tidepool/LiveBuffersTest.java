@@ -16,8 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Who asks which buffers live hears of all of them, whatever others do, and in finite time. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class LiveBuffersTest {
-  private static final int KEPT = 3000;
-  private static final int BYTES = 500;
+  private static final int SMALL = 500;
 
   @TempDir private Path directory;
 
@@ -26,16 +25,17 @@ final class LiveBuffersTest {
     void run(UnifiedMemoryManager memory);
   }
 
-  private void assertAllFound(MemoryOptions options, Meanwhile meanwhile) throws Exception {
+  private static void assertAllFound(
+      MemoryOptions options, int count, int bytes, Meanwhile meanwhile) throws Exception {
     AtomicBoolean done = new AtomicBoolean();
     List<UnifiedBuffer<byte[]>> kept = new ArrayList<>();
     Allocation tagged = Allocation.at(MemoryLocation.DEVICE).tag("kept");
     try (UnifiedMemoryManager memory = UnifiedMemoryManager.create(options);
         ExecutorService threads = Executors.newFixedThreadPool(2)) {
-      for (int i = 0; i < KEPT; i++) {
+      for (int i = 0; i < count; i++) {
         // Every second block becomes a hole, which gives defragmentation something to do.
-        UnifiedBuffer<byte[]> hole = memory.allocate(ElementType.BYTE, BYTES);
-        kept.add(memory.allocate(ElementType.BYTE, BYTES, tagged));
+        UnifiedBuffer<byte[]> hole = memory.allocate(ElementType.BYTE, bytes);
+        kept.add(memory.allocate(ElementType.BYTE, bytes, tagged));
         kept.getLast().fill((byte) i);
         hole.close();
       }
@@ -51,9 +51,9 @@ final class LiveBuffersTest {
       }
       try {
         for (int look = 0; look < 30; look++) {
-          assertThat(memory.bytesByTag()).containsEntry("kept", (long) KEPT * BYTES);
+          assertThat(memory.bytesByTag()).containsEntry("kept", (long) count * bytes);
           assertThat(memory.buffers().stream().filter(buffer -> buffer.tag().equals("kept")))
-              .hasSize(KEPT);
+              .hasSize(count);
         }
       } finally {
         done.set(true);
@@ -70,6 +70,8 @@ final class LiveBuffersTest {
   void whileBuffersComeAndGoWithoutAPause() throws Exception {
     assertAllFound(
         MemoryOptions.defaults(),
+        2000,
+        SMALL,
         memory -> {
           try (UnifiedBuffer<byte[]> passing = memory.allocate(ElementType.BYTE, 700)) {
             passing.fill((byte) 1);
@@ -81,10 +83,12 @@ final class LiveBuffersTest {
   void whileBuffersAreMovedTogether() throws Exception {
     assertAllFound(
         MemoryOptions.defaults(),
+        1000,
+        SMALL,
         memory -> {
           List<UnifiedBuffer<byte[]>> scattered = new ArrayList<>();
           for (int i = 0; i < 500; i++) {
-            scattered.add(memory.allocate(ElementType.BYTE, BYTES));
+            scattered.add(memory.allocate(ElementType.BYTE, SMALL));
           }
           for (int i = 0; i < 500; i += 2) {
             scattered.get(i).close();
@@ -100,6 +104,8 @@ final class LiveBuffersTest {
         MemoryOptions.builder().memoryLimit(2 << 20).spillDirectory(directory).build();
     assertAllFound(
         options,
+        40,
+        64 << 10,
         memory -> {
           try (UnifiedBuffer<byte[]> large = memory.allocate(ElementType.BYTE, 600 << 10)) {
             large.fill((byte) 1);
