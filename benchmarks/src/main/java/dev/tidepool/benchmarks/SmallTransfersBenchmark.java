@@ -124,7 +124,9 @@ public class SmallTransfersBenchmark {
     }
   }
 
-  /** By the driver alone, one blocking call each, and the array is copied to native memory first. */
+  /**
+   * By the driver alone, one blocking call each, and the array is copied to native memory first.
+   */
   @Benchmark
   public void bareArrays() {
     for (long place : places) {

@@ -141,8 +141,10 @@ class PagesTest {
     JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
     List<String> options =
         List.of(
-            "-d", classes.toString(),
-            "-classpath", System.getProperty("java.class.path"),
+            "-d",
+            classes.toString(),
+            "-classpath",
+            System.getProperty("java.class.path"),
             "-proc:none",
             "-implicit:none",
             "-Xlint:none");
