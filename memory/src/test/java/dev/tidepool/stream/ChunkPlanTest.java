@@ -20,9 +20,9 @@ class ChunkPlanTest {
   }
 
   @Test
-  void aDeviceGetsThreeLanesAndLargerChunks() {
+  void aDeviceGetsFourLanesAndLargerChunks() {
     assertThat(ChunkPlan.of(floats(1L << 30, false), DEFAULTS))
-        .isEqualTo(new ChunkPlan(3, (8 << 20) / 4));
+        .isEqualTo(new ChunkPlan(4, (8 << 20) / 4));
   }
 
   @Test

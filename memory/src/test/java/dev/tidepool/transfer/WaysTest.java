@@ -88,23 +88,23 @@ class WaysTest {
   }
 
   @Test
-  void aDirectTransferGoesInChunksOfAMillisecondAndNoSmallerThanAStagingBlock() {
+  void aDirectTransferGoesInChunksOfTwoMillisecondsAndNoSmallerThanAStagingBlock() {
     assertThat(new Ways(CHUNK).directChunk(PINNED_DIRECT, true)).isEqualTo(CHUNK);
     Ways ways = ways(FAST, SLOW);
-    assertThat(ways.directChunk(PINNED_DIRECT, true)).isEqualTo(20_000_000);
+    assertThat(ways.directChunk(PINNED_DIRECT, true)).isEqualTo(40_000_000);
     assertThat(ways.directChunk(PLAIN_DIRECT, false)).isEqualTo(CHUNK);
     assertThat(ways(new Cost(1, 0), SLOW).directChunk(PINNED_DIRECT, false)).isEqualTo(CHUNK);
   }
 
   @Test
-  void aCopyFromADeviceGoesInChunksOfAMillisecondToo() {
+  void aCopyFromADeviceGoesInChunksOfTwoMillisecondsToo() {
     Ways ways = new Ways(CHUNK);
     assertThat(ways.copyChunk(true, "")).isEqualTo(16 * CHUNK);
     assertThat(ways.copyChunk(false, "near")).isEqualTo(16 * CHUNK);
     ways.calibrated(
         calibration(FAST, FAST, new Cost(5_000, 1.0 / 1024), Map.of("near", FAST, "far", SLOW)));
-    assertThat(ways.copyChunk(true, "")).isEqualTo(1_024_000_000);
-    assertThat(ways.copyChunk(false, "near")).isEqualTo(20_000_000);
+    assertThat(ways.copyChunk(true, "")).isEqualTo(2_048_000_000);
+    assertThat(ways.copyChunk(false, "near")).isEqualTo(40_000_000);
     assertThat(ways.copyChunk(false, "far")).isEqualTo(CHUNK);
     assertThat(ways.copyChunk(false, "unknown")).isEqualTo(16 * CHUNK);
   }
