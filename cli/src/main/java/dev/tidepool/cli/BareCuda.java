@@ -108,6 +108,7 @@ final class BareCuda implements AutoCloseable {
       return Optional.of(new BareCuda(library, ordinal, bytes));
     } catch (IllegalArgumentException
         | IllegalStateException
+        | Refused
         | IllegalCallerException
         | NoSuchElementException absent) {
       return Optional.empty();
@@ -165,6 +166,15 @@ final class BareCuda implements AutoCloseable {
     int invoke() throws Throwable;
   }
 
+  /** The driver does not do it on this machine. */
+  private static final class Refused extends UnsupportedOperationException {
+    private static final long serialVersionUID = 1L;
+
+    Refused(String message) {
+      super(message);
+    }
+  }
+
   private static void check(String function, Command command) {
     int code;
     try {
@@ -175,7 +185,7 @@ final class BareCuda implements AutoCloseable {
       throw new IllegalStateException(unexpected);
     }
     if (code != 0) {
-      throw new IllegalStateException(function + " answered " + code);
+      throw new Refused(function + " answered " + code);
     }
   }
 
@@ -217,7 +227,7 @@ final class BareCuda implements AutoCloseable {
       while (!endings.isEmpty()) {
         endings.pop().run();
       }
-    } catch (IllegalStateException refused) {
+    } catch (Refused refused) {
       System.getLogger(BareCuda.class.getName())
           .log(System.Logger.Level.DEBUG, "the driver does not take back", refused);
     } finally {

@@ -53,6 +53,6 @@ record DeviceNodes(Path folder, Predicate<Path> mayOpen) {
         ? "; there is no "
             + folder.resolve("nvidia*")
             + ": without a card, or in a container that was given none (docker run --gpus all)"
-        : "; CUDA_VISIBLE_DEVICES may hide it";
+        : "; CUDA_VISIBLE_DEVICES may hide it, or a container that was given no card";
   }
 }

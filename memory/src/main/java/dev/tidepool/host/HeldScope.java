@@ -12,6 +12,7 @@ import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Keeps memory of somebody else from ending: until this is closed, the arena that it is of cannot
@@ -36,6 +37,7 @@ public final class HeldScope implements AutoCloseable {
   private final CountDownLatch over = new CountDownLatch(1);
   private final CountDownLatch released = new CountDownLatch(1);
   private volatile boolean held;
+  private volatile @Nullable Throwable failure;
 
   private HeldScope() {}
 
@@ -43,6 +45,7 @@ public final class HeldScope implements AutoCloseable {
    * Holds what a segment is of, which must be accessible to all threads.
    *
    * @throws IllegalStateException if its arena has been closed
+   * @throws UnsupportedOperationException if Java may not call native functions here, or cannot
    */
   public static HeldScope of(MemorySegment memory) {
     HeldScope scope = new HeldScope();
@@ -53,6 +56,10 @@ public final class HeldScope implements AutoCloseable {
         .start(() -> scope.hold(memory));
     uninterrupted(scope.begun);
     if (!scope.held) {
+      Throwable failure = scope.failure;
+      if (failure != null) {
+        throw new UnsupportedOperationException("nothing holds an arena open here", failure);
+      }
       throw new IllegalStateException("the memory's arena is closed; keep it open, or allocate");
     }
     return scope;
@@ -71,7 +78,7 @@ public final class HeldScope implements AutoCloseable {
     } catch (IllegalStateException closedAlready) {
       // Said by who waits.
     } catch (Throwable unexpected) {
-      throw CLibrary.unexpected(unexpected);
+      failure = unexpected;
     } finally {
       begun.countDown();
       released.countDown();

@@ -85,7 +85,7 @@ final class Batch implements Runnable {
     } else if (!works.isEmpty()) {
       travel();
     }
-    alone.forEach(Work::runClaimed);
+    alone.forEach(Work::run);
   }
 
   /** Takes work whose turn has come. */
@@ -95,6 +95,8 @@ final class Batch implements Runnable {
       return;
     }
     if (!pack(work)) {
+      // It has nothing until it runs, or those that wait here would keep memory from each other.
+      work.giveBack();
       alone.add(work);
     }
   }

@@ -13,7 +13,8 @@ import java.lang.ref.ReferenceQueue;
  * those that were allocated next to it. Cohorts are small and closed often for that reason, and a
  * buffer whose {@link SitedCohorts site is recorded} has one of its own.
  *
- * <p>A cohort whose members are all closed is forgotten by everyone, and never enqueued.
+ * <p>A cohort whose members are all closed is forgotten by and by, as others take their blocks; it
+ * may be enqueued before that, which costs a look at what lives.
  */
 final class Cohort extends PhantomReference<Cohort.Token> {
   /** What every handle of a member holds on to. */

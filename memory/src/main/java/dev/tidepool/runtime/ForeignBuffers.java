@@ -98,7 +98,10 @@ final class ForeignBuffers {
       MemorySegment mapped = MappedFile.map(file, mode, arena);
       return over(type, mapped, arena::close, mode.writes(), file.getFileName().toString());
     } catch (RuntimeException | Error e) {
-      arena.close();
+      // A buffer that came too late for its manager has closed it.
+      if (arena.scope().isAlive()) {
+        arena.close();
+      }
       throw e;
     }
   }

@@ -27,6 +27,9 @@ final class LockedMemory {
     try {
       held = HeldScope.of(memory);
       unlocking = device.lock(memory);
+    } catch (UnsupportedOperationException e) {
+      System.getLogger(LockedMemory.class.getName())
+          .log(System.Logger.Level.DEBUG, "wrapped memory stays as it is", e);
     } finally {
       if (unlocking == null) {
         end(held, budget, bytes);

@@ -60,9 +60,9 @@ final class Pattern {
 
   /** Sets a range of a device's block. */
   void fill(DeviceLink link, Block block, long offset, long count) {
-    int width = width();
-    boolean isWord = width <= WIDEST_WORD && Integer.bitCount(width) == 1;
-    if (isWord && link.fill(block, offset, count, width, word(width))) {
+    long width = width();
+    boolean isWord = width <= WIDEST_WORD && Long.bitCount(width) == 1;
+    if (isWord && link.fill(block, offset, count, (int) width, word((int) width))) {
       return;
     }
     long done = Math.min(bytes.byteSize(), count);
@@ -75,15 +75,15 @@ final class Pattern {
   }
 
   /** Bytes of a shorter pattern that comes to the same, by halves. */
-  private int width() {
-    int width = (int) bytes.byteSize();
+  private long width() {
+    long width = bytes.byteSize();
     while (width % 2 == 0 && repeats(width / 2)) {
       width /= 2;
     }
     return width;
   }
 
-  private boolean repeats(int width) {
+  private boolean repeats(long width) {
     long rest = bytes.byteSize() - width;
     return MemorySegment.mismatch(bytes, 0, rest, bytes, width, width + rest) == -1;
   }

@@ -446,6 +446,7 @@ final class Residency {
       // First, for what is overwritten must not count any more.
       becomeHostOnly();
       memory.erasure().overwrite(copies);
+      memory.relocated(storage.tenancy());
       return copies.detachDevice();
     } finally {
       moving.unlock();

@@ -562,7 +562,7 @@ final class Work implements Runnable {
     return claimed;
   }
 
-  /** Takes a claim on work whose turn has not come back; it goes alone when that comes. */
+  /** Takes a claim on work back; it goes alone, when its turn comes or has come. */
   void giveBack() {
     vacate();
     begun = false;

@@ -19,6 +19,7 @@ final class ArrayStream<A> {
   private long start;
   // Of all arrays together; -1 as long as nobody knows.
   private long length;
+  private boolean begun;
 
   /**
    * A stream.
@@ -51,6 +52,19 @@ final class ArrayStream<A> {
           }
           length = sink.length();
         });
+  }
+
+  /**
+   * Begins the one run that there may be: what it has taken of the arrays is gone, however it ends.
+   *
+   * @throws IllegalStateException if it began before
+   */
+  void begin() {
+    if (begun) {
+      throw new IllegalStateException(
+          "the stream '" + name + "' was read by an earlier run; make another pipeline");
+    }
+    begun = true;
   }
 
   boolean isLengthKnown() {

@@ -271,6 +271,7 @@ public final class Pipeline {
   /**
    * Streams everything; returns when all was written.
    *
+   * @throws IllegalStateException if it reads a stream, and an earlier run did
    * @throws IllegalArgumentException if there is no kernel, no accelerator or no result, names,
    *     types or lengths do not fit, or the memory limit is too small
    * @throws CancellationException if it was cancelled; files do not appear then, and what buffers
@@ -343,6 +344,7 @@ public final class Pipeline {
         plan(Map.of(arrays.name(), arrays.window()), taken).arrays();
     Map<String, Folding> foldings = foldings(types, arrays.room());
     taken.putAll(foldings);
+    arrays.begin();
     Map<String, Throwable> dropped = new LinkedHashMap<>();
     try (NpyOutputs outputs = NpyOutputs.begin(targets(types, false, List.of(arrays.room())))) {
       taken.putAll(outputs.writers());

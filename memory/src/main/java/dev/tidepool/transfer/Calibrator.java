@@ -169,8 +169,9 @@ public final class Calibrator {
   }
 
   /**
-   * The line through a small movement and the largest that there was time for. The large one must
-   * take twice as long, or what disturbs them decides, and in the end even the sign.
+   * The line through a small movement and the largest that there was time for. If that does not
+   * take twice as long, what disturbs them would decide, and in the end even the sign: then bytes
+   * cost what they cost together with a command.
    */
   static Cost cost(Movement movement) {
     movement.move(SMALL);
@@ -184,7 +185,7 @@ public final class Calibrator {
     // By now all that is used is warm.
     small = Math.min(small, least(movement, SMALL));
     double perByte =
-        large > small ? (double) (large - small) / (bytes - SMALL) : (double) large / bytes;
+        large >= 2 * small ? (double) (large - small) / (bytes - SMALL) : (double) large / bytes;
     return new Cost(Math.max(0, small - SMALL * perByte), perByte);
   }
 

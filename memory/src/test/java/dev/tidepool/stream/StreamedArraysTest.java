@@ -163,4 +163,21 @@ class StreamedArraysTest {
     assertThat(done).isSorted().endsWith(8L * LENGTH);
     assertThat(totals).containsOnly(8L * LENGTH);
   }
+
+  @Test
+  void aSecondRunIsAnErrorAndLeavesWhatTheFirstOneMade() {
+    Path file = folder.resolve("once.npy");
+    Pipeline pipeline =
+        Pipeline.from("x", ElementType.FLOAT, arrays(), LENGTH)
+            .through("y = x + 1")
+            .to("y", file)
+            .overwriting()
+            .on(memory);
+    pipeline.run(SMALL);
+
+    assertThatThrownBy(() -> pipeline.run(SMALL))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("'x' was read by an earlier run");
+    assertThat(floats("once.npy")).containsExactly(expected());
+  }
 }

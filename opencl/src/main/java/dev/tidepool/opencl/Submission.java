@@ -42,8 +42,12 @@ final class Submission implements AutoCloseable {
     return event;
   }
 
+  /** Commands that nobody got an event of end here: what they use is their caller's again. */
   @Override
   public void close() {
+    if (count > 0) {
+      Closing.surviving("clFinish", () -> OpenCL.clFinish(queue));
+    }
     while (count > 0) {
       OpenCL.clReleaseEvent(events[--count]);
     }

@@ -4,6 +4,7 @@ import dev.tidepool.Accelerator;
 import dev.tidepool.Arguments;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryOptions;
+import dev.tidepool.TidepoolException;
 import dev.tidepool.UnifiedMemoryManager;
 import java.util.Optional;
 
@@ -24,6 +25,8 @@ public final class CompilerProbe {
       return Optional.empty();
     } catch (UnsupportedOperationException none) {
       return Optional.of(String.valueOf(none.getMessage()));
+    } catch (TidepoolException failed) {
+      return Optional.empty();
     }
   }
 }
