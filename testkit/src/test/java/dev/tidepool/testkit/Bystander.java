@@ -9,6 +9,7 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.TidepoolException;
+import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.testkit.conformance.Patterns;
@@ -16,11 +17,13 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * A thread that uses a manager in ways that random work on buffers does not, beside such work:
@@ -29,6 +32,7 @@ import java.util.concurrent.atomic.AtomicReference;
  */
 final class Bystander implements AutoCloseable {
   private static final int LENGTH = 5000;
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   private final UnifiedMemoryManager memory;
   private final SplittableRandom random;
@@ -111,12 +115,30 @@ final class Bystander implements AutoCloseable {
 
   private void share() {
     int[] written = Patterns.array(ElementType.INT, LENGTH, random.nextInt());
-    try (UnifiedBuffer<int[]> made = memory.createShared(ElementType.INT, LENGTH, "between");
+    try (UnifiedBuffer<int[]> made = created("between");
         UnifiedBuffer<int[]> found = memory.openShared(ElementType.INT, "between")) {
       made.copyFrom(written);
       int[] seen = new int[LENGTH];
       found.copyTo(seen);
       assertThat(seen).isEqualTo(written);
+    }
+  }
+
+  /**
+   * A shared buffer of a name that was closed before, perhaps while room was made of its memory.
+   */
+  private UnifiedBuffer<int[]> created(String name) {
+    long patience = System.nanoTime() + PATIENCE.toNanos();
+    while (true) {
+      try {
+        return memory.createShared(ElementType.INT, LENGTH, name);
+      } catch (TransferException taken) {
+        if (System.nanoTime() > patience
+            || !String.valueOf(taken.getMessage()).contains("of this process")) {
+          throw taken;
+        }
+        LockSupport.parkNanos(1_000_000);
+      }
     }
   }
 
