@@ -116,7 +116,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   /**
    * A HOST buffer of zeros that other processes of this user reach by its name, without a copy,
    * until every one of them has closed it; then its memory goes back. Its memory is taken now. Its
-   * tag is the name.
+   * tag is the name. Who closed it last may find the name in use for a moment still, while the
+   * library is at work on it.
    *
    * <p>What one writes the others see at once: {@link UnifiedBuffer#asSegment()} and its memory
    * access modes order it. A copy on a device with memory of its own is this process's alone.
