@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -71,11 +72,13 @@ class EvalResumeTest {
         }
         process.destroyForcibly();
         process.waitFor();
-        if (!Files.exists(z)) {
+        if (!Files.exists(z) && partial().isPresent()) {
           assertThat(isNoted()).as(Files.readString(log)).isTrue();
           return;
         }
-        Files.delete(z);
+        // It was so quick that the kill met its end: more work.
+        Files.deleteIfExists(z);
+        Files.deleteIfExists(journal);
       } finally {
         process.destroyForcibly().waitFor();
         Files.deleteIfExists(log);
@@ -104,10 +107,12 @@ class EvalResumeTest {
   }
 
   private void mark(long element) throws IOException {
+    mark(partial().orElseThrow(), element, MARK);
+  }
+
+  private Optional<Path> partial() throws IOException {
     try (Stream<Path> list = Files.list(folder)) {
-      Path partial =
-          list.filter(file -> file.toString().endsWith(".partial")).findFirst().orElseThrow();
-      mark(partial, element, MARK);
+      return list.filter(file -> file.toString().endsWith(".partial")).findFirst();
     }
   }
 

@@ -133,6 +133,8 @@ final class SoakTest {
           new Bystander(memory, random.split(), mapped, options.memoryLimit() != -1, tight)) {
         done = (faulty ? workload.faults(faults) : workload).run();
         assertThat(bystander.end()).isNotNegative();
+      } catch (AssertionError | RuntimeException e) {
+        throw new AssertionError("with host access %s and %s".formatted(access, options), e);
       }
       faults.disarm();
       memory.synchronize();
