@@ -18,8 +18,9 @@ import org.jspecify.annotations.Nullable;
  * given back, small buffers moved together, idle device copies given up, and idle buffers taken to
  * the spill file. When to do which is the {@link Ladder}'s business.
  *
- * <p>Safe for use by any thread. What belongs to a buffer goes by work in its order, and only where
- * nothing is ahead of it.
+ * <p>Safe for use by any thread. What belongs to a buffer goes by work in its order, where nothing
+ * is ahead of it; or, ahead of work that has not begun, while no other {@linkplain Occupancy
+ * occupies} it.
  */
 final class Room {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
