@@ -8,7 +8,6 @@ import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.Snapshot;
 import dev.tidepool.pool.ArrayPools;
 import dev.tidepool.runtime.flight.Flight;
-import java.time.Duration;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -129,9 +128,8 @@ final class Accounts {
 
   /** Every block of the pools, and every buffer without one. */
   Snapshot snapshot(String reason) {
-    Duration uptime = Duration.ofNanos(System.nanoTime() - bornNanos);
     return new Survey(memory)
-        .take(uptime, reason, pools.all().toList(), registry.withoutBlock(), history);
+        .take(bornNanos, reason, pools.all().toList(), registry.withoutBlock(), history);
   }
 
   /** Tells those who record it that an allocation failed for good. Never throws. */

@@ -27,13 +27,19 @@ final class Survey {
     this.memory = memory;
   }
 
+  /**
+   * Takes it.
+   *
+   * @param bornNanos when the manager was made
+   * @param foreign the buffers over memory that no pool has
+   * @param history null if none is kept
+   */
   Snapshot take(
-      Duration uptime,
+      long bornNanos,
       String reason,
       List<BlockPool> pools,
       Iterable<Tenancy> foreign,
       @Nullable History history) {
-    Instant time = Instant.now();
     List<Snapshot.Change> changes = history == null ? List.of() : history.changes();
     long forgotten = history == null ? 0 : history.count() - changes.size();
     List<Snapshot.Pool> found = new ArrayList<>();
@@ -44,9 +50,10 @@ final class Survey {
     }
     foreign.forEach(this::add);
     changes.forEach(change -> tags.putIfAbsent(change.tag(), new Snapshot.Tag(change.tag(), 0, 0)));
+    // After all ages: nothing is older than the manager that allocated it.
     return new Snapshot(
-        time,
-        uptime,
+        Instant.now(),
+        Duration.ofNanos(System.nanoTime() - bornNanos),
         reason,
         memory.id(),
         memory.accelerator().memory(),
