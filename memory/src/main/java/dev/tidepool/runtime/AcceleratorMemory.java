@@ -483,7 +483,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   /** Whether work on a storage may run on the calling thread: it must not block a carrier. */
   boolean runsHere(Storage storage) {
     return !Thread.currentThread().isVirtual()
-        || (storage.residency().copies().isShared() && !storage.residency().copies().isMapped());
+        || (storage.residency().copies().isShared() && !storage.isExclusive());
   }
 
   /** What overwrites released memory. */

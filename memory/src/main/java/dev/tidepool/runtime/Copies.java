@@ -25,7 +25,8 @@ final class Copies {
   private final long byteSize;
   private final boolean shared;
   private final boolean owned;
-  private final boolean mapped;
+  // Of the block that is both: a buffer may come back from a file in another kind of memory.
+  private boolean mapped;
   private final @Nullable Runnable ending;
   private boolean locked;
   private @Nullable Lease hostLease;
@@ -44,7 +45,7 @@ final class Copies {
     this.byteSize = byteSize;
     this.shared = shared;
     this.owned = owned;
-    this.mapped = both != null && both.hostAccess() == HostAccess.MAPPED;
+    this.mapped = both != null && isMapped(both);
     this.ending = ending;
   }
 
@@ -130,6 +131,11 @@ final class Copies {
     return mapped;
   }
 
+  /** Whether the host must ask before it touches a block that it shares with the device. */
+  static boolean isMapped(Block both) {
+    return both.hostAccess() == HostAccess.MAPPED;
+  }
+
   boolean hasHost() {
     return host != null;
   }
@@ -155,6 +161,7 @@ final class Copies {
   private void setBoth(Lease lease) {
     setDevice(lease);
     host = segment(lease);
+    mapped = isMapped(lease.block());
   }
 
   /** The bytes of a block that the host reaches, exactly as many as the storage has. */

@@ -24,8 +24,8 @@ final class Erasure {
   }
 
   /** Whether giving blocks back asks nothing of the device. */
-  boolean asksNothing(Copies copies) {
-    return !copies.isMapped() && !wanted;
+  boolean asksNothing(Storage storage) {
+    return !storage.isExclusive() && !wanted;
   }
 
   /** Overwrites the block of some copies that is about to be released. */

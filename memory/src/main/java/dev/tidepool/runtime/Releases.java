@@ -31,8 +31,8 @@ final class Releases {
   }
 
   /** Whether blocks may go back on the calling thread: it must not block a carrier. */
-  boolean happenHere(Copies copies) {
-    return !Thread.currentThread().isVirtual() || memory.erasure().asksNothing(copies);
+  boolean happenHere(Storage storage) {
+    return !Thread.currentThread().isVirtual() || memory.erasure().asksNothing(storage);
   }
 
   /** Looks at the guard zones of a storage whose blocks are about to go, where it has any. */

@@ -539,7 +539,7 @@ final class Residency {
         fill(lease, extent);
       }
     } catch (RuntimeException | Error e) {
-      if (copies.isMapped()) {
+      if (takesTurns(lease)) {
         // Who has it, host or device, is not known for certain.
         lease.discard();
       } else {
@@ -553,16 +553,21 @@ final class Residency {
   }
 
   private void fill(Lease lease, SpillFile.Extent extent) {
-    if (copies.isMapped()) {
+    if (takesTurns(lease)) {
       link().acquire(lease.block());
     }
     try {
       extent.read(copies.segment(lease));
     } finally {
-      if (copies.isMapped()) {
+      if (takesTurns(lease)) {
         link().release(lease.block());
       }
     }
+  }
+
+  /** Whether host and device take a block in turn that is about to be both copies. */
+  private boolean takesTurns(Lease lease) {
+    return copies.isShared() && Copies.isMapped(lease.block());
   }
 
   private void becomeHostOnly() {

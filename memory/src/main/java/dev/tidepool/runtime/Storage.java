@@ -1,6 +1,7 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.BufferMetrics;
+import dev.tidepool.Capability;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import java.time.Instant;
@@ -60,8 +61,20 @@ final class Storage {
     this.tenancy = tenancy;
     this.memory = tenancy.memory();
     this.writable = writable;
-    this.exclusive = copies.isMapped();
+    this.exclusive = copies.isMapped() || mayReturnMapped(tenancy, copies);
     this.residency = new Residency(this, memory, copies, tenancy.birthState());
+  }
+
+  /**
+   * Whether it may come back from the spill file in a mapped block, because no more could be
+   * page-locked by then. The order of reads must allow for that from the beginning.
+   */
+  private static boolean mayReturnMapped(Tenancy tenancy, Copies copies) {
+    return copies.isShared()
+        && copies.isHostOwned()
+        && tenancy.location() == MemoryLocation.PINNED
+        && tenancy.memory().spilling() != null
+        && tenancy.memory().device().info().can(Capability.PINNED_MEMORY);
   }
 
   long number() {
@@ -104,7 +117,7 @@ final class Storage {
     return lastUse;
   }
 
-  /** Whether even reads must be alone, because host and device take the block in turn. */
+  /** Whether even reads must be alone, because host and device may take the block in turn. */
   boolean isExclusive() {
     return exclusive;
   }
@@ -252,7 +265,7 @@ final class Storage {
       closed = true;
       view = View.NONE;
       frees = mappings == 0;
-      freesAtOnce = frees && isUnused() && memory.releases().happenHere(residency.copies());
+      freesAtOnce = frees && isUnused() && memory.releases().happenHere(this);
       if (freesAtOnce) {
         occupancy.close();
       }
@@ -293,7 +306,7 @@ final class Storage {
     boolean here;
     synchronized (this) {
       release = work;
-      here = !occupancy.isMoving() && memory.releases().happenHere(residency.copies());
+      here = !occupancy.isMoving() && memory.releases().happenHere(this);
     }
     work.release(here);
   }

@@ -173,6 +173,30 @@ class SpillingDeviceTest {
     assertThat(simulated.device("simulated:0").liveBlocks()).isZero();
   }
 
+  @ParameterizedTest
+  @EnumSource(HostAccess.class)
+  void whatComesBackFromTheFileMayLieInAnotherKindOfMemory(HostAccess access) {
+    // Page-locked memory for two of them: whose turn it is changes with each return.
+    SimulatedProvider simulated =
+        new SimulatedProvider(
+            SimulatedHardware.discrete().withPinned(2 * MEBIBYTE).withHostAccess(access));
+    try (Tidepool tidepool = open(simulated, limited(4 * MEBIBYTE))) {
+      UnifiedMemoryManager memory = tidepool.memory();
+      List<UnifiedBuffer<float[]>> buffers = filled(memory, 9, MemoryLocation.PINNED);
+      Kernel increment = memory.compile(KernelSource.elementwise("y = y + 1"));
+      for (int round = 0; round < 3; round++) {
+        for (UnifiedBuffer<float[]> buffer : buffers) {
+          increment.execute(Arguments.of("y", buffer));
+        }
+        verify(buffers, round + 1);
+      }
+      assertThat(memory.statistics().pinnedFallbacks()).isPositive();
+      buffers.forEach(UnifiedBuffer::close);
+    }
+    assertThat(simulated.violations()).isEmpty();
+    assertThat(simulated.device("simulated:0").liveBlocks()).isZero();
+  }
+
   /** A limit that a few large buffers fill: what does not fit at all fails, and is tolerated. */
   private MemoryOptions tight() {
     return MemoryOptions.builder()

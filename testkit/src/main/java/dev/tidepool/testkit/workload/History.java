@@ -7,6 +7,7 @@ import java.util.Deque;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.stream.Collectors;
 
 /**
  * What was asked of one buffer and has not been checked yet, in the order asked. Used under its
@@ -18,8 +19,12 @@ import java.util.concurrent.CompletionException;
 final class History {
   private static final int LONGEST = 12;
 
+  /** So many of those that were checked are told about when one behind them fails. */
+  private static final int REMEMBERED = 24;
+
   private final boolean failuresExpected;
   private final Deque<Step> steps = new ArrayDeque<>();
+  private final Deque<Checked> checked = new ArrayDeque<>();
   private boolean unknown;
   private long verified;
 
@@ -48,6 +53,14 @@ final class History {
   @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Step(
       Operation operation, CompletableFuture<?> done, Effect effect, int[] seen, int[] expected) {}
+
+  /** An operation that has been checked. */
+  private record Checked(Operation operation, Effect effect, boolean succeeded) {
+    @Override
+    public String toString() {
+      return "%s: %s, %s".formatted(operation, effect, succeeded ? "done" : "failed or stopped");
+    }
+  }
 
   /** Takes note of an operation that changes contents, or moves them about. */
   void wrote(Operation operation, CompletableFuture<?> done, Effect effect) {
@@ -85,6 +98,10 @@ final class History {
 
   private void check(Step step) {
     boolean succeeded = succeeded(step);
+    checked.add(new Checked(step.operation(), step.effect(), succeeded));
+    if (checked.size() > REMEMBERED) {
+      checked.remove();
+    }
     if (step.effect() != Effect.NONE) {
       unknown =
           !succeeded || step.effect() == Effect.SPOIL || (unknown && step.effect() != Effect.ALL);
@@ -112,12 +129,13 @@ final class History {
     if (mismatch >= 0) {
       throw new WorkloadFailure(
           step.operation(),
-          "element %d of %d is %d, but %d was written last"
+          "element %d of %d is %d, but %d was written last; on this buffer so far:%n  %s"
               .formatted(
                   mismatch,
                   step.expected().length,
                   step.seen()[mismatch],
-                  step.expected()[mismatch]),
+                  step.expected()[mismatch],
+                  checked.stream().map(Checked::toString).collect(Collectors.joining("\n  "))),
           null);
     }
     verified += step.expected().length;
