@@ -27,8 +27,14 @@ import java.util.Locale;
  */
 public final class EngineTimeBenchmark {
   private static final int BYTES = 64 << 20;
-  private static final int WARM_UP = 20;
+  private static final int PARTS = 16;
+  private static final int WARM_UP = 5;
   private static final int ROUNDS = 20;
+
+  /** How long small transfers run first: a few large ones would not have the code compiled. */
+  private static final long COMPILING_NANOS = 8_000_000_000L;
+
+  private static final int SMALL = 64 << 10;
 
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
@@ -36,33 +42,57 @@ public final class EngineTimeBenchmark {
 
   /** Runs everything. */
   public static void main(String[] arguments) {
+    on(
+        SimulatedLink.INSTANT,
+        (memory, host, device) -> {
+          long start = System.nanoTime();
+          while (System.nanoTime() - start < COMPILING_NANOS) {
+            device.slice(0, SMALL).copyFrom(host.slice(0, SMALL));
+            list(memory, host.slice(0, SMALL), device.slice(0, SMALL)).run();
+          }
+        });
     System.out.println("| link | transfers | speed | of a core |\n|---|---|---|---|");
     for (int speed : new int[] {500, 2000, 8000}) {
       Speed each = Speed.of(20, speed);
-      SimulatedHardware hardware =
-          SimulatedHardware.discrete().withLink(SimulatedLink.both(each, each));
-      try (Tidepool tidepool =
-          Discovery.using(
-              List.of(new SimulatedProvider(hardware)),
-              () -> Tidepool.open(MemoryOptions.defaults()))) {
-        UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("simulated:0"));
-        try (UnifiedBuffer<byte[]> host =
-                memory.allocate(ElementType.BYTE, BYTES, MemoryLocation.PINNED);
-            UnifiedBuffer<byte[]> device = memory.allocate(ElementType.BYTE, BYTES)) {
-          host.fill((byte) 1);
-          row(speed, "one of 64 MiB", () -> device.copyFrom(host));
-          List<Transfer<?>> many = new ArrayList<>();
-          for (int i = 0; i < 16; i++) {
-            long at = i * (BYTES / 16L);
-            many.add(Transfer.of(host.slice(at, BYTES / 16), device.slice(at, BYTES / 16)));
-          }
-          row(
-              speed,
-              "16 of 4 MiB, as a list",
-              () -> memory.transfers().transfer(many, TransferOptions.defaults()).orThrow());
-        }
+      on(
+          SimulatedLink.both(each, each),
+          (memory, host, device) -> {
+            row(speed, "one of 64 MiB", () -> device.copyFrom(host));
+            row(speed, "16 of 4 MiB, as a list", list(memory, host, device));
+          });
+    }
+  }
+
+  /** What is done with a page-locked buffer and one of a device. */
+  private interface Use {
+    void of(UnifiedMemoryManager memory, UnifiedBuffer<byte[]> host, UnifiedBuffer<byte[]> device);
+  }
+
+  private static void on(SimulatedLink link, Use use) {
+    SimulatedHardware hardware = SimulatedHardware.discrete().withLink(link);
+    try (Tidepool tidepool =
+        Discovery.using(
+            List.of(new SimulatedProvider(hardware)),
+            () -> Tidepool.open(MemoryOptions.defaults()))) {
+      UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("simulated:0"));
+      try (UnifiedBuffer<byte[]> host =
+              memory.allocate(ElementType.BYTE, BYTES, MemoryLocation.PINNED);
+          UnifiedBuffer<byte[]> device = memory.allocate(ElementType.BYTE, BYTES)) {
+        host.fill((byte) 1);
+        use.of(memory, host, device);
       }
     }
+  }
+
+  /** A list of transfers that carries all of one buffer to another. */
+  private static Runnable list(
+      UnifiedMemoryManager memory, UnifiedBuffer<byte[]> host, UnifiedBuffer<byte[]> device) {
+    long part = host.length() / PARTS;
+    List<Transfer<?>> many = new ArrayList<>();
+    for (int i = 0; i < PARTS; i++) {
+      many.add(Transfer.of(host.slice(i * part, part), device.slice(i * part, part)));
+    }
+    return () -> memory.transfers().transfer(many, TransferOptions.defaults()).orThrow();
   }
 
   private static void row(int speed, String what, Runnable transfer) {

@@ -2,13 +2,16 @@ package dev.tidepool.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.testkit.RandomWorkload;
 import dev.tidepool.testkit.fault.FaultInjector;
+import java.nio.file.Path;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -17,6 +20,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Tag("pageable") // some transfers ask for plain memory
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RandomWorkloadTest {
+  /** More by hand: {@code -Dtidepool.test.operations}. */
+  private static final int LIMITED = Integer.getInteger("tidepool.test.operations", 5_000);
+
   @ParameterizedTest
   @ValueSource(ints = {1, 3})
   void buffersEqualTheModel(int devices) {
@@ -53,6 +59,28 @@ class RandomWorkloadTest {
     try (Tidepool tidepool = Simulation.open(faults)) {
       assertThat(new RandomWorkload(tidepool, "cuda:0").faults(faults).operations(10_000).run())
           .isPositive();
+    }
+  }
+
+  /** Room for a few of the largest buffers; the rest is in the file, whatever kind it came from. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1})
+  void underALimitBuffersEqualTheModelToo(int concurrentManagedAccess, @TempDir Path directory) {
+    Simulation.with(2)
+        .setAll("attribute." + Simulation.CONCURRENT_MANAGED_ACCESS, concurrentManagedAccess);
+    MemoryOptions tight =
+        MemoryOptions.builder()
+            .memoryLimit(192 << 10)
+            .pinnedLimit(64 << 10)
+            .spillDirectory(directory)
+            .stagingChunk(4096)
+            .build();
+    FaultInjector faults = new FaultInjector(new CudaProvider());
+    try (Tidepool tidepool = Simulation.open(faults)) {
+      // What does not fit at all fails, as if a call had.
+      RandomWorkload workload =
+          new RandomWorkload(tidepool, "cuda:0").faults(faults).options(tight);
+      assertThat(workload.operations(LIMITED).threads(4).run()).isPositive();
     }
   }
 }

@@ -49,8 +49,12 @@ final class Batch implements Runnable {
    */
   static @Nullable Runnable next(Queue<Runnable> line) {
     Runnable first = line.poll();
-    if (!(first instanceof Work work) || work.parcel() == null) {
+    if (!(first instanceof Work work)) {
       return first;
+    }
+    if (work.parcel() == null) {
+      work.endsTask();
+      return work;
     }
     Parcel like = work.parcel();
     List<Work> ready = new ArrayList<>();
@@ -81,6 +85,9 @@ final class Batch implements Runnable {
       }
     }
     if (works.size() == 1) {
+      if (alone.isEmpty()) {
+        works.getFirst().endsTask();
+      }
       works.getFirst().runClaimed();
     } else if (!works.isEmpty()) {
       travel();
@@ -150,6 +157,9 @@ final class Batch implements Runnable {
     // All of them took that time together; so the sums are right.
     long each = (System.nanoTime() - start) / works.size();
     parcels.forEach(parcel -> parcel.arrived(each, way));
+    if (alone.isEmpty()) {
+      works.forEach(Work::endsTask);
+    }
     works.forEach(work -> work.finish(null));
   }
 

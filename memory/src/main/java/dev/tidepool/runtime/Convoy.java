@@ -2,7 +2,6 @@ package dev.tidepool.runtime;
 
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.Executor;
 
 /**
  * The way of one list of transfers through {@link Traffic}: it holds a bounded number of places
@@ -11,15 +10,15 @@ import java.util.concurrent.Executor;
  *
  * <p>The monitor guards the count, and is held by who takes from the line.
  */
-final class Convoy implements Executor {
-  private final Executor traffic;
+final class Convoy implements Porters {
+  private final Porters traffic;
   private final int most;
   private final Queue<Runnable> line = new ConcurrentLinkedQueue<>();
   private int places;
   private boolean departed;
 
   /** A list of which so many transfers are on their way at once. */
-  Convoy(Executor traffic, int most) {
+  Convoy(Porters traffic, int most) {
     this.traffic = traffic;
     this.most = most;
   }
@@ -28,6 +27,12 @@ final class Convoy implements Executor {
   public void execute(Runnable task) {
     line.add(task);
     takePlace();
+  }
+
+  /** By who drives: its place is free at once. */
+  @Override
+  public void executeNext(Runnable task) {
+    line.add(task);
   }
 
   /** Lets everything go that is ready. */
@@ -55,17 +60,22 @@ final class Convoy implements Executor {
   /** Does one thing of the list, and gets into line again behind what others ask for. */
   private void drive() {
     Runnable next;
+    boolean more;
     synchronized (this) {
       next = Batch.next(line);
       if (next == null) {
         places--;
         return;
       }
+      more = !line.isEmpty();
+    }
+    if (more) {
+      takePlace();
     }
     try {
       next.run();
     } finally {
-      traffic.execute(this::drive);
+      traffic.executeNext(this::drive);
     }
   }
 }

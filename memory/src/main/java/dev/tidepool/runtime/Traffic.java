@@ -7,7 +7,6 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -24,12 +23,13 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Cheap to enter.</b> Waking a thread costs the one that wakes it more than all else here. So
  * there is at most one thread that was woken and has not looked yet; when it finds work and there
- * is more, it wakes the next. The scheme is that of {@code ForkJoinPool} (D. Lea).
+ * is more, it wakes the next. The scheme is that of {@code ForkJoinPool} (D. Lea). A thread that
+ * ends its task looks anyway, so what it hands in last wakes nobody.
  *
  * <p><b>Locking.</b> Lines may be entered without a lock; the monitor guards everything else, and
  * who takes from a line holds it. Nothing waits under it.
  */
-final class Traffic implements Executor, AutoCloseable {
+final class Traffic implements Porters, AutoCloseable {
   private static final int CRITICAL_THREADS = 2;
   private static final int PATIENCE = 16;
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -48,21 +48,29 @@ final class Traffic implements Executor, AutoCloseable {
   private volatile boolean closed;
 
   /** What is ready, of one priority. */
-  private final class Line implements Executor {
+  private final class Line implements Porters {
     private final Queue<Runnable> ready = new ConcurrentLinkedQueue<>();
 
     @Override
     public void execute(Runnable task) {
+      if (takes(task) && searching == 0) {
+        wakeOne();
+      }
+    }
+
+    @Override
+    public void executeNext(Runnable task) {
+      takes(task);
+    }
+
+    private boolean takes(Runnable task) {
       if (closed) {
         // What comes while the session ends is done by who asks: it finds out that all is closed,
         // and memory on its way back gets there.
         task.run();
-        return;
+        return false;
       }
-      ready.add(task);
-      if (searching == 0) {
-        wakeOne();
-      }
+      return ready.add(task);
     }
   }
 
@@ -95,7 +103,7 @@ final class Traffic implements Executor, AutoCloseable {
   }
 
   /** Where transfers of a priority are handed in. */
-  Executor at(TransferPriority priority) {
+  Porters at(TransferPriority priority) {
     return line(priority);
   }
 
@@ -103,6 +111,11 @@ final class Traffic implements Executor, AutoCloseable {
   @Override
   public void execute(Runnable task) {
     at(TransferPriority.NORMAL).execute(task);
+  }
+
+  @Override
+  public void executeNext(Runnable task) {
+    at(TransferPriority.NORMAL).executeNext(task);
   }
 
   private void wakeOne() {

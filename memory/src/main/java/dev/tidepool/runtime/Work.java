@@ -61,6 +61,8 @@ final class Work implements Runnable {
   // enters it, then by who runs it.
   private boolean begun;
   private boolean occupies;
+  // Whether who ends it looks for a task next, and may take what comes behind it.
+  private boolean endsTask;
 
   // Set before the work enters its lanes: whether the thread that asked waits to run it, what may
   // travel with others, when it is tried again, and who hears of its own failure.
@@ -229,6 +231,22 @@ final class Work implements Runnable {
     } else if (!isClaimed()) {
       executor.execute(this);
     }
+  }
+
+  /** The same on a thread of an executor that looks for its next task right after this. */
+  private void readyFor(Executor of) {
+    if (!awaited && executor.equals(of) && executor instanceof Porters porters) {
+      if (!isClaimed()) {
+        porters.executeNext(this);
+      }
+    } else {
+      ready();
+    }
+  }
+
+  /** The work is the last of a task of its executor. Called by who runs it, before its end. */
+  void endsTask() {
+    endsTask = true;
   }
 
   /** Whether nothing is ahead of it and it has not ended. */
@@ -621,7 +639,7 @@ final class Work implements Runnable {
     }
     for (Successor successor : next) {
       Throwable shared = successor.sharesInherited() ? inherited : null;
-      successor.work().predecessorDone(successor.sharesOwn() ? outcome : shared);
+      successor.work().predecessorDone(successor.sharesOwn() ? outcome : shared, this);
     }
     if (heard != null) {
       heard.accept(outcome);
@@ -631,14 +649,18 @@ final class Work implements Runnable {
     }
   }
 
-  private void predecessorDone(@Nullable Throwable inherited) {
+  private void predecessorDone(@Nullable Throwable inherited, Work predecessor) {
     if (inherited != null) {
       synchronized (this) {
         failure = failure == null ? inherited : failure;
       }
     }
     if (ahead.decrementAndGet() == 0) {
-      ready();
+      if (predecessor.endsTask) {
+        readyFor(predecessor.executor);
+      } else {
+        ready();
+      }
     }
   }
 }

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tidepool.TransferPriority;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -148,6 +150,71 @@ class TrafficTest {
     for (Thread thread : asking) {
       thread.join();
     }
+    await(done);
+  }
+
+  /** Hands itself in again as the last thing that it does. */
+  private static final class Chain implements Runnable {
+    private final Porters porters;
+    private final AtomicInteger left;
+    private final CountDownLatch done;
+    private final Set<Thread> ranOn = ConcurrentHashMap.newKeySet();
+
+    Chain(Porters porters, int length) {
+      this.porters = porters;
+      left = new AtomicInteger(length);
+      done = new CountDownLatch(length);
+    }
+
+    @Override
+    public void run() {
+      ranOn.add(Thread.currentThread());
+      done.countDown();
+      if (left.decrementAndGet() > 0) {
+        porters.executeNext(this);
+      }
+    }
+  }
+
+  @Test
+  void whatAThreadHandsInLastIsTakenByItWithoutWakingAnother() {
+    Traffic traffic = open(4);
+    Chain chain = new Chain(traffic, 1000);
+    traffic.execute(chain);
+    await(chain.done);
+    assertThat(chain.ranOn).hasSize(1);
+  }
+
+  @Test
+  void aConvoyGoesOnWithWhatItsTasksHandIn() {
+    Traffic traffic = open(4);
+    Convoy convoy = new Convoy(traffic, 3);
+    Chain chain = new Chain(convoy, 1000);
+    convoy.execute(chain);
+    convoy.depart();
+    await(chain.done);
+    assertThat(chain.ranOn).hasSize(1);
+  }
+
+  @Test
+  void severalThatAreHandedInLastFindAllThreads() {
+    Traffic traffic = open(3);
+    CountDownLatch together = new CountDownLatch(3);
+    CountDownLatch done = new CountDownLatch(3);
+    Runnable meeting =
+        () -> {
+          together.countDown();
+          await(together);
+          done.countDown();
+        };
+    Convoy convoy = new Convoy(traffic, 3);
+    convoy.execute(
+        () -> {
+          for (int i = 0; i < 3; i++) {
+            convoy.executeNext(meeting);
+          }
+        });
+    convoy.depart();
     await(done);
   }
 

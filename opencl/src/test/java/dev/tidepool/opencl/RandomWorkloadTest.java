@@ -2,14 +2,17 @@ package dev.tidepool.opencl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.testkit.RandomWorkload;
 import dev.tidepool.testkit.fault.FaultInjector;
+import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -17,6 +20,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 @ExtendWith(NothingLeaks.class)
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RandomWorkloadTest {
+  /** More by hand: {@code -Dtidepool.test.operations}. */
+  private static final int LIMITED = Integer.getInteger("tidepool.test.operations", 5_000);
+
   @ParameterizedTest
   @EnumSource(
       names = {"FINE_SHARED_POINTERS", "COARSE_SHARED_POINTERS", "SHARED_BUFFERS", "DISCRETE"})
@@ -36,6 +42,29 @@ class RandomWorkloadTest {
         Pocl.with(mode.settings, () -> Discovery.using(List.of(faults), Tidepool::open))) {
       assertThat(new RandomWorkload(tidepool, "opencl:0").faults(faults).operations(10_000).run())
           .isPositive();
+    }
+  }
+
+  /** Room for a few of the largest buffers; the rest is in the file, whatever kind it came from. */
+  @ParameterizedTest
+  @EnumSource(
+      names = {"FINE_SHARED_POINTERS", "COARSE_SHARED_POINTERS", "SHARED_BUFFERS", "DISCRETE"})
+  void underALimitBuffersEqualTheModelToo(MemoryMode mode, @TempDir Path directory) {
+    MemoryOptions tight =
+        MemoryOptions.builder()
+            .memoryLimit(192 << 10)
+            .pinnedLimit(64 << 10)
+            .spillDirectory(directory)
+            .stagingChunk(4096)
+            .build();
+    Pocl.devices().forEach(Device::close);
+    FaultInjector faults = new FaultInjector(new OpenClProvider());
+    try (Tidepool tidepool =
+        Pocl.with(mode.settings, () -> Discovery.using(List.of(faults), Tidepool::open))) {
+      // What does not fit at all fails, as if a call had.
+      RandomWorkload workload =
+          new RandomWorkload(tidepool, "opencl:0").faults(faults).options(tight);
+      assertThat(workload.operations(LIMITED).threads(4).run()).isPositive();
     }
   }
 }

@@ -1,0 +1,12 @@
+package dev.tidepool.runtime;
+
+import java.util.concurrent.Executor;
+
+/** An executor whose threads look for their next task as soon as they have ended one. */
+interface Porters extends Executor {
+  /**
+   * Hands in a task by one of these threads that is about to end its own. It, or another that looks
+   * anyway, takes it: nobody is woken, which would cost more than all else here.
+   */
+  void executeNext(Runnable task);
+}
