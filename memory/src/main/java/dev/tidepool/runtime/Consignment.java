@@ -49,7 +49,11 @@ final class Consignment {
     unsettled = new AtomicInteger(transfers.size() + 1);
     Traffic traffic = memory.traffic();
     int most = options.maxConcurrency() == 0 ? traffic.most() : options.maxConcurrency();
-    convoy = new Convoy(traffic.at(options.priority()), Math.min(most, traffic.most()));
+    convoy =
+        new Convoy(
+            traffic.at(options.priority()),
+            Math.min(most, traffic.most()),
+            !options.progress().equals(TransferProgress.NONE));
     Retries retries = memory.retries();
     Retries wanted = options.retries() == -1 ? retries : retries.withMost(options.retries());
     pairs = new ArrayList<>(transfers.size());

@@ -13,14 +13,22 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 final class Convoy implements Porters {
   private final Porters traffic;
   private final int most;
+  private final boolean tells;
   private final Queue<Runnable> line = new ConcurrentLinkedQueue<>();
   private int places;
   private boolean departed;
 
-  /** A list of which so many transfers are on their way at once. */
-  Convoy(Porters traffic, int most) {
+  /**
+   * A list.
+   *
+   * @param most how many of its transfers are on their way at once
+   * @param tells whether a listener of the user's is called when one ends, for which nothing else
+   *     must wait
+   */
+  Convoy(Porters traffic, int most, boolean tells) {
     this.traffic = traffic;
     this.most = most;
+    this.tells = tells;
   }
 
   @Override
@@ -29,10 +37,14 @@ final class Convoy implements Porters {
     takePlace();
   }
 
-  /** By who drives: its place is free at once. */
+  /** By who drives: its place is free at once, unless it tells a listener first. */
   @Override
   public void executeNext(Runnable task) {
-    line.add(task);
+    if (tells) {
+      execute(task);
+    } else {
+      line.add(task);
+    }
   }
 
   /** Lets everything go that is ready. */

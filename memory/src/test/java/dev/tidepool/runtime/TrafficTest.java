@@ -188,7 +188,7 @@ class TrafficTest {
   @Test
   void aConvoyGoesOnWithWhatItsTasksHandIn() {
     Traffic traffic = open(4);
-    Convoy convoy = new Convoy(traffic, 3);
+    Convoy convoy = new Convoy(traffic, 3, false);
     Chain chain = new Chain(convoy, 1000);
     convoy.execute(chain);
     convoy.depart();
@@ -207,7 +207,7 @@ class TrafficTest {
           await(together);
           done.countDown();
         };
-    Convoy convoy = new Convoy(traffic, 3);
+    Convoy convoy = new Convoy(traffic, 3, false);
     convoy.execute(
         () -> {
           for (int i = 0; i < 3; i++) {
@@ -216,6 +216,22 @@ class TrafficTest {
         });
     convoy.depart();
     await(done);
+  }
+
+  @Test
+  void whatWaitsForNobodysListenerGoesOnBesideIt() {
+    Traffic traffic = open(2);
+    Convoy convoy = new Convoy(traffic, 2, true);
+    CountDownLatch other = new CountDownLatch(1);
+    CountDownLatch heard = new CountDownLatch(1);
+    convoy.execute(
+        () -> {
+          convoy.executeNext(other::countDown);
+          await(other); // as a listener may
+          heard.countDown();
+        });
+    convoy.depart();
+    await(heard);
   }
 
   @Test
@@ -260,7 +276,7 @@ class TrafficTest {
   @Test
   void aConvoyHoldsNoMorePlacesThanItMay() {
     Traffic traffic = open(4);
-    Convoy convoy = new Convoy(traffic, 2);
+    Convoy convoy = new Convoy(traffic, 2, false);
     AtomicInteger running = new AtomicInteger();
     ConcurrentLinkedQueue<Integer> seen = new ConcurrentLinkedQueue<>();
     CountDownLatch done = new CountDownLatch(200);
