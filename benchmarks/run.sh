@@ -3,17 +3,19 @@
 #
 #   benchmarks/run.sh [ROUNDS [CLASS...]]     3 rounds of all classes, about an hour
 #
-# The whole commands are in eval.sh. JAVA_HOME names a JDK 25 or newer; MAVEN_ARGS are more options
-# for the build, and with SKIP_BUILD=1 there is none.
+# The whole commands are in eval.sh. Runs on a JDK 25 or newer of JAVA_HOME, the PATH or /usr/lib/jvm;
+# MAVEN_ARGS are more options for the build, and with SKIP_BUILD=1 there is none.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-java=${JAVA_HOME:?set JAVA_HOME to a JDK 25 or newer}/bin/java
+. "$root/.mvn/jdk.sh"
+find_jdk
+java=$jdk/bin/java
 rounds=${1:-3}
 [ $# -eq 0 ] || shift
 
 if [ -z "${SKIP_BUILD:-}" ]; then
-  (cd "$root" && ./mvnw -q -B ${MAVEN_ARGS:-} -DskipTests -pl benchmarks -am package)
+  maven ${MAVEN_ARGS:-} -DskipTests -pl benchmarks -am package
 fi
 echo "$(date -u +%F) $(uname -r), $(nproc) cores, load before: $(cut -d' ' -f1-3 /proc/loadavg)"
 "$java" -version 2>&1 | tail -1
