@@ -12,6 +12,7 @@ import java.util.Map;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Each mistake is one clear exception, and changes nothing. */
 class BadInputTest {
@@ -48,6 +49,34 @@ class BadInputTest {
         (mistake, name) ->
             assertThatThrownBy(mistake).isInstanceOf(NullPointerException.class).hasMessage(name));
     assertThat(memory.statistics().activeBuffers()).isEqualTo(1);
+  }
+
+  @Test
+  void aSourceThatIsTooLongIsToldWithWhatTakesIt() {
+    UnifiedBuffer<float[]> buffer = memory.allocate(ElementType.FLOAT, 4, tagged());
+    assertThatThrownBy(() -> buffer.copyFrom(new float[5]))
+        .isInstanceOf(IndexOutOfBoundsException.class)
+        .hasMessage("the source has 5 elements, but buffer 'short' (FLOAT[4] in DEVICE) takes 4");
+    assertThatThrownBy(() -> buffer.slice(1, 2).copyFrom(memory.copyOf(new float[3])))
+        .isInstanceOf(IndexOutOfBoundsException.class)
+        .hasMessageContainingAll("3 elements, but FLOAT[2] at byte 4 of", "'short'", "takes 2");
+    assertThatThrownBy(() -> buffer.slice(1, 2).copyTo(new float[1]))
+        .isInstanceOf(IndexOutOfBoundsException.class)
+        .hasMessageContainingAll("1 elements, but FLOAT[2] at byte 4 of", "'short'", "needs 2");
+  }
+
+  private static Allocation tagged() {
+    return Allocation.at(MemoryLocation.DEVICE).tag("short");
+  }
+
+  @Test
+  void aFileThatCannotBeMappedSaysWhy(@TempDir Path folder) {
+    assertThatThrownBy(() -> memory.map(folder.resolve("no"), ElementType.INT, MapMode.READ))
+        .isInstanceOf(TransferException.class)
+        .hasMessageEndingWith("no: it does not exist");
+    assertThatThrownBy(() -> memory.map(folder, ElementType.INT, MapMode.READ))
+        .isInstanceOf(TransferException.class)
+        .hasMessageEndingWith(": it is a folder; name a file");
   }
 
   @Test

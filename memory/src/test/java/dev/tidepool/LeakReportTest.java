@@ -132,6 +132,17 @@ final class LeakReportTest {
   }
 
   @Test
+  void oneThatIsOpenIsToldAsOne() {
+    List<UnifiedBuffer<float[]>> held = new ArrayList<>();
+    try (UnifiedMemoryManager memory =
+        UnifiedMemoryManager.create(reported(DiagnosticsLevel.COUNTERS))) {
+      held.add(lost(memory, "only"));
+    }
+    assertThat(held).hasSize(1);
+    assertThat(lines.getFirst()).endsWith("closed with 1 buffer open; it was freed");
+  }
+
+  @Test
   void thousandsOfOwnersAreTwentyLinesAndOneForTheRest() {
     List<UnifiedBuffer<float[]>> held = new ArrayList<>();
     try (UnifiedMemoryManager memory =

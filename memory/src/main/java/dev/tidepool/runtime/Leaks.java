@@ -57,8 +57,9 @@ final class Leaks {
         "the memory manager of "
             + memory.id()
             + " was closed with "
-            + census.buffers()
-            + " buffers open; they were freed");
+            + (census.buffers() == 1
+                ? "1 buffer open; it was freed"
+                : census.buffers() + " buffers open; they were freed"));
     census.log(reports, Level.INFO);
     census.reports().forEach(reports::tell);
   }

@@ -6,6 +6,8 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Set;
@@ -30,7 +32,12 @@ final class MappedFile {
           0,
           channel.size(),
           arena);
+    } catch (NoSuchFileException e) {
+      throw new TransferException("cannot map " + file + ": it does not exist", e);
     } catch (IOException e) {
+      if (Files.isDirectory(file)) {
+        throw new TransferException("cannot map " + file + ": it is a folder; name a file", e);
+      }
       throw new TransferException("cannot map " + file + ": " + e, e);
     }
   }

@@ -467,7 +467,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
       throw new IllegalArgumentException(
           "the source holds " + source.elementType() + ", not " + type + "; use as() first");
     }
-    Objects.checkFromIndexSize(0L, source.length(), count());
+    checkRoomFor(source.length());
     if (source instanceof TypedBuffer<A> other) {
       return BufferCopy.work(other, this);
     }
@@ -518,8 +518,15 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
     checkOpen();
     Objects.requireNonNull(source, "source");
     int count = type.length(source);
-    Objects.checkFromIndexSize(0L, (long) count, count());
+    checkRoomFor(count);
     return count;
+  }
+
+  private void checkRoomFor(long elements) {
+    if (elements > count()) {
+      throw new IndexOutOfBoundsException(
+          "the source has " + elements + " elements, but " + this + " takes " + count());
+    }
   }
 
   private int requiredBy(A destination) {
@@ -528,7 +535,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
     int room = type.length(destination);
     if (room < count()) {
       throw new IndexOutOfBoundsException(
-          "the array has " + room + " elements, but " + tenancy + " needs " + count());
+          "the array has " + room + " elements, but " + this + " needs " + count());
     }
     return (int) count();
   }

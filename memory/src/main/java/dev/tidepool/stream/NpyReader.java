@@ -45,6 +45,9 @@ public final class NpyReader implements ElementSource, AutoCloseable {
    *     dev.tidepool.lz4.Lz4FormatException} if it is compressed and damaged
    */
   public static NpyReader open(Path path) {
+    if (Files.isDirectory(path)) {
+      throw new TransferException(path + " is a folder; name a file", null);
+    }
     if (Files.exists(path) && !Files.isRegularFile(path)) {
       throw new TransferException(
           path + " is no regular file: only files can be read at positions", null);

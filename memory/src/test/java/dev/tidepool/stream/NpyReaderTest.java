@@ -148,7 +148,7 @@ class NpyReaderTest {
         .hasMessageContaining("none.npy does not exist");
     assertThatThrownBy(() -> NpyReader.open(folder))
         .isInstanceOf(TransferException.class)
-        .hasMessageContaining("no regular file");
+        .hasMessageContaining("is a folder");
     assertThatThrownBy(() -> NpyReader.open(Path.of("/dev/null")))
         .isInstanceOf(TransferException.class)
         .hasMessageContaining("no regular file");
