@@ -17,7 +17,11 @@ public final class Main {
   /** Runs the command and ends the virtual machine with its exit status. */
   public static void main(String[] arguments) {
     int status = run(System.out, System.err, arguments);
-    System.out.flush();
+    // A reader that has seen enough and went, such as head, is no failure.
+    if (System.out.checkError() && !Terminal.outputIsPipe()) {
+      System.err.println("tidepool: the output took not all of the result; is its disk full?");
+      status = Math.max(status, ExitStatus.FAILED);
+    }
     System.err.flush();
     System.exit(status);
   }

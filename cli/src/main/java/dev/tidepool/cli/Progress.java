@@ -2,7 +2,9 @@ package dev.tidepool.cli;
 
 import dev.tidepool.stream.StreamProgress;
 import java.io.PrintStream;
+import java.time.Duration;
 import java.util.function.BooleanSupplier;
+import java.util.function.IntSupplier;
 import me.tongfei.progressbar.ConsoleProgressBarConsumer;
 import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
@@ -15,40 +17,50 @@ import org.jspecify.annotations.Nullable;
  */
 final class Progress implements StreamProgress, AutoCloseable {
   private static final long PATIENCE_NANOS = 1_000_000_000;
-  private static final int COLUMNS = 79;
+  private static final int COLUMNS = 80;
+  private static final int FEWEST_COLUMNS = 20;
 
   private final PrintStream err;
   private final long patienceNanos;
   private final BooleanSupplier isTerminal;
+  private final IntSupplier columns;
   private final long start = System.nanoTime();
   private @Nullable Bar bar;
   private boolean silent;
 
   /** Progress of a run that begins now. */
   Progress(PrintStream err) {
-    this(err, PATIENCE_NANOS, Terminal::showsErrors);
+    this(err, PATIENCE_NANOS, Terminal::showsErrors, Terminal::columns);
   }
 
   /**
    * Progress with another patience.
    *
    * @param isTerminal whether a person reads {@code err}; asked once, when patience ends
+   * @param columns how wide that terminal is, 0 if that is not known; asked once, after that
    */
-  Progress(PrintStream err, long patienceNanos, BooleanSupplier isTerminal) {
+  Progress(PrintStream err, long patienceNanos, BooleanSupplier isTerminal, IntSupplier columns) {
     this.err = err;
     this.patienceNanos = patienceNanos;
     this.isTerminal = isTerminal;
+    this.columns = columns;
   }
 
   @Override
   public void moved(long done, long total) {
     if (bar == null && !silent && System.nanoTime() - start > patienceNanos && done < total) {
       silent = !isTerminal.getAsBoolean();
-      bar = silent ? null : new Bar(err, total);
+      bar = silent ? null : new Bar(err, width(), done, total, System.nanoTime() - start);
     }
     if (bar != null) {
       bar.moved(done);
     }
+  }
+
+  /** One column less than there are: in the last one some terminals begin a new line. */
+  private int width() {
+    int told = columns.getAsInt();
+    return Math.clamp(told == 0 ? COLUMNS : told, FEWEST_COLUMNS, COLUMNS) - 1;
   }
 
   /** Takes the bar off the screen. */
@@ -63,18 +75,21 @@ final class Progress implements StreamProgress, AutoCloseable {
   /** Loaded when it is first drawn. */
   private static final class Bar {
     private final PrintStream err;
+    private final int width;
     private final ProgressBar drawn;
 
-    Bar(PrintStream err, long total) {
+    Bar(PrintStream err, int width, long done, long total, long elapsedNanos) {
       this.err = err;
+      this.width = width;
       drawn =
           new ProgressBarBuilder()
               .setTaskName("eval")
               .setInitialMax(total)
+              .startsFrom(done, Duration.ofNanos(elapsedNanos))
               .setUnit(" MiB", 1 << 20)
               .setStyle(ProgressBarStyle.ASCII)
               .setUpdateIntervalMillis(200)
-              .setConsumer(new Line(err))
+              .setConsumer(new Line(err, width))
               .showSpeed()
               .build();
     }
@@ -86,7 +101,7 @@ final class Progress implements StreamProgress, AutoCloseable {
     void close() {
       drawn.close();
       // The library's own clearing is left out when the first drawing was the last.
-      err.print("\r" + " ".repeat(COLUMNS) + "\r");
+      err.print("\r" + " ".repeat(width) + "\r");
       err.flush();
     }
   }
@@ -95,8 +110,8 @@ final class Progress implements StreamProgress, AutoCloseable {
   private static final class Line extends ConsoleProgressBarConsumer {
     private final PrintStream err;
 
-    Line(PrintStream err) {
-      super(err, COLUMNS);
+    Line(PrintStream err, int width) {
+      super(err, width);
       this.err = err;
     }
 

@@ -1,6 +1,8 @@
 package dev.tidepool.cli;
 
+import java.io.BufferedReader;
 import java.io.Console;
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -33,12 +35,52 @@ final class Terminal {
         && showsOutput();
   }
 
+  /** Whether standard output goes to another program. */
+  static boolean outputIsPipe() {
+    try {
+      String target = target(STANDARD_OUTPUT);
+      return target.startsWith("pipe:") || target.startsWith("socket:");
+    } catch (IOException | UnsupportedOperationException _) {
+      return !showsOutput();
+    }
+  }
+
+  /** The columns of the terminal that shows errors, 0 if it does not tell them. */
+  static int columns() {
+    String told = System.getenv("COLUMNS");
+    try {
+      return told == null ? askedColumns() : Integer.parseInt(told);
+    } catch (NumberFormatException _) {
+      return 0;
+    }
+  }
+
+  /** As {@code stty} tells them, which knows how to ask on every system. */
+  private static int askedColumns() {
+    try {
+      Process stty =
+          new ProcessBuilder("stty", "size")
+              .redirectInput(new File("/dev/tty"))
+              .redirectError(ProcessBuilder.Redirect.DISCARD)
+              .start();
+      try (BufferedReader rowsAndColumns = stty.inputReader()) {
+        String line = rowsAndColumns.readLine();
+        return line == null ? 0 : Integer.parseInt(line.substring(line.indexOf(' ') + 1));
+      }
+    } catch (IOException _) {
+      return 0;
+    }
+  }
+
+  private static String target(int descriptor) throws IOException {
+    return Files.readSymbolicLink(Path.of("/proc/self/fd/" + descriptor)).toString();
+  }
+
   // Error Prone knows that the console is never null, NullAway does not.
   @SuppressWarnings("SystemConsoleNull")
   private static boolean isTerminal(int descriptor) {
-    Path link = Path.of("/proc/self/fd/" + descriptor);
     try {
-      String target = Files.readSymbolicLink(link).toString();
+      String target = target(descriptor);
       return target.startsWith("/dev/pts/")
           || target.startsWith("/dev/tty")
           || target.equals("/dev/console");

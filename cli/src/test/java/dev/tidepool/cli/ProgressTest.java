@@ -9,6 +9,8 @@ import java.time.Duration;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 @DisplayName("Progress is shown")
 class ProgressTest {
@@ -46,9 +48,25 @@ class ProgressTest {
     assertThat(shown()).isEmpty();
   }
 
+  @ParameterizedTest
+  @CsvSource({"40, 39", "200, 79", "0, 79", "3, 19"})
+  void in_one_line_of_a_terminal_of_any_width(int columns, int width) {
+    try (Progress progress = progress(0, () -> true, columns)) {
+      progress.moved(64 * MIB, 256 * MIB);
+      progress.moved(128 * MIB, 256 * MIB);
+    }
+    assertThat(shown()).contains("eval").endsWith("\r" + " ".repeat(width) + "\r");
+    assertThat(shown().split("\r"))
+        .allSatisfy(line -> assertThat(line).hasSizeLessThanOrEqualTo(width));
+  }
+
   private Progress progress(long patienceNanos, BooleanSupplier isTerminal) {
+    return progress(patienceNanos, isTerminal, 80);
+  }
+
+  private Progress progress(long patienceNanos, BooleanSupplier isTerminal, int columns) {
     PrintStream err = new PrintStream(screen, true, StandardCharsets.UTF_8);
-    return new Progress(err, patienceNanos, isTerminal);
+    return new Progress(err, patienceNanos, isTerminal, () -> columns);
   }
 
   private String shown() {
