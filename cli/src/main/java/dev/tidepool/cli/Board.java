@@ -63,7 +63,7 @@ final class Board {
   private static String row(
       String what, String ours, String naive, String naiveWay, String factor) {
     return String.format(
-            Locale.ROOT, "  %-34s%11s%11s  %-10s%8s", what, ours, naive, naiveWay, factor)
+            Locale.ROOT, "  %-34s%11s%11s  %-10s %8s", what, ours, naive, naiveWay, factor)
         .stripTrailing();
   }
 
