@@ -86,7 +86,9 @@ final class BenchCommand implements Callable<Integer> {
   @Option(
       names = "--json",
       paramLabel = "FILE",
-      description = "Write the figures to a file too, times in nanoseconds, sizes in bytes.")
+      description =
+          "Write the figures to a file too, in the place of one that is there; times in"
+              + " nanoseconds, sizes in bytes.")
   private @Nullable String json;
 
   BenchCommand(TidepoolCommand parent) {

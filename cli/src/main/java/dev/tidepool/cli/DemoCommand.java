@@ -41,10 +41,9 @@ final class DemoCommand implements Callable<Integer> {
   @Option(
       names = "--host",
       paramLabel = "HOST",
-      description = {
-        "The name or address to listen on; else localhost, which this machine alone",
-        "reaches. Whoever reaches another sees the memory of the demo."
-      })
+      description =
+          "The name or address to listen on; else localhost, which this machine alone reaches."
+              + " Whoever reaches another sees the memory of the demo.")
   private String host = LOOPBACK;
 
   DemoCommand(TidepoolCommand parent) {

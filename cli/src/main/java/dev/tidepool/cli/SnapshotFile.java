@@ -111,9 +111,10 @@ final class SnapshotFile {
     return new WrongArguments(file + " is no Tidepool snapshot: " + reason, cause);
   }
 
-  /** Without the reader's advice to programmers. */
+  /** Without the reader's advice to programmers, which may be all that it says. */
   private static String firstSentence(Exception e) {
-    return String.valueOf(e.getMessage()).lines().findFirst().orElse("it is no JSON");
+    String sentence = String.valueOf(e.getMessage()).lines().findFirst().orElse("");
+    return sentence.isEmpty() || sentence.contains("JsonReader") ? "it is no JSON" : sentence;
   }
 
   private static String text(Path file) {

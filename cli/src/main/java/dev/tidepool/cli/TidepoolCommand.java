@@ -1,7 +1,9 @@
 package dev.tidepool.cli;
 
+import dev.tidepool.MemoryOptions;
 import java.io.PrintStream;
 import java.io.PrintWriter;
+import java.util.function.Function;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -9,6 +11,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
+import picocli.CommandLine.TypeConversionException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /** The command without a subcommand, and how picocli runs all of them. */
@@ -86,18 +89,42 @@ final class TidepoolCommand implements Runnable {
         .setOut(new PrintWriter(out, true, out.charset()))
         .setErr(new PrintWriter(err, true, err.charset()))
         .setExpandAtFiles(false)
+        .registerConverter(int.class, text -> wholeNumber(text, Integer::valueOf))
+        .registerConverter(long.class, text -> wholeNumber(text, Long::valueOf))
         .setParameterExceptionHandler((e, _) -> wrongArguments(e))
-        .setExecutionExceptionHandler((e, _, _) -> Failures.report(e, debug, err));
+        .setExecutionExceptionHandler((e, _, _) -> Failures.report(settled(e), debug, err));
+  }
+
+  private static <N> N wholeNumber(String text, Function<String, N> conversion) {
+    try {
+      return conversion.apply(text);
+    } catch (NumberFormatException e) {
+      throw new TypeConversionException("'" + text + "' is no whole number, or too large a one");
+    }
+  }
+
+  /** A property or variable that cannot be read, for which no command is to blame. */
+  private static Exception settled(Exception failure) {
+    if (failure instanceof IllegalArgumentException) {
+      try {
+        MemoryOptions.defaults();
+      } catch (IllegalArgumentException setting) {
+        return new WrongArguments(setting);
+      }
+    }
+    return failure;
   }
 
   private int wrongArguments(ParameterException e) {
     CommandSpec command = e.getCommandLine().getCommandSpec();
     String problem = String.valueOf(e.getMessage());
-    if (command.parent() == null
-        && e instanceof UnmatchedArgumentException unmatched
-        && !unmatched.isUnknownOption()) {
+    if (e instanceof UnmatchedArgumentException unmatched && !unmatched.isUnknownOption()) {
+      String argument = unmatched.getUnmatched().getFirst();
       String commands = String.join(", ", command.subcommands().keySet());
-      problem = "no command '" + unmatched.getUnmatched().getFirst() + "'; there are " + commands;
+      problem =
+          command.parent() == null
+              ? "no command '" + argument + "'; there are " + commands
+              : "'" + argument + "' is one argument too many";
     }
     String message = problem + "; see " + command.qualifiedName() + " --help";
     return Failures.report(new WrongArguments(message, e), debug, err);

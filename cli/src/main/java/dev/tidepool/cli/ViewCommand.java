@@ -15,14 +15,17 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "view",
     description = {
-      "Make one HTML page of a snapshot of a program's memory: memory over time by tag,",
-      "every block to scale, and where it was allocated.",
+      "Make one HTML page of a snapshot of a program's memory.",
+      "",
+      "It shows memory over time by tag, every block to scale, and where it was",
+      "allocated.",
       "",
       "The page needs no network. A program writes snapshots with",
       "memory.snapshot().writeTo(file), or by itself when memory runs out, with the",
       "option dump-directory."
     },
     descriptionHeading = "%n",
+    parameterListHeading = "%nArguments:%n",
     optionListHeading = "%nOptions:%n",
     footer = {"", "Example:", "  tidepool view snapshot.json -o snapshot.html"})
 final class ViewCommand implements Callable<Integer> {

@@ -174,6 +174,23 @@ class BadInputTest {
   }
 
   @Test
+  void an_argument_too_many_and_a_number_that_is_none_are_told_in_plain_words() {
+    assertRefusal(Command.run("info", "all")).contains("'all' is one argument too many", "--help");
+    assertRefusal(Command.run("demo", "--serve", "web")).contains("--serve", "'web' is no whole");
+    assertRefusal(Command.run("bench", "--seed", "1e3")).contains("--seed", "'1e3' is no whole");
+  }
+
+  @Test
+  void a_setting_that_cannot_be_read_is_nobodys_internal_error() {
+    System.setProperty("tidepool.diagnostics", "all");
+    try {
+      assertRefusal(Command.run("info")).contains("tidepool.diagnostics=all", "paranoid");
+    } finally {
+      System.clearProperty("tidepool.diagnostics");
+    }
+  }
+
+  @Test
   void a_stack_trace_comes_only_with_debug() {
     assertThat(eval("z = x", "x=no.npy", "z=z.npy").err()).doesNotContain("\tat ");
     assertThat(eval("z = x", "x=no.npy", "z=z.npy", "--debug").err()).contains("\tat ");

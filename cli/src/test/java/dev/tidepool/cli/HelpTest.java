@@ -26,6 +26,10 @@ class HelpTest {
     assertThat(result.out())
         .contains("info", "eval", "demo", "selftest", "bench", "view", "Exit status", "130");
     assertThat(result.out().lines()).allSatisfy(line -> assertThat(line).hasSizeLessThan(81));
+    String commands = result.out().replaceAll("(?s).*Commands:\n(.*?)\n\n.*", "$1\n");
+    assertThat(commands.split("\n(?=  \\w)"))
+        .hasSize(6)
+        .allSatisfy(command -> assertThat(command.strip()).as("a whole sentence").endsWith("."));
   }
 
   @Test
@@ -36,6 +40,7 @@ class HelpTest {
     String functions =
         "abs min max floor ceil rint sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan"
             + " asin acos atan atan2 sinh cosh tanh pow hypot fma";
+    assertThat(help).contains("+ - * / // % **", "< <= > >= == !=", "! && ||", "& | ^ ~ << >>");
     assertThat(help.toLowerCase(Locale.ROOT).split("\\W+")).contains(functions.split(" "));
   }
 

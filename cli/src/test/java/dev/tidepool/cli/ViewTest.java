@@ -50,6 +50,14 @@ class ViewTest {
   }
 
   @Test
+  void what_is_no_json_is_refused_without_advice_to_programmers() throws IOException {
+    Path text = Files.writeString(folder.resolve("text.json"), "hello");
+    Command.Result result = Command.run("view", text.toString());
+    assertThat(result.status()).isEqualTo(2);
+    assertThat(result.err()).endsWith("text.json is no Tidepool snapshot: it is no JSON\n");
+  }
+
+  @Test
   void a_tag_does_not_break_out_of_the_page() throws IOException {
     // As another program may have written it.
     JsonObject json = JsonParser.parseString(Files.readString(snapshot)).getAsJsonObject();
