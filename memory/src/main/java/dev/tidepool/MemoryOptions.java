@@ -124,6 +124,7 @@ public record MemoryOptions(
 
   private static final long SMALLEST_CHUNK = 4096;
   private static final int LONGEST_HISTORY = 100_000_000;
+  private static final Duration LONGEST_TIME = Duration.ofNanos(Long.MAX_VALUE);
 
   /** Checks that the options go together. */
   public MemoryOptions {
@@ -146,8 +147,7 @@ public record MemoryOptions(
     Objects.requireNonNull(cacheDirectory, "cacheDirectory");
     Objects.requireNonNull(transferRetryTime, "transferRetryTime");
     check(transferRetries >= 0, "transfer-retries", transferRetries, "0 or more");
-    check(
-        !transferRetryTime.isNegative(), "transfer-retry-time", transferRetryTime, "zero or more");
+    checkTime("transfer-retry-time", transferRetryTime);
     check(
         history >= -1 && history <= LONGEST_HISTORY,
         "history",
@@ -161,12 +161,8 @@ public record MemoryOptions(
         "kept-pool-bytes",
         keptPoolBytes,
         "at most max-pool-bytes, which is " + maxPoolBytes);
-    check(!trimInterval.isNegative(), "trim-interval", trimInterval, "zero or more");
-    check(
-        !defragmentInterval.isNegative(),
-        "defragment-interval",
-        defragmentInterval,
-        "zero or more");
+    checkTime("trim-interval", trimInterval);
+    checkTime("defragment-interval", defragmentInterval);
     check(pinnedLimit >= -1, "pinned-limit", pinnedLimit, "0 or more, or -1 for the default");
     check(concurrentTransfers >= 1, "concurrent-transfers", concurrentTransfers, "1 or more");
     check(
@@ -176,6 +172,14 @@ public record MemoryOptions(
         "from " + SMALLEST_CHUNK + " to " + (1L << 30));
     check(memoryLimit == -1 || memoryLimit >= 1, "memory-limit", memoryLimit, "1 or more, or -1");
     check(siteSampling >= 1, "site-sampling", siteSampling, "1 or more");
+  }
+
+  private static void checkTime(String key, Duration time) {
+    check(
+        !time.isNegative() && time.compareTo(LONGEST_TIME) <= 0,
+        key,
+        time,
+        "from zero to " + LONGEST_TIME.toDays() + " days");
   }
 
   private static void check(boolean holds, String key, Object value, String rule) {

@@ -6,10 +6,14 @@ import static org.awaitility.Awaitility.await;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.BiFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -200,6 +204,57 @@ final class MemoryOptionsTest {
     assertThatThrownBy(() -> new MemoryOptions.Builder(environment::get).build())
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("TIDEPOOL_STAGING_CHUNK=lots");
+  }
+
+  @Test
+  void aTimeThatCannotBeCountedInNanosecondsIsRefused() {
+    Duration most = Duration.ofNanos(Long.MAX_VALUE);
+    Map<String, BiFunction<MemoryOptions.Builder, Duration, MemoryOptions.Builder>> options =
+        Map.of(
+            "trim-interval", MemoryOptions.Builder::trimInterval,
+            "defragment-interval", MemoryOptions.Builder::defragmentInterval,
+            "transfer-retry-time", MemoryOptions.Builder::transferRetryTime);
+    options.forEach(
+        (key, option) -> {
+          for (Duration wrong : List.of(most.plusNanos(1), Duration.ofNanos(-1))) {
+            assertThatThrownBy(() -> option.apply(MemoryOptions.builder(), wrong).build())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage(key + " is " + wrong + "; it must be from zero to 106751 days");
+          }
+          try (UnifiedMemoryManager memory = with(option.apply(MemoryOptions.builder(), most))) {
+            allocateAndClose(memory, 1, MIB);
+          }
+        });
+  }
+
+  @Test
+  void everyOptionButAListenerIsOverriddenByThePropertyOfItsName() throws Exception {
+    MemoryOptions defaults = MemoryOptions.defaults();
+    for (RecordComponent option : MemoryOptions.class.getRecordComponents()) {
+      Object before = option.getAccessor().invoke(defaults);
+      String key = option.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT);
+      if (key.endsWith("listener")) {
+        continue;
+      }
+      String text =
+          switch (before) {
+            case Boolean set -> String.valueOf(!set);
+            case Duration _ -> "PT17S";
+            case EvictionPolicy _ -> "lfu";
+            case DiagnosticsLevel _ -> "sites";
+            case List<?> _ -> "0.5";
+            case Optional<?> _ -> "/a/path";
+            default -> "8191";
+          };
+      System.setProperty("tidepool." + key, text);
+      try {
+        assertThat(option.getAccessor().invoke(MemoryOptions.defaults()))
+            .as(key)
+            .isNotEqualTo(before);
+      } finally {
+        System.clearProperty("tidepool." + key);
+      }
+    }
   }
 
   @ParameterizedTest
