@@ -36,7 +36,6 @@ public record TransferOptions(
   private static final TransferOptions DEFAULTS = builder().build();
   private static final long SMALLEST_CHUNK = 4096;
   private static final long LARGEST_CHUNK = 1L << 30;
-
   private static final Duration LONGEST_DEADLINE = Duration.ofNanos(Long.MAX_VALUE);
 
   /** Checks the ranges. */
@@ -54,7 +53,7 @@ public record TransferOptions(
         deadline.isEmpty()
             || (deadline.get().isPositive() && deadline.get().compareTo(LONGEST_DEADLINE) <= 0),
         "deadline",
-        deadline,
+        deadline.map(Duration::toString).orElse("none"),
         "more than zero, and at most 292 years");
     check(retries >= -1, "retries", retries, "0 or more, or -1 for the default");
   }

@@ -81,13 +81,17 @@ final class Consignment {
 
   private void begin() {
     pairs.forEach(Pair::ask);
-    convoy.depart();
     options.deadline().ifPresent(this::stopAfter);
+    convoy.depart();
     settled();
   }
 
   private void stopAfter(Duration deadline) {
-    long left = Math.max(0, deadline.toNanos() - (System.nanoTime() - start));
+    long left = deadline.toNanos() - (System.nanoTime() - start);
+    if (left <= 0) {
+      stop(Status.LATE);
+      return;
+    }
     CompletableFuture<Void> timer = new CompletableFuture<>();
     var _ = timer.completeOnTimeout(null, left, TimeUnit.NANOSECONDS);
     var _ = timer.thenRun(() -> stop(Status.LATE));

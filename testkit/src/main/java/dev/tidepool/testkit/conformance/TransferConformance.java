@@ -365,6 +365,19 @@ public abstract class TransferConformance extends Topic {
     }
   }
 
+  @Test
+  void nothingStartsWhereTheDeadlineHasPassedWhenTheListIsReady() {
+    UnifiedBuffer<float[]> buffer = patterned(LENGTH, MemoryLocation.DEVICE, 1);
+    List<Transfer<?>> pairs = new ArrayList<>();
+    for (int i = 0; i < 100; i++) {
+      pairs.add(Transfer.of(pattern(100, i), buffer.slice(100L * i, 100)));
+    }
+    TransferOptions options = TransferOptions.builder().deadline(Duration.ofNanos(1)).build();
+    TransferReport report = memory().transfers().transfer(pairs, options);
+    assertThat(report.outcomes()).extracting(TransferOutcome::status).containsOnly(Status.LATE);
+    Patterns.assertEqual(contents(buffer), pattern(LENGTH, 1), "as if never asked for");
+  }
+
   /** A buffer that a kernel holds. */
   private final class Held implements AutoCloseable {
     final UnifiedBuffer<float[]> buffer;
@@ -417,7 +430,7 @@ public abstract class TransferConformance extends Topic {
         .hasMessageContaining("chunkSize is 4095");
     assertThatThrownBy(() -> TransferOptions.builder().deadline(Duration.ZERO).build())
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("deadline");
+        .hasMessageContaining("deadline is PT0S");
     assertThatThrownBy(() -> TransferOptions.builder().retries(-2).build())
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("retries is -2");
