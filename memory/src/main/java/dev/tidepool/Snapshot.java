@@ -148,7 +148,7 @@ public record Snapshot(
       Files.createFile(file, ownerOnly(file));
       try (Writer writer = Files.newBufferedWriter(file, StandardCharsets.UTF_8)) {
         new SnapshotText(this).appendTo(writer);
-      } catch (IOException e) {
+      } catch (IOException | RuntimeException | Error e) {
         Files.deleteIfExists(file);
         throw e;
       }

@@ -12,6 +12,8 @@ import java.lang.foreign.Arena;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -400,6 +402,36 @@ final class SnapshotTest {
           .isInstanceOf(TransferException.class)
           .hasMessageContaining("its folder does not exist");
     }
+  }
+
+  /** What cannot be written. */
+  private record Unreadable(int figure) {
+    @Override
+    public int figure() {
+      throw new IllegalStateException("on purpose");
+    }
+  }
+
+  @Test
+  void whateverTheFailureNoPartOfAFileIsLeft() {
+    Path file = folder.resolve("snapshot.json");
+    MemoryStatistics none =
+        new MemoryStatistics(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    Snapshot snapshot =
+        new Snapshot(
+            Instant.EPOCH,
+            Duration.ZERO,
+            "request",
+            "cpu:0",
+            new MemoryInfo(0, 0, false),
+            none,
+            List.of(new Snapshot.Pool("a pool", new Unreadable(1))),
+            List.of(),
+            List.of(),
+            List.of(),
+            0);
+    assertThatThrownBy(() -> snapshot.writeTo(file)).isInstanceOf(IllegalStateException.class);
+    assertThat(file).doesNotExist();
   }
 
   @Test
