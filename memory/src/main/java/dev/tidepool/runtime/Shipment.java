@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param uses the storages, in whose order it is
  * @param bytes how many
- * @param what in words, for errors
+ * @param what in words, made when an error comes
  * @param move moves them, when its turn has come
  * @param sent the checksum of the source
  * @param arrived the checksum of the destination
@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 record Shipment(
     List<Use> uses,
     long bytes,
-    String what,
+    Supplier<String> what,
     Runnable move,
     LongSupplier sent,
     LongSupplier arrived,
@@ -69,7 +69,7 @@ record Shipment(
     return new Shipment(
         List.of(Use.write(storage)),
         bytes,
-        "copying " + bytes + " bytes to " + target,
+        () -> "copying " + bytes + " bytes to " + target,
         () -> storage.residency().copyIn(source, at),
         () -> Checksum.of(storage.memory(), source),
         () -> Checksum.of(storage, at, bytes),
@@ -104,7 +104,7 @@ record Shipment(
     return new Shipment(
         List.of(Use.read(storage)),
         bytes,
-        "copying " + source + " out",
+        () -> "copying " + source + " out",
         () -> storage.residency().copyOut(at, target),
         () -> Checksum.of(storage, at, bytes),
         () -> Checksum.of(storage.memory(), target),
@@ -138,7 +138,7 @@ record Shipment(
     return new Shipment(
         List.of(Use.read(from), Use.write(to)),
         bytes,
-        "copying " + source + " to " + target,
+        () -> "copying " + source + " to " + target,
         () -> BufferCopy.within(source, target),
         () -> Checksum.of(from, source.from(), bytes),
         () -> Checksum.of(to, target.from(), bytes),
@@ -190,7 +190,7 @@ record Shipment(
                   passage.run(whole);
                 }
               } catch (RuntimeException | Error e) {
-                throw Failures.transfer(e, what);
+                throw Failures.transfer(e, what.get());
               }
             })
         .carrying(parcel)
