@@ -8,7 +8,9 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import org.assertj.core.api.SoftAssertions;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -28,6 +30,7 @@ class BadInputTest {
   @SuppressWarnings({"NullAway", "DataFlowIssue"}) // that is the mistake
   void aMissingArgumentIsNamed() {
     UnifiedBuffer<float[]> buffer = memory.allocate(ElementType.FLOAT, 4);
+    SoftAssertions softly = new SoftAssertions();
     Map<ThrowingCallable, String> mistakes = new LinkedHashMap<>();
     mistakes.put(() -> buffer.copyFrom((float[]) null), "source");
     mistakes.put(() -> buffer.copyFrom((float[]) null, 0, 0, 0), "source");
@@ -45,9 +48,40 @@ class BadInputTest {
     mistakes.put(() -> memory.wrap(ElementType.FLOAT, null), "memory");
     mistakes.put(() -> memory.map(Path.of("none"), null, MapMode.READ), "type");
     mistakes.put(() -> memory.compile(null), "source");
+    Allocation host = Allocation.at(MemoryLocation.HOST);
+    mistakes.put(() -> memory.allocateAsync(null, 4, host), "type");
+    mistakes.put(() -> memory.allocateAsync(ElementType.FLOAT, 4, null), "allocation");
+    mistakes.put(() -> memory.createShared(null, 4, "shared"), "type");
+    mistakes.put(() -> memory.createShared(ElementType.FLOAT, 4, null), "name");
+    mistakes.put(() -> memory.openShared(null, "shared"), "type");
+    mistakes.put(() -> memory.openShared(ElementType.FLOAT, null), "name");
+    mistakes.put(() -> memory.arrays(null), "type");
+    mistakes.put(() -> memory.pushPeak(null), "name");
+    mistakes.put(() -> memory.wrap(null, MemorySegment.NULL), "type");
+    mistakes.put(() -> memory.wrap(ElementType.FLOAT, MemorySegment.NULL, null), "location");
+    mistakes.put(() -> memory.map(null, ElementType.FLOAT, MapMode.READ), "file");
+    mistakes.put(() -> memory.map(Path.of("none"), ElementType.FLOAT, null), "mode");
+    TransferEngine transfers = memory.transfers();
+    mistakes.put(() -> transfers.copy(null, buffer), "source");
+    mistakes.put(() -> transfers.copy(buffer, null), "destination");
+    mistakes.put(() -> transfers.copyAsync(buffer, null), "destination");
+    mistakes.put(() -> transfers.transfer(null, TransferOptions.defaults()), "transfers");
+    mistakes.put(() -> transfers.transfer(List.of(), null), "options");
+    PeerAccess peers = tidepool.peers();
+    mistakes.put(() -> peers.scatter(null, List.of()), "source");
+    mistakes.put(() -> peers.scatter(buffer, null), "parts");
+    mistakes.put(() -> peers.gather(null, buffer), "parts");
+    mistakes.put(() -> peers.gather(List.of(), null), "destination");
+    mistakes.put(() -> peers.broadcast(null, List.of()), "source");
+    mistakes.put(() -> peers.broadcast(buffer, null), "destinations");
+    mistakes.put(() -> peers.way(null, memory.accelerator()), "accelerator");
     mistakes.forEach(
         (mistake, name) ->
-            assertThatThrownBy(mistake).isInstanceOf(NullPointerException.class).hasMessage(name));
+            softly
+                .assertThatThrownBy(mistake)
+                .isInstanceOf(NullPointerException.class)
+                .hasMessage(name));
+    softly.assertAll();
     assertThat(memory.statistics().activeBuffers()).isEqualTo(1);
   }
 

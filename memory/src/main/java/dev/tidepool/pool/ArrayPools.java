@@ -6,6 +6,7 @@ import dev.tidepool.ElementType;
 import dev.tidepool.MemoryOptions;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.ToLongFunction;
 
@@ -59,7 +60,9 @@ public final class ArrayPools implements AutoCloseable {
   @SuppressWarnings("unchecked") // a type's pool is made for that type
   public <A> ArrayPool<A> of(ElementType<A> type) {
     return (ArrayPool<A>)
-        pools.compute(type, (same, pool) -> pool == null || pool.isClosed() ? newPool(same) : pool);
+        pools.compute(
+            Objects.requireNonNull(type, "type"),
+            (same, pool) -> pool == null || pool.isClosed() ? newPool(same) : pool);
   }
 
   private <A> SizedArrayPool<A> newPool(ElementType<A> type) {

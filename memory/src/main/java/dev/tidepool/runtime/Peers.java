@@ -134,7 +134,7 @@ final class Peers implements PeerAccess {
   public <A> CompletableFuture<Void> scatterAsync(
       UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> parts) {
     session.checkOpen();
-    return Distribution.scatter(source, parts).submit();
+    return Distribution.scatter(source, copy(parts, "parts")).submit();
   }
 
   @Override
@@ -146,7 +146,7 @@ final class Peers implements PeerAccess {
   public <A> CompletableFuture<Void> gatherAsync(
       List<? extends UnifiedBuffer<A>> parts, UnifiedBuffer<A> destination) {
     session.checkOpen();
-    return Distribution.gather(parts, destination).submit();
+    return Distribution.gather(copy(parts, "parts"), destination).submit();
   }
 
   @Override
@@ -159,7 +159,12 @@ final class Peers implements PeerAccess {
   public <A> CompletableFuture<Void> broadcastAsync(
       UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> destinations) {
     session.checkOpen();
-    return Distribution.broadcast(source, destinations, this).submit();
+    return Distribution.broadcast(source, copy(destinations, "destinations"), this).submit();
+  }
+
+  /** The caller may change the list; what is missing in it is named by its number. */
+  private static <T> List<T> copy(List<? extends T> list, String name) {
+    return new ArrayList<>(Objects.requireNonNull(list, name));
   }
 
   private DeviceAccelerator known(Accelerator accelerator) {

@@ -21,14 +21,14 @@ record Transfers(AcceleratorMemory memory) implements TransferEngine {
   @Override
   public <A> void copy(UnifiedBuffer<A> source, UnifiedBuffer<A> destination) {
     memory.checkOpen();
-    destination.copyFrom(source);
+    Objects.requireNonNull(destination, "destination").copyFrom(source);
   }
 
   @Override
   public <A> CompletableFuture<Void> copyAsync(
       UnifiedBuffer<A> source, UnifiedBuffer<A> destination) {
     memory.checkOpen();
-    return destination.copyFromAsync(source);
+    return Objects.requireNonNull(destination, "destination").copyFromAsync(source);
   }
 
   @Override

@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * Some arrays, one after another, as a source.
@@ -50,7 +51,7 @@ final class ArrayElements<A> implements ElementSource {
   }
 
   private void add(A array) {
-    arrays.add(array);
+    arrays.add(Objects.requireNonNull(array, "an array of the stream"));
     starts.add(starts.getLast() + type.length(array));
   }
 
