@@ -257,6 +257,7 @@ final class SnapshotFile {
 
   private void table(List<String> wanted) throws IOException, Flaw {
     List<String> columns = new ArrayList<>();
+    boolean hasRows = false;
     reader.beginObject();
     while (reader.hasNext()) {
       switch (reader.nextName()) {
@@ -272,13 +273,14 @@ final class SnapshotFile {
             throw new Flaw(reader.getPath() + " has not the columns " + wanted);
           }
           rows(columns);
+          hasRows = true;
         }
         default -> reader.skipValue();
       }
     }
     reader.endObject();
-    if (columns.isEmpty()) {
-      throw new Flaw(reader.getPath() + " has no columns");
+    if (columns.isEmpty() || !hasRows) {
+      throw new Flaw(reader.getPath() + " has no " + (hasRows ? "columns" : "rows"));
     }
   }
 

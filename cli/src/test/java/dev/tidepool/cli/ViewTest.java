@@ -126,6 +126,11 @@ class ViewTest {
     changed(text -> text.replaceFirst(FIRST_ROW, "\"rows\":[[],[0,")).contains("$.blocks.rows[0]");
     changed(text -> text.replace("\"ageMicros\"", "\"age\"")).contains("columns");
     changed(text -> text.replace("\"poolHits\"", "\"hits\"")).contains("has no poolHits");
+    changed(text -> text.replaceFirst("\"rows\":", "\"lines\":")).contains("$.blocks has no rows");
+    String deep = "\"more\":" + "[".repeat(100_000) + "]".repeat(100_000);
+    changed(text -> text.replaceFirst("\\{", "{" + deep + ",")).contains("it does not begin with");
+    changed(text -> text.replaceFirst("\"blocks\":", deep + ",\"blocks\":"))
+        .contains("no Tidepool snapshot");
     changed(text -> text + "{}").contains("foreign.json");
   }
 
