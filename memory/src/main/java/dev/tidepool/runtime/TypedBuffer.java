@@ -269,7 +269,11 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
 
   @Override
   public void copyFrom(UnifiedBuffer<A> source) {
-    perform(inbound(source));
+    Work work = inbound(source);
+    AcceleratorMemory memory = storage().memory();
+    // Bytes that the host reaches here may have to come from a device there.
+    boolean here = !(source instanceof TypedBuffer<A> other) || memory.runsHere(other.storage());
+    work.perform(here && memory.runsHere(storage()));
   }
 
   @Override

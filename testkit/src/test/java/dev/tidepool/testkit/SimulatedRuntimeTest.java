@@ -97,6 +97,17 @@ class SimulatedRuntimeTest {
   }
 
   @Test
+  void aVirtualThreadThatCopiesToTheProcessorsBufferHoldsUpNoCarrier() throws Exception {
+    UnifiedMemoryManager processor = tidepool.memory(tidepool.accelerator("cpu:0"));
+    try (UnifiedBuffer<float[]> source = memory.copyOf(pattern(3));
+        UnifiedBuffer<float[]> target = processor.allocate(ElementType.FLOAT, LENGTH)) {
+      // The device is asked for the bytes, which it would be a violation to wait for there.
+      Thread.ofVirtual().start(() -> target.copyFrom(source)).join();
+      assertThat(contents(target)).isEqualTo(pattern(3));
+    }
+  }
+
+  @Test
   void aPooledAllocationAsksTheDriverForNothing() {
     memory.allocate(ElementType.FLOAT, LENGTH).close();
     long before = ledger.calls(SpiCall.ALLOCATE);
