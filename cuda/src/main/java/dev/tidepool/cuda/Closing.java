@@ -1,5 +1,7 @@
 package dev.tidepool.cuda;
 
+import java.lang.System.Logger.Level;
+
 /** Steps of a close that must all be tried, whatever a lost device answers. */
 final class Closing {
   private Closing() {}
@@ -9,8 +11,7 @@ final class Closing {
     try {
       step.run();
     } catch (RuntimeException failed) {
-      System.getLogger(Closing.class.getName())
-          .log(System.Logger.Level.WARNING, "a step failed while closing", failed);
+      Log.write(Closing.class, Level.WARNING, "a step failed while closing", failed);
     }
   }
 }

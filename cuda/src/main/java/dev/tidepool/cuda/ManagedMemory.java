@@ -4,6 +4,7 @@ import dev.tidepool.AcceleratorException;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.spi.HostAccess;
 import dev.tidepool.spi.Placement;
+import java.lang.System.Logger.Level;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -100,8 +101,7 @@ final class ManagedMemory {
     try {
       Cuda.cuMemAdvise(address, bytes, advice, device.handle());
     } catch (AcceleratorException refused) {
-      System.getLogger(ManagedMemory.class.getName())
-          .log(System.Logger.Level.DEBUG, name + " does not take a hint", refused);
+      Log.write(ManagedMemory.class, Level.DEBUG, name + " does not take a hint", refused);
     }
   }
 }

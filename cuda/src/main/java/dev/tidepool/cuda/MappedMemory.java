@@ -2,6 +2,7 @@ package dev.tidepool.cuda;
 
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.host.SharedDescriptor;
+import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -56,8 +57,8 @@ final class MappedMemory {
       return new MappedMemory(
           device.handle(), context, granularity, new AddressRange(start, bytes));
     } catch (AcceleratorException | UnsupportedOperationException refused) {
-      System.getLogger(MappedMemory.class.getName())
-          .log(System.Logger.Level.INFO, device.name() + " does without virtual memory", refused);
+      Log.write(
+          MappedMemory.class, Level.INFO, device.name() + " does without virtual memory", refused);
       return null;
     }
   }
