@@ -1,5 +1,7 @@
 package dev.tidepool.cuda;
 
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -25,9 +27,12 @@ import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.testkit.cuda.SimulatedCuda;
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalInt;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,6 +42,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Which of the driver's memory a block is, and what is said when there is none. */
 @ExtendWith(NothingLeaks.class)
 class AllocationTest {
+  private static final int PORTABLE = 1;
+  private static final int WRITE_COMBINED = 4;
   private static final Placement HINTED = new Placement(OptionalInt.empty(), false, true, true);
 
   @Test
@@ -138,13 +145,52 @@ class AllocationTest {
             .isFalse();
         Bytes.await(queue.write(java.util.Objects.requireNonNull(source.segment()), target, 0));
       }
-      assertThat(((CudaBlock) plain).source()).isEqualTo(MemorySource.PINNED);
-      assertThat(((CudaBlock) combined).source()).isEqualTo(MemorySource.WRITE_COMBINED);
+      assertThat(flags(first, plain.segment())).isEqualTo(PORTABLE);
+      assertThat(flags(first, combined.segment())).isEqualTo(PORTABLE | WRITE_COMBINED);
       assertThat(simulated.calls("cuMemHostAlloc")).isEqualTo(2);
       plain.free();
       combined.free();
       target.free();
     }
+  }
+
+  @Test
+  void aUserAsksForWriteCombinedMemoryByTheHintThatTheHostSeldomReadsIt() {
+    Simulation.with(1);
+    try (Tidepool tidepool = Simulation.open(new CudaProvider());
+        Device device = Simulation.devices().getFirst()) {
+      UnifiedMemoryManager memory = tidepool.memory(cuda(tidepool));
+      Allocation pinned = Allocation.at(MemoryLocation.PINNED);
+      Map.of(
+              pinned,
+              PORTABLE,
+              pinned.mostlyRead(),
+              PORTABLE,
+              pinned.mostlyDevice(),
+              PORTABLE | WRITE_COMBINED)
+          .forEach(
+              (allocation, flags) -> {
+                try (UnifiedBuffer<int[]> buffer =
+                    memory.allocate(ElementType.INT, 1000, allocation)) {
+                  assertThat(flags(device, buffer.asSegment()))
+                      .as("%s", allocation)
+                      .isEqualTo(flags);
+                }
+              });
+    }
+  }
+
+  /** What the driver says memory of the host was allocated with. */
+  private static int flags(Device device, @Nullable MemorySegment pinned) {
+    MethodHandle get = Installed.DRIVER.code("cuMemHostGetFlags", ADDRESS, JAVA_LONG);
+    long address = Objects.requireNonNull(pinned).address();
+    return ((CudaDevice) device)
+        .context()
+        .call(
+            () ->
+                (int)
+                    NativeCall.get(
+                        "cuMemHostGetFlags", flags -> (int) get.invokeExact(flags, address)));
   }
 
   @Test

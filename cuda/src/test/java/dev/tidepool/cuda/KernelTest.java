@@ -3,6 +3,7 @@ package dev.tidepool.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tidepool.AcceleratorException;
 import dev.tidepool.ElementType;
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.KernelParameter;
@@ -16,12 +17,19 @@ import dev.tidepool.spi.Launch;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.testkit.cuda.SimulatedCuda;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -392,6 +400,33 @@ class KernelTest {
   }
 
   @Test
+  void ptxRunsAsItIsWritten() {
+    // For a device that the compiler does not know it makes the text.
+    byte[] text = new Compiler(81, new KernelCache(null)).compile("trace", TRACE, List.of());
+    String ptx = new String(text, StandardCharsets.ISO_8859_1);
+    assertThat(ptx).contains(".version", ".target sm_80");
+    SimulatedCuda simulated = Simulation.with(1);
+    try (Device device = Simulation.devices().getFirst();
+        Queue queue = device.createQueue();
+        Program trace =
+            device.compile(KernelSource.cuda(ptx, "trace", TRACE_PARAMETERS), List.of())) {
+      Block out = device.allocate(24, 64, BlockKind.DEVICE);
+      launch(
+          queue,
+          trace,
+          LaunchRange.of(3),
+          List.of(
+              new KernelArgument.Array(out, 0, 24),
+              new KernelArgument.Scalar(3),
+              new KernelArgument.Scalar(1)));
+      byte[] read = new Bytes(device, queue).read(out, 0, 24);
+      assertThat(MemorySegment.ofArray(read).toArray(LONGS)).containsExactly(1, 2, 3);
+      out.free();
+    }
+    assertThat(simulated.calls("nvrtcCreateProgram")).isZero();
+  }
+
+  @Test
   void codeThatIsNoneIsACompilationError() {
     try (Device device = Simulation.device()) {
       assertThatThrownBy(
@@ -441,19 +476,61 @@ class KernelTest {
   }
 
   @Test
-  void whatWasCompiledOnceIsFoundOnDisk() {
-    try (Device device = Simulation.device();
-        Program first = device.compile(KernelSource.elementwise("y = a * x + y"), AXPY)) {
-      int[] version = Nvrtc.nvrtcVersion();
-      assertThat(version).hasSize(2);
-      KernelCache cache = KernelCache.ofThisUser();
-      assertThat(cache.folder()).isNotNull().isNotEmptyDirectory();
-      int files = cache.folder().toFile().list().length;
-      try (Program second = device.compile(KernelSource.elementwise("y = a * x + y"), AXPY)) {
-        assertThat(second).isNotSameAs(first);
-      }
-      assertThat(cache.folder().toFile().list()).hasSize(files);
-      assertThat(SimulatedCuda.orSkip().calls("cuModuleLoadDataEx")).isEqualTo(2);
+  void whatWasCompiledOnceIsFoundOnDiskUnlessItIsForAnotherArchitecture() {
+    // No other test has this text.
+    KernelSource source = KernelSource.elementwise("y = a * x + y + 0.001953125");
+    SimulatedCuda simulated = Simulation.with(2);
+    simulated.set(1, "compute_capability", 86);
+    List<Device> devices = Simulation.devices();
+    try (Device older = devices.get(0);
+        Device newer = devices.get(1)) {
+      older.compile(source, AXPY).close();
+      assertThat(KernelCache.ofThisUser().folder()).isNotNull().isNotEmptyDirectory();
+      assertThat(simulated.calls("nvrtcCompileProgram")).isOne();
+      older.compile(source, AXPY).close();
+      assertThat(simulated.calls("nvrtcCompileProgram")).isOne();
+      newer.compile(source, AXPY).close();
+      assertThat(simulated.calls("nvrtcCompileProgram")).isEqualTo(2);
+      older.compile(source, AXPY).close();
+      newer.compile(source, AXPY).close();
+      assertThat(simulated.calls("nvrtcCompileProgram")).isEqualTo(2);
+      assertThat(simulated.calls("cuModuleLoadDataEx")).isEqualTo(5);
     }
+  }
+
+  @Test
+  void whateverTheCompilerFailsAtIsNamedAndNothingIsLeftOrKept(@TempDir Path folder)
+      throws IOException {
+    SimulatedCuda simulated = Simulation.with(1);
+    Compiler compiler = new Compiler(80, new KernelCache(folder));
+    String wrong = "extern \"C\" __global__ void f() { missing(); }";
+    Map<String, String> sources = new LinkedHashMap<>();
+    for (String function :
+        List.of(
+            "nvrtcVersion",
+            "nvrtcGetNumSupportedArchs",
+            "nvrtcGetSupportedArchs",
+            "nvrtcCreateProgram",
+            "nvrtcCompileProgram",
+            "nvrtcGetCUBINSize",
+            "nvrtcGetCUBIN")) {
+      sources.put(function, TRACE);
+    }
+    sources.put("nvrtcGetProgramLogSize", wrong);
+    sources.put("nvrtcGetProgramLog", wrong);
+    sources.forEach(
+        (function, source) -> {
+          // NVRTC_ERROR_OUT_OF_MEMORY
+          simulated.fail(function, 1, 1);
+          assertThatThrownBy(() -> compiler.compile("trace", source, List.of()))
+              .as(function)
+              .isInstanceOf(AcceleratorException.class)
+              .hasMessageContaining("NVRTC_ERROR_OUT_OF_MEMORY");
+          assertThat(simulated.leaks()).as(function).isEmpty();
+        });
+    try (Stream<Path> kept = Files.list(folder)) {
+      assertThat(kept).isEmpty();
+    }
+    assertThat(compiler.compile("trace", TRACE, List.of())).isNotEmpty();
   }
 }

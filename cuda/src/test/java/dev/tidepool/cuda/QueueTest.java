@@ -7,6 +7,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.AcceleratorException;
+import dev.tidepool.Arguments;
+import dev.tidepool.KernelSource;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
@@ -22,6 +27,8 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -189,10 +196,33 @@ class QueueTest {
     try (Device device = Simulation.device();
         Queue queue = device.createQueue();
         Queue urgent = device.createUrgentQueue()) {
-      int[] range = ((CudaDevice) device).context().call(Cuda::cuCtxGetStreamPriorityRange);
-      assertThat(range[1]).isLessThan(range[0]);
       assertThat(queue.id()).isNotEqualTo(urgent.id());
-      assertThat(SimulatedCuda.orSkip().calls("cuStreamCreateWithPriority")).isEqualTo(3);
+      // One more is the memory's.
+      assertThat(priorities()).containsExactlyInAnyOrder(0, 0, -5);
+      urgent.close();
+      assertThat(priorities()).containsExactlyInAnyOrder(0, 0);
+    }
+  }
+
+  /** Of all streams that there are, as the driver has them; the lowest number goes first. */
+  private static List<Integer> priorities() {
+    return SimulatedCuda.orSkip().leaks().stream()
+        .map(Pattern.compile("stream of priority (-?\\d+) ")::matcher)
+        .filter(Matcher::lookingAt)
+        .map(stream -> Integer.valueOf(stream.group(1)))
+        .toList();
+  }
+
+  @Test
+  void theLibrarysCopiesGoBeforeItsKernels() {
+    Simulation.with(1);
+    try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
+      UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("cuda:0"));
+      try (UnifiedBuffer<int[]> buffer = memory.copyOf(new int[] {1, 2, 3})) {
+        memory.compile(KernelSource.elementwise("x = x + 1")).execute(Arguments.of("x", buffer));
+        // Up, down, and on the device; then kernels, prefetches, and the memory's own.
+        assertThat(priorities()).contains(-5, -5, -5).contains(0);
+      }
     }
   }
 

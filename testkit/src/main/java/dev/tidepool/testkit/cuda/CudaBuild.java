@@ -55,6 +55,7 @@ final class CudaBuild {
           "kernel_abi.h",
           "ledger.cc",
           "ledger.h",
+          "ledger_control.cc",
           "libcuda.cc",
           "libnvrtc.cc",
           "machine.cc",

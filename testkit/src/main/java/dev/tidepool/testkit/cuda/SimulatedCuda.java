@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 
 /**
@@ -32,11 +33,16 @@ public final class SimulatedCuda {
   private final Path driver;
   private final Path compiler;
   private final ControlFunctions control;
+  private final LedgerFunctions ofDriver;
+  private final LedgerFunctions ofCompiler;
 
   private SimulatedCuda(CudaBuild.Libraries libraries) {
     driver = libraries.driver();
     compiler = libraries.compiler();
-    control = new ControlFunctions(SymbolLookup.libraryLookup(driver, Arena.global()));
+    SymbolLookup library = SymbolLookup.libraryLookup(driver, Arena.global());
+    control = new ControlFunctions(library);
+    ofDriver = new LedgerFunctions(library);
+    ofCompiler = new LedgerFunctions(SymbolLookup.libraryLookup(compiler, Arena.global()));
   }
 
   private static final class Loaded {
@@ -74,7 +80,8 @@ public final class SimulatedCuda {
    * to be called again. No other thread may call the driver meanwhile.
    */
   public void reset(int devices) {
-    control.reset(devices);
+    ofCompiler.reset(devices);
+    ofDriver.reset(devices);
   }
 
   /**
@@ -121,22 +128,26 @@ public final class SimulatedCuda {
 
   /**
    * Lets calls of a function fail: from the nth from now on, so many times (less than 0 for ever).
-   * The name is the exported one, such as {@code cuMemAlloc_v2}; {@code execute} stands for what
-   * streams carry out, and a failure there loses the device.
+   * The name is the exported one, such as {@code cuMemAlloc_v2} or {@code nvrtcCompileProgram};
+   * {@code execute} stands for what streams carry out, and a failure there loses the device.
    */
   public void fail(String function, long nth, int code, long times) {
-    control.fail(function, nth, code, times);
+    ledgerOf(function).fail(function, nth, code, times);
   }
 
   /** How often a function was called. */
   public long calls(String function) {
-    return control.calls(function);
+    return ledgerOf(function).calls(function);
+  }
+
+  private LedgerFunctions ledgerOf(String function) {
+    return function.startsWith("nvrtc") ? ofCompiler : ofDriver;
   }
 
   /** How often each function was called that was. */
   public Map<String, Long> calls() {
     Map<String, Long> calls = new TreeMap<>();
-    for (String line : control.report("calls")) {
+    for (String line : ofBoth("calls")) {
       int blank = line.indexOf(' ');
       calls.put(line.substring(0, blank), Long.valueOf(line.substring(blank + 1)));
     }
@@ -145,21 +156,36 @@ public final class SimulatedCuda {
 
   /** What a real driver would have punished, the first 500 of it. */
   public List<String> violations() {
-    return control.report("violations");
+    return ofDriver.report("violations");
   }
 
   /** What was legal but slow: copies from and to memory that is not pinned, and such. */
   public List<String> notes() {
-    return control.report("notes");
+    return ofDriver.report("notes");
   }
 
   /** What is there now and has not been freed. */
   public List<String> leaks() {
-    return control.report("leaks");
+    return ofBoth("leaks");
+  }
+
+  private List<String> ofBoth(String report) {
+    return Stream.of(ofDriver, ofCompiler)
+        .flatMap(ledger -> ledger.report(report).stream())
+        .toList();
   }
 
   /** Forgets counts, failures that were asked for, violations and notes. */
   public void forget() {
-    control.forget();
+    ofDriver.forget();
+    ofCompiler.forget();
+  }
+
+  /**
+   * The version of the toolkit's {@code cuda.h} that the driver was compiled against, 13000 for
+   * 13.0; 0 where there was none.
+   */
+  int header() {
+    return control.header();
   }
 }

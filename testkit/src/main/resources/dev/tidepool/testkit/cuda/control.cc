@@ -97,14 +97,6 @@ void configure() {
   configured = true;
 }
 
-long answer(const std::string& text, char* buffer, long size) {
-  if (size > 0) {
-    size_t length = text.copy(buffer, static_cast<size_t>(size - 1));
-    buffer[length] = 0;
-  }
-  return static_cast<long>(text.size());
-}
-
 // Says at the process's end what is wrong, where TIDEPOOL_SIM_REPORT names a file to append it to. From then
 // on the driver is gone.
 struct AtExit {
@@ -167,8 +159,6 @@ EXPORT void tidepool_sim_reset(int devices) {
   forget_ledger();
 }
 
-EXPORT void tidepool_sim_forget(void) { forget_ledger(); }
-
 // 0 when there is no such setting or device.
 EXPORT int tidepool_sim_set(int device, const char* name, long long value) {
   configure_once();
@@ -187,21 +177,11 @@ EXPORT void tidepool_sim_peer(int from, int to, int reachable) {
   }
 }
 
-EXPORT void tidepool_sim_fail(const char* name, long long nth, int code, long long times) {
-  function(name).fail(nth, static_cast<CUresult>(code), times);
-}
-
-EXPORT long long tidepool_sim_calls(const char* name) {
-  return static_cast<long long>(function(name).calls());
-}
-
-// Writes "calls", "violations", "notes" or "leaks" to the buffer; answers how long the text is.
-EXPORT long tidepool_sim_report(const char* which, char* buffer, long size) {
-  std::string kind(which);
-  return answer(kind == "calls"        ? calls()
-                : kind == "violations" ? violations()
-                : kind == "notes"      ? notes()
-                : kind == "leaks"      ? leaks()
-                                       : "",
-                buffer, size);
+// The version of the cuda.h that the driver was compiled against, as that says it; 0 without one.
+EXPORT int tidepool_sim_header(void) {
+#ifdef TIDEPOOL_CUDA_HEADER
+  return CUDA_VERSION;
+#else
+  return 0;
+#endif
 }

@@ -20,6 +20,14 @@ CUresult submit_copy(Stream& stream, Link link, uintptr_t destination, uintptr_t
                         std::move(uses)});
 }
 
+// Whether a context knows memory of the host as locked: its own, and what was made portable.
+bool is_locked_for(const Allocation& memory, const Context& context) {
+  static_assert(CU_MEMHOSTALLOC_PORTABLE == CU_MEMHOSTREGISTER_PORTABLE);
+  bool locked = memory.kind == Kind::kPinned || memory.kind == Kind::kRegistered;
+  return !locked || &memory.device->context == &context ||
+         (memory.flags & CU_MEMHOSTALLOC_PORTABLE) != 0;
+}
+
 // A copy between a device and the host: on which stream, what it uses, and of which kind the host's
 // memory is.
 struct HostCopy {
@@ -40,6 +48,10 @@ struct HostCopy {
       if (!error) {
         error = host_range(call, host, size, uses, pageable);
       }
+    }
+    if (!error && !pageable && !is_locked_for(*uses.back(), *stream->context)) {
+      note("%s of %zu bytes at %p, which are locked for device %d alone", call, size, host,
+           uses.back()->device->ordinal);
     }
     if (!error && pageable) {
       note("%s of %zu bytes of pageable memory at %p: the caller waits for it", call, size, host);

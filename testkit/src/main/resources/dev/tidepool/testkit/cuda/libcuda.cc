@@ -10,6 +10,7 @@
 #include "grid.cc"
 #include "ipc.cc"
 #include "ledger.cc"
+#include "ledger_control.cc"
 #include "machine.cc"
 #include "managed.cc"
 #include "memory.cc"

@@ -24,12 +24,19 @@
 
 #include "container.h"
 #include "cuda_source.h"
+#include "ledger.cc"
+#include "ledger_control.cc"
 
 extern "C" char** environ;
 
-#define EXPORT extern "C" __attribute__((visibility("default")))
+// Counts the call and answers an injected failure.
+#define ENTER                                                         \
+  static sim::Function& this_function = sim::function(__func__);      \
+  if (int injected = this_function.count()) {                         \
+    return static_cast<nvrtcResult>(injected);                        \
+  }
 
-enum nvrtcResult {
+enum nvrtcResult : int {
   NVRTC_SUCCESS = 0,
   NVRTC_ERROR_OUT_OF_MEMORY = 1,
   NVRTC_ERROR_PROGRAM_CREATION_FAILURE = 2,
@@ -68,6 +75,31 @@ bool is_program(nvrtcProgram program) {
   std::lock_guard guard(lock());
   return programs().count(program) == 1;
 }
+
+}  // namespace
+
+std::string sim::leaks() {
+  std::lock_guard guard(lock());
+  std::string text;
+  for (nvrtcProgram program : programs()) {
+    text += "program of the compiler for " + program->name + "\n";
+  }
+  return text;
+}
+
+// Ends all programs and forgets counts and failures; there are no devices here.
+EXPORT void tidepool_sim_reset(int) {
+  {
+    std::lock_guard guard(lock());
+    for (nvrtcProgram program : programs()) {
+      delete program;
+    }
+    programs().clear();
+  }
+  sim::forget_ledger();
+}
+
+namespace {
 
 struct Options {
   int architecture = 75;
@@ -246,6 +278,7 @@ nvrtcResult store(size_t* size, size_t value) {
 }  // namespace
 
 EXPORT nvrtcResult nvrtcVersion(int* major, int* minor) {
+  ENTER
   if (major == nullptr || minor == nullptr) {
     return NVRTC_ERROR_INVALID_INPUT;
   }
@@ -255,6 +288,7 @@ EXPORT nvrtcResult nvrtcVersion(int* major, int* minor) {
 }
 
 EXPORT nvrtcResult nvrtcGetNumSupportedArchs(int* numArchs) {
+  ENTER
   if (numArchs == nullptr) {
     return NVRTC_ERROR_INVALID_INPUT;
   }
@@ -263,6 +297,7 @@ EXPORT nvrtcResult nvrtcGetNumSupportedArchs(int* numArchs) {
 }
 
 EXPORT nvrtcResult nvrtcGetSupportedArchs(int* supportedArchs) {
+  ENTER
   if (supportedArchs == nullptr) {
     return NVRTC_ERROR_INVALID_INPUT;
   }
@@ -273,6 +308,7 @@ EXPORT nvrtcResult nvrtcGetSupportedArchs(int* supportedArchs) {
 EXPORT nvrtcResult nvrtcCreateProgram(nvrtcProgram* prog, const char* src, const char* name,
                                       int numHeaders, const char* const* headers,
                                       const char* const* includeNames) {
+  ENTER
   if (prog == nullptr || src == nullptr || numHeaders < 0) {
     return NVRTC_ERROR_INVALID_INPUT;
   }
@@ -289,6 +325,7 @@ EXPORT nvrtcResult nvrtcCreateProgram(nvrtcProgram* prog, const char* src, const
 }
 
 EXPORT nvrtcResult nvrtcDestroyProgram(nvrtcProgram* prog) {
+  ENTER
   if (prog == nullptr) {
     return NVRTC_ERROR_INVALID_PROGRAM;
   }
@@ -304,6 +341,7 @@ EXPORT nvrtcResult nvrtcDestroyProgram(nvrtcProgram* prog) {
 }
 
 EXPORT nvrtcResult nvrtcCompileProgram(nvrtcProgram prog, int numOptions, const char* const* options) {
+  ENTER
   if (!is_program(prog)) {
     return NVRTC_ERROR_INVALID_PROGRAM;
   }
@@ -318,6 +356,7 @@ EXPORT nvrtcResult nvrtcCompileProgram(nvrtcProgram prog, int numOptions, const 
 }
 
 EXPORT nvrtcResult nvrtcGetPTXSize(nvrtcProgram prog, size_t* ptxSizeRet) {
+  ENTER
   if (!is_program(prog) || prog->ptx.empty()) {
     return NVRTC_ERROR_INVALID_PROGRAM;
   }
@@ -325,6 +364,7 @@ EXPORT nvrtcResult nvrtcGetPTXSize(nvrtcProgram prog, size_t* ptxSizeRet) {
 }
 
 EXPORT nvrtcResult nvrtcGetPTX(nvrtcProgram prog, char* ptx) {
+  ENTER
   if (!is_program(prog) || prog->ptx.empty()) {
     return NVRTC_ERROR_INVALID_PROGRAM;
   }
@@ -334,6 +374,7 @@ EXPORT nvrtcResult nvrtcGetPTX(nvrtcProgram prog, char* ptx) {
 
 // Where the target was a virtual architecture there is no cubin, and its size is 0.
 EXPORT nvrtcResult nvrtcGetCUBINSize(nvrtcProgram prog, size_t* cubinSizeRet) {
+  ENTER
   if (!is_program(prog)) {
     return NVRTC_ERROR_INVALID_PROGRAM;
   }
@@ -341,6 +382,7 @@ EXPORT nvrtcResult nvrtcGetCUBINSize(nvrtcProgram prog, size_t* cubinSizeRet) {
 }
 
 EXPORT nvrtcResult nvrtcGetCUBIN(nvrtcProgram prog, char* cubin) {
+  ENTER
   if (!is_program(prog) || prog->cubin.empty()) {
     return NVRTC_ERROR_INVALID_PROGRAM;
   }
@@ -349,6 +391,7 @@ EXPORT nvrtcResult nvrtcGetCUBIN(nvrtcProgram prog, char* cubin) {
 }
 
 EXPORT nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram prog, size_t* logSizeRet) {
+  ENTER
   if (!is_program(prog)) {
     return NVRTC_ERROR_INVALID_PROGRAM;
   }
@@ -356,6 +399,7 @@ EXPORT nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram prog, size_t* logSizeRet)
 }
 
 EXPORT nvrtcResult nvrtcGetProgramLog(nvrtcProgram prog, char* log) {
+  ENTER
   if (!is_program(prog)) {
     return NVRTC_ERROR_INVALID_PROGRAM;
   }

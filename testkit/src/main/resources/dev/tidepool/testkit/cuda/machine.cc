@@ -165,7 +165,8 @@ std::vector<std::string> live_in(const Context* context) {
     }
   };
   for (const auto& [value, stream] : m.streams) {
-    handle("stream", value, *stream->context->device);
+    std::string kind = "stream of priority " + std::to_string(stream->priority);
+    handle(kind.c_str(), value, *stream->context->device);
   }
   for (const auto& [value, event] : m.events) {
     handle("event", value, *event->context->device);

@@ -365,6 +365,17 @@ EXPORT CUresult cuMemHostUnregister(void* p) {
   return free_now(__func__, reinterpret_cast<uintptr_t>(p), {Kind::kRegistered});
 }
 
+EXPORT CUresult cuMemHostGetFlags(unsigned int* pFlags, void* p) {
+  ENTER_CONTEXT
+  Locked locked;
+  std::shared_ptr<Allocation> found = find(reinterpret_cast<uintptr_t>(p));
+  if (pFlags == nullptr || !found || found->kind != Kind::kPinned) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  *pFlags = found->flags;
+  return CUDA_SUCCESS;
+}
+
 EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* pdptr, void* p, unsigned int Flags) {
   ENTER_CONTEXT
   if (pdptr == nullptr || Flags != 0) {

@@ -1,11 +1,18 @@
 package dev.tidepool.testkit.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -16,6 +23,26 @@ class SimulatedContextsTest {
   @BeforeEach
   void twoDevices() {
     cuda = Driver.with(simulation, 2);
+  }
+
+  @Test
+  void whereTheToolkitHasTheDriversHeaderNoSignatureDiffersFromIt() throws IOException {
+    int newest = 0;
+    for (String home : new String[] {System.getenv("CUDA_HOME"), "/usr/local/cuda"}) {
+      Path header = Path.of(home == null ? "" : home, "include", "cuda.h");
+      if (newest == 0 && Files.exists(header)) {
+        newest =
+            Files.readAllLines(header, StandardCharsets.ISO_8859_1).stream()
+                .map(Pattern.compile("#define CUDA_VERSION (\\d+)")::matcher)
+                .filter(Matcher::lookingAt)
+                .mapToInt(version -> Integer.parseInt(version.group(1)))
+                .findFirst()
+                .orElse(0);
+      }
+    }
+    assumeThat(newest).as("the version of the toolkit's cuda.h").isGreaterThanOrEqualTo(12_020);
+    // A definition that differs from its declaration there does not compile.
+    assertThat(simulation.header()).isEqualTo(newest);
   }
 
   @Test
