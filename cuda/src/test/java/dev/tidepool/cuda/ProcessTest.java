@@ -16,14 +16,22 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What can be decided only once in a process, each in a virtual machine of its own. */
 class ProcessTest {
   @TempDir private Path folder;
 
   private static String run(Class<?> main, List<String> options)
+      throws IOException, InterruptedException {
+    return run(main, options, Map.of());
+  }
+
+  private static String run(Class<?> main, List<String> options, Map<String, String> environment)
       throws IOException, InterruptedException {
     List<String> command =
         new ArrayList<>(
@@ -35,7 +43,10 @@ class ProcessTest {
                 System.getProperty("java.class.path")));
     command.addAll(options);
     command.add(main.getName());
-    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+    ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+    builder.environment().keySet().removeAll(List.of("CUDA_HOME", "CUDA_PATH", "TIDEPOOL_NVRTC"));
+    builder.environment().putAll(environment);
+    Process process = builder.start();
     String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     assertThat(process.waitFor()).as(output).isZero();
     return output;
@@ -86,6 +97,23 @@ class ProcessTest {
         .contains("filled")
         .contains("'y = x + y' cannot be compiled: no NVRTC")
         .contains("pip install nvidia-cuda-nvrtc-cu12");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "CUDA_HOME, toolkit, toolkit/lib64/libnvrtc.so.13",
+    "LD_LIBRARY_PATH, loaded, loaded/libnvrtc.so.13",
+    "VIRTUAL_ENV, venv, venv/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.13"
+  })
+  void nvrtcIsFoundWhereItIsUsuallyInstalled(String variable, String named, String place)
+      throws Exception {
+    Path library = folder.resolve(place);
+    Files.createDirectories(library.getParent());
+    Files.createSymbolicLink(library, Simulation.with(1).compiler());
+    String environment = folder.resolve(named).toString();
+    assertThat(run(WithoutCompiler.class, simulated(), Map.of(variable, environment)))
+        .contains("notes: []")
+        .contains("compiled");
   }
 
   @Test
