@@ -54,14 +54,31 @@ final class BandwidthTable {
    * @param kernels whether one of a kernel too, which needs a compiler
    */
   void print(boolean kernels) {
-    int largest = LARGE[LARGE.length - 1];
-    Optional<BareCuda> driver =
-        fits(largest) ? BareCuda.open(memory.accelerator().id(), largest) : Optional.empty();
+    Optional<BareCuda> driver = bareDriver();
     try {
       rows("bandwidth", LARGE, Figures::rate, driver, kernels);
       rows("latency", SMALL, (_, nanos) -> Figures.time(nanos), driver, kernels);
     } finally {
       driver.ifPresent(BareCuda::close);
+    }
+  }
+
+  /** For as long as there is room beside the library's own buffers. */
+  private Optional<BareCuda> bareDriver() {
+    int largest = LARGE[LARGE.length - 1];
+    String id = memory.accelerator().id();
+    if (!BareCuda.drives(id)) {
+      return Optional.empty();
+    }
+    try {
+      if (!fits(largest)) {
+        throw new UnsupportedOperationException(
+            id + " is too small for blocks of " + Figures.bytes(largest));
+      }
+      return Optional.of(BareCuda.open(id, largest));
+    } catch (UnsupportedOperationException why) {
+      out.println("  WITHOUT THE BARE DRIVER: " + why.getMessage());
+      return Optional.empty();
     }
   }
 

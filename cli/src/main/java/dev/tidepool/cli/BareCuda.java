@@ -26,6 +26,8 @@ import java.util.Optional;
 final class BareCuda implements AutoCloseable {
   private static final String LIBRARY = "tidepool.cuda.library";
   private static final int NON_BLOCKING = 1;
+  private static final int COMPUTE_MODE = 20;
+  private static final int PROHIBITED = 2;
 
   private final SymbolLookup library;
   private final Arena arena = Arena.ofConfined();
@@ -47,11 +49,11 @@ final class BareCuda implements AutoCloseable {
   private final MethodHandle allocate;
   private final MethodHandle free;
 
-  private BareCuda(SymbolLookup library, int ordinal, long bytes) {
+  private BareCuda(SymbolLookup library, int number, long bytes) {
     this.library = library;
     try {
       call("cuInit", 0);
-      int device = (int) get("cuDeviceGet", ordinal);
+      int device = device(number);
       context = get("cuDevicePrimaryCtxRetain", device);
       ending("cuDevicePrimaryCtxRelease_v2", device);
       call("cuCtxPushCurrent_v2", context);
@@ -88,15 +90,22 @@ final class BareCuda implements AutoCloseable {
     }
   }
 
+  /** Whether an accelerator is one of the driver's, by its id in the library. */
+  static boolean drives(String id) {
+    return id.startsWith("cuda:");
+  }
+
   /**
-   * A device of the driver, by its id in the library; empty if it is no CUDA device, or the driver
-   * does not give what is asked for.
+   * A device of the driver.
    *
+   * @param id the library's
    * @param bytes of each block
+   * @throws UnsupportedOperationException if there is no such device or driver, or it does not give
+   *     what is asked for
    */
-  static Optional<BareCuda> open(String id, long bytes) {
-    if (!id.startsWith("cuda:")) {
-      return Optional.empty();
+  static BareCuda open(String id, long bytes) {
+    if (!drives(id)) {
+      throw new Refused(id + " is none of the CUDA driver's");
     }
     try {
       String name =
@@ -104,15 +113,39 @@ final class BareCuda implements AutoCloseable {
               .or(() -> Optional.ofNullable(System.getenv("TIDEPOOL_CUDA_LIBRARY")))
               .orElse("libcuda.so.1");
       SymbolLookup library = SymbolLookup.libraryLookup(name, Arena.global());
-      int ordinal = Integer.parseInt(id.substring("cuda:".length()));
-      return Optional.of(new BareCuda(library, ordinal, bytes));
+      return new BareCuda(library, Integer.parseInt(id.substring("cuda:".length())), bytes);
     } catch (IllegalArgumentException
         | IllegalStateException
-        | Refused
         | IllegalCallerException
         | NoSuchElementException absent) {
-      return Optional.empty();
+      throw new Refused("the bare driver cannot be had: " + absent.getMessage());
     }
+  }
+
+  /** The library numbers those devices that it can open, in the driver's order. */
+  private int device(int number) {
+    int before = 0;
+    int count = (int) get("cuDeviceGetCount");
+    for (int ordinal = 0; ordinal < count; ordinal++) {
+      int device = (int) get("cuDeviceGet", ordinal);
+      if (canBeOpened(device) && before++ == number) {
+        return device;
+      }
+    }
+    throw new Refused("the driver opens " + before + " devices, not cuda:" + number);
+  }
+
+  private boolean canBeOpened(int device) {
+    if ((int) get("cuDeviceGetAttribute", COMPUTE_MODE, device) == PROHIBITED) {
+      return false;
+    }
+    try {
+      get("cuDevicePrimaryCtxRetain", device);
+    } catch (Refused taken) {
+      return false;
+    }
+    call("cuDevicePrimaryCtxRelease_v2", device);
+    return true;
   }
 
   /** So many copies, one behind the other, and a wait. */

@@ -17,6 +17,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -64,8 +65,11 @@ final class DriverFigures {
 
   /** Measures; nothing where the accelerator is no CUDA device. */
   void run() {
-    BareCuda.open(memory.accelerator().id(), transferBytes).ifPresent(this::besideTheDriver);
     if (isCuda(memory)) {
+      table.head("beside the bare driver");
+      beside(memory, transferBytes, "allocations and transfers", this::besideTheDriver);
+      // Larger blocks: a copy that reads and writes what the kernel does.
+      beside(memory, arrayBytes / 2 * 3, "z = sqrt(x*x + y*y)", this::elementwise);
       table.head("of CUDA, the library's ways");
       staging();
       smallTransfers();
@@ -76,27 +80,26 @@ final class DriverFigures {
   }
 
   private static boolean isCuda(UnifiedMemoryManager memory) {
-    return memory.accelerator().id().startsWith("cuda:");
+    return BareCuda.drives(memory.accelerator().id());
   }
 
-  private void besideTheDriver(BareCuda opened) {
-    try (BareCuda driver = opened) {
-      table.head("beside the bare driver");
-      allocations(driver);
-      transfers(driver);
-      for (UnifiedMemoryManager peer : peers) {
-        BareCuda.open(peer.accelerator().id(), transferBytes)
-            .ifPresent(there -> toPeer(driver, peer, there));
-      }
+  /** Measures beside a device of the bare driver; where that refuses, the rows are absent. */
+  private void beside(
+      UnifiedMemoryManager manager, long bytes, String what, Consumer<BareCuda> rows) {
+    try (BareCuda driver = BareCuda.open(manager.accelerator().id(), bytes)) {
+      rows.accept(driver);
+    } catch (UnsupportedOperationException why) {
+      table.absent(what, why);
     }
-    // Whose blocks are larger: a copy that reads and writes what the kernel does.
-    BareCuda.open(memory.accelerator().id(), arrayBytes / 2 * 3)
-        .ifPresent(
-            larger -> {
-              try (BareCuda driver = larger) {
-                elementwise(driver);
-              }
-            });
+  }
+
+  private void besideTheDriver(BareCuda driver) {
+    allocations(driver);
+    transfers(driver);
+    for (UnifiedMemoryManager peer : peers) {
+      String what = "to " + peer.accelerator().id();
+      beside(peer, transferBytes, what, there -> toPeer(driver, peer, there));
+    }
   }
 
   private void allocations(BareCuda driver) {
@@ -139,10 +142,9 @@ final class DriverFigures {
     }
   }
 
-  private void toPeer(BareCuda here, UnifiedMemoryManager peer, BareCuda opened) {
+  private void toPeer(BareCuda here, UnifiedMemoryManager peer, BareCuda there) {
     String what = "to " + peer.accelerator().id() + ", " + QUEUED + " x ";
-    try (BareCuda there = opened;
-        UnifiedBuffer<float[]> source = buffer(transferBytes, MemoryLocation.DEVICE);
+    try (UnifiedBuffer<float[]> source = buffer(transferBytes, MemoryLocation.DEVICE);
         UnifiedBuffer<float[]> target =
             peer.allocate(ElementType.FLOAT, transferBytes / Float.BYTES)) {
       table.row(

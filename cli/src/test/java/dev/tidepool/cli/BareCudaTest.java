@@ -1,6 +1,7 @@
 package dev.tidepool.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.testkit.cuda.SimulatedCuda;
 import java.util.function.Supplier;
@@ -27,8 +28,7 @@ class BareCudaTest {
   void movements_are_commands_and_one_wait() {
     SimulatedCuda simulated = SimulatedCuda.orSkip();
     simulated.reset(2);
-    try (BareCuda bare =
-        withDriver(simulated, () -> BareCuda.open("cuda:1", 1 << 20)).orElseThrow()) {
+    try (BareCuda bare = withDriver(simulated, () -> BareCuda.open("cuda:1", 1 << 20))) {
       bare.hostToDevice(1000, 3);
       bare.deviceToHost(1 << 20, 1);
       bare.deviceToDevice(1 << 20, 1);
@@ -45,12 +45,42 @@ class BareCudaTest {
   }
 
   @Test
-  void what_is_not_there_or_has_no_room_is_none() {
+  void what_is_not_there_or_has_no_room_is_named() {
     SimulatedCuda simulated = SimulatedCuda.orSkip();
     simulated.reset(1);
-    assertThat(withDriver(simulated, () -> BareCuda.open("cuda:7", 64))).isEmpty();
-    assertThat(withDriver(simulated, () -> BareCuda.open("cuda:0", 1L << 40))).isEmpty();
-    assertThat(BareCuda.open("opencl:0", 64)).isEmpty();
+    assertRefused(simulated, "cuda:7", 64, "the driver opens 1 devices, not cuda:7");
+    assertRefused(simulated, "cuda:0", 1L << 40, "cuMemAlloc_v2 answered 2");
+    assertRefused(simulated, "opencl:0", 64, "opencl:0 is none of the CUDA driver's");
+    assertThat(simulated.violations()).isEmpty();
+    assertThat(simulated.leaks()).isEmpty();
+  }
+
+  private static void assertRefused(SimulatedCuda simulated, String id, long bytes, String why) {
+    assertThatThrownBy(() -> withDriver(simulated, () -> BareCuda.open(id, bytes)))
+        .isInstanceOf(UnsupportedOperationException.class)
+        .hasMessageContaining(why);
+  }
+
+  @Test
+  void a_device_is_the_one_that_the_library_calls_so_though_others_are_left_out() {
+    SimulatedCuda simulated = SimulatedCuda.orSkip();
+    simulated.reset(4);
+    // Prohibited, and in exclusive mode with another process.
+    simulated.set(0, "attribute.20", 2);
+    simulated.set(2, "attribute.20", 3);
+    simulated.set(2, "taken", 1);
+    withDriver(
+        simulated,
+        () -> {
+          try (BareCuda bare = BareCuda.open("cuda:1", 64)) {
+            bare.fill(10);
+            assertThat(simulated.leaks())
+                .filteredOn(left -> left.startsWith("device memory"))
+                .hasSize(2)
+                .allMatch(left -> left.endsWith("on device 3"));
+          }
+          return true;
+        });
     assertThat(simulated.violations()).isEmpty();
     assertThat(simulated.leaks()).isEmpty();
   }
