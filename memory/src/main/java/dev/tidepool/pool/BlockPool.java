@@ -373,7 +373,9 @@ public final class BlockPool implements AutoCloseable {
 
   /** Dooms an idle slab, by its first part; false if there was none. */
   private boolean evictSlab() {
-    for (Slab slab : ledger.slabs()) {
+    List<Slab> slabs = ledger.slabs();
+    for (int i = 0; i < slabs.size(); i++) {
+      Slab slab = slabs.get(i);
       if (slab.isAllIdle() && slab.claim(idle)) {
         ledger.evicted();
         doomed.add(slab.parts().getFirst());

@@ -1,8 +1,8 @@
 package dev.tidepool.pool;
 
+import dev.tidepool.EvictionPolicy;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -122,15 +122,23 @@ final class Board {
     return idle == 0;
   }
 
-  /** Shows blocks that seem idle, as long as more are wanted; whether they still are. */
-  boolean forEachIdle(Predicate<PooledBlock> wantsMore) {
-    for (long left = idle; left != 0; left &= left - 1) {
+  /** How many blocks are idle now. */
+  int idleBlocks() {
+    return Long.bitCount(idle);
+  }
+
+  /** The block that goes first, of a number of those that seem idle and the best so far. */
+  @Nullable PooledBlock firstToGo(int most, EvictionPolicy policy, @Nullable PooledBlock best) {
+    PooledBlock first = best;
+    int more = most;
+    for (long left = idle; left != 0 && more > 0; left &= left - 1) {
       PooledBlock block = at(left);
-      if (block != null && !wantsMore.test(block)) {
-        return false;
+      if (block != null && block.goesBefore(first, policy)) {
+        first = block;
       }
+      more--;
     }
-    return true;
+    return first;
   }
 
   /** The block of a place: the caller's, if it has taken it; else only a glimpse. */
@@ -138,12 +146,14 @@ final class Board {
     return places[Long.numberOfTrailingZeros(bit)];
   }
 
-  /** Shows blocks that seem taken. */
-  void forEachTaken(Consumer<PooledBlock> action) {
+  /** Shows blocks that seem taken; whether any of them was what is looked for. */
+  boolean anyTaken(Predicate<PooledBlock> action) {
+    boolean any = false;
     for (PooledBlock block : places) {
       if (block != null && !isIdle(block.bit())) {
-        action.accept(block);
+        any |= action.test(block);
       }
     }
+    return any;
   }
 }

@@ -4,6 +4,7 @@ import dev.tidepool.EvictionPolicy;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,6 +41,8 @@ final class IdleBlocks {
   private final EvictionPolicy policy;
   private final AtomicLong clock = new AtomicLong();
   private final Consumer<PooledBlock> evict;
+  // Made once: who puts a block down allocates nothing, not even where room must be made for it.
+  private final Predicate<PooledBlock> reclaiming = this::reclaimCredit;
   private final BooleanSupplier evictSlab;
 
   /**
@@ -224,32 +227,31 @@ final class IdleBlocks {
 
   /** Takes the credits of leased blocks away; whether there were any. */
   private boolean reclaimCredits(int first, int last) {
-    boolean[] reclaimed = new boolean[1];
+    boolean reclaimed = false;
     for (int sizeClass = first; sizeClass <= Math.min(last, SizeClasses.COUNT - 1); sizeClass++) {
-      stripes.forEachTaken(
-          sizeClass,
-          block -> {
-            if (block.takeCredit()) {
-              discharged(block);
-              reclaimed[0] = true;
-              recover(block.board(), block.bit(), false);
-            }
-          });
+      reclaimed |= stripes.anyTaken(sizeClass, reclaiming);
     }
-    return reclaimed[0];
+    return reclaimed;
+  }
+
+  private boolean reclaimCredit(PooledBlock block) {
+    if (!block.takeCredit()) {
+      return false;
+    }
+    discharged(block);
+    recover(block.board(), block.bit(), false);
+    return true;
   }
 
   /** Evicts the block of some classes that goes first; false if there was none. */
   private boolean evictFirst(int first, int last) {
-    First victims = new First(policy);
+    PooledBlock victim = null;
     for (int sizeClass = first; sizeClass <= last; sizeClass++) {
-      victims.samples = SAMPLE;
-      shelves[sizeClass].forEachIdle(victims::wantsMoreAfter);
+      victim = shelves[sizeClass].firstToGo(SAMPLE, policy, victim);
       if (sizeClass != BEYOND_CLASSES) {
-        stripes.forEachIdle(sizeClass, victims::compare);
+        victim = stripes.firstToGo(sizeClass, policy, victim);
       }
     }
-    PooledBlock victim = victims.block;
     if (victim == null) {
       return false;
     }
@@ -258,30 +260,5 @@ final class IdleBlocks {
     }
     // If somebody else took it, there is less idle than before all the same.
     return true;
-  }
-
-  /** The first to go of those that it is shown. */
-  private static final class First {
-    private final EvictionPolicy policy;
-    private @Nullable PooledBlock block;
-    private int samples;
-
-    First(EvictionPolicy policy) {
-      this.policy = policy;
-    }
-
-    boolean wantsMoreAfter(PooledBlock candidate) {
-      compare(candidate);
-      samples--;
-      return samples > 0;
-    }
-
-    void compare(PooledBlock candidate) {
-      PooledBlock best = block;
-      boolean goesAlone = candidate.slab == null;
-      if (goesAlone && (best == null || candidate.rank(policy) < best.rank(policy))) {
-        block = candidate;
-      }
-    }
   }
 }

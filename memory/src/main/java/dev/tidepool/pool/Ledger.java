@@ -2,6 +2,7 @@ package dev.tidepool.pool;
 
 import dev.tidepool.PoolStatistics;
 import dev.tidepool.SizeClassStatistics;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
@@ -33,14 +34,20 @@ final class Ledger {
   private final LongAdder allocations = new LongAdder();
   private final LongAdder frees = new LongAdder();
   private final Set<PooledBlock> singles = ConcurrentHashMap.newKeySet();
-  private final Set<Slab> slabs = ConcurrentHashMap.newKeySet();
+
+  /** Replaced as a whole, so that who looks for a slab to let go needs no iterator. */
+  private volatile List<Slab> slabs = List.of();
 
   void enrol(PooledBlock single) {
     singles.add(single);
   }
 
   void enrol(Slab slab) {
-    slabs.add(slab);
+    synchronized (this) {
+      List<Slab> more = new ArrayList<>(slabs);
+      more.add(slab);
+      slabs = List.copyOf(more);
+    }
   }
 
   void evicted() {
@@ -62,15 +69,19 @@ final class Ledger {
 
   void forget(Slab slab) {
     slab.parts().forEach(this::retired);
-    slabs.remove(slab);
+    synchronized (this) {
+      List<Slab> fewer = new ArrayList<>(slabs);
+      fewer.remove(slab);
+      slabs = List.copyOf(fewer);
+    }
   }
 
   Collection<PooledBlock> singles() {
     return Collections.unmodifiableCollection(singles);
   }
 
-  Collection<Slab> slabs() {
-    return Collections.unmodifiableCollection(slabs);
+  List<Slab> slabs() {
+    return slabs;
   }
 
   /** The source is asked for a block of a class. */

@@ -192,6 +192,11 @@ public final class PooledBlock extends LeaseNotes implements Reclaimable {
     };
   }
 
+  /** Whether it is let go before another one, which may be none; parts of slabs never go alone. */
+  boolean goesBefore(@Nullable PooledBlock other, EvictionPolicy policy) {
+    return slab == null && (other == null || rank(policy) < other.rank(policy));
+  }
+
   @Override
   public boolean isOlderThan(long nanoTime) {
     return createdNanos - nanoTime <= 0;

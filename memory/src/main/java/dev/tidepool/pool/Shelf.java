@@ -1,11 +1,11 @@
 package dev.tidepool.pool;
 
+import dev.tidepool.EvictionPolicy;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -169,14 +169,20 @@ final class Shelf {
     }
   }
 
-  /** Shows blocks that seem idle, as long as more are wanted. */
-  void forEachIdle(Predicate<PooledBlock> wantsMore) {
+  /** The block that goes first, of a sample of those that seem idle and the best so far. */
+  @Nullable PooledBlock firstToGo(int sample, EvictionPolicy policy, @Nullable PooledBlock best) {
+    PooledBlock first = best;
+    int more = sample;
     for (Section section : sections) {
-      for (Board board : section.boards) {
-        if (board != null && !board.forEachIdle(wantsMore)) {
-          return;
+      for (int i = 0; i < section.boards.length && more > 0; i++) {
+        Board board = section.boards[i];
+        if (board != null) {
+          int idle = board.idleBlocks();
+          first = board.firstToGo(more, policy, first);
+          more -= idle;
         }
       }
     }
+    return first;
   }
 }

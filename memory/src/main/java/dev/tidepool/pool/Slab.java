@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 final class Slab implements Reclaimable {
   final Block whole;
   private final List<PooledBlock> parts = new ArrayList<>();
+  private final List<PooledBlock> shown = Collections.unmodifiableList(parts);
   // With all parts retired, nothing else would tell two claims apart.
   private final AtomicBoolean claimed = new AtomicBoolean();
 
@@ -36,7 +37,7 @@ final class Slab implements Reclaimable {
   }
 
   List<PooledBlock> parts() {
-    return Collections.unmodifiableList(parts);
+    return shown;
   }
 
   int sizeClass() {
@@ -90,7 +91,9 @@ final class Slab implements Reclaimable {
 
   @Override
   public boolean isAllIdle() {
-    for (PooledBlock part : parts) {
+    // By its number: an iterator is an object, and who gives a block back makes none.
+    for (int i = 0; i < parts.size(); i++) {
+      PooledBlock part = parts.get(i);
       if (!part.isIdle() && !part.ending) {
         return false;
       }
@@ -133,7 +136,8 @@ final class Slab implements Reclaimable {
   }
 
   private void unclaim(IdleBlocks idle, int count) {
-    for (PooledBlock part : parts.subList(0, count)) {
+    for (int i = 0; i < count; i++) {
+      PooledBlock part = parts.get(i);
       if (!part.ending) {
         idle.putAnyway(part);
       }

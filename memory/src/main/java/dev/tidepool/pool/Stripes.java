@@ -1,8 +1,9 @@
 package dev.tidepool.pool;
 
+import dev.tidepool.EvictionPolicy;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -85,27 +86,28 @@ final class Stripes {
     ELEMENT.compareAndSet(stripes, stripe, null, boards);
   }
 
-  /** Shows blocks of a class that seem idle. */
-  void forEachIdle(int sizeClass, Consumer<PooledBlock> action) {
+  /** The block that goes first, of those of a class that seem idle and the best so far. */
+  @Nullable PooledBlock firstToGo(
+      int sizeClass, EvictionPolicy policy, @Nullable PooledBlock best) {
+    PooledBlock first = best;
     for (int i = 0; i < stripes.length; i++) {
       Board[] boards = (Board[]) ELEMENT.getAcquire(stripes, i);
       if (boards != null) {
-        boards[sizeClass].forEachIdle(
-            block -> {
-              action.accept(block);
-              return true;
-            });
+        first = boards[sizeClass].firstToGo(PLACES, policy, first);
       }
     }
+    return first;
   }
 
-  /** Shows blocks of a class that seem taken. */
-  void forEachTaken(int sizeClass, Consumer<PooledBlock> action) {
+  /** Shows blocks of a class that seem taken; whether any of them was what is looked for. */
+  boolean anyTaken(int sizeClass, Predicate<PooledBlock> action) {
+    boolean any = false;
     for (int i = 0; i < stripes.length; i++) {
       Board[] boards = (Board[]) ELEMENT.getAcquire(stripes, i);
       if (boards != null) {
-        boards[sizeClass].forEachTaken(action);
+        any |= boards[sizeClass].anyTaken(action);
       }
     }
+    return any;
   }
 }
