@@ -227,7 +227,8 @@ public final class BlockPool implements AutoCloseable {
   private PooledBlock allocateSingle(long bytes, long blockAlignment, int sizeClass) {
     calls.incrementAndGet();
     try {
-      Block block = allocate(bytes, blockAlignment, sizeClass);
+      ledger.missed(sizeClass);
+      Block block = allocate(bytes, blockAlignment);
       PooledBlock pooled = new PooledBlock(this, block, bytes, sizeClass, null);
       if (sizeClass != PooledBlock.NOT_KEPT) {
         idle.settle(pooled);
@@ -246,15 +247,17 @@ public final class BlockPool implements AutoCloseable {
   private PooledBlock allocateSlab(int sizeClass) {
     int count = partsOfNextSlab(sizeClass);
     Slab slab = count < 2 ? null : cutSlab(sizeClass, count);
-    return slab == null
-        ? allocateSingle(SizeClasses.bytesOf(sizeClass), alignment, sizeClass)
-        : slab.parts().getFirst();
+    if (slab == null) {
+      return allocateSingle(SizeClasses.bytesOf(sizeClass), alignment, sizeClass);
+    }
+    ledger.missed(sizeClass);
+    return slab.parts().getFirst();
   }
 
   private @Nullable Slab cutSlab(int sizeClass, int count) {
     calls.incrementAndGet();
     try {
-      Block whole = allocate(count * SizeClasses.bytesOf(sizeClass), alignment, sizeClass);
+      Block whole = allocate(count * SizeClasses.bytesOf(sizeClass), alignment);
       if (isTakenInTurn(whole)) {
         // The source gave another kind of memory than before.
         freeQuietly(whole);
@@ -289,13 +292,12 @@ public final class BlockPool implements AutoCloseable {
   }
 
   /** Asks the source; the caller counts as one of {@link #calls} until the block is enrolled. */
-  private Block allocate(long bytes, long blockAlignment, int sizeClass) {
+  private Block allocate(long bytes, long blockAlignment) {
     if (closed) {
       throw new IllegalStateException(
           "the pool " + name + " is closed; its manager was closed before this request");
     }
     drain();
-    ledger.missed(sizeClass);
     Block block = source.allocate(bytes, blockAlignment);
     ledger.gained(block.byteSize());
     if (block.byteSize() < bytes) {

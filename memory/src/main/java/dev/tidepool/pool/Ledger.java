@@ -84,7 +84,7 @@ final class Ledger {
     return slabs;
   }
 
-  /** The source is asked for a block of a class. */
+  /** No block of a class was idle, so the source is asked; once for each lease. */
   void missed(int sizeClass) {
     misses.incrementAndGet(Census.countOf(sizeClass));
   }

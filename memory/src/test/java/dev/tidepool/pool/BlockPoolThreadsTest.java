@@ -3,26 +3,40 @@ package dev.tidepool.pool;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.EvictionPolicy;
+import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.PoolStatistics;
 import dev.tidepool.spi.HostAccess;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class BlockPoolThreadsTest {
   private static final int THREADS = 8;
   private static final int STEPS = 20_000;
   private static final long MIB = 1 << 20;
 
+  // Held, or its level would be forgotten.
+  private static final Logger QUIET = Logger.getLogger(BlockPool.class.getName());
+
   private final CountedBlock.Memory memory = new CountedBlock.Memory();
+
+  @AfterEach
+  void log() {
+    QUIET.setLevel(null);
+  }
 
   /** The caps from tight to never reached: evictions, credits and hits mix differently. */
   @ParameterizedTest
@@ -111,6 +125,71 @@ class BlockPoolThreadsTest {
         .returns(0L, PoolStatistics::leasedBytes)
         .returns(0L, PoolStatistics::idleBytes)
         .returns(memory.allocations.get(), PoolStatistics::driverFrees);
+  }
+
+  /** A source that is too small for all, and that often fails to take blocks back. */
+  @ParameterizedTest
+  @EnumSource(names = {"MAPPED", "DIRECT"})
+  void refusalsOfTheSourceLeaveNothingBehindAndTheFiguresAddUp(HostAccess access) throws Exception {
+    QUIET.setLevel(Level.OFF);
+    memory.access = access;
+    memory.capacity = MIB;
+    BlockPool pool =
+        new BlockPool(
+            "test",
+            memory,
+            64,
+            new BlockPool.Limits(true, MIB / 2, MIB / 2, 0, EvictionPolicy.LRU, false));
+    AtomicLong asked = new AtomicLong();
+    AtomicLong refused = new AtomicLong();
+    Threads.run(
+        THREADS,
+        (thread, random) -> {
+          ArrayDeque<Lease> held = new ArrayDeque<>();
+          for (int step = 0; step < STEPS / 4; step++) {
+            memory.refusesFrees = random.nextInt(3) == 0;
+            if (random.nextBoolean()) {
+              asked.incrementAndGet();
+              try {
+                Lease lease = pool.acquire(random.nextLong(1, 200_000), 1);
+                memory.hold(lease.block());
+                held.add(lease);
+              } catch (OutOfDeviceMemoryException e) {
+                refused.incrementAndGet();
+                letGo(held);
+                pool.trim();
+              }
+            } else if (!held.isEmpty()) {
+              letGo(held.poll());
+            }
+          }
+          letGo(held);
+        });
+    pool.close();
+    assertThat(refused.get()).isPositive();
+    assertThat(memory.live).hasValue(0);
+    assertThat(memory.liveBytes).hasValue(0);
+    PoolStatistics after = pool.statistics();
+    assertThat(after)
+        .returns(0L, PoolStatistics::leasedBlocks)
+        .returns(0L, PoolStatistics::leasedBytes)
+        .returns(0L, PoolStatistics::idleBlocks)
+        .returns(0L, PoolStatistics::idleBytes)
+        .returns(0L, PoolStatistics::reservedBytes)
+        .returns(memory.allocations.get(), PoolStatistics::driverAllocations)
+        .returns(memory.allocations.get(), PoolStatistics::driverFrees);
+    assertThat(after.failedFrees()).isBetween(1L, after.driverFrees());
+    assertThat(after.hits() + after.misses()).isEqualTo(asked.get());
+  }
+
+  private void letGo(Collection<Lease> held) {
+    held.forEach(this::letGo);
+    held.clear();
+  }
+
+  private void letGo(Lease lease) {
+    memory.letGo(lease.block());
+    lease.release();
   }
 
   @Test
