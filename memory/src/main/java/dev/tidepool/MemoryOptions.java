@@ -19,8 +19,9 @@ import org.jspecify.annotations.Nullable;
  * for {@code -}) overrides that where no property is set.
  *
  * @param pooling {@code pooling}: whether blocks are kept for reuse; true
- * @param maxPoolBytes {@code max-pool-bytes}: idle bytes kept at most in one pool; a quarter of the
- *     memory's total or 4 GiB, the smaller, where -1
+ * @param maxPoolBytes {@code max-pool-bytes}: idle bytes kept at most in one pool, beside which
+ *     blocks below 64 KiB stay whose neighbours are in use; a quarter of the memory's total or 4
+ *     GiB, the smaller, where -1
  * @param maxPoolBytesPerClass {@code max-pool-bytes-per-class}: idle bytes kept at most in one size
  *     class; 1 GiB
  * @param keptPoolBytes {@code kept-pool-bytes}: idle bytes that trimming by time leaves; 64 MiB
