@@ -116,7 +116,8 @@ final class DiagnosticsLevelTest {
   void sitesAreASampleAsDenseAsAskedFor() {
     assertThat(sampled(1)).isEqualTo(1000);
     assertThat(sampled(1L << 50)).isZero();
-    assertThat(sampled(100_000)).isBetween(1, 500);
+    // Fifty on average, so that none at all is out of the question.
+    assertThat(sampled(20_000)).isBetween(1, 500);
   }
 
   private static int sampled(long siteSampling) {
