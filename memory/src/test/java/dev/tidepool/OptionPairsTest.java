@@ -1,6 +1,7 @@
 package dev.tidepool;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -41,8 +42,10 @@ final class OptionPairsTest {
     void check(UnifiedMemoryManager memory);
   }
 
+  private static final Promise NOTHING = _ -> {};
+
   private static Choice choice(String name, BiConsumer<MemoryOptions.Builder, Path> set) {
-    return new Choice(name, set, _ -> {});
+    return new Choice(name, set, NOTHING);
   }
 
   private static final List<Choice> CHOICES =
@@ -106,6 +109,7 @@ final class OptionPairsTest {
         .flatMap(
             one ->
                 IntStream.range(one + 1, CHOICES.size())
+                    .filter(_ -> CHOICES.get(one).promise() != NOTHING)
                     .mapToObj(other -> Arguments.of(CHOICES.get(one), CHOICES.get(other))));
   }
 
@@ -134,13 +138,18 @@ final class OptionPairsTest {
                 MemoryStatistics::totalAllocated);
       }
       held.forEach(Held::checkAndClose);
-      memory.trimExcess();
-      assertThat(memory.statistics())
-          .returns(0L, MemoryStatistics::totalAllocated)
-          .returns(0L, MemoryStatistics::totalPooled)
-          .returns(0L, MemoryStatistics::reservedBytes)
-          .returns(0L, MemoryStatistics::leaks);
+      // Maintenance may have blocks in its hands just then.
+      await().atMost(Duration.ofSeconds(60)).untilAsserted(() -> assertEmpty(memory));
     }
+  }
+
+  private static void assertEmpty(UnifiedMemoryManager memory) {
+    memory.trimExcess();
+    assertThat(memory.statistics())
+        .returns(0L, MemoryStatistics::totalAllocated)
+        .returns(0L, MemoryStatistics::totalPooled)
+        .returns(0L, MemoryStatistics::reservedBytes)
+        .returns(0L, MemoryStatistics::leaks);
   }
 
   private static Held written(UnifiedMemoryManager memory, SplittableRandom random) {
