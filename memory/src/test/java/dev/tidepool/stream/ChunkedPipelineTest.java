@@ -519,27 +519,15 @@ class ChunkedPipelineTest {
   @Test
   void progressNeverFallsAndEndsWithTheTotal() {
     List<Long> done = new ArrayList<>();
-    Ints x = counting();
+    CountDownLatch told = new CountDownLatch(1);
     ElementSource slow =
-        new ElementSource() {
-          @Override
-          public ElementType<?> elementType() {
-            return ElementType.INT;
-          }
-
-          @Override
-          public long length() {
-            return LENGTH;
-          }
-
+        new Delegating(counting()) {
           @Override
           public void read(long elementOffset, MemorySegment destination) {
-            try {
-              Thread.sleep(10);
-            } catch (InterruptedException e) {
-              throw new AssertionError(e);
+            if (elementOffset > 0) {
+              awaitUninterruptibly(told);
             }
-            x.read(elementOffset, destination);
+            super.read(elementOffset, destination);
           }
         };
     ChunkedPipeline pipeline =
@@ -549,6 +537,7 @@ class ChunkedPipelineTest {
                     (now, total) -> {
                       assertThat(total).isEqualTo(8L * LENGTH);
                       done.add(now);
+                      told.countDown();
                     }));
     pipeline.run();
 
