@@ -118,6 +118,35 @@ class SimulatedRuntimeTest {
   }
 
   @Test
+  void stagingBlocksAndHostCopiesAreMadeOnceAndKept() {
+    Kernel kernel = memory.compile(KernelSource.elementwise("y = y + 1"));
+    try (UnifiedBuffer<float[]> y = memory.copyOf(pattern(1))) {
+      long host = thereAndBack(y, kernel, 0);
+      long before = ledger.calls(SpiCall.ALLOCATE);
+      long misses = memory.statistics().poolMisses();
+      for (int round = 1; round < 20; round++) {
+        assertThat(thereAndBack(y, kernel, round)).as("the host's copy").isEqualTo(host);
+      }
+      assertThat(ledger.calls(SpiCall.ALLOCATE)).isEqualTo(before);
+      assertThat(memory.statistics().poolMisses()).isEqualTo(misses);
+    }
+  }
+
+  /** Moves a buffer's bytes in all ways, and answers where the host's copy lies. */
+  private static long thereAndBack(UnifiedBuffer<float[]> y, Kernel kernel, int round) {
+    y.copyFrom(pattern(round));
+    kernel.execute(Arguments.of("y", y));
+    long host = y.asReadOnlySegment().address();
+    kernel.execute(Arguments.of("y", y));
+    float[] expected = pattern(round);
+    for (int i = 0; i < LENGTH; i++) {
+      expected[i] = expected[i] + 1 + 1;
+    }
+    Patterns.assertEqual(contents(y), expected, "round " + round);
+    return host;
+  }
+
+  @Test
   void twoKernelsInARowAreTwoLaunchesAndNothingElse() {
     try (UnifiedBuffer<float[]> x = memory.copyOf(pattern(1));
         UnifiedBuffer<float[]> y = memory.copyOf(pattern(2))) {
