@@ -8,21 +8,29 @@ import dev.tidepool.Transfer;
 import dev.tidepool.TransferOptions;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Discovery;
+import dev.tidepool.spi.Event;
+import dev.tidepool.spi.Queue;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedLink;
 import dev.tidepool.testkit.simulated.SimulatedLink.Speed;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadInfo;
 import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 
 /**
  * The processor time of the transfer engine while page-locked buffers travel over simulated links:
- * of all Java threads but those that play the device, whose time is the copy itself. Prints a table
+ * of all Java threads but those that play the device, whose time is the copy itself; and what the
+ * simulated driver's calls take of that when a thread makes them without the engine. Prints a table
  * in Markdown, in hundredths of a core. A program of its own, for it measures threads and not time.
  */
 public final class EngineTimeBenchmark {
@@ -44,7 +52,7 @@ public final class EngineTimeBenchmark {
   public static void main(String[] arguments) {
     on(
         SimulatedLink.INSTANT,
-        (memory, host, device) -> {
+        (memory, host, device, _) -> {
           long start = System.nanoTime();
           while (System.nanoTime() - start < COMPILING_NANOS) {
             device.slice(0, SMALL).copyFrom(host.slice(0, SMALL));
@@ -56,30 +64,34 @@ public final class EngineTimeBenchmark {
       Speed each = Speed.of(20, speed);
       on(
           SimulatedLink.both(each, each),
-          (memory, host, device) -> {
+          (memory, host, device, bare) -> {
             row(speed, "one of 64 MiB", () -> device.copyFrom(host));
             row(speed, "16 of 4 MiB, as a list", list(memory, host, device));
+            commands(speed, bare);
           });
     }
   }
 
   /** What is done with a page-locked buffer and one of a device. */
   private interface Use {
-    void of(UnifiedMemoryManager memory, UnifiedBuffer<byte[]> host, UnifiedBuffer<byte[]> device);
+    void of(
+        UnifiedMemoryManager memory,
+        UnifiedBuffer<byte[]> host,
+        UnifiedBuffer<byte[]> device,
+        Device bare);
   }
 
   private static void on(SimulatedLink link, Use use) {
-    SimulatedHardware hardware = SimulatedHardware.discrete().withLink(link);
+    SimulatedHardware hardware = SimulatedHardware.discrete().withPinned(3L * BYTES).withLink(link);
+    SimulatedProvider provider = new SimulatedProvider(hardware);
     try (Tidepool tidepool =
-        Discovery.using(
-            List.of(new SimulatedProvider(hardware)),
-            () -> Tidepool.open(MemoryOptions.defaults()))) {
+        Discovery.using(List.of(provider), () -> Tidepool.open(MemoryOptions.defaults()))) {
       UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("simulated:0"));
       try (UnifiedBuffer<byte[]> host =
               memory.allocate(ElementType.BYTE, BYTES, MemoryLocation.PINNED);
           UnifiedBuffer<byte[]> device = memory.allocate(ElementType.BYTE, BYTES)) {
         host.fill((byte) 1);
-        use.of(memory, host, device);
+        use.of(memory, host, device, provider.device("simulated:0"));
       }
     }
   }
@@ -93,6 +105,35 @@ public final class EngineTimeBenchmark {
       many.add(Transfer.of(host.slice(i * part, part), device.slice(i * part, part)));
     }
     return () -> memory.transfers().transfer(many, TransferOptions.defaults()).orThrow();
+  }
+
+  /** What the device's calls cost alone: two commands under way, each waited for by this thread. */
+  private static void commands(int speed, Device bare) {
+    Block device = bare.allocate(BYTES, 64, BlockKind.DEVICE);
+    Block host = bare.allocate(BYTES, 64, BlockKind.PINNED);
+    Queue queue = bare.createQueue();
+    int step = BYTES / PARTS;
+    MemorySegment bytes = Objects.requireNonNull(host.segment(), "pinned");
+    row(
+        speed,
+        "16 commands of 4 MiB without the engine",
+        () -> {
+          Event last = queue.write(bytes.asSlice(0, step), device, 0);
+          for (int at = step; at < BYTES; at += step) {
+            Event next = queue.write(bytes.asSlice(at, step), device, at);
+            finish(last);
+            last = next;
+          }
+          finish(last);
+        });
+    queue.close();
+    host.free();
+    device.free();
+  }
+
+  private static void finish(Event event) {
+    event.await();
+    event.close();
   }
 
   private static void row(int speed, String what, Runnable transfer) {
