@@ -7,6 +7,7 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -24,7 +25,7 @@ import org.openjdk.jmh.annotations.Warmup;
 /**
  * Copies between the host and the first OpenCL device through the public API, beside blocking
  * {@code clEnqueueWriteBuffer} and {@code clEnqueueReadBuffer} of as many bytes from and to native
- * memory.
+ * memory, and of arrays that pass through native memory.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -110,5 +111,19 @@ public class TransferBenchmark {
   @Benchmark
   public void bareRead() {
     bare.read(bareBuffer, bareHost);
+  }
+
+  /** An array to the device by the driver alone, which takes native memory only. */
+  @Benchmark
+  public void bareArrayIn() {
+    MemorySegment.copy(array, 0, bareHost, ValueLayout.JAVA_FLOAT, 0, array.length);
+    bare.write(bareBuffer, bareHost);
+  }
+
+  /** The device to an array in the same way. */
+  @Benchmark
+  public void bareArrayOut() {
+    bare.read(bareBuffer, bareHost);
+    MemorySegment.copy(bareHost, ValueLayout.JAVA_FLOAT, 0, array, 0, array.length);
   }
 }

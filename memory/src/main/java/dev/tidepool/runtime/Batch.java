@@ -23,6 +23,9 @@ final class Batch implements Runnable {
   private static final int MOST = 1024;
   private static final long MOST_BYTES = 4L << 20;
 
+  /** Of those that come one behind the other in a lane, which can be under way only together. */
+  private static final long MOST_BYTES_OF_LANE = 8L << 20;
+
   private final Parcel like;
   // In the order that they end: work behind other work of the batch comes after it.
   private final List<Work> works = new ArrayList<>();
@@ -60,9 +63,11 @@ final class Batch implements Runnable {
     List<Work> ready = new ArrayList<>();
     ready.add(work);
     long bytes = like.bytes();
-    while (ready.size() < MOST
+    while (like.isSmall()
+        && ready.size() < MOST
         && line.peek() instanceof Work other
         && other.parcel() != null
+        && other.parcel().isSmall()
         && other.parcel().goesWith(like)
         && bytes + other.parcel().bytes() <= MOST_BYTES) {
       line.poll();
@@ -110,7 +115,8 @@ final class Batch implements Runnable {
 
   private boolean pack(Work work) {
     Parcel parcel = work.parcel();
-    Move move = parcel == null || bytes + parcel.bytes() > MOST_BYTES ? null : parcel.plan();
+    Move move =
+        parcel == null || bytes + parcel.bytes() > MOST_BYTES_OF_LANE ? null : parcel.plan();
     if (parcel == null || move == null) {
       return false;
     }
@@ -141,7 +147,7 @@ final class Batch implements Runnable {
 
   private boolean fits(Parcel parcel, DirtyRanges written) {
     return parcel.goesWith(like)
-        && bytes + parcel.bytes() <= MOST_BYTES
+        && bytes + parcel.bytes() <= MOST_BYTES_OF_LANE
         && !written.intersects(parcel.from(), parcel.to());
   }
 

@@ -12,8 +12,11 @@ import org.jspecify.annotations.Nullable;
 
 /** Bytes of the host for one buffer, or of one for the host, few enough to travel with others. */
 final class Parcel {
-  /** Bytes of the largest; where transfers take longer than asking for them does. */
-  static final long LARGEST = 64L << 10;
+  /** Bytes of the largest; one that is larger is cut into chunks that overlap by themselves. */
+  private static final long LARGEST = 1L << 20;
+
+  /** Bytes of the largest small one; from here on transfers take longer than asking for them. */
+  private static final long SMALL = 64L << 10;
 
   private final Storage storage;
   private final HostBytes bytes;
@@ -54,6 +57,14 @@ final class Parcel {
   /** Whether both take the same link in the same direction. */
   boolean goesWith(Parcel other) {
     return memory() == other.memory() && direction == other.direction;
+  }
+
+  /**
+   * Whether it is better off with others although a thread were free for each. A larger one only
+   * goes with those that would otherwise wait for it.
+   */
+  boolean isSmall() {
+    return bytes() <= SMALL;
   }
 
   /** Whose link it takes. */

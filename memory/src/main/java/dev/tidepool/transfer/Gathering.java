@@ -18,9 +18,9 @@ import java.util.Objects;
  *
  * <p>On their way to the device the bytes are gathered in a staging block and scattered from there
  * by one command; on their way back one command gathers them there. Where the device cannot do
- * that, or it is not cheaper, each has a command of its own, and all are submitted before any is
- * waited for. Two staging blocks take turns, so that the host fills or empties one while the device
- * is at the other. Blocks a platform thread. Safe for use by any thread.
+ * that, or it is not cheaper, each has a command of its own, submitted as soon as its bytes are
+ * there, before any is waited for. Two staging blocks take turns, so that the host fills or empties
+ * one while the device is at the other. Blocks a platform thread. Safe for use by any thread.
  */
 public final class Gathering {
   /** What {@link Piece}s that travel fast have in common, at both ends. */
@@ -138,6 +138,10 @@ public final class Gathering {
           filling.arrive();
         }
         filling.add(move);
+        if (!filling.atOnce) {
+          // On its way while the host sees to the next.
+          filling.send(turn);
+        }
       }
       filling.send(turn);
       first.arrive();
@@ -197,14 +201,14 @@ public final class Gathering {
         }
       }
       pieces.clear();
-      used = 0;
     }
 
-    /** Waits for what was sent. */
+    /** Waits for what was sent; then the block is empty. */
     void arrive() {
       while (!pending.isEmpty()) {
         DeviceLink.finish(pending.removeFirst());
       }
+      used = 0;
     }
 
     /** A place in the block is some bytes' now. */
