@@ -2,7 +2,6 @@ package dev.tidepool.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.testkit.RandomWorkload;
 import dev.tidepool.testkit.fault.FaultInjector;
@@ -68,18 +67,10 @@ class RandomWorkloadTest {
   void underALimitBuffersEqualTheModelToo(int concurrentManagedAccess, @TempDir Path directory) {
     Simulation.with(2)
         .setAll("attribute." + Simulation.CONCURRENT_MANAGED_ACCESS, concurrentManagedAccess);
-    MemoryOptions tight =
-        MemoryOptions.builder()
-            .memoryLimit(192 << 10)
-            .pinnedLimit(64 << 10)
-            .spillDirectory(directory)
-            .stagingChunk(4096)
-            .build();
     FaultInjector faults = new FaultInjector(new CudaProvider());
     try (Tidepool tidepool = Simulation.open(faults)) {
-      // What does not fit at all fails, as if a call had.
       RandomWorkload workload =
-          new RandomWorkload(tidepool, "cuda:0").faults(faults).options(tight);
+          new RandomWorkload(tidepool, "cuda:0").faults(faults).tight(directory);
       assertThat(workload.operations(LIMITED).threads(4).run()).isPositive();
     }
   }

@@ -2,7 +2,6 @@ package dev.tidepool.opencl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Discovery;
@@ -50,20 +49,12 @@ class RandomWorkloadTest {
   @EnumSource(
       names = {"FINE_SHARED_POINTERS", "COARSE_SHARED_POINTERS", "SHARED_BUFFERS", "DISCRETE"})
   void underALimitBuffersEqualTheModelToo(MemoryMode mode, @TempDir Path directory) {
-    MemoryOptions tight =
-        MemoryOptions.builder()
-            .memoryLimit(192 << 10)
-            .pinnedLimit(64 << 10)
-            .spillDirectory(directory)
-            .stagingChunk(4096)
-            .build();
     Pocl.devices().forEach(Device::close);
     FaultInjector faults = new FaultInjector(new OpenClProvider());
     try (Tidepool tidepool =
         Pocl.with(mode.settings, () -> Discovery.using(List.of(faults), Tidepool::open))) {
-      // What does not fit at all fails, as if a call had.
       RandomWorkload workload =
-          new RandomWorkload(tidepool, "opencl:0").faults(faults).options(tight);
+          new RandomWorkload(tidepool, "opencl:0").faults(faults).tight(directory);
       assertThat(workload.operations(LIMITED).threads(4).run()).isPositive();
     }
   }

@@ -9,6 +9,7 @@ import dev.tidepool.testkit.fault.FaultInjector;
 import dev.tidepool.testkit.workload.Operation;
 import dev.tidepool.testkit.workload.Workload;
 import dev.tidepool.testkit.workload.WorkloadFailure;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
@@ -38,6 +39,7 @@ public final class RandomWorkload {
   private static final long SHRINKING_NANOS = 60_000_000_000L;
   private static final int FAULTS_PER_THOUSAND = 20;
   private static final long SMALL_CHUNK = 4096;
+  private static final long TIGHT = 192 << 10;
 
   private final Tidepool tidepool;
   private final String accelerator;
@@ -113,6 +115,21 @@ public final class RandomWorkload {
   public RandomWorkload options(MemoryOptions options) {
     return new RandomWorkload(
         tidepool, accelerator, seed, operations, threads, faults, options, kernels);
+  }
+
+  /**
+   * Holds its managers to a limit that a few of its largest buffers fill, with little page-locked
+   * memory; the rest is in a file of that directory. What does not fit at all fails, so faults must
+   * be expected too.
+   */
+  public RandomWorkload tight(Path directory) {
+    return options(
+        MemoryOptions.builder()
+            .memoryLimit(TIGHT)
+            .pinnedLimit(TIGHT / 3)
+            .spillDirectory(directory)
+            .stagingChunk(SMALL_CHUNK)
+            .build());
   }
 
   /** Leaves kernels out, for accelerators that have no compiler here. */

@@ -197,15 +197,6 @@ class SpillingDeviceTest {
     assertThat(simulated.device("simulated:0").liveBlocks()).isZero();
   }
 
-  /** A limit that a few large buffers fill: what does not fit at all fails, and is tolerated. */
-  private MemoryOptions tight() {
-    return MemoryOptions.builder()
-        .memoryLimit(192 << 10)
-        .spillDirectory(directory)
-        .stagingChunk(4096)
-        .build();
-  }
-
   @ParameterizedTest
   @EnumSource(HostAccess.class)
   void randomWorkUnderALimitEqualsTheModelWhateverFails(HostAccess access) {
@@ -214,7 +205,7 @@ class SpillingDeviceTest {
     FaultInjector faults = new FaultInjector(simulated);
     try (Tidepool tidepool = Discovery.using(List.of(faults), Tidepool::open)) {
       RandomWorkload workload =
-          new RandomWorkload(tidepool, "simulated:0").faults(faults).options(tight());
+          new RandomWorkload(tidepool, "simulated:0").faults(faults).tight(directory);
       assertThat(workload.operations(10_000).run()).isPositive();
       assertThat(workload.operations(10_000).threads(4).run()).isPositive();
     }
