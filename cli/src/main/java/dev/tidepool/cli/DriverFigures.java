@@ -24,8 +24,8 @@ import java.util.stream.Stream;
 /**
  * What a CUDA card is judged by, as rows of {@code tidepool bench}: the driver's own calls for the
  * same work beside the library's, and the library's own ways beside each other. Transfers are many
- * copies queued and one wait on both sides, as nvbandwidth does it; the time is the host's, and the
- * best of several turns, on both sides too.
+ * copies queued and one wait on both sides, and the median of several turns after a warm-up counts,
+ * as nvbandwidth does it; but the time is the host's.
  */
 final class DriverFigures {
   private static final long[] ALLOCATED = {1 << 10, 1 << 20, 100 << 20, 1 << 30};

@@ -15,7 +15,7 @@ import java.util.concurrent.CompletionException;
 
 /**
  * The figures of {@code tidepool bench}: each beside what the same takes without what is measured.
- * The two sides take turns for a while, and the fastest turn of each counts.
+ * The two sides take turns for a while, and the median of each counts.
  */
 final class QuickFigures {
   private static final int MOST_ELEMENTS = 4 << 20;
@@ -24,7 +24,7 @@ final class QuickFigures {
   private static final long TURN_NANOS = 5_000_000;
   private static final int FEWEST_TURNS = 3;
 
-  /** A turn that takes so much less than all before was faster because code was compiled. */
+  /** A turn that takes so much less than all before met compiled code: those were the warm-up. */
   private static final double STILL_GETTING_FASTER = 0.8;
 
   /** So many allocations are timed at once, for one alone is too short. */
@@ -221,18 +221,30 @@ final class QuickFigures {
   private void measure(String what, int repeats, Runnable ours, String other, Runnable naive) {
     double best = Double.MAX_VALUE;
     double naiveBest = Double.MAX_VALUE;
+    List<Double> turns = new ArrayList<>();
+    List<Double> naiveTurns = new ArrayList<>();
     long begin = System.nanoTime();
-    for (int i = 0; i < FEWEST_TURNS || System.nanoTime() - begin < PATIENCE_NANOS; i++) {
+    while (turns.size() < FEWEST_TURNS || System.nanoTime() - begin < PATIENCE_NANOS) {
       double turn = nanos(repeats, ours);
       double naiveTurn = nanos(repeats, naive);
       if (turn < STILL_GETTING_FASTER * best || naiveTurn < STILL_GETTING_FASTER * naiveBest) {
+        turns.clear();
+        naiveTurns.clear();
         begin = System.nanoTime();
       }
       best = Math.min(best, turn);
       naiveBest = Math.min(naiveBest, naiveTurn);
+      turns.add(turn);
+      naiveTurns.add(naiveTurn);
     }
-    board.times(what, best, naiveBest, other);
-    rows.add(new Row(part, what.strip(), best, other, naiveBest));
+    double median = median(turns);
+    double naiveMedian = median(naiveTurns);
+    board.times(what, median, naiveMedian, other);
+    rows.add(new Row(part, what.strip(), median, other, naiveMedian));
+  }
+
+  private static double median(List<Double> times) {
+    return times.stream().sorted().toList().get(times.size() / 2);
   }
 
   /** The mean of as many runs as fit a turn. */
