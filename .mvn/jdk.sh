@@ -31,8 +31,8 @@ search_jdk() {
   if [ -x /usr/libexec/java_home ]; then
     home=$(/usr/libexec/java_home -v "$need+" 2>/dev/null) && accept "$home" && return
   fi
-  for home in /usr/lib/jvm/* /opt/java/* /opt/jdk* "$HOME"/.sdkman/candidates/java/* \
-    "$HOME"/.jdks/* "$HOME"/.local/share/mise/installs/java/*; do
+  for home in /usr/lib/jvm/* /opt/java/* /opt/jdk* "${HOME:-}"/.sdkman/candidates/java/* \
+    "${HOME:-}"/.jdks/* "${HOME:-}"/.local/share/mise/installs/java/*; do
     accept "$home" && return
   done
   return 1

@@ -7,7 +7,7 @@
 # MAVEN_ARGS are more options for the build, and with SKIP_BUILD=1 there is none.
 set -euo pipefail
 
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
 . "$root/.mvn/jdk.sh"
 find_jdk
 java=$jdk/bin/java

@@ -6,7 +6,7 @@
 # Runs on a JDK 25 or newer of JAVA_HOME, the PATH or /usr/lib/jvm; with SKIP_BUILD=1 nothing is built.
 set -euo pipefail
 
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
 [ $# -gt 0 ] || { sed -n '2,6s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 name=$1
 shift

@@ -6,11 +6,9 @@ import static org.awaitility.Awaitility.await;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiFunction;
@@ -225,36 +223,6 @@ final class MemoryOptionsTest {
             allocateAndClose(memory, 1, MIB);
           }
         });
-  }
-
-  @Test
-  void everyOptionButAListenerIsOverriddenByThePropertyOfItsName() throws Exception {
-    MemoryOptions defaults = MemoryOptions.defaults();
-    for (RecordComponent option : MemoryOptions.class.getRecordComponents()) {
-      Object before = option.getAccessor().invoke(defaults);
-      String key = option.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT);
-      if (key.endsWith("listener")) {
-        continue;
-      }
-      String text =
-          switch (before) {
-            case Boolean set -> String.valueOf(!set);
-            case Duration _ -> "PT17S";
-            case EvictionPolicy _ -> "lfu";
-            case DiagnosticsLevel _ -> "sites";
-            case List<?> _ -> "0.5";
-            case Optional<?> _ -> "/a/path";
-            default -> "8191";
-          };
-      System.setProperty("tidepool." + key, text);
-      try {
-        assertThat(option.getAccessor().invoke(MemoryOptions.defaults()))
-            .as(key)
-            .isNotEqualTo(before);
-      } finally {
-        System.clearProperty("tidepool." + key);
-      }
-    }
   }
 
   @ParameterizedTest

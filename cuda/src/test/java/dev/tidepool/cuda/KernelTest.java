@@ -401,11 +401,12 @@ class KernelTest {
 
   @Test
   void ptxRunsAsItIsWritten() {
+    SimulatedCuda simulated = Simulation.with(1);
     // For a device that the compiler does not know it makes the text.
     byte[] text = new Compiler(81, new KernelCache(null)).compile("trace", TRACE, List.of());
     String ptx = new String(text, StandardCharsets.ISO_8859_1);
     assertThat(ptx).contains(".version", ".target sm_80");
-    SimulatedCuda simulated = Simulation.with(1);
+    simulated.forget();
     try (Device device = Simulation.devices().getFirst();
         Queue queue = device.createQueue();
         Program trace =

@@ -97,7 +97,16 @@ final class Batch implements Runnable {
     } else if (!works.isEmpty()) {
       travel();
     }
-    alone.forEach(Work::run);
+    alone.forEach(Batch::goAlone);
+  }
+
+  /** Others wait for this thread, but must not wait for a listener that it calls. */
+  private static void goAlone(Work work) {
+    if (work.tells()) {
+      work.handIn();
+    } else {
+      work.run();
+    }
   }
 
   /** Takes work whose turn has come. */
@@ -166,7 +175,10 @@ final class Batch implements Runnable {
     if (alone.isEmpty()) {
       works.forEach(Work::endsTask);
     }
-    works.forEach(work -> work.finish(null));
+    // All of them first: a listener may wait for what comes behind any.
+    List<Runnable> listeners = new ArrayList<>(works.size());
+    works.forEach(work -> listeners.add(work.end(null)));
+    listeners.forEach(Runnable::run);
   }
 
   private void move() {
@@ -187,6 +199,13 @@ final class Batch implements Runnable {
     }
     // First those behind others, for they become ready when the others end.
     works.subList(atTurn, works.size()).forEach(Work::giveBack);
-    works.subList(0, atTurn).forEach(Work::runClaimed);
+    for (Work work : works.subList(0, atTurn)) {
+      if (work.tells()) {
+        work.giveBack();
+        work.handIn();
+      } else {
+        work.runClaimed();
+      }
+    }
   }
 }

@@ -81,8 +81,11 @@ final class Consignment {
 
   private void begin() {
     pairs.forEach(Pair::ask);
-    options.deadline().ifPresent(this::stopAfter);
-    convoy.depart();
+    try {
+      options.deadline().ifPresent(this::stopAfter);
+    } finally {
+      convoy.depart();
+    }
     settled();
   }
 

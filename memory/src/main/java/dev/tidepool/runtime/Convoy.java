@@ -22,8 +22,7 @@ final class Convoy implements Porters {
    * A list.
    *
    * @param most how many of its transfers are on their way at once
-   * @param tells whether a listener of the user's is called when one ends, for which nothing else
-   *     must wait
+   * @param tells whether a listener of the user's is called when one ends
    */
   Convoy(Porters traffic, int most, boolean tells) {
     this.traffic = traffic;
@@ -45,6 +44,11 @@ final class Convoy implements Porters {
     } else {
       line.add(task);
     }
+  }
+
+  @Override
+  public boolean tells() {
+    return tells;
   }
 
   /** Lets everything go that is ready. */
@@ -81,9 +85,16 @@ final class Convoy implements Porters {
       }
       more = !line.isEmpty();
     }
-    if (more) {
-      takePlace();
+    try {
+      if (more) {
+        takePlace();
+      }
+    } finally {
+      run(next);
     }
+  }
+
+  private void run(Runnable next) {
     try {
       next.run();
     } finally {

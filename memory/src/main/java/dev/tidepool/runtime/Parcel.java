@@ -8,15 +8,16 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.transfer.Direction;
 import dev.tidepool.transfer.Gathering.Move;
 import dev.tidepool.transfer.HostBytes;
+import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /** Bytes of the host for one buffer, or of one for the host, few enough to travel with others. */
 final class Parcel {
-  /** Bytes of the largest; one that is larger is cut into chunks that overlap by themselves. */
+  /** Bytes of the largest; one that is larger is long enough to overlap with itself, in chunks. */
   private static final long LARGEST = 1L << 20;
 
   /** Bytes of the largest small one; from here on transfers take longer than asking for them. */
-  private static final long SMALL = 64L << 10;
+  static final long SMALL = 64L << 10;
 
   private final Storage storage;
   private final HostBytes bytes;
@@ -49,9 +50,14 @@ final class Parcel {
   private static @Nullable Parcel of(
       Storage storage, HostBytes bytes, long at, Direction direction, TransferPriority priority) {
     long count = bytes.byteSize();
-    return count == 0 || count > LARGEST || storage.residency().copies().isShared()
+    boolean tooLarge = count > LARGEST || (count > SMALL && isMappedFile(bytes));
+    return count == 0 || tooLarge || storage.residency().copies().isShared()
         ? null
         : new Parcel(storage, bytes, at, direction, priority);
+  }
+
+  private static boolean isMappedFile(HostBytes bytes) {
+    return bytes instanceof HostBytes.Segment(MemorySegment segment, _) && segment.isMapped();
   }
 
   /** Whether both take the same link in the same direction. */

@@ -9,4 +9,9 @@ interface Porters extends Executor {
    * anyway, takes it: nobody is woken, which would cost more than all else here.
    */
   void executeNext(Runnable task);
+
+  /** Whether a listener of the user's is called when a task ends, for which nothing must wait. */
+  default boolean tells() {
+    return false;
+  }
 }

@@ -3,6 +3,7 @@ package dev.tidepool.runtime;
 import dev.tidepool.ElementType;
 import dev.tidepool.Transfer;
 import dev.tidepool.TransferOptions;
+import dev.tidepool.TransferProgress;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.transfer.HostBytes;
 import dev.tidepool.transfer.Passage;
@@ -73,7 +74,9 @@ record Shipment(
         () -> storage.residency().copyIn(source, at),
         () -> Checksum.of(storage.memory(), source),
         () -> Checksum.of(storage, at, bytes),
-        mayGoWithOthers(options) ? Parcel.in(storage, source, at, options.priority()) : null);
+        mayGoWithOthers(bytes, options)
+            ? Parcel.in(storage, source, at, options.priority())
+            : null);
   }
 
   private static <A> Shipment toArray(Transfer.ToArray<A> pair, TransferOptions options) {
@@ -108,12 +111,19 @@ record Shipment(
         () -> storage.residency().copyOut(at, target),
         () -> Checksum.of(storage, at, bytes),
         () -> Checksum.of(storage.memory(), target),
-        mayGoWithOthers(options) ? Parcel.out(storage, target, at, options.priority()) : null);
+        mayGoWithOthers(bytes, options)
+            ? Parcel.out(storage, target, at, options.priority())
+            : null);
   }
 
-  /** Whether others decide how it goes. */
-  private static boolean mayGoWithOthers(TransferOptions options) {
-    return options.pinned() && !options.verified();
+  /** Whether others may decide how it goes: a small one, or one that nobody has wishes for. */
+  private static boolean mayGoWithOthers(long bytes, TransferOptions options) {
+    boolean asUsual =
+        options.pipelining()
+            && options.chunkSize() == 0
+            && options.maxConcurrency() != 1
+            && options.progress().equals(TransferProgress.NONE);
+    return options.pinned() && !options.verified() && (bytes <= Parcel.SMALL || asUsual);
   }
 
   private static Shipment between(TypedBuffer<?> source, TypedBuffer<?> target) {

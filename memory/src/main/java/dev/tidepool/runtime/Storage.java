@@ -4,6 +4,7 @@ import dev.tidepool.BufferMetrics;
 import dev.tidepool.Capability;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.cpu.CpuDevice;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
@@ -74,7 +75,8 @@ final class Storage {
         && copies.isHostOwned()
         && tenancy.location() == MemoryLocation.PINNED
         && tenancy.memory().spilling() != null
-        && tenancy.memory().device().info().can(Capability.PINNED_MEMORY);
+        && tenancy.memory().device().info().can(Capability.PINNED_MEMORY)
+        && !(tenancy.memory().device() instanceof CpuDevice);
   }
 
   long number() {

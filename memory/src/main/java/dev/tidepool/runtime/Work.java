@@ -244,6 +244,16 @@ final class Work implements Runnable {
     }
   }
 
+  /** Whether its listener is the user's, or calls one. */
+  boolean tells() {
+    return executor instanceof Porters porters && porters.tells();
+  }
+
+  /** Hands the work in, whose turn has come, as a task of its own. */
+  void handIn() {
+    executor.execute(this);
+  }
+
   /** The work is the last of a task of its executor. Called by who runs it, before its end. */
   void endsTask() {
     endsTask = true;
@@ -611,6 +621,11 @@ final class Work implements Runnable {
 
   /** Ends the work. */
   void finish(@Nullable Throwable thrown) {
+    end(thrown).run();
+  }
+
+  /** Ends the work; who waits for it goes on. Answers what tells its listener, still to be run. */
+  Runnable end(@Nullable Throwable thrown) {
     if (thrown != null) {
       failing.accept(thrown);
     }
@@ -641,12 +656,14 @@ final class Work implements Runnable {
       Throwable shared = successor.sharesInherited() ? inherited : null;
       successor.work().predecessorDone(successor.sharesOwn() ? outcome : shared, this);
     }
-    if (heard != null) {
-      heard.accept(outcome);
-    }
-    if (begun) {
-      Headway.ended();
-    }
+    return () -> {
+      if (heard != null) {
+        heard.accept(outcome);
+      }
+      if (begun) {
+        Headway.ended();
+      }
+    };
   }
 
   private void predecessorDone(@Nullable Throwable inherited, Work predecessor) {

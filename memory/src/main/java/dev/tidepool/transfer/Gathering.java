@@ -19,8 +19,9 @@ import java.util.Objects;
  * <p>On their way to the device the bytes are gathered in a staging block and scattered from there
  * by one command; on their way back one command gathers them there. Where the device cannot do
  * that, or it is not cheaper, each has a command of its own, submitted as soon as its bytes are
- * there, before any is waited for. Two staging blocks take turns, so that the host fills or empties
- * one while the device is at the other. Blocks a platform thread. Safe for use by any thread.
+ * there, and nothing is waited for before a block is full. Two staging blocks take turns, so that
+ * the host fills or empties one while the device is at the other. Blocks a platform thread. Safe
+ * for use by any thread.
  */
 public final class Gathering {
   /** What {@link Piece}s that travel fast have in common, at both ends. */
@@ -175,14 +176,19 @@ public final class Gathering {
     }
 
     boolean takes(Move move) {
-      return used + WORD + move.bytes().byteSize() <= segment.byteSize();
+      return placeOf(move) + move.bytes().byteSize() <= segment.byteSize();
+    }
+
+    /** Where its bytes begin in the block: as far from a word's begin as on the device. */
+    private long placeOf(Move move) {
+      return used + Math.floorMod(move.block().start() + move.offset() - used, WORD);
     }
 
     void add(Move move) {
       Block block = move.block();
       long offset = block.start() + move.offset();
       long bytes = move.bytes().byteSize();
-      long from = used + Math.floorMod(offset - used, WORD);
+      long from = placeOf(move);
       added(move.bytes(), segment.asSlice(from, bytes));
       pieces.add(new Piece(from, block.whole(), offset, bytes));
       used = from + bytes;

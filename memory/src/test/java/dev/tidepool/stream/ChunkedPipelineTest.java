@@ -519,13 +519,15 @@ class ChunkedPipelineTest {
   @Test
   void progressNeverFallsAndEndsWithTheTotal() {
     List<Long> done = new ArrayList<>();
-    CountDownLatch told = new CountDownLatch(1);
+    // Each quarter but the first is read when progress has been told once more.
+    List<CountDownLatch> told =
+        List.of(new CountDownLatch(1), new CountDownLatch(2), new CountDownLatch(3));
     ElementSource slow =
         new Delegating(counting()) {
           @Override
           public void read(long elementOffset, MemorySegment destination) {
-            if (elementOffset > 0) {
-              awaitUninterruptibly(told);
+            for (int quarter = 1; elementOffset >= quarter * LENGTH / 4; quarter++) {
+              awaitUninterruptibly(told.get(quarter - 1));
             }
             super.read(elementOffset, destination);
           }
@@ -537,11 +539,11 @@ class ChunkedPipelineTest {
                     (now, total) -> {
                       assertThat(total).isEqualTo(8L * LENGTH);
                       done.add(now);
-                      told.countDown();
+                      told.forEach(CountDownLatch::countDown);
                     }));
     pipeline.run();
 
-    assertThat(done).isSorted().endsWith(8L * LENGTH).hasSizeGreaterThan(1);
+    assertThat(done).isSorted().endsWith(8L * LENGTH).hasSizeGreaterThan(3);
     assertThat(pipeline.totalBytes()).isEqualTo(8L * LENGTH);
   }
 

@@ -93,4 +93,20 @@ class TransferOverlapTest {
     ask(parts).join().orThrow();
     assertEqualsModel();
   }
+
+  @Test
+  void aListenerHoldsUpNobodyThatTravelledWithIts() {
+    byte[] seen = new byte[4];
+    List<Transfer<?>> small = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      small.add(Transfer.of(new byte[] {(byte) (i + 1)}, buffer.slice(i, 1)));
+    }
+    TransferOptions options =
+        TransferOptions.builder()
+            // Behind all of them in the order of the buffer.
+            .progress((_, _) -> buffer.copyTo(0, seen, 0, 4))
+            .build();
+    memory.transfers().transferAsync(small, options).join().orThrow();
+    assertThat(seen).containsExactly(1, 2, 3, 4);
+  }
 }

@@ -178,6 +178,10 @@ final class CudaBuild {
       throw new IllegalStateException(impossible); // every Java has it
     }
     digest.update((compiler + FLAGS.toString()).getBytes(StandardCharsets.UTF_8));
+    if (compiler.cudaHeaders().isPresent()) {
+      // The folder may have a later version another time.
+      digest.update(Files.readAllBytes(compiler.cudaHeaders().get().resolve("cuda.h")));
+    }
     for (String source : SOURCES) {
       digest.update(source.getBytes(StandardCharsets.UTF_8));
       digest.update(bytes(source));
