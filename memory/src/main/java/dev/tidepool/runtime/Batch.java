@@ -39,11 +39,14 @@ final class Batch implements Runnable {
   private long bytes;
   private TransferWay way = TransferWay.STAGED_PINNED;
 
+  // Of one line, and so of one list of transfers, if of any.
   private final List<Work> ready;
+  private final boolean tells;
 
   private Batch(Parcel like, List<Work> ready) {
     this.like = like;
     this.ready = ready;
+    this.tells = ready.getFirst().tells();
   }
 
   /**
@@ -89,6 +92,11 @@ final class Batch implements Runnable {
         followLane(works.get(i));
       }
     }
+    if (tells) {
+      // They would wait for this thread, and nothing must wait for the listeners that it calls.
+      alone.forEach(Work::handIn);
+      alone.clear();
+    }
     if (works.size() == 1) {
       if (alone.isEmpty()) {
         works.getFirst().endsTask();
@@ -97,16 +105,7 @@ final class Batch implements Runnable {
     } else if (!works.isEmpty()) {
       travel();
     }
-    alone.forEach(Batch::goAlone);
-  }
-
-  /** Others wait for this thread, but must not wait for a listener that it calls. */
-  private static void goAlone(Work work) {
-    if (work.tells()) {
-      work.handIn();
-    } else {
-      work.run();
-    }
+    alone.forEach(Work::run);
   }
 
   /** Takes work whose turn has come. */
@@ -175,9 +174,17 @@ final class Batch implements Runnable {
     if (alone.isEmpty()) {
       works.forEach(Work::endsTask);
     }
-    // All of them first: a listener may wait for what comes behind any.
+    endAll(null);
+  }
+
+  /** Ends all of them before any listener is called, which may wait for what comes behind any. */
+  private void endAll(@Nullable Throwable failure) {
     List<Runnable> listeners = new ArrayList<>(works.size());
-    works.forEach(work -> listeners.add(work.end(null)));
+    for (int i = 0; i < works.size(); i++) {
+      Throwable own =
+          failure == null ? null : Failures.transfer(failure, parcels.get(i).toString());
+      listeners.add(works.get(i).end(own));
+    }
     listeners.forEach(Runnable::run);
   }
 
@@ -192,15 +199,13 @@ final class Batch implements Runnable {
   private void takeApart(Throwable failure) {
     parcels.forEach(Parcel::mayHaveArrived);
     if (Retries.kindOf(failure) == AcceleratorException.Kind.DEVICE_LOST) {
-      for (int i = 0; i < works.size(); i++) {
-        works.get(i).finish(Failures.transfer(failure, parcels.get(i).toString()));
-      }
+      endAll(failure);
       return;
     }
     // First those behind others, for they become ready when the others end.
     works.subList(atTurn, works.size()).forEach(Work::giveBack);
     for (Work work : works.subList(0, atTurn)) {
-      if (work.tells()) {
+      if (tells) {
         work.giveBack();
         work.handIn();
       } else {
