@@ -125,7 +125,7 @@ public record MemoryOptions(
 
   private static final long SMALLEST_CHUNK = 4096;
   private static final int LONGEST_HISTORY = 100_000_000;
-  private static final Duration LONGEST_TIME = Duration.ofNanos(Long.MAX_VALUE);
+  static final Duration LONGEST_TIME = Duration.ofNanos(Long.MAX_VALUE);
 
   /** Checks that the options go together. */
   public MemoryOptions {

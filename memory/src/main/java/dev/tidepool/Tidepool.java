@@ -72,4 +72,9 @@ public final class Tidepool implements AutoCloseable {
   public void close() {
     session.close();
   }
+
+  @Override
+  public String toString() {
+    return "Tidepool " + accelerators();
+  }
 }

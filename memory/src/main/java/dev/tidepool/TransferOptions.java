@@ -36,7 +36,6 @@ public record TransferOptions(
   private static final TransferOptions DEFAULTS = builder().build();
   private static final long SMALLEST_CHUNK = 4096;
   private static final long LARGEST_CHUNK = 1L << 30;
-  private static final Duration LONGEST_DEADLINE = Duration.ofNanos(Long.MAX_VALUE);
 
   /** Checks the ranges. */
   public TransferOptions {
@@ -51,7 +50,8 @@ public record TransferOptions(
         "from " + SMALLEST_CHUNK + " to " + LARGEST_CHUNK + ", or 0 for the default");
     check(
         deadline.isEmpty()
-            || (deadline.get().isPositive() && deadline.get().compareTo(LONGEST_DEADLINE) <= 0),
+            || (deadline.get().isPositive()
+                && deadline.get().compareTo(MemoryOptions.LONGEST_TIME) <= 0),
         "deadline",
         deadline.map(Duration::toString).orElse("none"),
         "more than zero, and at most 292 years");

@@ -4,10 +4,13 @@ import com.google.gson.Strictness;
 import com.google.gson.stream.JsonReader;
 import com.google.gson.stream.JsonToken;
 import com.google.gson.stream.MalformedJsonException;
+import java.io.BufferedInputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.StringReader;
+import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -18,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A snapshot's JSON form, checked before anything is drawn: that it is whole, of a version that is
@@ -26,7 +30,8 @@ import java.util.TreeSet;
 final class SnapshotFile {
   private static final String MARK = "tidepool-snapshot";
   private static final int VERSION = 1;
-  private static final long MOST_BYTES = 256L << 20;
+  private static final String DOES_NOT_BEGIN = "it does not begin with {\"" + MARK + "\"";
+  private static final int MOST_BYTES = 256 << 20;
 
   private static final List<String> BLOCK_COLUMNS =
       List.of(
@@ -107,7 +112,7 @@ final class SnapshotFile {
         file + " is cut off after " + Figures.bytes(text.length()) + "; take it again", cause);
   }
 
-  private static WrongArguments noSnapshot(Path file, String reason, Exception cause) {
+  private static WrongArguments noSnapshot(Path file, String reason, @Nullable Exception cause) {
     return new WrongArguments(file + " is no Tidepool snapshot: " + reason, cause);
   }
 
@@ -117,13 +122,21 @@ final class SnapshotFile {
     return sentence.isEmpty() || sentence.contains("JsonReader") ? "it is no JSON" : sentence;
   }
 
+  /** Reads no further than needed, for a device or a pipe may never end. */
   private static String text(Path file) {
-    try {
-      if (Files.isRegularFile(file) && Files.size(file) > MOST_BYTES) {
+    try (BufferedInputStream in = new BufferedInputStream(Files.newInputStream(file))) {
+      in.mark(1);
+      int first = in.read();
+      if (first != '{' && first != -1) {
+        throw noSnapshot(file, DOES_NOT_BEGIN, null);
+      }
+      in.reset();
+      byte[] bytes = in.readNBytes(MOST_BYTES + 1);
+      if (bytes.length > MOST_BYTES) {
         throw new WrongArguments(
             file + " has more than " + Figures.bytes(MOST_BYTES) + "; keep a shorter history");
       }
-      return Files.readString(file);
+      return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
     } catch (NoSuchFileException e) {
       throw new WrongArguments(file + " does not exist", e);
     } catch (AccessDeniedException e) {
@@ -146,11 +159,11 @@ final class SnapshotFile {
 
   private void check() throws IOException, Flaw {
     if (reader.peek() != JsonToken.BEGIN_OBJECT) {
-      throw new Flaw("it does not begin with {\"" + MARK + "\"");
+      throw new Flaw(DOES_NOT_BEGIN);
     }
     reader.beginObject();
     if (!reader.hasNext() || !reader.nextName().equals(MARK)) {
-      throw new Flaw("it does not begin with {\"" + MARK + "\"");
+      throw new Flaw(DOES_NOT_BEGIN);
     }
     long version = number();
     if (version != VERSION) {

@@ -1,6 +1,7 @@
 package dev.tidepool.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.gson.GsonBuilder;
 import com.google.gson.JsonObject;
@@ -51,7 +52,7 @@ class ViewTest {
 
   @Test
   void what_is_no_json_is_refused_without_advice_to_programmers() throws IOException {
-    Path text = Files.writeString(folder.resolve("text.json"), "hello");
+    Path text = Files.writeString(folder.resolve("text.json"), "{hello}");
     Command.Result result = Command.run("view", text.toString());
     assertThat(result.status()).isEqualTo(2);
     assertThat(result.err()).endsWith("text.json is no Tidepool snapshot: it is no JSON\n");
@@ -105,7 +106,7 @@ class ViewTest {
         "'' | cut off",
         "[] | does not begin with",
         "{} | does not begin with",
-        "hello | no Tidepool snapshot",
+        "hello | does not begin with",
         "{\"name\":1} | does not begin with",
         "{\"tidepool-snapshot\":2} | is of version 2, and this tidepool reads 1",
         "{\"tidepool-snapshot\":\"1\"} | no number at $.tidepool-snapshot",
@@ -145,13 +146,22 @@ class ViewTest {
   void what_cannot_be_read_or_written_is_told() throws IOException {
     refuses(folder.resolve("missing.json")).contains("does not exist");
     refuses(folder).contains("cannot be read");
-    byte[] binary = {(byte) 0xff, (byte) 0xfe, 0, 1};
+    byte[] binary = {'{', (byte) 0xff, (byte) 0xfe, 0, 1};
     refuses(Files.write(folder.resolve("binary.json"), binary)).contains("no text in UTF-8");
     Path nowhere = folder.resolve("nowhere").resolve("x.html");
     Command.Result result = Command.run("view", snapshot.toString(), "-o", nowhere.toString());
     assertThat(result.status()).isEqualTo(2);
     assertThat(result.err()).contains("the folder of " + nowhere + " does not exist");
     assertThat(Command.run("view").status()).isEqualTo(2);
+  }
+
+  @Test
+  void what_never_ends_is_refused_by_its_beginning() {
+    Path endless = Path.of("/dev/zero");
+    assumeTrue(Files.exists(endless), "no endless file here");
+    Command.Result result = Command.run("view", endless.toString());
+    assertThat(result.status()).isEqualTo(2);
+    assertThat(result.err()).contains("does not begin with");
   }
 
   private Refusal refuses(Path file) {

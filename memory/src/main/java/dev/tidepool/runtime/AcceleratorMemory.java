@@ -554,4 +554,9 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     }
     whenEnded.accept(this);
   }
+
+  @Override
+  public String toString() {
+    return "memory of " + accelerator;
+  }
 }
