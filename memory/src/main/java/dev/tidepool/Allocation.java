@@ -90,11 +90,11 @@ public final class Allocation {
   /**
    * With the host's bytes from a NUMA node while it has room, else from others.
    *
-   * <p>Holds where the library itself takes the bytes from the host: for all buffers of the CPU
-   * accelerator, and for HOST buffers of an accelerator with memory of its own. What a driver
-   * allocates lies where the driver puts it. Such a block is allocated for the buffer alone and
-   * does not come from a pool. Where the system knows no NUMA policies, or forbids them, the memory
-   * is any: {@code tidepool info} tells.
+   * <p>Holds for all buffers of the CPU accelerator, and for HOST and PINNED buffers of an
+   * accelerator with memory of its own; PINNED ones lie on the accelerator's own node unless told
+   * otherwise, where its driver names one. Page-locked blocks of a node have a pool of their own;
+   * any other such block is allocated for the buffer alone and does not come from a pool. Where the
+   * system knows no NUMA policies, or forbids them, the memory is any: {@code tidepool info} tells.
    *
    * @param node its number, from 0; that it exists is checked when memory is allocated, which
    *     otherwise throws an {@link IllegalArgumentException} that names the nodes there are

@@ -18,6 +18,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -93,6 +94,11 @@ final class CudaDevice implements Device {
   @Override
   public long largestBlock(BlockKind kind) {
     return memory.largest(kind);
+  }
+
+  @Override
+  public OptionalInt numaNode() {
+    return properties.hostNode();
   }
 
   @Override

@@ -1,6 +1,8 @@
 package dev.tidepool.cuda;
 
+import dev.tidepool.AcceleratorException;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.stream.IntStream;
 
 /**
@@ -18,6 +20,7 @@ import java.util.stream.IntStream;
  * @param virtualMemory whether memory can be mapped piece by piece
  * @param descriptors whether a file descriptor can stand for such memory in other processes
  * @param uuid the hardware's, in hexadecimal
+ * @param hostNode the NUMA node of the host that is nearest
  * @param maxBlockThreads threads of one block in all
  * @param maxBlock threads of one block in each dimension
  * @param maxGrid blocks of one launch in each dimension
@@ -36,6 +39,7 @@ record DeviceProperties(
     boolean virtualMemory,
     boolean descriptors,
     String uuid,
+    OptionalInt hostNode,
     int maxBlockThreads,
     List<Integer> maxBlock,
     List<Integer> maxGrid,
@@ -56,6 +60,7 @@ record DeviceProperties(
         attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED)
             != 0,
         Cuda.cuDeviceGetUuid(handle),
+        hostNode(handle),
         attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
         threeFrom(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X),
         threeFrom(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X),
@@ -64,6 +69,19 @@ record DeviceProperties(
         Math.max(
             attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
             attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)));
+  }
+
+  /** Drivers before CUDA 12.2 do not know the question, and systems without nodes answer -1. */
+  private static OptionalInt hostNode(int handle) {
+    try {
+      int node = attribute(handle, Cuda.CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID);
+      return node < 0 ? OptionalInt.empty() : OptionalInt.of(node);
+    } catch (AcceleratorException refused) {
+      if (refused.code() == ErrorCodes.CUDA_ERROR_INVALID_VALUE) {
+        return OptionalInt.empty();
+      }
+      throw refused;
+    }
   }
 
   private static int attribute(int handle, int attribute) {

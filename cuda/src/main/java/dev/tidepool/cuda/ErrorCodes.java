@@ -5,6 +5,7 @@ import dev.tidepool.AcceleratorException;
 /** The return codes that the library acts on; their names are the driver's own. */
 final class ErrorCodes {
   static final int CUDA_SUCCESS = 0;
+  static final int CUDA_ERROR_INVALID_VALUE = 1;
   static final int CUDA_ERROR_OUT_OF_MEMORY = 2;
   static final int CUDA_ERROR_DEVICE_UNAVAILABLE = 46;
   static final int CUDA_ERROR_NO_DEVICE = 100;

@@ -18,9 +18,10 @@ import java.util.Optional;
  * Linux's calls for NUMA policies, by number, so that no library is needed: the C library has no
  * functions for them.
  *
- * <p>Policies are given to address ranges with {@code mbind}, never to threads with {@code
- * set_mempolicy}, which would follow the thread to memory that is none of ours. Containers often
- * forbid these calls; then they count as absent.
+ * <p>Policies are given to address ranges with {@code mbind}. A thread is given one with {@code
+ * set_mempolicy} only for the time of one call of a driver ({@link NumaThread}): else it would
+ * follow the thread to memory that is none of ours. Containers often forbid these calls; then they
+ * count as absent.
  */
 final class NumaCalls {
   private static final long MPOL_F_ADDR = 2;
@@ -33,7 +34,7 @@ final class NumaCalls {
   private static final long MAX_NODE = MASK_BITS + 1L;
 
   /** The numbers of the calls on one architecture. */
-  private record Numbers(long mbind, long getMempolicy) {}
+  private record Numbers(long mbind, long setMempolicy, long getMempolicy) {}
 
   private static final Optional<Numbers> NUMBERS = numbers();
   private static final boolean AVAILABLE =
@@ -47,6 +48,11 @@ final class NumaCalls {
             "syscall",
             FunctionDescriptor.of(
                 JAVA_LONG, JAVA_LONG, ADDRESS, JAVA_LONG, JAVA_LONG, ADDRESS, JAVA_LONG, JAVA_LONG),
+            VARIADIC);
+    static final MethodHandle SET_MEMPOLICY =
+        CLibrary.link(
+            "syscall",
+            FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, ADDRESS, JAVA_LONG),
             VARIADIC);
     static final MethodHandle GET_MEMPOLICY =
         CLibrary.link(
@@ -70,20 +76,74 @@ final class NumaCalls {
    */
   static boolean bind(long address, long bytes, NumaPolicy policy) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment mask = arena.allocate(MASK_BITS / 8, Long.BYTES);
-      for (int node : policy.nodes()) {
-        long word = mask.getAtIndex(JAVA_LONG, node / Long.SIZE);
-        mask.setAtIndex(JAVA_LONG, node / Long.SIZE, word | 1L << node);
-      }
       return (long)
               Calls.MBIND.invokeExact(
                   NUMBERS.orElseThrow().mbind,
                   MemorySegment.ofAddress(address),
                   bytes,
                   code(policy.mode()),
-                  mask,
+                  mask(arena, policy.nodes()),
                   MAX_NODE,
                   0L)
+          == 0;
+    } catch (Throwable e) {
+      throw CLibrary.unexpected(e);
+    }
+  }
+
+  /** Gives the calling thread a policy; whether the system took it. */
+  static boolean setThreadPolicy(NumaPolicy policy) {
+    try (Arena arena = Arena.ofConfined()) {
+      return policy.nodes().getLast() < MASK_BITS
+          && set(code(policy.mode()), mask(arena, policy.nodes()));
+    }
+  }
+
+  /** The policy of the calling thread; LOCAL also for those that have no name here. */
+  static NumaPolicy threadPolicy() {
+    try (ThreadPolicy policy = ThreadPolicy.ofThisThread()) {
+      return policy(policy.mode, policy.mask);
+    }
+  }
+
+  /** The calling thread's policy at one time, just as the system tells it. */
+  static final class ThreadPolicy implements AutoCloseable {
+    private final Arena arena = Arena.ofConfined();
+    private final MemorySegment mode = arena.allocate(JAVA_INT);
+    private final MemorySegment mask = mask(arena, List.of());
+
+    static ThreadPolicy ofThisThread() {
+      ThreadPolicy policy = new ThreadPolicy();
+      // Cannot fail where the calls are available; if it did, it would stand for the default.
+      var _ = get(policy.mode, policy.mask, 0, 0);
+      return policy;
+    }
+
+    /** Gives it back to the calling thread; whether the system took it. */
+    boolean restore() {
+      return set(mode.get(JAVA_INT, 0), mask);
+    }
+
+    @Override
+    public void close() {
+      arena.close();
+    }
+  }
+
+  private static MemorySegment mask(Arena arena, List<Integer> nodes) {
+    MemorySegment mask = arena.allocate(MASK_BITS / 8, Long.BYTES);
+    for (int node : nodes) {
+      long word = mask.getAtIndex(JAVA_LONG, node / Long.SIZE);
+      mask.setAtIndex(JAVA_LONG, node / Long.SIZE, word | 1L << node);
+    }
+    return mask;
+  }
+
+  private static boolean set(long mode, MemorySegment mask) {
+    try {
+      return (long)
+              Calls.SET_MEMPOLICY.invokeExact(
+                  NUMBERS.orElseThrow().setMempolicy, mode, mask, MAX_NODE)
           == 0;
     } catch (Throwable e) {
       throw CLibrary.unexpected(e);
@@ -94,18 +154,19 @@ final class NumaCalls {
   static NumaPolicy policyAt(long address) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment mode = arena.allocate(JAVA_INT);
-      MemorySegment mask = arena.allocate(MASK_BITS / 8, Long.BYTES);
-      if (get(mode, mask, address, MPOL_F_ADDR) != 0) {
-        return NumaPolicy.LOCAL;
-      }
-      int code = mode.get(JAVA_INT, 0) & ~MPOL_MODE_FLAGS;
-      for (NumaPolicy.Mode known : NumaPolicy.Mode.values()) {
-        if (known != NumaPolicy.Mode.LOCAL && code(known) == code) {
-          return new NumaPolicy(known, nodesOf(mask));
-        }
-      }
-      return NumaPolicy.LOCAL;
+      MemorySegment mask = mask(arena, List.of());
+      return get(mode, mask, address, MPOL_F_ADDR) == 0 ? policy(mode, mask) : NumaPolicy.LOCAL;
     }
+  }
+
+  private static NumaPolicy policy(MemorySegment mode, MemorySegment mask) {
+    int code = mode.get(JAVA_INT, 0) & ~MPOL_MODE_FLAGS;
+    for (NumaPolicy.Mode known : NumaPolicy.Mode.values()) {
+      if (known != NumaPolicy.Mode.LOCAL && code(known) == code) {
+        return new NumaPolicy(known, nodesOf(mask));
+      }
+    }
+    return NumaPolicy.LOCAL;
   }
 
   private static List<Integer> nodesOf(MemorySegment mask) {
@@ -129,7 +190,7 @@ final class NumaCalls {
 
   private static boolean answers() {
     try (Arena arena = Arena.ofConfined()) {
-      return get(arena.allocate(JAVA_INT), arena.allocate(MASK_BITS / 8, Long.BYTES), 0, 0) == 0;
+      return get(arena.allocate(JAVA_INT), mask(arena, List.of()), 0, 0) == 0;
     }
   }
 
@@ -150,8 +211,8 @@ final class NumaCalls {
 
   private static Optional<Numbers> numbers() {
     return switch (System.getProperty("os.arch", "").toLowerCase(Locale.ROOT)) {
-      case "amd64", "x86_64" -> Optional.of(new Numbers(237, 239));
-      case "aarch64", "riscv64" -> Optional.of(new Numbers(235, 236));
+      case "amd64", "x86_64" -> Optional.of(new Numbers(237, 238, 239));
+      case "aarch64", "riscv64" -> Optional.of(new Numbers(235, 237, 236));
       default -> Optional.empty();
     };
   }

@@ -60,9 +60,11 @@ final class Blocks {
     Pools.Kind kind = pools.kindOf(location);
     long alignment = allocation.alignment();
     Placement placement = Placement.of(allocation);
+    boolean pooled = allocation.isPooled() && !paranoid;
     return placement.isAnywhere()
-        ? take(kind, bytes, alignment, allocation.isPooled() && !paranoid, inWork)
-        : climb(kind, bytes, inWork, () -> pools.takePlaced(kind, bytes, alignment, placement));
+        ? take(kind, bytes, alignment, pooled, inWork)
+        : climb(
+            kind, bytes, inWork, () -> pools.takePlaced(kind, bytes, alignment, pooled, placement));
   }
 
   /**

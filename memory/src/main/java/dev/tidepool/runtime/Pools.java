@@ -11,6 +11,7 @@ import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.host.HostMemory;
 import dev.tidepool.host.HostRequest;
 import dev.tidepool.host.MemoryAllocator;
+import dev.tidepool.host.NumaThread;
 import dev.tidepool.host.PinnedBudget;
 import dev.tidepool.pool.BlockPool;
 import dev.tidepool.pool.Mover;
@@ -27,11 +28,13 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.OptionalInt;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -73,7 +76,7 @@ final class Pools implements AutoCloseable {
   private final Map<MemoryLocation, BlockPool> births = new EnumMap<>(MemoryLocation.class);
   private final List<BlockPool> own = new CopyOnWriteArrayList<>();
 
-  // For blocks that are told where to lie: made when first asked for, and keep nothing.
+  // For blocks that are told where to lie: made when first asked for.
   private final Map<Placed, BlockPool> placed = new ConcurrentHashMap<>();
 
   private final LongAdder fallbacks = new LongAdder();
@@ -243,7 +246,8 @@ final class Pools implements AutoCloseable {
     if (pinned.reserve(bytes)) {
       try {
         return new ChargedBlock(
-            device.allocate(bytes, alignment, BlockKind.PINNED, placement),
+            fromItsNode(
+                placement, () -> device.allocate(bytes, alignment, BlockKind.PINNED, placement)),
             pinned::giveBack,
             bytes);
       } catch (OutOfDeviceMemoryException | UnsupportedOperationException e) {
@@ -255,6 +259,12 @@ final class Pools implements AutoCloseable {
     }
     fallbacks.increment();
     return null;
+  }
+
+  /** Page-locked memory lies on the node that the buffer names, else on the device's. */
+  private Block fromItsNode(Placement placement, Supplier<Block> allocation) {
+    OptionalInt node = placement.node().isPresent() ? placement.node() : device.numaNode();
+    return node.isPresent() ? NumaThread.preferring(node.getAsInt(), allocation) : allocation.get();
   }
 
   /**
@@ -294,21 +304,37 @@ final class Pools implements AutoCloseable {
 
   /** Takes a block; see {@link BlockPool#take}. */
   PooledBlock take(Kind kind, long bytes, long alignment, boolean pooled) {
-    long beyondDefault = alignment <= MemoryAllocator.defaultAlignment(bytes) ? 1 : alignment;
+    long further = beyondDefault(bytes, alignment);
     try {
-      return pool(kind).take(Math.max(1, bytes), beyondDefault, pooled);
+      return pool(kind).take(Math.max(1, bytes), further, pooled);
     } catch (NothingLocked e) {
-      return host.take(Math.max(1, bytes), beyondDefault, pooled);
+      return host.take(Math.max(1, bytes), further, pooled);
     }
   }
 
-  /** Takes a block that lies where it is told to, and is not kept. */
-  PooledBlock takePlaced(Kind kind, long bytes, long alignment, Placement placement) {
+  /** An alignment that blocks of this size do not have anyway; else 1. */
+  private static long beyondDefault(long bytes, long alignment) {
+    return alignment <= MemoryAllocator.defaultAlignment(bytes) ? 1 : alignment;
+  }
+
+  /**
+   * Takes a block that lies where it is told to. Page-locked ones of a node have a pool, for they
+   * take the driver long; others are not kept.
+   */
+  PooledBlock takePlaced(
+      Kind kind, long bytes, long alignment, boolean pooled, Placement placement) {
     // Refuses a node that does not exist, whatever the kind, before it gets a pool.
     var _ = HostRequest.of(bytes).placed(placement);
-    return placed
-        .computeIfAbsent(new Placed(kind, placement), _ -> ownPool(kind, placement, NOTHING_KEPT))
-        .take(Math.max(1, bytes), Math.max(1, alignment), false);
+    boolean kept = kind == Kind.PINNED && placement.isOnlyNode();
+    BlockPool pool =
+        placed.computeIfAbsent(
+            new Placed(kind, placement),
+            _ ->
+                ownPool(
+                    kind,
+                    placement,
+                    kept ? limits(options, HostMemory.now().totalBytes()) : NOTHING_KEPT));
+    return pool.take(Math.max(1, bytes), beyondDefault(bytes, alignment), kept && pooled);
   }
 
   /**

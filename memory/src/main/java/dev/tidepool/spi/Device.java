@@ -5,6 +5,7 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryInfo;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,6 +46,14 @@ public interface Device extends AutoCloseable {
    */
   default Block allocate(long bytes, long alignment, BlockKind kind, Placement placement) {
     return allocate(bytes, alignment, kind);
+  }
+
+  /**
+   * The NUMA node of the host that this device is attached to, where it says so: page-locked memory
+   * from there moves fastest.
+   */
+  default OptionalInt numaNode() {
+    return OptionalInt.empty();
   }
 
   /**

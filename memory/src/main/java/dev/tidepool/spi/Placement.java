@@ -37,6 +37,11 @@ public record Placement(
     return placement.isAnywhere() ? ANYWHERE : placement;
   }
 
+  /** Whether it wishes for a node, and for nothing else. */
+  public boolean isOnlyNode() {
+    return node.isPresent() && !hugePages && !mostlyRead && !mostlyDevice;
+  }
+
   /** Whether any memory will do. */
   public boolean isAnywhere() {
     return node.isEmpty() && !hugePages && !mostlyRead && !mostlyDevice;

@@ -15,6 +15,7 @@ import dev.tidepool.spi.Queue;
 import dev.tidepool.testkit.SpiCall;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /** A device whose calls may be chosen to fail. */
@@ -99,6 +100,11 @@ final class FaultyDevice implements Device {
   @Override
   public long largestBlock(BlockKind kind) {
     return device.largestBlock(kind);
+  }
+
+  @Override
+  public OptionalInt numaNode() {
+    return device.numaNode();
   }
 
   @Override

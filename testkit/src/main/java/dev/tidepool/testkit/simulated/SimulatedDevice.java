@@ -8,6 +8,8 @@ import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.host.NumaPolicy;
+import dev.tidepool.host.NumaThread;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
@@ -21,6 +23,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Collection;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -54,6 +57,8 @@ public final class SimulatedDevice implements Device {
   private long usedBytes;
   private long pinnedBytes;
   private boolean closed;
+
+  private volatile NumaPolicy lockedUnder = NumaPolicy.LOCAL;
 
   private final Object gate = new Object();
   private boolean paused;
@@ -99,6 +104,11 @@ public final class SimulatedDevice implements Device {
   /** Blocks that live now. */
   public int liveBlocks() {
     return blocks.size();
+  }
+
+  /** The NUMA policy of the thread that was given the last PINNED block, at that time. */
+  public NumaPolicy lockedUnder() {
+    return lockedUnder;
   }
 
   /** Events that nobody has closed yet. */
@@ -150,6 +160,11 @@ public final class SimulatedDevice implements Device {
   }
 
   @Override
+  public OptionalInt numaNode() {
+    return hardware.numaNode();
+  }
+
+  @Override
   public Block allocate(long bytes, long alignment, BlockKind kind) {
     ledger.count(SpiCall.ALLOCATE);
     if (bytes < 1 || (kind != BlockKind.PINNED && bytes > hardware.maximumAllocation())) {
@@ -171,6 +186,7 @@ public final class SimulatedDevice implements Device {
       blocks.add(block);
       if (kind == BlockKind.PINNED) {
         pinned.add(block.store().address(), bytes);
+        lockedUnder = NumaThread.policy();
       }
       return block;
     } catch (Throwable e) {

@@ -2,6 +2,7 @@ package dev.tidepool.testkit.simulated;
 
 import dev.tidepool.spi.HostAccess;
 import java.time.Duration;
+import java.util.OptionalInt;
 import java.util.function.Consumer;
 
 /**
@@ -18,6 +19,7 @@ import java.util.function.Consumer;
  * @param bytesPerSecond how fast commands move bytes; 0 for as fast as the host
  * @param scatters whether its queues scatter staged bytes in one command
  * @param link how long the ways to, from and on it take, beside the above
+ * @param numaNode the node of the host that it is attached to
  */
 public record SimulatedHardware(
     long memoryBytes,
@@ -29,7 +31,8 @@ public record SimulatedHardware(
     Duration latency,
     long bytesPerSecond,
     boolean scatters,
-    SimulatedLink link) {
+    SimulatedLink link,
+    OptionalInt numaNode) {
 
   /** Checks the numbers. */
   public SimulatedHardware {
@@ -56,7 +59,8 @@ public record SimulatedHardware(
         Duration.ZERO,
         0,
         true,
-        SimulatedLink.INSTANT);
+        SimulatedLink.INSTANT,
+        OptionalInt.empty());
   }
 
   /** With memory of that size, and blocks of up to half of it. */
@@ -108,6 +112,11 @@ public record SimulatedHardware(
     return with(parts -> parts.link = speeds);
   }
 
+  /** Attached to that NUMA node of the host. */
+  public SimulatedHardware withNumaNode(int node) {
+    return with(parts -> parts.numaNode = OptionalInt.of(node));
+  }
+
   /** With queues that scatter by a write for each piece. */
   public SimulatedHardware withoutScatter() {
     return with(parts -> parts.scatters = false);
@@ -131,6 +140,7 @@ public record SimulatedHardware(
     private long bytesPerSecond;
     private boolean scatters;
     private SimulatedLink link;
+    private OptionalInt numaNode;
 
     Parts(SimulatedHardware from) {
       memoryBytes = from.memoryBytes;
@@ -143,6 +153,7 @@ public record SimulatedHardware(
       bytesPerSecond = from.bytesPerSecond;
       scatters = from.scatters;
       link = from.link;
+      numaNode = from.numaNode;
     }
 
     SimulatedHardware whole() {
@@ -156,7 +167,8 @@ public record SimulatedHardware(
           latency,
           bytesPerSecond,
           scatters,
-          link);
+          link,
+          numaNode);
     }
   }
 }

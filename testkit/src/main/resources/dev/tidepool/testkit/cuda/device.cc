@@ -102,7 +102,10 @@ EXPORT CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice dev) {
 
 EXPORT CUresult cuDeviceGetAttribute(int* pi, CUdevice_attribute attrib, CUdevice dev) {
   ENTER_DEVICE(pi, dev)
-  if (attrib < 1 || attrib > 200) {
+  // Drivers before CUDA 12.2 do not know of the host's nodes.
+  bool unknown =
+      attrib == CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID && machine().driver_version < 12020;
+  if (attrib < 1 || attrib > 200 || unknown) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   *pi = attribute(*of, attrib);

@@ -1,0 +1,123 @@
+package dev.tidepool.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.tidepool.Allocation;
+import dev.tidepool.ElementType;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.host.HostPlatform;
+import dev.tidepool.host.NumaPolicy;
+import dev.tidepool.host.NumaThread;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.testkit.simulated.SimulatedDevice;
+import dev.tidepool.testkit.simulated.SimulatedHardware;
+import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Page-locked memory comes from the device's NUMA node, and its pools hold memory of one node. */
+class PinnedNodeTest {
+  private static final int BYTES = 1 << 20;
+
+  private final HostPlatform platform = HostPlatform.probe();
+  private final int node = platform.numaNodes().getFirst();
+
+  @BeforeEach
+  void onlyWhereThereArePolicies() {
+    assumeTrue(platform.numaPolicies(), "SKIPPED: the system has or allows no NUMA policies");
+  }
+
+  private static SimulatedProvider provider(SimulatedHardware hardware) {
+    return new SimulatedProvider(hardware);
+  }
+
+  private static Tidepool open(SimulatedProvider provider) {
+    return Discovery.using(List.of(provider), Tidepool::open);
+  }
+
+  @Test
+  void itIsAllocatedOnTheDevicesNodeAndTheThreadKeepsItsPolicy() {
+    SimulatedProvider provider = provider(SimulatedHardware.discrete().withNumaNode(node));
+    NumaPolicy before = NumaThread.policy();
+    try (Tidepool tidepool = open(provider)) {
+      tidepool.memory().allocate(ElementType.BYTE, BYTES, MemoryLocation.PINNED).close();
+    }
+    assertThat(device(provider).lockedUnder()).isEqualTo(NumaPolicy.preferred(node));
+    assertThat(NumaThread.policy()).isEqualTo(before);
+  }
+
+  @Test
+  void stagingIsToo() {
+    SimulatedProvider provider = provider(SimulatedHardware.discrete().withNumaNode(node));
+    try (Tidepool tidepool = open(provider);
+        UnifiedBuffer<byte[]> buffer =
+            tidepool.memory().allocate(ElementType.BYTE, BYTES, MemoryLocation.DEVICE)) {
+      buffer.copyFrom(new byte[BYTES]);
+    }
+    assertThat(device(provider).lockedUnder()).isEqualTo(NumaPolicy.preferred(node));
+  }
+
+  @Test
+  void aDeviceThatNamesNoNodeHasItAnywhere() {
+    SimulatedProvider provider = provider(SimulatedHardware.discrete());
+    try (Tidepool tidepool = open(provider)) {
+      tidepool.memory().allocate(ElementType.BYTE, BYTES, MemoryLocation.PINNED).close();
+    }
+    assertThat(device(provider).lockedUnder()).isEqualTo(NumaThread.policy());
+  }
+
+  @Test
+  void aNodeThatThisProcessHasNotIsNoError() {
+    SimulatedProvider provider = provider(SimulatedHardware.discrete().withNumaNode(4242));
+    NumaPolicy before = NumaThread.policy();
+    try (Tidepool tidepool = open(provider)) {
+      tidepool.memory().allocate(ElementType.BYTE, BYTES, MemoryLocation.PINNED).close();
+    }
+    assertThat(device(provider).lockedUnder()).isEqualTo(before);
+    assertThat(NumaThread.policy()).isEqualTo(before);
+  }
+
+  @Test
+  void aVirtualThreadsCarrierKeepsItsPolicy() throws InterruptedException {
+    SimulatedProvider provider = provider(SimulatedHardware.discrete().withNumaNode(node));
+    AtomicReference<NumaPolicy> after = new AtomicReference<>();
+    try (Tidepool tidepool = open(provider)) {
+      Thread.startVirtualThread(
+              () -> {
+                tidepool.memory().allocate(ElementType.BYTE, BYTES, MemoryLocation.PINNED).close();
+                after.set(NumaThread.policy());
+              })
+          .join();
+    }
+    assertThat(device(provider).lockedUnder()).isEqualTo(NumaPolicy.preferred(node));
+    assertThat(after.get()).isEqualTo(NumaThread.policy());
+  }
+
+  @Test
+  void blocksOfANodeArePooledAndNeverServeOthers() {
+    SimulatedProvider provider = provider(SimulatedHardware.discrete());
+    try (Tidepool tidepool = open(provider)) {
+      UnifiedMemoryManager memory = tidepool.memory();
+      Allocation onNode = Allocation.at(MemoryLocation.PINNED).onNode(node);
+      memory.allocate(ElementType.BYTE, BYTES, onNode).close();
+      assertThat(device(provider).lockedUnder()).isEqualTo(NumaPolicy.preferred(node));
+      long calls = memory.statistics().driverAllocations();
+      memory.allocate(ElementType.BYTE, BYTES, onNode).close();
+      assertThat(memory.statistics().driverAllocations()).isEqualTo(calls);
+      memory.allocate(ElementType.BYTE, BYTES, MemoryLocation.PINNED).close();
+      assertThat(memory.statistics().driverAllocations()).isEqualTo(calls + 1);
+      assertThat(device(provider).lockedUnder()).isEqualTo(NumaThread.policy());
+    }
+    assertThat(device(provider).liveBlocks()).isZero();
+  }
+
+  private static SimulatedDevice device(SimulatedProvider provider) {
+    return provider.devices().getFirst();
+  }
+}
