@@ -21,7 +21,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A snapshot's JSON form, checked before anything is drawn: that it is whole, of a version that is
@@ -112,7 +111,7 @@ final class SnapshotFile {
         file + " is cut off after " + Figures.bytes(text.length()) + "; take it again", cause);
   }
 
-  private static WrongArguments noSnapshot(Path file, String reason, @Nullable Exception cause) {
+  private static WrongArguments noSnapshot(Path file, String reason, Exception cause) {
     return new WrongArguments(file + " is no Tidepool snapshot: " + reason, cause);
   }
 
@@ -128,7 +127,7 @@ final class SnapshotFile {
       in.mark(1);
       int first = in.read();
       if (first != '{' && first != -1) {
-        throw noSnapshot(file, DOES_NOT_BEGIN, null);
+        throw noSnapshot(file, DOES_NOT_BEGIN, new Flaw(DOES_NOT_BEGIN));
       }
       in.reset();
       byte[] bytes = in.readNBytes(MOST_BYTES + 1);
