@@ -11,22 +11,16 @@ import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
-import dev.tidepool.Tidepool;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
-import dev.tidepool.spi.Discovery;
 import dev.tidepool.testkit.conformance.Patterns;
 import dev.tidepool.testkit.fault.Failure;
-import dev.tidepool.testkit.fault.FaultInjector;
-import dev.tidepool.testkit.simulated.SimulatedHardware;
-import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.time.Duration;
-import java.util.List;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What kernels and prefetches move by themselves is tried again like every other transfer. */
 @ExtendWith(QuietLog.class)
@@ -34,26 +28,12 @@ import org.junit.jupiter.api.extension.ExtendWith;
 class MovementRecoveryTest {
   private static final int LENGTH = 100_000;
 
-  private final SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
-  private final FaultInjector faults = new FaultInjector(simulated);
-  // Enough time for all attempts, however slow the machine is.
-  private final Tidepool tidepool =
-      Discovery.using(
-          List.of(faults),
-          () ->
-              Tidepool.open(
-                  MemoryOptions.builder().transferRetryTime(Duration.ofMinutes(5)).build()));
-  private final UnifiedMemoryManager memory = tidepool.memory();
-  private final Kernel doubling = memory.compile(KernelSource.elementwise("y = x + y"));
+  @RegisterExtension
+  private final SimulatedRig rig =
+      new SimulatedRig(MemoryOptions.builder().transferRetryTime(Duration.ofMinutes(5)));
 
-  @AfterEach
-  void close() {
-    faults.disarm();
-    tidepool.close();
-    assertThat(simulated.violations()).isEmpty();
-    assertThat(simulated.device("simulated:0").openEvents()).isZero();
-    assertThat(simulated.device("simulated:0").liveBlocks()).isZero();
-  }
+  private final UnifiedMemoryManager memory = rig.memory();
+  private final Kernel doubling = memory.compile(KernelSource.elementwise("y = x + y"));
 
   private static int[] pattern(long seed) {
     return Patterns.array(ElementType.INT, LENGTH, seed);
@@ -85,20 +65,20 @@ class MovementRecoveryTest {
   }
 
   private long launches() {
-    return simulated.device("simulated:0").ledger().calls(SpiCall.LAUNCH);
+    return rig.calls(SpiCall.LAUNCH);
   }
 
   @Test
   void argumentsThatWereDisturbedOnTheirWayAreBroughtAgainAndTheKernelRunsOnce() {
     UnifiedBuffer<int[]> x = onHost(1);
     UnifiedBuffer<int[]> y = onHost(2);
-    faults.fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
+    rig.faults().fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
     doubling.execute(Arguments.of("x", x, "y", y));
     assertThat(launches()).isEqualTo(1);
     assertThat(retries()).isEqualTo(1);
     assertHolds(y, sum(1, 2));
     UnifiedBuffer<int[]> z = onHost(3);
-    faults.fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
+    rig.faults().fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
     doubling.executeAsync(Arguments.of("x", x, "y", z)).join();
     assertThat(launches()).isEqualTo(2);
     assertThat(retries()).isEqualTo(2);
@@ -109,12 +89,12 @@ class MovementRecoveryTest {
   void argumentsThatNeverArriveFailTheKernelAndAreValidOnTheHost() {
     UnifiedBuffer<int[]> x = onHost(1);
     UnifiedBuffer<int[]> y = onHost(2);
-    faults.failAlways(SpiCall.WRITE, Failure.TRANSIENT);
+    rig.faults().failAlways(SpiCall.WRITE, Failure.TRANSIENT);
     assertThatThrownBy(() -> doubling.execute(Arguments.of("x", x, "y", y)))
         .isInstanceOf(AcceleratorException.class);
     assertThat(retries()).isEqualTo(3);
     assertThat(launches()).isZero();
-    faults.disarm();
+    rig.faults().disarm();
     assertHolds(x, pattern(1));
     assertHolds(y, pattern(2));
     doubling.execute(Arguments.of("x", x, "y", y));
@@ -125,7 +105,7 @@ class MovementRecoveryTest {
   void aKernelThatFailedIsNotRunAgain() {
     UnifiedBuffer<int[]> x = onHost(1);
     UnifiedBuffer<int[]> y = onHost(2);
-    faults.fail(SpiCall.LAUNCH, 1, Failure.TRANSIENT);
+    rig.faults().fail(SpiCall.LAUNCH, 1, Failure.TRANSIENT);
     assertThatThrownBy(() -> doubling.execute(Arguments.of("x", x, "y", y)))
         .isInstanceOf(AcceleratorException.class);
     assertThat(launches()).isEqualTo(1);
@@ -135,12 +115,12 @@ class MovementRecoveryTest {
   @Test
   void aPrefetchThatWasDisturbedIsDoneAgainAndNobodyHears() {
     UnifiedBuffer<int[]> x = onHost(1);
-    faults.fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
+    rig.faults().fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
     x.prefetchToDevice();
     memory.synchronize();
     assertThat(x.state()).isEqualTo(BufferState.SYNCHRONIZED);
     doubling.execute(Arguments.of("x", x, "y", x));
-    faults.fail(SpiCall.READ, 1, Failure.TRANSIENT);
+    rig.faults().fail(SpiCall.READ, 1, Failure.TRANSIENT);
     x.prefetchToHost();
     memory.synchronize();
     assertThat(x.state()).isEqualTo(BufferState.SYNCHRONIZED);
@@ -151,10 +131,10 @@ class MovementRecoveryTest {
   @Test
   void aPrefetchThatNeverGetsThroughFailsTheNextUseAlone() {
     UnifiedBuffer<int[]> x = onHost(1);
-    faults.failAlways(SpiCall.WRITE, Failure.TRANSIENT);
+    rig.faults().failAlways(SpiCall.WRITE, Failure.TRANSIENT);
     x.prefetchToDevice();
     memory.synchronize();
-    faults.disarm();
+    rig.faults().disarm();
     assertThat(retries()).isEqualTo(3);
     assertThatThrownBy(() -> x.copyTo(new int[LENGTH])).isInstanceOf(TransferException.class);
     assertHolds(x, pattern(1));

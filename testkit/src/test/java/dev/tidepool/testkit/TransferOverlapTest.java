@@ -5,24 +5,20 @@ import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryOptions;
-import dev.tidepool.Tidepool;
 import dev.tidepool.Transfer;
 import dev.tidepool.TransferOptions;
 import dev.tidepool.TransferReport;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
-import dev.tidepool.spi.Discovery;
 import dev.tidepool.testkit.conformance.Patterns;
 import dev.tidepool.testkit.simulated.SimulatedDevice;
-import dev.tidepool.testkit.simulated.SimulatedHardware;
-import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Transfers to one buffer, on a device that is held and let go: what is under way together. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -30,23 +26,13 @@ class TransferOverlapTest {
   private static final int PART = 512 << 10;
   private static final int PARTS = 6;
 
-  private final SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
-  private final Tidepool tidepool =
-      Discovery.using(
-          List.of(simulated),
-          () -> Tidepool.open(MemoryOptions.builder().calibration(false).build()));
-  private final UnifiedMemoryManager memory = tidepool.memory();
-  private final SimulatedDevice device = simulated.device("simulated:0");
+  @RegisterExtension
+  private final SimulatedRig rig = new SimulatedRig(MemoryOptions.builder().calibration(false));
+
+  private final UnifiedMemoryManager memory = rig.memory();
+  private final SimulatedDevice device = rig.device();
   private final UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, PARTS * PART);
   private final byte[] model = new byte[PARTS * PART];
-
-  @AfterEach
-  void close() {
-    device.resume();
-    tidepool.close();
-    assertThat(simulated.violations()).isEmpty();
-    assertThat(device.openEvents()).isZero();
-  }
 
   /** A part that begins somewhere, each of other bytes. */
   private Transfer<?> part(int at) {
@@ -60,7 +46,7 @@ class TransferOverlapTest {
   }
 
   private long writes() {
-    return device.ledger().calls(SpiCall.WRITE);
+    return rig.calls(SpiCall.WRITE);
   }
 
   private void assertEqualsModel() {

@@ -6,26 +6,22 @@ import static org.awaitility.Awaitility.await;
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
-import dev.tidepool.Tidepool;
 import dev.tidepool.Transfer;
 import dev.tidepool.TransferOptions;
 import dev.tidepool.TransferPriority;
 import dev.tidepool.TransferReport;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
-import dev.tidepool.spi.Discovery;
 import dev.tidepool.testkit.simulated.SimulatedDevice;
-import dev.tidepool.testkit.simulated.SimulatedHardware;
-import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Who is urgent overtakes, on a device that is held and let go. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -33,24 +29,13 @@ class TransferPriorityTest {
   private static final int CHUNK = 4096;
   private static final int BULK = 16 * CHUNK;
 
-  private final SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
-  private final Tidepool tidepool =
-      Discovery.using(
-          List.of(simulated),
-          () ->
-              Tidepool.open(
-                  MemoryOptions.builder().concurrentTransfers(2).stagingChunk(CHUNK).build()));
-  private final UnifiedMemoryManager memory = tidepool.memory();
-  private final SimulatedDevice device = simulated.device("simulated:0");
-  private final List<String> chunks = Collections.synchronizedList(new ArrayList<>());
+  @RegisterExtension
+  private final SimulatedRig rig =
+      new SimulatedRig(MemoryOptions.builder().concurrentTransfers(2).stagingChunk(CHUNK));
 
-  @AfterEach
-  void close() {
-    device.resume();
-    tidepool.close();
-    assertThat(simulated.violations()).isEmpty();
-    assertThat(device.openEvents()).isZero();
-  }
+  private final UnifiedMemoryManager memory = rig.memory();
+  private final SimulatedDevice device = rig.device();
+  private final List<String> chunks = Collections.synchronizedList(new ArrayList<>());
 
   private static byte[] pattern(int length, int seed) {
     byte[] bytes = new byte[length];
@@ -79,7 +64,7 @@ class TransferPriorityTest {
   }
 
   private long writes() {
-    return device.ledger().calls(SpiCall.WRITE);
+    return rig.calls(SpiCall.WRITE);
   }
 
   private static void assertArrived(UnifiedBuffer<byte[]> buffer, int bytes) {
@@ -160,7 +145,7 @@ class TransferPriorityTest {
     UnifiedBuffer<byte[]> bulk = buffer(BULK);
     UnifiedBuffer<byte[]> urgent = buffer(BULK);
     UnifiedBuffer<byte[]> critical = buffer(3 * CHUNK);
-    long before = device.ledger().calls(SpiCall.COPY);
+    long before = rig.calls(SpiCall.COPY);
     device.pause();
     CompletableFuture<TransferReport> low = copy(TransferPriority.LOW, source, bulk);
     awaitCopies(before + 2);
@@ -174,7 +159,7 @@ class TransferPriorityTest {
     most.join().orThrow();
     high.join().orThrow();
     low.join().orThrow();
-    assertThat(device.ledger().calls(SpiCall.COPY) - before).isEqualTo(16 + 16 + 3);
+    assertThat(rig.calls(SpiCall.COPY) - before).isEqualTo(16 + 16 + 3);
     // All of them had two chunks in flight.
     assertThat(chunks.getFirst()).isEqualTo("CRITICAL");
     assertThat(chunks.lastIndexOf("HIGH")).isLessThan(chunks.lastIndexOf("LOW"));
@@ -198,9 +183,7 @@ class TransferPriorityTest {
   }
 
   private void awaitCopies(long count) {
-    await()
-        .atMost(Duration.ofSeconds(20))
-        .until(() -> device.ledger().calls(SpiCall.COPY) == count);
+    await().atMost(Duration.ofSeconds(20)).until(() -> rig.calls(SpiCall.COPY) == count);
   }
 
   @Test
@@ -240,7 +223,7 @@ class TransferPriorityTest {
     long before = writes();
     memory.transfers().transfer(pairs, TransferOptions.defaults()).orThrow();
     // A staging block holds four of them.
-    assertThat(device.ledger().calls(SpiCall.SCATTER)).isBetween(25L, 50L);
+    assertThat(rig.calls(SpiCall.SCATTER)).isBetween(25L, 50L);
     assertThat(writes()).isEqualTo(before);
     byte[] read = new byte[1 << 20];
     target.copyTo(read);
@@ -259,11 +242,11 @@ class TransferPriorityTest {
       seen.add(new byte[1000]);
       pairs.add(Transfer.of(source.slice(i * 8000L, 1000), seen.getLast()));
     }
-    long before = device.ledger().calls(SpiCall.READ);
+    long before = rig.calls(SpiCall.READ);
     memory.transfers().transfer(pairs, TransferOptions.defaults()).orThrow();
     // A staging block holds four of them.
-    assertThat(device.ledger().calls(SpiCall.GATHER)).isBetween(25L, 50L);
-    assertThat(device.ledger().calls(SpiCall.READ)).isEqualTo(before);
+    assertThat(rig.calls(SpiCall.GATHER)).isBetween(25L, 50L);
+    assertThat(rig.calls(SpiCall.READ)).isEqualTo(before);
     for (int i = 0; i < 100; i++) {
       assertThat(seen.get(i)).isEqualTo(Arrays.copyOfRange(model, i * 8000, i * 8000 + 1000));
     }

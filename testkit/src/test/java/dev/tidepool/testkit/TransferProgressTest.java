@@ -4,26 +4,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryOptions;
-import dev.tidepool.Tidepool;
 import dev.tidepool.Transfer;
 import dev.tidepool.TransferOptions;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
-import dev.tidepool.spi.Discovery;
 import dev.tidepool.testkit.conformance.Patterns;
 import dev.tidepool.testkit.fault.Failure;
-import dev.tidepool.testkit.fault.FaultInjector;
-import dev.tidepool.testkit.simulated.SimulatedHardware;
-import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What a listener hears is what was handed to the device, also where transfers are tried again. */
 @ExtendWith(QuietLog.class)
@@ -32,25 +27,14 @@ class TransferProgressTest {
   private static final int CHUNK = 16 << 10;
   private static final int BYTES = 8 * CHUNK;
 
-  private final SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
-  private final FaultInjector faults = new FaultInjector(simulated);
-  private final Tidepool tidepool =
-      Discovery.using(
-          List.of(faults),
-          () ->
-              Tidepool.open(
-                  MemoryOptions.builder().transferRetryTime(Duration.ofMinutes(5)).build()));
-  private final UnifiedMemoryManager memory = tidepool.memory();
+  @RegisterExtension
+  private final SimulatedRig rig =
+      new SimulatedRig(MemoryOptions.builder().transferRetryTime(Duration.ofMinutes(5)));
 
-  @AfterEach
-  void close() {
-    faults.disarm();
-    tidepool.close();
-    assertThat(simulated.violations()).isEmpty();
-  }
+  private final UnifiedMemoryManager memory = rig.memory();
 
   private long calls(SpiCall call) {
-    return simulated.device("simulated:0").ledger().calls(call);
+    return rig.calls(call);
   }
 
   private UnifiedBuffer<byte[]> buffer() {
@@ -99,7 +83,7 @@ class TransferProgressTest {
   @Test
   void aTransferThatIsTriedAgainIsToldFromWhereItWasToldBefore() {
     UnifiedBuffer<byte[]> target = buffer();
-    faults.fail(SpiCall.WRITE, 5, Failure.TRANSIENT);
+    rig.faults().fail(SpiCall.WRITE, 5, Failure.TRANSIENT);
     Map<Long, Long> heard =
         heard(SpiCall.WRITE, TransferOptions.builder(), Transfer.of(pattern(), target));
     assertThat(heard.keySet())
@@ -117,13 +101,13 @@ class TransferProgressTest {
         .as("five of the first attempt and five of the second, which nobody hears of twice")
         .containsEntry(6L * CHUNK, 10L)
         .containsEntry(8L * CHUNK, 12L);
-    assertThat(faults.fired()).contains(SpiCall.WRITE);
+    assertThat(rig.faults().fired()).contains(SpiCall.WRITE);
   }
 
   @Test
   void neverMoreThanAllIsToldHoweverOftenItIsTriedOrRead() {
     UnifiedBuffer<byte[]> target = buffer();
-    faults.fail(SpiCall.WRITE, 8, Failure.DAMAGED);
+    rig.faults().fail(SpiCall.WRITE, 8, Failure.DAMAGED);
     Map<Long, Long> heard =
         heard(
             SpiCall.WRITE,

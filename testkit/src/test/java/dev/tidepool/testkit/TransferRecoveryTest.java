@@ -8,7 +8,6 @@ import dev.tidepool.BufferState;
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
-import dev.tidepool.Tidepool;
 import dev.tidepool.Transfer;
 import dev.tidepool.TransferException;
 import dev.tidepool.TransferOptions;
@@ -17,12 +16,8 @@ import dev.tidepool.TransferOutcome.Status;
 import dev.tidepool.TransferReport;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
-import dev.tidepool.spi.Discovery;
 import dev.tidepool.testkit.conformance.Patterns;
 import dev.tidepool.testkit.fault.Failure;
-import dev.tidepool.testkit.fault.FaultInjector;
-import dev.tidepool.testkit.simulated.SimulatedHardware;
-import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.lang.foreign.Arena;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -30,10 +25,10 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What fails is tried again where that makes sense, and fails alone where it does not. */
 @ExtendWith(QuietLog.class)
@@ -43,25 +38,11 @@ class TransferRecoveryTest {
   private static final int FEW = 4;
   private static final TransferOptions PLAIN = TransferOptions.defaults();
 
-  private final SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
-  private final FaultInjector faults = new FaultInjector(simulated);
-  // Enough time for all attempts, however slow the machine is.
-  private final Tidepool tidepool =
-      Discovery.using(
-          List.of(faults),
-          () ->
-              Tidepool.open(
-                  MemoryOptions.builder().transferRetryTime(Duration.ofMinutes(5)).build()));
-  private final UnifiedMemoryManager memory = tidepool.memory();
+  @RegisterExtension
+  private final SimulatedRig rig =
+      new SimulatedRig(MemoryOptions.builder().transferRetryTime(Duration.ofMinutes(5)));
 
-  @AfterEach
-  void close() {
-    faults.disarm();
-    tidepool.close();
-    assertThat(simulated.violations()).isEmpty();
-    assertThat(simulated.device("simulated:0").openEvents()).isZero();
-    assertThat(simulated.device("simulated:0").liveBlocks()).isZero();
-  }
+  private final UnifiedMemoryManager memory = rig.memory();
 
   private static float[] pattern(long seed) {
     return Patterns.array(ElementType.FLOAT, LENGTH, seed);
@@ -88,14 +69,14 @@ class TransferRecoveryTest {
   @Test
   void aDisturbedTransferIsDoneAgain() {
     UnifiedBuffer<float[]> buffer = buffer();
-    faults.fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
+    rig.faults().fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
     buffer.copyFrom(pattern(1));
     assertHolds(buffer, 1);
-    faults.fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
+    rig.faults().fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
     buffer.copyFromAsync(pattern(2)).join();
-    faults.fail(SpiCall.READ, 1, Failure.TRANSIENT);
+    rig.faults().fail(SpiCall.READ, 1, Failure.TRANSIENT);
     assertHolds(buffer, 2);
-    faults.fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
+    rig.faults().fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
     TransferOutcome outcome =
         transfer(PLAIN, Transfer.of(pattern(3), buffer)).orThrow().outcomes().getFirst();
     assertThat(outcome.attempts()).isEqualTo(2);
@@ -107,9 +88,9 @@ class TransferRecoveryTest {
   void aFetchAndAPushAreDoneAgainToo() {
     UnifiedBuffer<float[]> buffer = buffer();
     buffer.copyFrom(pattern(1));
-    faults.fail(SpiCall.READ, 1, Failure.TRANSIENT);
+    rig.faults().fail(SpiCall.READ, 1, Failure.TRANSIENT);
     ElementType.FLOAT.write(pattern(2), 0, buffer.asSegment(), 0, LENGTH);
-    faults.fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
+    rig.faults().fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
     buffer.synchronize();
     assertThat(buffer.state()).isEqualTo(BufferState.SYNCHRONIZED);
     assertHolds(buffer, 2);
@@ -121,7 +102,7 @@ class TransferRecoveryTest {
     UnifiedBuffer<float[]> buffer = buffer();
     UnifiedBuffer<float[]> other = memory.allocate(ElementType.FLOAT, LENGTH, MemoryLocation.HOST);
     buffer.copyFrom(pattern(1));
-    faults.failAlways(SpiCall.WRITE, Failure.TRANSIENT);
+    rig.faults().failAlways(SpiCall.WRITE, Failure.TRANSIENT);
     TransferReport report =
         transfer(PLAIN, Transfer.of(pattern(2), buffer), Transfer.of(pattern(3), other));
     TransferOutcome outcome = report.outcomes().getFirst();
@@ -135,7 +116,7 @@ class TransferRecoveryTest {
     TransferOptions once = TransferOptions.builder().retries(0).build();
     assertThat(transfer(once, Transfer.of(pattern(2), buffer)).outcomes().getFirst().attempts())
         .isEqualTo(1);
-    faults.disarm();
+    rig.faults().disarm();
     assertThat(buffer.state()).isEqualTo(BufferState.DEVICE_ONLY);
     buffer.copyFrom(pattern(4));
     assertHolds(buffer, 4);
@@ -145,7 +126,7 @@ class TransferRecoveryTest {
   void aPermanentErrorIsNotTriedAgainAndFailsOneAlone() {
     UnifiedBuffer<float[]> one = buffer();
     UnifiedBuffer<float[]> two = buffer();
-    faults.fail(SpiCall.WRITE, 1, Failure.BROKEN);
+    rig.faults().fail(SpiCall.WRITE, 1, Failure.BROKEN);
     TransferOptions inOrder = TransferOptions.builder().maxConcurrency(1).build();
     TransferReport report =
         transfer(inOrder, Transfer.of(pattern(1), one), Transfer.of(pattern(2), two));
@@ -171,7 +152,7 @@ class TransferRecoveryTest {
     for (int i = 0; i < 10; i++) {
       pairs.add(Transfer.of(new byte[100], small.slice(i * 1000L, 100)));
     }
-    faults.fail(SpiCall.WRITE, 1, Failure.DEVICE_LOST);
+    rig.faults().fail(SpiCall.WRITE, 1, Failure.DEVICE_LOST);
     TransferReport report = memory.transfers().transfer(pairs, PLAIN);
     assertThat(report.failures()).isEqualTo(15);
     assertThat(report.outcomes()).allMatch(outcome -> outcome.attempts() <= 1);
@@ -196,9 +177,9 @@ class TransferRecoveryTest {
         System.arraycopy(fresh, 0, model, i * 1000, 100);
       }
       // The call of one of them, when they go together; it goes well when it goes alone.
-      faults.fail(SpiCall.SCATTER, 1, failure);
+      rig.faults().fail(SpiCall.SCATTER, 1, failure);
       memory.transfers().transfer(pairs, PLAIN).orThrow();
-      assertThat(faults.fired()).contains(SpiCall.SCATTER);
+      assertThat(rig.faults().fired()).contains(SpiCall.SCATTER);
       float[] read = new float[LENGTH];
       target.copyTo(read);
       Patterns.assertEqual(read, model, "the buffer after " + failure);
@@ -216,9 +197,9 @@ class TransferRecoveryTest {
         seen.add(new float[100]);
         pairs.add(Transfer.of(source.slice(i * 1000L, 100), seen.getLast()));
       }
-      faults.fail(SpiCall.GATHER, 1, failure);
+      rig.faults().fail(SpiCall.GATHER, 1, failure);
       memory.transfers().transfer(pairs, PLAIN).orThrow();
-      assertThat(faults.fired()).contains(SpiCall.GATHER);
+      assertThat(rig.faults().fired()).contains(SpiCall.GATHER);
       for (int i = 0; i < 50; i++) {
         float[] expected = Arrays.copyOfRange(pattern(1), i * 1000, i * 1000 + 100);
         Patterns.assertEqual(seen.get(i), expected, "part " + i + " after " + failure);
@@ -239,10 +220,10 @@ class TransferRecoveryTest {
       pairs.add(Transfer.of(source.slice(i * 1000L, 100), seen.getLast()));
     }
     pairs.add(1, Transfer.of(source.slice(0, 100), arena.allocate(400)));
-    simulated.device("simulated:0").pause();
+    rig.device().pause();
     CompletableFuture<TransferReport> asked = memory.transfers().transferAsync(pairs, PLAIN);
     arena.close();
-    simulated.device("simulated:0").resume();
+    rig.device().resume();
     TransferReport report = asked.join();
     assertThat(report.failures()).isEqualTo(1);
     assertThat(report.outcomes().get(1).cause().orElseThrow())
@@ -263,12 +244,12 @@ class TransferRecoveryTest {
       pairs.add(Transfer.of(new float[100], target.slice(i * 1000L, 100)));
     }
     pairs.add(Transfer.of(pattern(2), host));
-    faults.failAlways(SpiCall.WRITE, Failure.BROKEN);
+    rig.faults().failAlways(SpiCall.WRITE, Failure.BROKEN);
     TransferReport report = memory.transfers().transfer(pairs, PLAIN);
     assertThat(report.failures()).isEqualTo(FEW);
     assertThat(report.outcomes().getLast().isDone()).isTrue();
     assertHolds(host, 2);
-    faults.disarm();
+    rig.faults().disarm();
     target.copyFrom(pattern(3));
     assertHolds(target, 3);
   }
@@ -277,12 +258,12 @@ class TransferRecoveryTest {
   void whatArrivesDamagedIsNoticedWhereItIsVerified() {
     UnifiedBuffer<float[]> buffer = buffer();
     TransferOptions verified = TransferOptions.builder().verified(true).build();
-    faults.fail(SpiCall.WRITE, 1, Failure.DAMAGED);
+    rig.faults().fail(SpiCall.WRITE, 1, Failure.DAMAGED);
     TransferOutcome healed =
         transfer(verified, Transfer.of(pattern(1), buffer)).orThrow().outcomes().getFirst();
     assertThat(healed.attempts()).isEqualTo(2);
     assertHolds(buffer, 1);
-    faults.failAlways(SpiCall.WRITE, Failure.DAMAGED);
+    rig.faults().failAlways(SpiCall.WRITE, Failure.DAMAGED);
     TransferReport report = transfer(verified, Transfer.of(pattern(1), buffer));
     assertThatThrownBy(report::orThrow)
         .isInstanceOf(TransferException.class)
@@ -296,22 +277,21 @@ class TransferRecoveryTest {
   void withoutRetriesTheFirstErrorIsTheLast() {
     try (UnifiedMemoryManager strict =
             UnifiedMemoryManager.create(
-                tidepool.accelerator("simulated:0"),
-                MemoryOptions.builder().transferRetries(0).build());
+                memory.accelerator(), MemoryOptions.builder().transferRetries(0).build());
         UnifiedBuffer<float[]> buffer = strict.allocate(ElementType.FLOAT, LENGTH)) {
-      faults.fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
+      rig.faults().fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
       assertThatThrownBy(() -> buffer.copyFrom(pattern(1))).isInstanceOf(TransferException.class);
-      faults.fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
+      rig.faults().fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
       assertThatThrownBy(() -> buffer.copyFromAsync(pattern(1)).join())
           .isInstanceOf(CompletionException.class)
           .hasCauseInstanceOf(TransferException.class);
     }
     try (UnifiedMemoryManager hasty =
             UnifiedMemoryManager.create(
-                tidepool.accelerator("simulated:0"),
+                memory.accelerator(),
                 MemoryOptions.builder().transferRetryTime(Duration.ZERO).build());
         UnifiedBuffer<float[]> buffer = hasty.allocate(ElementType.FLOAT, LENGTH)) {
-      faults.fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
+      rig.faults().fail(SpiCall.WRITE, 1, Failure.TRANSIENT);
       assertThatThrownBy(() -> buffer.copyFrom(pattern(1))).isInstanceOf(TransferException.class);
     }
   }
