@@ -12,9 +12,7 @@ rounds=${1:-7}
 folder=${2:-/tmp}
 python=${PYTHON:-/usr/bin/python3}
 mib=${MIB:-1024}
-root=$(cd "$(dirname "$0")/.." && pwd)
-work=$(mktemp -d "$folder/tidepool-eval.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+source "$(dirname "$0")/timing.sh"
 
 cat >"$work/peer.py" <<'PEER'
 import sys, time
@@ -30,17 +28,6 @@ with open(seconds, "w") as file:
     print(time.perf_counter() - start, file=file)
 PEER
 
-cat >"$work/make.py" <<'MAKE'
-import sys
-import numpy as np
-
-path, mib = sys.argv[1], int(sys.argv[2])
-x = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(mib << 18,))
-random = np.random.default_rng(1)
-for start in range(0, x.size, 1 << 22):
-    x[start : start + (1 << 22)] = 4 * random.random(1 << 22, dtype=np.float32)
-MAKE
-
 cat >"$work/check.py" <<'CHECK'
 import sys
 import numpy as np
@@ -51,27 +38,6 @@ for start in range(0, ours.size, 1 << 24):
     np.testing.assert_allclose(
         ours[start : start + (1 << 24)], theirs[start : start + (1 << 24)], rtol=1e-5, atol=1e-6)
 CHECK
-
-# Runs a command and adds "seconds kilobytes processor-seconds" to a log. What others wrote is on the
-# disk before, and the output is a new file each time, so that nobody pays for the one before.
-timed() {
-  local log=$1
-  shift
-  rm -f "$work/out.npy"
-  sync "$folder"
-  /usr/bin/time -q -f '%e %M %U %S' -o "$work/time" "$@" >/dev/null
-  awk '{print $1, $2, $3 + $4}' "$work/time" >>"$work/$log"
-}
-
-# The median of a column of a log.
-median() {
-  cut -d' ' -f"$2" "$work/$1" | sort -n |
-    awk '{v[NR] = $1} END {print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2}'
-}
-
-least() { cut -d' ' -f"$2" "$work/$1" | sort -n | head -1; }
-largest() { cut -d' ' -f"$2" "$work/$1" | sort -n | tail -1; }
-ratio() { awk -v a="$1" -v b="$2" 'BEGIN {printf "%.2f", a / b}'; }
 
 tidepool() {
   timed "$1" "$root/tidepool" eval "y = $2" x="$work/${3:-x}.npy" y="$work/out.npy" --force
@@ -85,17 +51,17 @@ numexpr() {
 # A line of the table: a name, and the log that it is from.
 row() {
   printf '  %-28s%5.2f s, least %5.2f s, %5.2f s of processors (%s)\n' "$1" "$(median "$2" 1)" \
-    "$(least "$2" 1)" "$(median "$2" 3)" "$(cut -d' ' -f1 "$work/$2" | xargs)"
+    "$(least "$2" 1)" "$(median "$2" 3)" "$(seconds "$2")"
 }
 
-"$python" "$work/make.py" "$work/x.npy" "$mib"
+make_array "$work/x.npy" "$mib"
 "$python" -c "import numpy; numpy.save('$work/tiny.npy', numpy.zeros(16, numpy.float32))"
 "$root/tidepool" info >/dev/null # builds what is not built
 "$root/tidepool" eval 'y = x' x="$work/x.npy" y="$work/out.npy" --force >/dev/null
 cat "$work/x.npy" >/dev/null
 
 echo "$(date -u +%F) $(uname -r), $(nproc) cores, $mib MiB, $rounds rounds in $folder," \
-  "load before: $(cut -d' ' -f1-3 /proc/loadavg)"
+  "load before: $(load)"
 "$python" -c 'import sys, numpy, numexpr; print("Python", sys.version.split()[0], "NumPy",
 numpy.__version__, "numexpr", numexpr.__version__, "on", numexpr.nthreads, "threads")'
 
@@ -137,4 +103,4 @@ for expression in '2*x + 1' 'exp(-x)*sin(x)'; do
   echo "  tidepool's peak resident    $(($(largest "ours$number" 2) / 1024)) MiB"
 done
 echo
-echo "load after: $(cut -d' ' -f1-3 /proc/loadavg)"
+echo "load after: $(load)"

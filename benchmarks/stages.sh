@@ -13,36 +13,7 @@ python=${PYTHON:-/usr/bin/python3}
 mib=${MIB:-4096}
 second=${SECOND:-opencl:0}
 cores=$(nproc)
-root=$(cd "$(dirname "$0")/.." && pwd)
-work=$(mktemp -d "$folder/tidepool-stages.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-
-"$python" - "$work/x.npy" "$mib" <<'MAKE'
-import sys
-import numpy as np
-
-path, mib = sys.argv[1], int(sys.argv[2])
-x = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(mib << 18,))
-random = np.random.default_rng(1)
-for start in range(0, x.size, 1 << 22):
-    x[start : start + (1 << 22)] = 4 * random.random(1 << 22, dtype=np.float32)
-MAKE
-
-# Runs a command and adds "seconds processor-seconds" to a log. What was written before is on the
-# disk, and the output is a new file each time.
-timed() {
-  local log=$1
-  shift
-  rm -f "$work/out"*
-  sync "$folder"
-  /usr/bin/time -q -f '%e %U %S' -o "$work/time" "$@" >/dev/null
-  awk '{print $1, $2 + $3}' "$work/time" >>"$work/$log"
-}
-
-median() {
-  cut -d' ' -f"$2" "$work/$1" | sort -n |
-    awk '{v[NR] = $1} END {print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2}'
-}
+source "$(dirname "$0")/timing.sh"
 
 eval_on() {
   timed "$1" "$root/tidepool" eval "y = $2" x="$work/x.npy" y="$work/out.npy" --device "$3" \
@@ -50,15 +21,16 @@ eval_on() {
 }
 
 row() {
-  printf '| %s | %.2f s | %.2f s | %s |\n' "$1" "$(median "$2" 1)" "$(median "$2" 2)" \
-    "$(cut -d' ' -f1 "$work/$2" | xargs)"
+  printf '| %s | %.2f s | %.2f s | %s |\n' "$1" "$(median "$2" 1)" "$(median "$2" 3)" "$(seconds "$2")"
 }
+
+make_array "$work/x.npy" "$mib"
 
 "$root/tidepool" info >/dev/null # builds what is not built
 cat "$work/x.npy" >/dev/null
 
 echo "$(date -u +%F) $(uname -r), $cores cores, $mib MiB, limit $((mib / 4)) MiB, $rounds rounds in" \
-  "$folder, load before: $(cut -d' ' -f1-3 /proc/loadavg)"
+  "$folder, load before: $(load)"
 number=0
 for expression in '2*x + 1' 'exp(-x)*sin(x)'; do
   number=$((number + 1))
@@ -84,7 +56,7 @@ for expression in '2*x + 1' 'exp(-x)*sin(x)'; do
   row "on cpu:0" "first$number"
   row "on $second" "second$number"
   row "on both" "both$number"
-  awk -v t="$(median "first$number" 1)" -v cpu="$(median "first$number" 2)" -v n="$cores" \
+  awk -v t="$(median "first$number" 1)" -v cpu="$(median "first$number" 3)" -v n="$cores" \
     -v r="$(median "read$number" 1)" -v w="$(median "write$number" 1)" \
     -v s="$(median "second$number" 1)" -v b="$(median "both$number" 1)" 'BEGIN {
       slowest = cpu / n; if (r > slowest) slowest = r; if (w > slowest) slowest = w
@@ -94,4 +66,4 @@ for expression in '2*x + 1' 'exp(-x)*sin(x)'; do
       printf "Both to the better one alone: %.2f of its speed\n", best / b }'
 done
 echo
-echo "load after: $(cut -d' ' -f1-3 /proc/loadavg)"
+echo "load after: $(load)"
