@@ -47,10 +47,12 @@ import org.openjdk.jmh.annotations.Warmup;
  * <p>{@code spill} goes through a file; {@code disk} writes and reads as many bytes of a file of
  * the same size in the same directory, by the same calls and without a flush either. {@code
  * hostTier} goes from a full device to the host and back; {@code plainCopy} copies as many bytes as
- * often between as many blocks of the host. The property {@code tidepool.benchmarks.spill} names
- * the directory.
+ * often between as many blocks of the host, on one thread. The property {@code
+ * tidepool.benchmarks.spill} names the directory.
+ *
+ * <p>Each row has a state of its own, so that its memory is the first that its process asks for:
+ * copies between pages that the system gives out later may be a fifth faster.
  */
-@State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 @Warmup(iterations = 2, time = 3)
@@ -62,80 +64,12 @@ public class SpillBenchmark {
   private static final int STEP = 8 << 20;
   private static final KernelParameter BYTES = KernelParameter.inout("y", ElementType.BYTE);
 
-  /** The size of a buffer. */
-  @Param({"16", "64"})
-  public int mib;
-
-  private long bytes;
-  private int turn;
-  private Tidepool tidepool;
-  private List<UnifiedBuffer<byte[]>> spilling;
-  private Tidepool simulated;
-  private List<UnifiedBuffer<byte[]>> evicting;
-  private Kernel touch;
-  private Path path;
-  private FileChannel file;
-  private Arena arena;
-  private MemorySegment one;
-  private MemorySegment two;
-  private List<MemorySegment> waiting;
-  private List<MemorySegment> resident;
-
-  /** Fills all tiers. */
-  @Setup
-  public void open() throws IOException {
-    bytes = (long) mib << 20;
-    Path directory =
-        Path.of(
-            System.getProperty("tidepool.benchmarks.spill", System.getProperty("java.io.tmpdir")));
-    tidepool =
-        Discovery.using(
-            List.of(),
-            () ->
-                Tidepool.open(
-                    MemoryOptions.builder()
-                        .memoryLimit(ROOM * bytes)
-                        .spillDirectory(directory)
-                        .build()));
-    spilling = filled(tidepool.memory());
-    SimulatedHardware hardware =
-        SimulatedHardware.discrete()
-            .withMemory(ROOM * bytes)
-            .withMaximumAllocation(bytes)
-            .withPinned(COUNT * bytes);
-    simulated = Discovery.using(List.of(new SimulatedProvider(hardware)), Tidepool::open);
-    evicting = filled(simulated.memory());
-    touch =
-        simulated
-            .memory()
-            .compile(
-                KernelSource.java(
-                    item -> item.array(0).set(ValueLayout.JAVA_BYTE, 0, (byte) 1), BYTES));
-    arena = Arena.ofShared();
-    one = arena.allocate(bytes, 4096).fill((byte) 1);
-    two = arena.allocate(bytes, 4096).fill((byte) 2);
-    waiting = blocks(COUNT);
-    resident = blocks(ROOM);
-    path = Files.createTempFile(directory, "tidepool-benchmark-", ".tmp");
-    file =
-        FileChannel.open(
-            path,
-            Set.of(
-                StandardOpenOption.READ,
-                StandardOpenOption.WRITE,
-                StandardOpenOption.DELETE_ON_CLOSE));
-    for (int i = 0; i <= COUNT - ROOM; i++) {
-      write(i * bytes);
-    }
+  private static Path directory() {
+    return Path.of(
+        System.getProperty("tidepool.benchmarks.spill", System.getProperty("java.io.tmpdir")));
   }
 
-  private List<MemorySegment> blocks(int count) {
-    return IntStream.range(0, count)
-        .mapToObj(i -> arena.allocate(bytes, 4096).fill((byte) i))
-        .toList();
-  }
-
-  private List<UnifiedBuffer<byte[]>> filled(UnifiedMemoryManager memory) {
+  private static List<UnifiedBuffer<byte[]>> filled(UnifiedMemoryManager memory, long bytes) {
     List<UnifiedBuffer<byte[]>> buffers = new ArrayList<>();
     for (int i = 0; i < COUNT; i++) {
       UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, bytes);
@@ -145,65 +79,195 @@ public class SpillBenchmark {
     return buffers;
   }
 
-  /** Closes all. */
-  @TearDown
-  public void close() throws IOException {
-    tidepool.close();
-    simulated.close();
-    file.close();
-    arena.close();
+  /** Whose turn it is, of buffers of one size. */
+  @State(Scope.Benchmark)
+  public static class Turns {
+    /** The size of a buffer. */
+    @Param({"16", "64"})
+    public int mib;
+
+    private int turn;
+
+    private long bytes() {
+      return (long) mib << 20;
+    }
+
+    private int next() {
+      turn = (turn + 1) % COUNT;
+      return turn;
+    }
   }
 
-  private int next() {
-    turn = (turn + 1) % COUNT;
-    return turn;
+  /** Buffers under a limit, most of them in a file. */
+  @State(Scope.Benchmark)
+  public static class Spilling {
+    private Tidepool tidepool;
+    private List<UnifiedBuffer<byte[]>> buffers;
+
+    /** Fills memory and the file. */
+    @Setup
+    public void open(Turns turns) {
+      MemoryOptions options =
+          MemoryOptions.builder()
+              .memoryLimit(ROOM * turns.bytes())
+              .spillDirectory(directory())
+              .build();
+      tidepool = Discovery.using(List.of(), () -> Tidepool.open(options));
+      buffers = filled(tidepool.memory(), turns.bytes());
+    }
+
+    /** Closes all. */
+    @TearDown
+    public void close() {
+      tidepool.close();
+    }
+  }
+
+  /** A file as large as the one that buffers are spilled to. */
+  @State(Scope.Benchmark)
+  public static class Disk {
+    private static final int PLACES = COUNT - ROOM + 1;
+
+    private FileChannel file;
+    private Arena arena;
+    private MemorySegment one;
+    private MemorySegment two;
+
+    /** Writes the file. */
+    @Setup
+    public void open(Turns turns) throws IOException {
+      arena = Arena.ofShared();
+      one = arena.allocate(turns.bytes(), 4096).fill((byte) 1);
+      two = arena.allocate(turns.bytes(), 4096).fill((byte) 2);
+      file =
+          FileChannel.open(
+              Files.createTempFile(directory(), "tidepool-benchmark-", ".tmp"),
+              Set.of(
+                  StandardOpenOption.READ,
+                  StandardOpenOption.WRITE,
+                  StandardOpenOption.DELETE_ON_CLOSE));
+      for (int i = 0; i < PLACES; i++) {
+        write(i);
+      }
+    }
+
+    private void write(int place) throws IOException {
+      long position = place * one.byteSize();
+      for (long at = 0; at < one.byteSize(); at += STEP) {
+        ByteBuffer part = one.asSlice(at, Math.min(STEP, one.byteSize() - at)).asByteBuffer();
+        while (part.hasRemaining()) {
+          file.write(part, position + at + part.position());
+        }
+      }
+    }
+
+    private void read(int place) throws IOException {
+      long position = place * two.byteSize();
+      for (long at = 0; at < two.byteSize(); at += STEP) {
+        ByteBuffer part = two.asSlice(at, Math.min(STEP, two.byteSize() - at)).asByteBuffer();
+        while (part.hasRemaining()) {
+          file.read(part, position + at + part.position());
+        }
+      }
+    }
+
+    /** Closes all. */
+    @TearDown
+    public void close() throws IOException {
+      file.close();
+      arena.close();
+    }
+  }
+
+  /** Buffers of a simulated device that has room for a third of them. */
+  @State(Scope.Benchmark)
+  public static class Evicting {
+    private Tidepool tidepool;
+    private List<UnifiedBuffer<byte[]>> buffers;
+    private Kernel touch;
+
+    /** Fills the device and the host. */
+    @Setup
+    public void open(Turns turns) {
+      SimulatedHardware hardware =
+          SimulatedHardware.discrete()
+              .withMemory(ROOM * turns.bytes())
+              .withMaximumAllocation(turns.bytes())
+              .withPinned(COUNT * turns.bytes());
+      tidepool = Discovery.using(List.of(new SimulatedProvider(hardware)), Tidepool::open);
+      buffers = filled(tidepool.memory(), turns.bytes());
+      touch =
+          tidepool
+              .memory()
+              .compile(
+                  KernelSource.java(
+                      item -> item.array(0).set(ValueLayout.JAVA_BYTE, 0, (byte) 1), BYTES));
+    }
+
+    /** Closes all. */
+    @TearDown
+    public void close() {
+      tidepool.close();
+    }
+  }
+
+  /** As many blocks of the host. */
+  @State(Scope.Benchmark)
+  public static class Copying {
+    private Arena arena;
+    private List<MemorySegment> resident;
+    private List<MemorySegment> waiting;
+
+    /** Fills them. */
+    @Setup
+    public void open(Turns turns) {
+      arena = Arena.ofShared();
+      resident = blocks(ROOM, turns.bytes());
+      waiting = blocks(COUNT, turns.bytes());
+    }
+
+    private List<MemorySegment> blocks(int count, long bytes) {
+      return IntStream.range(0, count)
+          .mapToObj(i -> arena.allocate(bytes, 4096).fill((byte) i))
+          .toList();
+    }
+
+    /** Frees them. */
+    @TearDown
+    public void close() {
+      arena.close();
+    }
   }
 
   /** One buffer comes back from the file, another goes there. */
   @Benchmark
-  public void spill() {
-    spilling.get(next()).copyFrom(new byte[] {1}, 0, 0, 1);
+  public void spill(Turns turns, Spilling spilling) {
+    spilling.buffers.get(turns.next()).copyFrom(new byte[] {1}, 0, 0, 1);
   }
 
   /** One read and one write of as many bytes. */
   @Benchmark
-  public void disk() throws IOException {
-    int places = COUNT - ROOM + 1;
-    int place = next() % places;
-    write((long) place * bytes);
-    read((long) ((place + 1) % places) * bytes);
-  }
-
-  private void write(long position) throws IOException {
-    for (long at = 0; at < bytes; at += STEP) {
-      ByteBuffer part = one.asSlice(at, Math.min(STEP, bytes - at)).asByteBuffer();
-      while (part.hasRemaining()) {
-        file.write(part, position + at + part.position());
-      }
-    }
-  }
-
-  private void read(long position) throws IOException {
-    for (long at = 0; at < bytes; at += STEP) {
-      ByteBuffer part = two.asSlice(at, Math.min(STEP, bytes - at)).asByteBuffer();
-      while (part.hasRemaining()) {
-        file.read(part, position + at + part.position());
-      }
-    }
+  public void disk(Turns turns, Disk disk) throws IOException {
+    int place = turns.next() % Disk.PLACES;
+    disk.write(place);
+    disk.read((place + 1) % Disk.PLACES);
   }
 
   /** One buffer comes to the device, another goes to the host. */
   @Benchmark
-  public void hostTier() {
-    touch.execute(Arguments.of("y", evicting.get(next())), LaunchRange.of(1));
+  public void hostTier(Turns turns, Evicting evicting) {
+    evicting.touch.execute(
+        Arguments.of("y", evicting.buffers.get(turns.next())), LaunchRange.of(1));
   }
 
   /** Two copies of as many bytes. */
   @Benchmark
-  public void plainCopy() {
-    int arriving = next();
-    MemorySegment room = resident.get(arriving % ROOM);
-    MemorySegment.copy(room, 0, waiting.get((arriving + COUNT - ROOM) % COUNT), 0, bytes);
-    MemorySegment.copy(waiting.get(arriving), 0, room, 0, bytes);
+  public void plainCopy(Turns turns, Copying copying) {
+    int arriving = turns.next();
+    long bytes = turns.bytes();
+    MemorySegment room = copying.resident.get(arriving % ROOM);
+    MemorySegment leaving = copying.waiting.get((arriving + COUNT - ROOM) % COUNT);
+    MemorySegment.copy(room, 0, leaving, 0, bytes);
+    MemorySegment.copy(copying.waiting.get(arriving), 0, room, 0, bytes);
   }
 }
