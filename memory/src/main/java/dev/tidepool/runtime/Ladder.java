@@ -6,6 +6,7 @@ import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TransferException;
 import dev.tidepool.pool.PooledBlock;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
@@ -431,16 +432,28 @@ final class Ladder {
       if (!onDevice && !isLimited()) {
         return null;
       }
-      for (Storage storage : memory.room().idlest(isLimited())) {
+      Iterator<Storage> storages = memory.room().idlest(isLimited()).iterator();
+      while (storages.hasNext()) {
+        Storage storage = storages.next();
         if (evictionHelps(storage) && storage.memory().room().evict(storage)) {
           evicted++;
           PooledBlock block = attemptAfter(storage);
           if (block != null) {
+            fetchNext(storages);
             return block;
           }
         }
       }
       return madeRoom > 0 ? attemptOrTrim() : null;
+    }
+
+    /** A full device will be asked again, and then the next storage gives up its copy. */
+    private void fetchNext(Iterator<Storage> storages) {
+      boolean found = false;
+      while (!found && storages.hasNext()) {
+        Storage next = storages.next();
+        found = evictionHelps(next) && next.memory().room().fetchAhead(next);
+      }
     }
 
     private @Nullable PooledBlock spill() {

@@ -26,6 +26,14 @@ final class Occupancy {
 
   /** Work begins to use the copies. Not interruptible: an interrupt stays set. */
   void begin() {
+    synchronized (monitor) {
+      awaitMoved();
+      users++;
+    }
+  }
+
+  /** Waits until nobody moves the bytes. Not interruptible: an interrupt stays set. */
+  void awaitMoved() {
     boolean interrupted = false;
     synchronized (monitor) {
       while (moving) {
@@ -35,7 +43,6 @@ final class Occupancy {
           interrupted = true;
         }
       }
-      users++;
     }
     if (interrupted) {
       Thread.currentThread().interrupt();

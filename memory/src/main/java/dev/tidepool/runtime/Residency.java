@@ -436,13 +436,10 @@ final class Residency {
       if (!isEvictable()) {
         return null;
       }
-      if (!isHostNewest()) {
-        if (!copies.hasHost()) {
-          copies.setHost(memory.blocks().forHostFromRung(size, storage.tenancy()));
-        }
-        beginOnHost(BufferState.DEVICE_DIRTY);
-        fetch(0, size);
+      if (!isHostNewest() && !copies.hasHost()) {
+        copies.setHost(memory.blocks().forHostFromRung(size, storage.tenancy()));
       }
+      fetchNewer();
       // First, for what is overwritten must not count any more.
       becomeHostOnly();
       memory.erasure().overwrite(copies);
@@ -450,6 +447,30 @@ final class Residency {
       return copies.detachDevice();
     } finally {
       moving.unlock();
+    }
+  }
+
+  /** Whether a copy that is given up would be fetched first, to a place that is there already. */
+  boolean canFetchAhead() {
+    return hasTwoCopies() && !isHostNewest();
+  }
+
+  /** Fetches what is newer on the device, so that its copy may be given up at once later on. */
+  void fetchAhead() {
+    moving.lock();
+    try {
+      if (canFetchAhead()) {
+        fetchNewer();
+      }
+    } finally {
+      moving.unlock();
+    }
+  }
+
+  private void fetchNewer() {
+    if (!isHostNewest()) {
+      beginOnHost(BufferState.DEVICE_DIRTY);
+      fetch(0, size);
     }
   }
 

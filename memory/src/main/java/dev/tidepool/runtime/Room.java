@@ -28,6 +28,9 @@ final class Room {
   /** Device memory is scattered when more than one part in so many of it is bound. */
   private static final int SCATTERED = 4;
 
+  /** Bytes that take longer on their way than a thread takes to wake. */
+  private static final long WORTH_A_THREAD = 1 << 20;
+
   private final AcceleratorMemory memory;
   private final Pools pools;
   private final Counters counters;
@@ -126,9 +129,41 @@ final class Room {
       return false;
     }
     AtomicBoolean evicted = new AtomicBoolean();
-    return eviction(storage, () -> evicted.set(true))
-            .performIfIdle(!Thread.currentThread().isVirtual())
-        && evicted.get();
+    Work eviction = eviction(storage, () -> evicted.set(true));
+    boolean here = !Thread.currentThread().isVirtual();
+    boolean performed = eviction.performIfIdle(here);
+    // Who is just moved is no less idle: its bytes may be on their way to the host already.
+    while (!performed && storage.isIdleWhenMoved()) {
+      performed = eviction.performIfIdle(here);
+    }
+    return evicted.get();
+  }
+
+  /**
+   * Begins to fetch what is newer on the device of a storage that is the next one to be evicted, if
+   * it is large, idle, and has a place for that on the host: so its bytes travel while the room
+   * that was just made is filled, for a link carries both directions at once. Whether the storage
+   * is idle, so that it is no use to look further.
+   */
+  boolean fetchAhead(Storage storage) {
+    synchronized (storage) {
+      if (!storage.isIdle()) {
+        return false;
+      }
+    }
+    if (storage.byteSize() >= WORTH_A_THREAD && storage.residency().canFetchAhead()) {
+      memory
+          .transferThreads()
+          .execute(
+              () -> {
+                try {
+                  storage.occupancy().moveIfUnused(storage.residency()::fetchAhead);
+                } catch (RuntimeException | InternalError e) {
+                  LOG.log(Level.DEBUG, storage + " could not be fetched ahead; it stays newer", e);
+                }
+              });
+    }
+    return true;
   }
 
   /** Asks for a storage's device copy as soon as what is under way on it has ended. */

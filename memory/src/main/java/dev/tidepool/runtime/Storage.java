@@ -190,6 +190,16 @@ final class Storage {
     return !closed && isUnused();
   }
 
+  /** {@link #isIdle} once who moves its bytes now, if anybody, is done. No monitor is held. */
+  boolean isIdleWhenMoved() {
+    synchronized (this) {
+      if (lane.isIdle()) {
+        occupancy.awaitMoved();
+      }
+      return isIdle();
+    }
+  }
+
   /** Whether nothing is asked of it, and nobody moves its bytes; the monitor is held. */
   private boolean isUnused() {
     return lane.isIdle() && !occupancy.isMoving();
