@@ -39,7 +39,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -368,8 +367,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     return spilling;
   }
 
-  /** Held by work while memory is found for all that it uses; see {@link Placing}. */
-  ReentrantLock placing() {
+  /** Whose turn it is to find memory for work over several buffers; see {@link Placing}. */
+  Placing.Turn placing() {
     return session.placing(device);
   }
 

@@ -280,7 +280,7 @@ final class Execution {
     }
     Placing.inTurn(
         Objects.requireNonNull(work, "who runs this"),
-        memory.placing(),
+        List.of(memory.placing()),
         () ->
             placed.stream()
                 .filter(Execution::lacksMemory)

@@ -1,32 +1,51 @@
 package dev.tidepool.runtime;
 
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * How work over several buffers gets memory for all of them where that is short: one piece of work
  * of a device after another, and what each has already may be taken by the others until it is its
- * turn. If each kept a part while it waits for the rest, nobody would get all.
+ * turn. If each kept a part while it waits for the rest, nobody would get all. Work over buffers of
+ * several devices has its turn on all of them, in the order of their turns' numbers.
  */
 final class Placing {
+  private static final AtomicLong NUMBERS = new AtomicLong();
+
   private Placing() {}
+
+  /** Whose turn it is on a device. */
+  static final class Turn {
+    private final long number = NUMBERS.incrementAndGet();
+    private final ReentrantLock lock = new ReentrantLock(true);
+
+    private void take() {
+      if (!lock.tryLock()) {
+        Headway.waits();
+        lock.lock();
+        Headway.waited();
+      }
+    }
+  }
 
   /**
    * Provides memory for work that is under way, when it is its turn.
    *
-   * @param turn of the device, {@link AcceleratorMemory#placing}
+   * @param turns of the devices, {@link AcceleratorMemory#placing}
    */
-  static void inTurn(Work work, ReentrantLock turn, Runnable provide) {
+  static void inTurn(Work work, Collection<Turn> turns, Runnable provide) {
     work.vacate();
-    if (!turn.tryLock()) {
-      Headway.waits();
-      turn.lock();
-      Headway.waited();
-    }
+    List<Turn> ordered =
+        turns.stream().distinct().sorted(Comparator.comparingLong(turn -> turn.number)).toList();
+    ordered.forEach(Turn::take);
     try {
       work.occupy();
       provide.run();
     } finally {
-      turn.unlock();
+      ordered.forEach(turn -> turn.lock.unlock());
     }
   }
 }

@@ -22,7 +22,6 @@ import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,7 +44,7 @@ final class RuntimeSession implements TidepoolRuntime.Session {
   private final Orchestrator orchestrator = new Orchestrator(this);
   private final Peers peers;
   private final Set<AcceleratorMemory> managers = ConcurrentHashMap.newKeySet();
-  private final Map<Device, ReentrantLock> placing = new ConcurrentHashMap<>();
+  private final Map<Device, Placing.Turn> placing = new ConcurrentHashMap<>();
   // Guarded by this.
   private final Map<DeviceAccelerator, AcceleratorMemory> defaults = new LinkedHashMap<>();
   private boolean closed;
@@ -72,9 +71,9 @@ final class RuntimeSession implements TidepoolRuntime.Session {
     this.maintenance = new Maintenance(this);
   }
 
-  /** Held while memory of a device is found for the arguments of a kernel. */
-  ReentrantLock placing(Device device) {
-    return placing.computeIfAbsent(device, _ -> new ReentrantLock(true));
+  /** Whose turn it is to find memory of a device for work over several buffers. */
+  Placing.Turn placing(Device device) {
+    return placing.computeIfAbsent(device, _ -> new Placing.Turn());
   }
 
   /**

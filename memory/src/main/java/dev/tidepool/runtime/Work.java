@@ -523,7 +523,7 @@ final class Work implements Runnable {
         && uses.stream().anyMatch(use -> use.storage().residency().isSpilled())) {
       Placing.inTurn(
           this,
-          uses.getFirst().storage().memory().placing(),
+          uses.stream().map(use -> use.storage().memory().placing()).toList(),
           () -> uses.forEach(use -> use.storage().residency().provideMemory()));
     }
   }
