@@ -19,15 +19,20 @@ final class Fills {
   /** Copies of this size go past the caches; the part that is copied fits into the last one. */
   private static final long LONGEST_COPY = 4 << 20;
 
+  /** From here on the C library's way is faster than the virtual machine's. */
+  private static final long LARGE = 1 << 20;
+
   private Fills() {}
 
   static void fill(MemorySegment target, byte value) {
-    boolean large = target.byteSize() >= 2 * LONGEST_COPY;
-    if (large && target.isNative() && !target.isMapped() && CLibrary.hasSetting()) {
+    if (target.byteSize() >= LARGE
+        && target.isNative()
+        && !target.isMapped()
+        && CLibrary.hasSetting()) {
       CLibrary.set(target, value);
       return;
     }
-    long front = large ? LONGEST_COPY : target.byteSize();
+    long front = target.byteSize() < 2 * LONGEST_COPY ? target.byteSize() : LONGEST_COPY;
     target.asSlice(0, front).fill(value);
     repeat(target, front);
   }

@@ -1,6 +1,7 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.cpu.ParallelFill;
 import dev.tidepool.spi.Block;
 import dev.tidepool.transfer.DeviceLink;
 import dev.tidepool.transfer.HostBytes;
@@ -45,17 +46,7 @@ final class Pattern {
 
   /** Sets memory of the host. */
   void fill(MemorySegment target) {
-    if (bytes.byteSize() == 1) {
-      target.fill(bytes.get(ValueLayout.JAVA_BYTE, 0));
-      return;
-    }
-    long done = Math.min(bytes.byteSize(), target.byteSize());
-    MemorySegment.copy(bytes, 0, target, 0, done);
-    while (done < target.byteSize()) {
-      long more = Math.min(done, target.byteSize() - done);
-      MemorySegment.copy(target, 0, target, done, more);
-      done += more;
-    }
+    ParallelFill.fill(target, bytes);
   }
 
   /** Sets a range of a device's block. */

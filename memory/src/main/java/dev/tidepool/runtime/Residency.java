@@ -327,7 +327,7 @@ final class Residency {
   /** Clears the only copy that there is yet, without a change of state. */
   void clear() {
     if (copies.hasHost() || !copies.hasDevice()) {
-      readable().fill((byte) 0);
+      Pattern.of((byte) 0).fill(readable());
     } else {
       link().fill(copies.device(), 0, size, (byte) 0);
     }

@@ -1,0 +1,60 @@
+package dev.tidepool.cpu;
+
+import dev.tidepool.host.MemoryOperations;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+/**
+ * Sets memory of the host, large parts of it with all processors, since one alone does not keep the
+ * memory busy.
+ */
+public final class ParallelFill {
+  /** Bytes from which waking other threads takes less than they save. */
+  private static final long LARGE = 8 << 20;
+
+  /** Bytes that one thread sets at a time, about. */
+  private static final long PIECE = 2 << 20;
+
+  /** Bytes that are repeated, about; they stay in the caches. */
+  private static final long FRONT = 64 << 10;
+
+  private ParallelFill() {}
+
+  /**
+   * Repeats a pattern; the last repetition may be cut. Returns when all is set. What is mapped from
+   * a file is set by the calling thread alone.
+   *
+   * @param target memory that all threads may access
+   * @param pattern at least one byte
+   */
+  public static void fill(MemorySegment target, MemorySegment pattern) {
+    if (target.byteSize() < LARGE || target.isMapped()) {
+      repeat(pattern, target);
+      return;
+    }
+    Crew.spread(
+        target.byteSize(),
+        wholePatterns(pattern, PIECE),
+        (from, to) -> repeat(pattern, target.asSlice(from, to - from)));
+  }
+
+  private static long wholePatterns(MemorySegment pattern, long bytes) {
+    return Math.max(1, bytes / pattern.byteSize()) * pattern.byteSize();
+  }
+
+  private static void repeat(MemorySegment pattern, MemorySegment target) {
+    long bytes = target.byteSize();
+    if (pattern.byteSize() == 1) {
+      MemoryOperations.fill(target, pattern.get(ValueLayout.JAVA_BYTE, 0));
+      return;
+    }
+    long done = Math.min(pattern.byteSize(), bytes);
+    MemorySegment.copy(pattern, 0, target, 0, done);
+    long most = wholePatterns(pattern, FRONT);
+    while (done < bytes) {
+      long more = Math.min(Math.min(done, most), bytes - done);
+      MemorySegment.copy(target, 0, target, done, more);
+      done += more;
+    }
+  }
+}
