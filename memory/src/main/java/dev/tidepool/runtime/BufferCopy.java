@@ -105,9 +105,9 @@ final class BufferCopy {
   }
 
   private void fromHost() {
-    long start = System.nanoTime();
-    MemorySegment host = source.part(from.readable());
     boolean onHost = to.copies().isShared() || to.writesOnHost();
+    long start = onHost ? System.nanoTime() : 0;
+    MemorySegment host = source.part(from.readable());
     to.copyIn(new HostBytes.Segment(host, from.copies().isHostDirect()), destination.from());
     if (onHost) {
       destination.storage().memory().meter().copiedOnHost(bytes, System.nanoTime() - start);

@@ -124,8 +124,8 @@ final class Storage {
     return exclusive;
   }
 
-  /** Lets work in, or says why not; the monitor is held. */
-  void check(Use use) {
+  /** Lets work in that is asked for now, or says why not; the monitor is held. */
+  void check(Use use, long nowNanos) {
     checkOpen();
     if (!residency.copies().isAlive()) {
       throw new IllegalStateException(
@@ -161,7 +161,7 @@ final class Storage {
       case ACCESS, DEVICE -> {}
     }
     view = View.NONE;
-    lastUse = System.nanoTime();
+    lastUse = nowNanos;
   }
 
   /** Fails if the storage is closed. */

@@ -134,6 +134,14 @@ final class Work implements Runnable {
     if (uses.size() < 2) {
       return uses;
     }
+    if (uses.size() == 2) {
+      Use first = uses.getFirst();
+      Use second = uses.getLast();
+      int order = Long.compare(first.storage().number(), second.storage().number());
+      if (order != 0) {
+        return order < 0 ? uses : List.of(second, first);
+      }
+    }
     List<Use> sorted = new ArrayList<>(uses);
     sorted.sort((a, b) -> Long.compare(a.storage().number(), b.storage().number()));
     List<Use> distinct = new ArrayList<>();
@@ -211,14 +219,22 @@ final class Work implements Runnable {
   }
 
   private void finishHereOrJoin() {
-    if (entered()) {
-      ready();
-    }
+    boolean isReady = entered();
     if (awaited) {
-      awaitTurn();
+      if (!isReady) {
+        awaitTurn();
+      }
       run();
+    } else {
+      if (isReady) {
+        ready();
+      }
+      await();
     }
-    join();
+    Throwable thrown = failure();
+    if (thrown != null) {
+      throw Failures.unchecked(thrown);
+    }
   }
 
   /** Nothing is ahead any more: the waiting caller runs the work, or a thread of the executor. */
@@ -370,14 +386,6 @@ final class Work implements Runnable {
     return done;
   }
 
-  private void join() {
-    await();
-    Throwable thrown = failure();
-    if (thrown != null) {
-      throw Failures.unchecked(thrown);
-    }
-  }
-
   private synchronized @Nullable Throwable failure() {
     return failure;
   }
@@ -391,8 +399,9 @@ final class Work implements Runnable {
       return;
     }
     if (!always) {
+      long now = System.nanoTime();
       for (Use use : uses) {
-        use.storage().check(use);
+        use.storage().check(use, now);
       }
     }
     for (Use use : uses) {
@@ -518,14 +527,20 @@ final class Work implements Runnable {
 
   /** What several storages have in files must be in memory together. */
   private void bringBack() {
-    if (!always
-        && uses.size() > 1
-        && uses.stream().anyMatch(use -> use.storage().residency().isSpilled())) {
+    if (!always && uses.size() > 1 && isAnySpilled()) {
       Placing.inTurn(
           this,
           uses.stream().map(use -> use.storage().memory().placing()).toList(),
           () -> uses.forEach(use -> use.storage().residency().provideMemory()));
     }
+  }
+
+  private boolean isAnySpilled() {
+    boolean any = false;
+    for (Use use : uses) {
+      any |= use.storage().residency().isSpilled();
+    }
+    return any;
   }
 
   /** Waits on the thread that asked. Not interruptible: an interrupt stays set. */

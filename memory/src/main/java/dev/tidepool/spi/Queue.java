@@ -28,6 +28,23 @@ public interface Queue extends AutoCloseable {
   Event read(Block source, long offset, MemorySegment destination);
 
   /**
+   * A {@link #write} and the wait for its end, as an {@link Event#await}; called on platform
+   * threads. For backends that can do with less than an event.
+   */
+  default void writeNow(MemorySegment source, Block destination, long offset) {
+    try (Event written = write(source, destination, offset)) {
+      written.await();
+    }
+  }
+
+  /** A {@link #read} and the wait for its end, likewise. */
+  default void readNow(Block source, long offset, MemorySegment destination) {
+    try (Event read = read(source, offset, destination)) {
+      read.await();
+    }
+  }
+
+  /**
    * Copies pieces of a native segment of the host to many places, which do not overlap; in effect a
    * {@link #write} of each, which is also what this does where a backend knows no better. Where one
    * command can do it, pieces travel fastest whose {@code from} and {@code offset} leave the same

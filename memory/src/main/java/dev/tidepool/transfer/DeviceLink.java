@@ -21,6 +21,7 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -118,6 +119,10 @@ public final class DeviceLink implements AutoCloseable {
     long start = destination.start() + offset;
     if (!way.isStaged() && source instanceof HostBytes.Segment(MemorySegment segment, _)) {
       long step = passage.chunkOr(ways.directChunk(way, true));
+      if (segment.byteSize() <= step) {
+        alone(segment.byteSize(), uploads, passage, () -> queue.writeNow(segment, whole, start));
+        return way;
+      }
       inChunks(
           segment.byteSize(),
           step,
@@ -125,6 +130,17 @@ public final class DeviceLink implements AutoCloseable {
           passage,
           (at, count) -> queue.write(segment.asSlice(at, count), whole, start + at));
       return way;
+    }
+    if (source.byteSize() <= Pipelining.SMALLEST_CHUNK) {
+      return inOneBlock(
+          way,
+          source.byteSize(),
+          uploads,
+          passage,
+          staged -> {
+            source.copyTo(0, staged);
+            queue.writeNow(staged, whole, start);
+          });
     }
     return staged(
         way,
@@ -155,6 +171,10 @@ public final class DeviceLink implements AutoCloseable {
     long start = source.start() + offset;
     if (!way.isStaged() && destination instanceof HostBytes.Segment(MemorySegment segment, _)) {
       long step = passage.chunkOr(ways.directChunk(way, false));
+      if (segment.byteSize() <= step) {
+        alone(segment.byteSize(), downloads, passage, () -> queue.readNow(whole, start, segment));
+        return way;
+      }
       inChunks(
           segment.byteSize(),
           step,
@@ -162,6 +182,17 @@ public final class DeviceLink implements AutoCloseable {
           passage,
           (at, count) -> queue.read(whole, start + at, segment.asSlice(at, count)));
       return way;
+    }
+    if (destination.byteSize() <= Pipelining.SMALLEST_CHUNK) {
+      return inOneBlock(
+          way,
+          destination.byteSize(),
+          downloads,
+          passage,
+          staged -> {
+            queue.readNow(whole, start, staged);
+            destination.copyFrom(staged, 0);
+          });
     }
     return staged(
         way,
@@ -420,6 +451,28 @@ public final class DeviceLink implements AutoCloseable {
     return pace == null || whole || !passage.pipelined()
         ? new Pipelining.Plan(chunk, 2, 0)
         : pace.plan(bytes, chunk);
+  }
+
+  /** Moves what is no longer than a chunk, and waits for it. */
+  private static void alone(long bytes, Gate gate, Passage passage, Runnable move) {
+    try (Gate.Turn _ = gate.enter(passage, bytes)) {
+      move.run();
+    }
+  }
+
+  /** Moves what fits in the smallest staging block. Answers the way that it was. */
+  private TransferWay inOneBlock(
+      TransferWay way, long bytes, Gate gate, Passage passage, Consumer<MemorySegment> move) {
+    Lease lease = staging.lease(Math.max(1, bytes), way != STAGED_PLAIN && passage.pinned());
+    try {
+      MemorySegment block =
+          Objects.requireNonNull(lease.block().segment(), "staging has a segment");
+      MemorySegment staged = block.asSlice(0, bytes);
+      alone(bytes, gate, passage, () -> move.accept(staged));
+      return way == STAGED_PINNED && !device.isPinned(block) ? STAGED_PLAIN : way;
+    } finally {
+      lease.release();
+    }
   }
 
   /** A part of a transfer without staging. */

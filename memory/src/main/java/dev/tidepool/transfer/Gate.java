@@ -21,6 +21,20 @@ final class Gate {
   private long passed;
   private int waiting;
 
+  /**
+   * Lets a transfer in that is one chunk, and waits until that may be submitted. Not interruptible:
+   * an interrupt stays set.
+   */
+  Turn enter(Passage passage, long bytes) {
+    Turn turn;
+    synchronized (this) {
+      turn = enter(passage);
+      pass(passage.priority());
+    }
+    passage.submitted().accept(bytes);
+    return turn;
+  }
+
   /** Lets a transfer in, which from now on goes before less urgent ones. */
   Turn enter(Passage passage) {
     synchronized (this) {

@@ -67,6 +67,9 @@ record Pipelining(
    */
   Plan best(long bytes, long most) {
     Plan best = plan(bytes, most, 2);
+    if (bytes <= SMALLEST_CHUNK) {
+      return best; // whatever the plan, it is one chunk
+    }
     for (long chunk = most; chunk >= Math.min(most, SMALLEST_CHUNK); chunk /= 2) {
       for (int depth = 2; depth <= DEEPEST; depth++) {
         Plan plan = plan(bytes, chunk, depth);

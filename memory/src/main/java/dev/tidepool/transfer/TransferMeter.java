@@ -7,14 +7,17 @@ import dev.tidepool.TransferStatistics;
 import dev.tidepool.TransferWay;
 import dev.tidepool.WayStatistics;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /** Adds up what was moved. Safe for use by any thread; exact when no transfer is under way. */
 public final class TransferMeter {
-  /** The sums of one direction, or of one way. */
+  /** What went one way in one direction. */
   private static final class Sums {
     private final LongAdder bytes = new LongAdder();
     private final LongAdder count = new LongAdder();
@@ -25,52 +28,43 @@ public final class TransferMeter {
       count.increment();
       nanos.add(elapsedNanos);
     }
-
-    Duration time() {
-      return Duration.ofNanos(nanos.sum());
-    }
-
-    WayStatistics statistics() {
-      return new WayStatistics(count.sum(), bytes.sum(), time());
-    }
   }
 
-  private final Sums upward = new Sums();
-  private final Sums downward = new Sums();
-  private final Sums across = new Sums();
-  private final LongAdder staged = new LongAdder();
-  private final Map<TransferWay, Sums> ways = new EnumMap<>(TransferWay.class);
+  private final Map<TransferWay, Sums> upward = eachWay();
+  private final Map<TransferWay, Sums> downward = eachWay();
+  private final Map<TransferWay, Sums> across = eachWay();
+  private final Sums onHost = new Sums();
   private final LongAdder retries = new LongAdder();
 
   /** A meter at zero. */
-  public TransferMeter() {
+  public TransferMeter() {}
+
+  private static Map<TransferWay, Sums> eachWay() {
+    Map<TransferWay, Sums> ways = new EnumMap<>(TransferWay.class);
     for (TransferWay way : TransferWay.values()) {
       ways.put(way, new Sums());
     }
+    return ways;
   }
 
   /** Counts one movement that succeeded. */
   public void moved(Direction direction, long byteCount, long elapsedNanos, TransferWay way) {
-    Sums sums =
+    Map<TransferWay, Sums> ways =
         switch (direction) {
           case HOST_TO_DEVICE -> upward;
           case DEVICE_TO_HOST -> downward;
           case DEVICE_TO_DEVICE -> across;
         };
-    sums.add(byteCount, elapsedNanos);
-    of(way).add(byteCount, elapsedNanos);
-    if (way.isStaged()) {
-      staged.add(byteCount);
-    }
+    of(ways, way).add(byteCount, elapsedNanos);
   }
 
   /** Counts a copy from buffer to buffer within the host's memory. */
   public void copiedOnHost(long byteCount, long elapsedNanos) {
-    of(TransferWay.SAME_MEMORY).add(byteCount, elapsedNanos);
+    onHost.add(byteCount, elapsedNanos);
   }
 
   @SuppressWarnings("NullAway") // every way has its sums from the constructor on
-  private Sums of(TransferWay way) {
+  private static Sums of(Map<TransferWay, Sums> ways, TransferWay way) {
     return ways.get(way);
   }
 
@@ -86,28 +80,50 @@ public final class TransferMeter {
    */
   public TransferStatistics statistics(@Nullable TransferCalibration calibration) {
     Map<TransferWay, WayStatistics> used = new EnumMap<>(TransferWay.class);
-    ways.forEach(
-        (way, sums) -> {
-          if (sums.count.sum() > 0) {
-            used.put(way, sums.statistics());
-          }
-        });
+    long staged = 0;
+    for (TransferWay way : TransferWay.values()) {
+      List<Sums> sums =
+          new ArrayList<>(List.of(of(upward, way), of(downward, way), of(across, way)));
+      if (way == TransferWay.SAME_MEMORY) {
+        sums.add(onHost);
+      }
+      WayStatistics all = total(sums);
+      if (all.transfers() > 0) {
+        used.put(way, all);
+      }
+      staged += way.isStaged() ? all.bytes() : 0;
+    }
+    WayStatistics up = total(upward.values());
+    WayStatistics down = total(downward.values());
+    WayStatistics sideways = total(across.values());
     return new TransferStatistics(
-        upward.bytes.sum(),
-        upward.count.sum(),
-        upward.time(),
-        downward.bytes.sum(),
-        downward.count.sum(),
-        downward.time(),
-        across.bytes.sum(),
-        across.count.sum(),
-        staged.sum(),
-        across.time(),
+        up.bytes(),
+        up.transfers(),
+        up.time(),
+        down.bytes(),
+        down.transfers(),
+        down.time(),
+        sideways.bytes(),
+        sideways.transfers(),
+        staged,
+        sideways.time(),
         used,
         peak(calibration, Leg.PINNED_UP, Leg.PLAIN_UP),
         peak(calibration, Leg.PINNED_DOWN, Leg.PLAIN_DOWN),
         peak(calibration, Leg.LOCAL),
         retries.sum());
+  }
+
+  private static WayStatistics total(Collection<Sums> parts) {
+    long bytes = 0;
+    long count = 0;
+    long nanos = 0;
+    for (Sums part : parts) {
+      bytes += part.bytes.sum();
+      count += part.count.sum();
+      nanos += part.nanos.sum();
+    }
+    return new WayStatistics(count, bytes, Duration.ofNanos(nanos));
   }
 
   /** The best of some legs. */

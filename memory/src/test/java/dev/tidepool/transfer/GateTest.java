@@ -50,6 +50,25 @@ class GateTest {
   }
 
   @Test
+  void aTransferOfOneChunkWaitsForSomebodyUrgentAndCountsAsInside() throws InterruptedException {
+    AtomicInteger submitted = new AtomicInteger();
+    Thread waiting;
+    try (Gate.Turn _ = gate.enter(passage(TransferPriority.HIGH, new AtomicInteger()), 1)) {
+      assertThat(gate.isBusy()).isTrue();
+      waiting =
+          Thread.ofPlatform()
+              .start(() -> gate.enter(passage(TransferPriority.LOW, submitted), 1).close());
+      await()
+          .atMost(Duration.ofSeconds(20))
+          .until(() -> waiting.getState() == Thread.State.WAITING);
+      assertThat(submitted).hasValue(0);
+    }
+    waiting.join();
+    assertThat(submitted).hasValue(1);
+    assertThat(gate.isBusy()).isFalse();
+  }
+
+  @Test
   void equalsDoNotWaitForEachOther() {
     AtomicInteger submitted = new AtomicInteger();
     try (Gate.Turn _ = gate.enter(passage(TransferPriority.LOW, new AtomicInteger()))) {

@@ -268,6 +268,29 @@ final class OpenCL {
                     queue, buffer, 0, offset, from.byteSize(), from, 0, NULL, event));
   }
 
+  /** The same, flushed, and the wait for its end, well or not. */
+  static void clEnqueueReadBufferAndWait(long queue, long buffer, long offset, MemorySegment to) {
+    awaited(
+        "clEnqueueReadBuffer",
+        queue,
+        event ->
+            (int)
+                ENQUEUE_READ_BUFFER.invokeExact(
+                    queue, buffer, 0, offset, to.byteSize(), to, 0, NULL, event));
+  }
+
+  /** The same, flushed, and the wait for its end, well or not. */
+  static void clEnqueueWriteBufferAndWait(
+      long queue, long buffer, long offset, MemorySegment from) {
+    awaited(
+        "clEnqueueWriteBuffer",
+        queue,
+        event ->
+            (int)
+                ENQUEUE_WRITE_BUFFER.invokeExact(
+                    queue, buffer, 0, offset, from.byteSize(), from, 0, NULL, event));
+  }
+
   static long clEnqueueCopyBuffer(
       long queue, long source, long target, long sourceOffset, long targetOffset, long byteSize) {
     return command(
@@ -377,6 +400,35 @@ final class OpenCL {
     }
   }
 
+  /**
+   * Submits a command, and waits for its end and says how it failed as an {@link OpenClEvent} does.
+   * Small transfers take little longer than that: so one piece of native memory serves all of it.
+   */
+  private static void awaited(String function, long queue, NativeCall.Command command) {
+    requireRunning(function);
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment list = arena.allocate(2 * JAVA_LONG.byteSize(), JAVA_LONG.byteSize());
+      check(function, NativeCall.invoke(function, () -> command.invoke(list)));
+      LiveObjects.created(Kind.EVENT);
+      long event = list.get(JAVA_LONG, 0);
+      try {
+        call("clFlush", () -> (int) FLUSH.invokeExact(queue));
+        int ended =
+            NativeCall.invoke("clWaitForEvents", () -> (int) WAIT_FOR_EVENTS.invokeExact(1, list));
+        if (ended != ErrorCodes.CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
+          check("clWaitForEvents", ended);
+        }
+        int status =
+            eventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, list.asSlice(JAVA_LONG.byteSize()));
+        if (status < CL_COMPLETE) {
+          throw NativeCall.failure(function, status);
+        }
+      } finally {
+        clReleaseEvent(event);
+      }
+    }
+  }
+
   /** {@link #CL_COMPLETE}, a positive number for a command not yet done, negative for its error. */
   static int clGetEventInfoStatus(long event) {
     return eventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS);
@@ -406,13 +458,15 @@ final class OpenCL {
   // Fixed-size answers need no query for their size, and this one is asked by those who poll.
   private static int eventInfo(long event, int parameter) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment value = arena.allocate(JAVA_INT);
-      call(
-          "clGetEventInfo",
-          () ->
-              (int) GET_EVENT_INFO.invokeExact(event, parameter, JAVA_INT.byteSize(), value, NULL));
-      return value.get(JAVA_INT, 0);
+      return eventInfo(event, parameter, arena.allocate(JAVA_INT));
     }
+  }
+
+  private static int eventInfo(long event, int parameter, MemorySegment value) {
+    call(
+        "clGetEventInfo",
+        () -> (int) GET_EVENT_INFO.invokeExact(event, parameter, JAVA_INT.byteSize(), value, NULL));
+    return value.get(JAVA_INT, 0);
   }
 
   /** One more release is due afterwards. */

@@ -56,6 +56,26 @@ final class OpenClQueue implements Queue {
   }
 
   @Override
+  public void writeNow(MemorySegment source, Block destination, long offset) {
+    if (source.byteSize() > 0 && own(destination) instanceof BufferBlock buffer) {
+      requireOpen();
+      OpenCL.clEnqueueWriteBufferAndWait(queue, buffer.buffer(), offset, source);
+    } else {
+      Queue.super.writeNow(source, destination, offset);
+    }
+  }
+
+  @Override
+  public void readNow(Block source, long offset, MemorySegment destination) {
+    if (destination.byteSize() > 0 && own(source) instanceof BufferBlock buffer) {
+      requireOpen();
+      OpenCL.clEnqueueReadBufferAndWait(queue, buffer.buffer(), offset, destination);
+    } else {
+      Queue.super.readNow(source, offset, destination);
+    }
+  }
+
+  @Override
   public Event scatter(MemorySegment staged, List<Piece> pieces) {
     pieces.forEach(piece -> own(piece.block()));
     if (!scatter.reaches(pieces)) {

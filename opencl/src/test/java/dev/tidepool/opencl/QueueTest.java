@@ -10,6 +10,9 @@ import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.Queue;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
@@ -52,6 +55,53 @@ class QueueTest {
       assertThat(Bytes.read(queue, other, 0, SIZE)).containsOnly(49);
       block.free();
       other.free();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void whatIsWrittenAndReadNowComesAfterWhatWasEnqueuedBefore(MemoryMode mode) {
+    try (Device device = mode.open();
+        Queue queue = device.createQueue();
+        Arena arena = Arena.ofConfined()) {
+      Block block = device.allocate(SIZE, 64, BlockKind.DEVICE);
+      byte[] pattern = Bytes.pattern(SIZE - 100, 1);
+      MemorySegment there = arena.allocateFrom(ValueLayout.JAVA_BYTE, pattern);
+      MemorySegment back = arena.allocate(SIZE);
+      queue.fill(block, 0, SIZE, (byte) 7).close();
+      queue.writeNow(there, block, 100);
+      there.fill((byte) 0);
+      queue.writeNow(there.asSlice(0, 0), block, 0);
+      queue.readNow(block, 0, back.asSlice(0, 0));
+      queue.readNow(block, 0, back);
+      byte[] expected = new byte[SIZE];
+      Arrays.fill(expected, 0, 100, (byte) 7);
+      System.arraycopy(pattern, 0, expected, 100, pattern.length);
+      assertThat(back.toArray(ValueLayout.JAVA_BYTE)).isEqualTo(expected);
+      block.free();
+    }
+  }
+
+  @Test
+  void whatIsRefusedNowSaysWhoRefusedItAndWhy() {
+    try (Device device = MemoryMode.DISCRETE.open();
+        Arena arena = Arena.ofConfined()) {
+      Block block = device.allocate(64, 64, BlockKind.DEVICE);
+      MemorySegment host = arena.allocate(64);
+      Queue queue = device.createQueue();
+      assertThatThrownBy(() -> queue.writeNow(host, block, 1 << 20))
+          .isInstanceOf(AcceleratorException.class)
+          .hasMessageContaining("clEnqueueWriteBuffer")
+          .hasMessageContaining("CL_INVALID_VALUE");
+      assertThatThrownBy(() -> queue.readNow(block, 1 << 20, host))
+          .isInstanceOf(AcceleratorException.class)
+          .hasMessageContaining("clEnqueueReadBuffer")
+          .hasMessageContaining("CL_INVALID_VALUE");
+      queue.close();
+      assertThatThrownBy(() -> queue.writeNow(host, block, 0))
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("used after close");
+      block.free();
     }
   }
 
