@@ -131,7 +131,7 @@ public final class DeviceLink implements AutoCloseable {
           (at, count) -> queue.write(segment.asSlice(at, count), whole, start + at));
       return way;
     }
-    if (source.byteSize() <= Pipelining.SMALLEST_CHUNK) {
+    if (isOneBlock(source, passage)) {
       return inOneBlock(
           way,
           source.byteSize(),
@@ -183,7 +183,7 @@ public final class DeviceLink implements AutoCloseable {
           (at, count) -> queue.read(whole, start + at, segment.asSlice(at, count)));
       return way;
     }
-    if (destination.byteSize() <= Pipelining.SMALLEST_CHUNK) {
+    if (isOneBlock(destination, passage)) {
       return inOneBlock(
           way,
           destination.byteSize(),
@@ -455,9 +455,15 @@ public final class DeviceLink implements AutoCloseable {
 
   /** Moves what is no longer than a chunk, and waits for it. */
   private static void alone(long bytes, Gate gate, Passage passage, Runnable move) {
-    try (Gate.Turn _ = gate.enter(passage, bytes)) {
+    try (Gate.Turn _ = gate.enterWithOneChunk(passage)) {
+      passage.submitted().accept(bytes);
       move.run();
     }
+  }
+
+  /** Whether bytes would pass through one staging block whatever the link is like. */
+  private boolean isOneBlock(HostBytes bytes, Passage passage) {
+    return bytes.byteSize() <= Math.min(Pipelining.SMALLEST_CHUNK, passage.chunkOr(chunk));
   }
 
   /** Moves what fits in the smallest staging block. Answers the way that it was. */

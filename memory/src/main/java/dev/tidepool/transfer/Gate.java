@@ -22,17 +22,15 @@ final class Gate {
   private int waiting;
 
   /**
-   * Lets a transfer in that is one chunk, and waits until that may be submitted. Not interruptible:
-   * an interrupt stays set.
+   * Lets a transfer in that is one chunk, and waits until that may be submitted, which its passage
+   * is still to hear. Not interruptible: an interrupt stays set.
    */
-  Turn enter(Passage passage, long bytes) {
-    Turn turn;
+  Turn enterWithOneChunk(Passage passage) {
     synchronized (this) {
-      turn = enter(passage);
+      Turn turn = enter(passage);
       pass(passage.priority());
+      return turn;
     }
-    passage.submitted().accept(bytes);
-    return turn;
   }
 
   /** Lets a transfer in, which from now on goes before less urgent ones. */

@@ -52,12 +52,19 @@ class GateTest {
   @Test
   void aTransferOfOneChunkWaitsForSomebodyUrgentAndCountsAsInside() throws InterruptedException {
     AtomicInteger submitted = new AtomicInteger();
+    Passage low = passage(TransferPriority.LOW, new AtomicInteger());
+    Passage high = passage(TransferPriority.HIGH, new AtomicInteger());
     Thread waiting;
-    try (Gate.Turn _ = gate.enter(passage(TransferPriority.HIGH, new AtomicInteger()), 1)) {
+    try (Gate.Turn _ = gate.enterWithOneChunk(high)) {
       assertThat(gate.isBusy()).isTrue();
       waiting =
           Thread.ofPlatform()
-              .start(() -> gate.enter(passage(TransferPriority.LOW, submitted), 1).close());
+              .start(
+                  () -> {
+                    try (Gate.Turn _ = gate.enterWithOneChunk(low)) {
+                      submitted.incrementAndGet();
+                    }
+                  });
       await()
           .atMost(Duration.ofSeconds(20))
           .until(() -> waiting.getState() == Thread.State.WAITING);

@@ -268,7 +268,7 @@ final class OpenCL {
                     queue, buffer, 0, offset, from.byteSize(), from, 0, NULL, event));
   }
 
-  /** The same, flushed, and the wait for its end, well or not. */
+  /** A read that is flushed and waited for; it throws what the command failed with. */
   static void clEnqueueReadBufferAndWait(long queue, long buffer, long offset, MemorySegment to) {
     awaited(
         "clEnqueueReadBuffer",
@@ -279,7 +279,7 @@ final class OpenCL {
                     queue, buffer, 0, offset, to.byteSize(), to, 0, NULL, event));
   }
 
-  /** The same, flushed, and the wait for its end, well or not. */
+  /** A write that is flushed and waited for; it throws what the command failed with. */
   static void clEnqueueWriteBufferAndWait(
       long queue, long buffer, long offset, MemorySegment from) {
     awaited(
@@ -412,7 +412,7 @@ final class OpenCL {
       LiveObjects.created(Kind.EVENT);
       long event = list.get(JAVA_LONG, 0);
       try {
-        call("clFlush", () -> (int) FLUSH.invokeExact(queue));
+        flushOrFinish(queue);
         int ended =
             NativeCall.invoke("clWaitForEvents", () -> (int) WAIT_FOR_EVENTS.invokeExact(1, list));
         if (ended != ErrorCodes.CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
@@ -426,6 +426,16 @@ final class OpenCL {
       } finally {
         clReleaseEvent(event);
       }
+    }
+  }
+
+  /** What cannot be flushed has ended, as far as that can be had, before its caller hears of it. */
+  private static void flushOrFinish(long queue) {
+    try {
+      clFlush(queue);
+    } catch (RuntimeException refused) {
+      Closing.surviving("clFinish", () -> clFinish(queue));
+      throw refused;
     }
   }
 
