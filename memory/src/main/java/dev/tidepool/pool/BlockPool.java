@@ -375,9 +375,7 @@ public final class BlockPool implements AutoCloseable {
 
   /** Dooms an idle slab, by its first part; false if there was none. */
   private boolean evictSlab() {
-    List<Slab> slabs = ledger.slabs();
-    for (int i = 0; i < slabs.size(); i++) {
-      Slab slab = slabs.get(i);
+    for (Slab slab = ledger.slabs().first(); slab != null; slab = slab.next) {
       if (slab.isAllIdle() && slab.claim(idle)) {
         ledger.evicted();
         doomed.add(slab.parts().getFirst());

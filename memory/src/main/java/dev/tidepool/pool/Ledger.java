@@ -2,7 +2,6 @@ package dev.tidepool.pool;
 
 import dev.tidepool.PoolStatistics;
 import dev.tidepool.SizeClassStatistics;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
@@ -34,20 +33,14 @@ final class Ledger {
   private final LongAdder allocations = new LongAdder();
   private final LongAdder frees = new LongAdder();
   private final Set<PooledBlock> singles = ConcurrentHashMap.newKeySet();
-
-  /** Replaced as a whole, so that who looks for a slab to let go needs no iterator. */
-  private volatile List<Slab> slabs = List.of();
+  private final Slabs slabs = new Slabs();
 
   void enrol(PooledBlock single) {
     singles.add(single);
   }
 
   void enrol(Slab slab) {
-    synchronized (this) {
-      List<Slab> more = new ArrayList<>(slabs);
-      more.add(slab);
-      slabs = List.copyOf(more);
-    }
+    slabs.add(slab);
   }
 
   void evicted() {
@@ -69,18 +62,14 @@ final class Ledger {
 
   void forget(Slab slab) {
     slab.parts().forEach(this::retired);
-    synchronized (this) {
-      List<Slab> fewer = new ArrayList<>(slabs);
-      fewer.remove(slab);
-      slabs = List.copyOf(fewer);
-    }
+    slabs.remove(slab);
   }
 
   Collection<PooledBlock> singles() {
     return Collections.unmodifiableCollection(singles);
   }
 
-  List<Slab> slabs() {
+  Slabs slabs() {
     return slabs;
   }
 

@@ -23,6 +23,12 @@ final class Slab implements Reclaimable {
   // With all parts retired, nothing else would tell two claims apart.
   private final AtomicBoolean claimed = new AtomicBoolean();
 
+  /** The one behind it among the pool's {@link Slabs}. */
+  volatile @Nullable Slab next;
+
+  /** The one before it; guarded by their monitor. */
+  @Nullable Slab previous;
+
   Slab(Block whole) {
     this.whole = whole;
   }

@@ -84,7 +84,11 @@ final class Trimming {
   private List<Reclaimable> allIdle() {
     List<Reclaimable> found = new ArrayList<>();
     ledger.singles().stream().filter(Reclaimable::isAllIdle).forEach(found::add);
-    ledger.slabs().stream().filter(Reclaimable::isAllIdle).forEach(found::add);
+    for (Slab slab : ledger.slabs()) {
+      if (slab.isAllIdle()) {
+        found.add(slab);
+      }
+    }
     return found;
   }
 
