@@ -8,19 +8,20 @@ import dev.tidepool.spi.HostAccess;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Blocks of one kind of memory, kept for reuse.
  *
- * <p>A request is rounded up to its size class and only served from that class: first from the
- * caller's stripe, then from the shelf that all threads share, then from the other stripes, and
- * last from the source. Blocks below 64 KiB are cut from slabs, so that one call of the driver
- * brings many; slabs of a class double from 64 KiB up to 32 MiB. Above 1 GiB there are no classes:
- * such blocks have exactly the size asked for. The way there and back that a steady state takes has
- * no lock, allocates nothing, and touches no memory that other threads write.
+ * <p>A request is rounded up to its size class and served from that class: first from the caller's
+ * stripe, then from the shelf that all threads share, then from the other stripes; one of 64 KiB
+ * and more then by an idle block that is larger by a quarter at most; and last from the source,
+ * before which idle blocks go back to it as far as there is a {@linkplain Surplus surplus}. Blocks
+ * below 64 KiB are cut from slabs, so that one call of the driver brings many. Above 1 GiB there
+ * are no classes: such blocks have exactly the size asked for. The way there and back that a steady
+ * state takes has no lock, allocates nothing, and touches no memory that other threads write.
  *
  * <p><b>Ownership.</b> A block has a place for life, and one bit there that says whether it is
  * idle; whoever clears the bit owns it. No lock is held while a block is freed or allocated.
@@ -43,6 +44,9 @@ public final class BlockPool implements AutoCloseable {
   /** A slab is at most one part in so many of what the pool may keep, in all or in a class. */
   private static final int SLABS_IN_POOL = 16;
 
+  /** A slab is one part in so many of those that its class has. */
+  private static final int SLABS_IN_CLASS = 16;
+
   private final String name;
   private final Source source;
   private final long alignment;
@@ -56,13 +60,19 @@ public final class BlockPool implements AutoCloseable {
   private final Compaction compaction;
   // Allocations, and frees, that are under way.
   private final AtomicInteger calls = new AtomicInteger();
-  // Parts of the next slab of each class; races lose a doubling at most.
-  private final AtomicIntegerArray nextParts = new AtomicIntegerArray(SLAB_CLASSES);
+  private final Surplus surplus;
+  private final AtomicLongArray slabBytes = new AtomicLongArray(SLAB_CLASSES);
+
+  /** The slab that was cut last; races lose a doubling at most. */
+  private volatile @Nullable Cut lastCut;
 
   /** Whether blocks of the source can be cut; known from the last small one. */
   private volatile boolean cuts;
 
   private volatile boolean closed;
+
+  /** A slab of a class, in so many parts. */
+  private record Cut(int sizeClass, int parts) {}
 
   /** Where blocks come from. */
   @FunctionalInterface
@@ -136,7 +146,8 @@ public final class BlockPool implements AutoCloseable {
     this.alignment = checkedAlignment(alignment);
     this.largestBlock = largestBlock;
     this.limits = limits;
-    this.idle = new IdleBlocks(limits, this::letGo, this::evictSlab);
+    this.idle = new IdleBlocks(limits, this::letGo, () -> evictSlab(0));
+    this.surplus = new Surplus(idle, ledger, this::evictNow);
     this.trimming = new Trimming(idle, ledger, limits, this::free);
     this.compaction = new Compaction(idle, ledger, this::free);
   }
@@ -204,6 +215,9 @@ public final class BlockPool implements AutoCloseable {
       return takeBeyondClasses(bytes);
     }
     PooledBlock block = idle.takeAny(sizeClass);
+    if (block == null && sizeClass >= SLAB_CLASSES) {
+      block = idle.takeRoomier(sizeClass);
+    }
     if (block != null) {
       return again(block);
     }
@@ -268,7 +282,8 @@ public final class BlockPool implements AutoCloseable {
       parts.forEach(idle::settle);
       // The first is the caller's.
       parts.subList(1, parts.size()).forEach(idle::putAnyway);
-      nextParts.set(sizeClass, 2 * count);
+      lastCut = new Cut(sizeClass, count);
+      slabBytes.addAndGet(sizeClass, slab.bytes());
       ledger.enrol(slab);
       return slab;
     } catch (OutOfDeviceMemoryException e) {
@@ -283,12 +298,22 @@ public final class BlockPool implements AutoCloseable {
     return block.hostAccess() == HostAccess.MAPPED;
   }
 
+  /**
+   * Slabs grow with what their class has, so that what lies idle of the last one stays a small part
+   * of it. Where one class alone grows, one slab after another is for it, and they double.
+   */
   private int partsOfNextSlab(int sizeClass) {
     long classBytes = SizeClasses.bytesOf(sizeClass);
+    long bytes = Math.max(FIRST_SLAB, slabBytes.get(sizeClass) / SLABS_IN_CLASS);
+    long wanted = Math.max(2, bytes / classBytes);
+    Cut last = lastCut;
+    if (last != null && last.sizeClass() == sizeClass) {
+      wanted = Math.max(wanted, 2L * last.parts());
+    }
     long kept = Math.min(limits.maxBytes, limits.maxBytesPerClass);
     long largest = Math.min(LARGEST_SLAB, kept / SLABS_IN_POOL);
     long most = Math.min(largest, largestBlock) / classBytes;
-    return (int) Math.min(most, Math.max(nextParts.get(sizeClass), FIRST_SLAB / classBytes));
+    return (int) Math.min(most, wanted);
   }
 
   /** Asks the source; the caller counts as one of {@link #calls} until the block is enrolled. */
@@ -298,6 +323,7 @@ public final class BlockPool implements AutoCloseable {
           "the pool " + name + " is closed; its manager was closed before this request");
     }
     drain();
+    surplus.makeRoomFor(bytes);
     Block block = source.allocate(bytes, blockAlignment);
     ledger.gained(block.byteSize());
     if (block.byteSize() < bytes) {
@@ -358,7 +384,7 @@ public final class BlockPool implements AutoCloseable {
     // Parts of slabs are kept beyond the caps as long as their slab is in use.
     boolean evicting = idle.isOverfull();
     while (evicting) {
-      evicting = evictSlab() && idle.isOverfull();
+      evicting = evictSlab(0) && idle.isOverfull();
     }
     calls.incrementAndGet();
     try {
@@ -373,10 +399,17 @@ public final class BlockPool implements AutoCloseable {
     }
   }
 
-  /** Dooms an idle slab, by its first part; false if there was none. */
-  private boolean evictSlab() {
+  /** Frees the idle block or slab that goes first of those of at least so many bytes. */
+  private boolean evictNow(long leastBytes) {
+    boolean evicted = idle.evictFirst(leastBytes) || evictSlab(leastBytes);
+    drain();
+    return evicted;
+  }
+
+  /** Dooms an idle slab of at least so many bytes, by its first part; false if there was none. */
+  private boolean evictSlab(long leastBytes) {
     for (Slab slab = ledger.slabs().first(); slab != null; slab = slab.next) {
-      if (slab.isAllIdle() && slab.claim(idle)) {
+      if (slab.bytes() >= leastBytes && slab.isAllIdle() && slab.claim(idle)) {
         ledger.evicted();
         doomed.add(slab.parts().getFirst());
         return true;
@@ -423,6 +456,7 @@ public final class BlockPool implements AutoCloseable {
       }
       case Slab slab -> {
         slab.parts().forEach(idle::vacate);
+        slabBytes.addAndGet(slab.sizeClass(), -slab.bytes());
         ledger.forget(slab);
         freeQuietly(slab.whole);
       }

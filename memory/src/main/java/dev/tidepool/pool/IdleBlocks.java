@@ -79,6 +79,21 @@ final class IdleBlocks {
     return block;
   }
 
+  /**
+   * Takes a block of a class that is a little larger, by a quarter at most: the smallest that there
+   * is.
+   */
+  @Nullable PooledBlock takeRoomier(int sizeClass) {
+    long most = SizeClasses.bytesOf(sizeClass) / 4 * 5;
+    PooledBlock block = null;
+    for (int larger = sizeClass + 1;
+        block == null && larger < SizeClasses.COUNT && SizeClasses.bytesOf(larger) <= most;
+        larger++) {
+      block = takeAny(larger);
+    }
+    return block;
+  }
+
   /** Takes a block above the largest class that has exactly that size. */
   @Nullable PooledBlock takeBeyondClasses(long bytes) {
     PooledBlock block = shelves[BEYOND_CLASSES].takeOf(bytes);
@@ -175,6 +190,34 @@ final class IdleBlocks {
     block.idleTick = clock.incrementAndGet();
     budget.chargeAnyway(block.sizeClass, block.bytes);
     putDown(block);
+  }
+
+  /** Bytes that are charged: what lies idle, and leased blocks with their credit. */
+  long chargedBytes() {
+    return budget.charged();
+  }
+
+  /** Bytes of the leased blocks of a class that are charged. */
+  long leasedCredits(int sizeClass) {
+    long[] bytes = new long[1];
+    stripes.anyTaken(
+        sizeClass,
+        block -> {
+          bytes[0] += block.isCredited() ? block.bytes : 0;
+          return false;
+        });
+    return bytes[0];
+  }
+
+  /**
+   * Evicts the block that goes first of those of at least so many bytes, but for parts of slabs;
+   * false if there was none. Blocks that came back before are older from now on than those that
+   * come back later.
+   */
+  boolean evictFirst(long leastBytes) {
+    clock.incrementAndGet();
+    return evictFirst(
+        SizeClasses.indexOf(Math.min(leastBytes, SizeClasses.LARGEST)), BEYOND_CLASSES);
   }
 
   /** Whether more lies idle than should. */

@@ -56,6 +56,11 @@ final class IdleBudget {
     }
   }
 
+  /** What is charged in all. */
+  long charged() {
+    return charged.get();
+  }
+
   /** Charges beyond the caps. */
   void chargeAnyway(int sizeClass, long bytes) {
     chargedOfClass.addAndGet(sizeClass, bytes);

@@ -78,6 +78,11 @@ final class Ledger {
     misses.incrementAndGet(Census.countOf(sizeClass));
   }
 
+  /** Whether the source was ever asked for a block of a class. */
+  boolean hasMissed(int sizeClass) {
+    return misses.get(sizeClass) > 0;
+  }
+
   /** The source gave a block. */
   void gained(long bytes) {
     allocations.increment();
@@ -118,6 +123,11 @@ final class Ledger {
       bound += slab.boundBytes();
     }
     return bound;
+  }
+
+  /** Bytes that are held, for the pool itself. */
+  long heldBytes() {
+    return reserved.get();
   }
 
   /** Bytes that are held; the peak is never below what somebody was told. */

@@ -3,9 +3,10 @@ package dev.tidepool.pool;
 /**
  * The sizes in which blocks are kept.
  *
- * <p>Powers of two from 1 KiB to 4 KiB, then eight equal steps in each doubling up to 1 GiB, so
- * that a block above 4 KiB is at most 12.5% larger than what was asked for. (Rounding to powers of
- * two alone, as early pinned pools did, doubled the bill.) Larger requests have no class.
+ * <p>Powers of two from 1 KiB to 4 KiB, then eight equal steps in each doubling up to 1 MiB and 32
+ * up to 1 GiB, so that a block above 4 KiB is at most 12.5% larger than what was asked for, and one
+ * above 1 MiB, of which a few make up what a program holds, 3.2%. (Rounding to powers of two alone,
+ * as early pinned pools did, doubled the bill.) Larger requests have no class.
  */
 final class SizeClasses {
   static final long SMALLEST = 1L << 10;
@@ -18,11 +19,19 @@ final class SizeClasses {
   private static final int LARGEST_BITS = 30;
   private static final int STEP_BITS = 3;
 
+  /** Above this, a doubling is split finely. */
+  private static final int FINE_FROM_BITS = 20;
+
+  private static final int FINE_STEP_BITS = 5;
+
   /** Classes up to 4 KiB: 1, 2 and 4 KiB. */
   private static final int UNSPLIT = SPLIT_FROM_BITS - SMALLEST_BITS + 1;
 
+  /** Classes up to 1 MiB. */
+  private static final int COARSE = UNSPLIT + ((FINE_FROM_BITS - SPLIT_FROM_BITS) << STEP_BITS);
+
   /** How many classes there are. */
-  static final int COUNT = UNSPLIT + ((LARGEST_BITS - SPLIT_FROM_BITS) << STEP_BITS);
+  static final int COUNT = COARSE + ((LARGEST_BITS - FINE_FROM_BITS) << FINE_STEP_BITS);
 
   private SizeClasses() {}
 
@@ -36,8 +45,23 @@ final class SizeClasses {
     if (bits < SPLIT_FROM_BITS) {
       return bits - SMALLEST_BITS + 1;
     }
-    int step = (int) ((bytes - 1) >>> (bits - STEP_BITS)) & ((1 << STEP_BITS) - 1);
-    return UNSPLIT + ((bits - SPLIT_FROM_BITS) << STEP_BITS) + step;
+    return bits < FINE_FROM_BITS
+        ? UNSPLIT + ((bits - SPLIT_FROM_BITS) << STEP_BITS) + step(bytes, bits, STEP_BITS)
+        : COARSE + ((bits - FINE_FROM_BITS) << FINE_STEP_BITS) + step(bytes, bits, FINE_STEP_BITS);
+  }
+
+  private static int step(long bytes, int bits, int stepBits) {
+    return (int) ((bytes - 1) >>> (bits - stepBits)) & ((1 << stepBits) - 1);
+  }
+
+  /**
+   * The same with eight classes to each doubling throughout, for what only serves sizes of its own
+   * class.
+   */
+  static int coarseIndexOf(long bytes) {
+    int index = indexOf(bytes);
+    int inOneStep = (1 << (FINE_STEP_BITS - STEP_BITS)) - 1;
+    return index < COARSE ? index : COARSE + ((index - COARSE) | inOneStep);
   }
 
   /** Bytes of the blocks of a class. */
@@ -45,9 +69,14 @@ final class SizeClasses {
     if (index < UNSPLIT) {
       return SMALLEST << index;
     }
-    int split = index - UNSPLIT;
-    int bits = SPLIT_FROM_BITS + (split >> STEP_BITS);
-    long step = (split & ((1 << STEP_BITS) - 1)) + 1L;
-    return (1L << bits) + (step << (bits - STEP_BITS));
+    return index < COARSE
+        ? bytesOf(index - UNSPLIT, SPLIT_FROM_BITS, STEP_BITS)
+        : bytesOf(index - COARSE, FINE_FROM_BITS, FINE_STEP_BITS);
+  }
+
+  private static long bytesOf(int steps, int fromBits, int stepBits) {
+    int bits = fromBits + (steps >> stepBits);
+    long step = (steps & ((1 << stepBits) - 1)) + 1L;
+    return (1L << bits) + (step << (bits - stepBits));
   }
 }

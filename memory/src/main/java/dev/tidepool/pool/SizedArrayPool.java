@@ -95,7 +95,7 @@ public final class SizedArrayPool<A> implements ArrayPool<A> {
 
   private int classOf(int length) {
     long bytes = type.bytes(length);
-    return bytes > SizeClasses.LARGEST ? BEYOND_CLASSES : SizeClasses.indexOf(bytes);
+    return bytes > SizeClasses.LARGEST ? BEYOND_CLASSES : SizeClasses.coarseIndexOf(bytes);
   }
 
   private StripedObjectPool<A> pool(int sizeClass) {

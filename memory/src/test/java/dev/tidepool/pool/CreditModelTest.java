@@ -121,7 +121,7 @@ public class CreditModelTest {
         .actorsBefore(0)
         .actorsAfter(1)
         // A walk over places is no livelock.
-        .loopBound(200)
+        .loopBound(500)
         .check(CreditModelTest.class);
   }
 }

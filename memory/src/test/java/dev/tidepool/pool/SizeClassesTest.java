@@ -2,6 +2,8 @@ package dev.tidepool.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.HashSet;
+import java.util.Set;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
@@ -18,10 +20,25 @@ class SizeClassesTest {
   }
 
   @Test
-  void eachDoublingAbove4KibHasEightClasses() {
+  void eachDoublingAbove4KibHasEightClassesAndAbove1MibThirtyTwo() {
     for (long from = 4 * KIB; from < SizeClasses.LARGEST; from *= 2) {
-      assertThat(SizeClasses.indexOf(2 * from) - SizeClasses.indexOf(from)).isEqualTo(8);
+      assertThat(SizeClasses.indexOf(2 * from) - SizeClasses.indexOf(from))
+          .isEqualTo(from < 1024 * KIB ? 8 : 32);
     }
+  }
+
+  @Test
+  void whatServesItsOwnClassOnlyHasEightToEachDoubling() {
+    Set<Integer> used = new HashSet<>();
+    for (int i = 0; i < SizeClasses.COUNT; i++) {
+      long bytes = SizeClasses.bytesOf(i);
+      int coarse = SizeClasses.coarseIndexOf(bytes);
+      used.add(coarse);
+      assertThat(SizeClasses.bytesOf(coarse))
+          .isBetween(bytes, bytes <= 4 * KIB ? bytes : bytes * 9 / 8);
+      assertThat(SizeClasses.coarseIndexOf(SizeClasses.bytesOf(coarse))).isEqualTo(coarse);
+    }
+    assertThat(used).hasSize(3 + 18 * 8);
   }
 
   @Test

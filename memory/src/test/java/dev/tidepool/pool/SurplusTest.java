@@ -1,0 +1,104 @@
+package dev.tidepool.pool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tidepool.EvictionPolicy;
+import dev.tidepool.PoolStatistics;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.HostAccess;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What a pool holds stays near to the most that lived. */
+class SurplusTest {
+  private static final long KIB = 1 << 10;
+  private static final long MIB = 1 << 20;
+  private static final long GIB = 1 << 30;
+
+  private final CountedBlock.Memory memory = new CountedBlock.Memory();
+  private final BlockPool pool =
+      new BlockPool(
+          "test",
+          memory,
+          64,
+          new BlockPool.Limits(true, 8 * GIB, 8 * GIB, 0, EvictionPolicy.LRU, false));
+
+  private List<Lease> acquire(int count, long bytes) {
+    List<Lease> leases = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      leases.add(pool.acquire(bytes, 1));
+    }
+    return leases;
+  }
+
+  /** Idle blocks of one phase do not serve the next; held together they were the sum of both. */
+  @Test
+  void whenSizesChangeWhatIsIdleGoesBackBeforeMoreIsAskedFor() {
+    acquire(16, 4 * MIB).forEach(Lease::release);
+    acquire(16, 6 * MIB).forEach(Lease::release);
+    assertThat(pool.statistics().peakReserved()).isBetween(16 * 6 * MIB, 16 * 6 * MIB * 16 / 15);
+  }
+
+  @Test
+  void slabsThatAreIdleGoBackToo() {
+    memory.access = HostAccess.DIRECT;
+    acquire(10_000, 4 * KIB).forEach(Lease::release);
+    acquire(10_000, 6 * KIB).forEach(Lease::release);
+    // Beside the last slab of each size.
+    assertThat(pool.statistics().peakReserved()).isLessThan(10_000 * 10 * KIB);
+    acquire(2, 64 * MIB).forEach(Lease::release);
+    assertThat(pool.statistics().peakReserved()).isLessThanOrEqualTo(128 * MIB * 16 / 15);
+  }
+
+  @Test
+  void onlySoMuchGoesBackAsIsTooMuch() {
+    acquire(16, 4 * MIB).forEach(Lease::release);
+    acquire(1, 6 * MIB);
+    // 70 MiB where 64 lived.
+    assertThat(memory.liveBytes).hasValue(66 * MIB);
+    assertThat(pool.statistics()).returns(1L, PoolStatistics::evictions);
+  }
+
+  @Test
+  void theLeastRecentlyUsedGoesFirst() {
+    List<Lease> leases = acquire(8, 8 * MIB);
+    List<Block> blocks = leases.stream().map(Lease::block).toList();
+    leases.reversed().forEach(Lease::release);
+    acquire(1, 12 * MIB);
+    assertThat(blocks).last().matches(block -> ((CountedBlock) block).freed.get());
+  }
+
+  @Test
+  void aSmallPoolKeepsWhatItHas() {
+    acquire(1, 3 * MIB).forEach(Lease::release);
+    acquire(1, 5 * MIB).forEach(Lease::release);
+    assertThat(memory.liveBytes).hasValue(8 * MIB);
+    acquire(1, 8 * MIB);
+    assertThat(memory.liveBytes).hasValue(8 * MIB);
+  }
+
+  /** A block that was leased before is charged while it is leased again, but it is not idle. */
+  @Test
+  void whatIsLeasedAgainLives() {
+    acquire(16, 4 * MIB).forEach(Lease::release);
+    acquire(16, 4 * MIB);
+    acquire(1, 3 * MIB).forEach(Lease::release);
+    // 69 MiB are held then, and 66 live: a fifteenth more may be held.
+    acquire(1, 2 * MIB);
+    assertThat(memory.liveBytes).hasValue(69 * MIB);
+  }
+
+  @Test
+  void aRequestIsServedByAnIdleBlockThatIsAQuarterLargerAtMost() {
+    Lease large = pool.acquire(MIB, 1);
+    Block block = large.block();
+    large.release();
+    assertThat(pool.acquire(768 * KIB, 1).block()).isNotSameAs(block);
+    Lease smaller = pool.acquire(820 * KIB, 1);
+    assertThat(smaller.block()).isSameAs(block);
+    smaller.release();
+    assertThat(pool.acquire(MIB, 1).block()).isSameAs(block);
+    assertThat(pool.statistics()).returns(2L, PoolStatistics::hits);
+  }
+}
