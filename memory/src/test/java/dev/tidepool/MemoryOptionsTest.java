@@ -35,7 +35,7 @@ final class MemoryOptionsTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"LRU, 6.5", "FIFO, 5.5"})
+  @CsvSource({"LRU, 6.25", "FIFO, 5.25"})
   void theEvictionPolicyNamesWhatGoesWhenThePoolIsFull(EvictionPolicy policy, double left) {
     try (UnifiedMemoryManager memory =
         with(MemoryOptions.builder().maxPoolBytes(7 * MIB).evictionPolicy(policy))) {
@@ -43,7 +43,7 @@ final class MemoryOptionsTest {
       memory.allocate(ElementType.BYTE, 2 * MIB).close();
       first.close();
       memory.allocate(ElementType.BYTE, 3 * MIB).close();
-      memory.allocate(ElementType.BYTE, 5 * MIB / 2).close();
+      memory.allocate(ElementType.BYTE, 9 * MIB / 4).close();
       assertThat(memory.statistics().totalPooled()).isEqualTo((long) (left * MIB));
     }
   }
