@@ -2,27 +2,42 @@ package dev.tidepool.host;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteOrder;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Moves members between structs and columns, block by block, so that each byte of memory is touched
  * once: a block of structs is copied to the heap whole, its members are spread there, in the first
- * cache, and each column's part is copied out whole, or the way back.
+ * cache, and each column's part is copied out whole, or the way back. What vectors can do where it
+ * lies is left to them.
  *
  * <p>Used by one thread.
  */
 final class ColumnMoves {
   private static final int BLOCK_BYTES = 8 << 10;
-  private static final VarHandle SHORTS = view(short[].class);
-  private static final VarHandle INTS = view(int[].class);
-  private static final VarHandle LONGS = view(long[].class);
+
+  /** By the size of a struct. Structs are records, so there are not many. */
+  private static final Map<Integer, Loops> LOOPS = new ConcurrentHashMap<>();
+
+  /** Moves one member of the structs of a block to or from a block of its own. */
+  interface Loops {
+    /**
+     * Fills a column.
+     *
+     * @param bytes of the member
+     * @param offset of the member in its struct
+     */
+    void split(int bytes, byte[] structs, int offset, byte[] column, int count);
+
+    /** The way back of {@link #split}; other bytes of the structs stay as they are. */
+    void join(int bytes, byte[] column, byte[] structs, int offset, int count);
+  }
 
   private final int structBytes;
   private final List<StructFields.Member> members;
   private final long count;
+  private final Loops loops;
   private final int blockLength;
   private final byte[] structs;
   private final byte[] column;
@@ -32,23 +47,25 @@ final class ColumnMoves {
     this.structBytes = Math.toIntExact(structBytes);
     this.members = members;
     this.count = count;
+    this.loops =
+        LOOPS.computeIfAbsent(
+            this.structBytes,
+            stride -> Template.specialise(StridedMoves.class, Loops.class, stride));
     this.blockLength = (int) Math.min(count, Math.max(1, BLOCK_BYTES / structBytes));
     this.structs = new byte[blockLength * this.structBytes];
     this.column = new byte[structs.length];
   }
 
-  private static VarHandle view(Class<?> arrayClass) {
-    return MethodHandles.byteArrayViewVarHandle(arrayClass, ByteOrder.nativeOrder());
-  }
-
   void split(MemorySegment source, MemorySegment[] columns) {
-    for (long at = 0; at < count; at += blockLength) {
+    long first =
+        SegmentLoops.of(source, columns).split(structBytes, members, source, columns, count);
+    for (long at = first; at < count; at += blockLength) {
       int length = (int) Math.min(blockLength, count - at);
       read(source, at * structBytes, structs, length * structBytes);
       for (int i = 0; i < columns.length; i++) {
         int bytes = (int) members.get(i).bytes();
         int offset = (int) members.get(i).offset();
-        move(bytes, structs, offset, structBytes, column, 0, bytes, length);
+        loops.split(bytes, structs, offset, column, length);
         write(column, length * bytes, columns[i], at * bytes);
       }
     }
@@ -56,8 +73,10 @@ final class ColumnMoves {
 
   /** The way back of {@link #split}; bytes between members stay as they are. */
   void join(MemorySegment[] columns, MemorySegment target) {
+    long first =
+        SegmentLoops.of(target, columns).join(structBytes, members, columns, target, count);
     boolean padded = members.stream().mapToLong(StructFields.Member::bytes).sum() != structBytes;
-    for (long at = 0; at < count; at += blockLength) {
+    for (long at = first; at < count; at += blockLength) {
       int length = (int) Math.min(blockLength, count - at);
       if (padded) {
         read(target, at * structBytes, structs, length * structBytes);
@@ -66,7 +85,7 @@ final class ColumnMoves {
         int bytes = (int) members.get(i).bytes();
         int offset = (int) members.get(i).offset();
         read(columns[i], at * bytes, column, length * bytes);
-        move(bytes, column, 0, bytes, structs, offset, structBytes, length);
+        loops.join(bytes, column, structs, offset, length);
       }
       write(structs, length * structBytes, target, at * structBytes);
     }
@@ -78,47 +97,5 @@ final class ColumnMoves {
 
   private static void write(byte[] block, int bytes, MemorySegment target, long offset) {
     MemorySegment.copy(block, 0, target, ValueLayout.JAVA_BYTE, offset, bytes);
-  }
-
-  /** Moves elements of so many bytes each from one distance to another. */
-  private static void move(
-      int bytes,
-      byte[] source,
-      int from,
-      int sourceStride,
-      byte[] target,
-      int to,
-      int targetStride,
-      int count) {
-    switch (bytes) {
-      case Byte.BYTES -> {
-        for (int i = 0; i < count; i++) {
-          target[to + i * targetStride] = source[from + i * sourceStride];
-        }
-      }
-      case Short.BYTES -> {
-        for (int i = 0; i < count; i++) {
-          short element = (short) SHORTS.get(source, from + i * sourceStride);
-          SHORTS.set(target, to + i * targetStride, element);
-        }
-      }
-      case Integer.BYTES -> {
-        for (int i = 0; i < count; i++) {
-          int element = (int) INTS.get(source, from + i * sourceStride);
-          INTS.set(target, to + i * targetStride, element);
-        }
-      }
-      case Long.BYTES -> {
-        for (int i = 0; i < count; i++) {
-          long element = (long) LONGS.get(source, from + i * sourceStride);
-          LONGS.set(target, to + i * targetStride, element);
-        }
-      }
-      default -> {
-        for (int i = 0; i < count; i++) {
-          System.arraycopy(source, from + i * sourceStride, target, to + i * targetStride, bytes);
-        }
-      }
-    }
   }
 }

@@ -1,6 +1,8 @@
 package dev.tidepool.host;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +35,30 @@ interface SegmentLoops {
       long count,
       Object lanes);
 
+  /**
+   * Fills columns from structs.
+   *
+   * @return how many structs it did
+   */
+  long split(
+      int structBytes,
+      List<StructFields.Member> members,
+      MemorySegment structs,
+      MemorySegment[] columns,
+      long count);
+
+  /**
+   * Makes structs from columns, if these hold all bytes of the structs.
+   *
+   * @return how many structs it did
+   */
+  long join(
+      int structBytes,
+      List<StructFields.Member> members,
+      MemorySegment[] columns,
+      MemorySegment structs,
+      long count);
+
   /** Does nothing. */
   SegmentLoops NONE =
       new SegmentLoops() {
@@ -59,6 +85,26 @@ interface SegmentLoops {
             Object lanes) {
           return 0;
         }
+
+        @Override
+        public long split(
+            int structBytes,
+            List<StructFields.Member> members,
+            MemorySegment structs,
+            MemorySegment[] columns,
+            long count) {
+          return 0;
+        }
+
+        @Override
+        public long join(
+            int structBytes,
+            List<StructFields.Member> members,
+            MemorySegment[] columns,
+            MemorySegment structs,
+            long count) {
+          return 0;
+        }
       };
 
   /** The loops of this virtual machine. */
@@ -83,6 +129,11 @@ interface SegmentLoops {
   /** What may touch the bytes of both segments. */
   static SegmentLoops of(MemorySegment left, MemorySegment right) {
     return inPlace(left) && inPlace(right) ? Installed.LOOPS : NONE;
+  }
+
+  /** What may touch the bytes of structs and of all columns. */
+  static SegmentLoops of(MemorySegment structs, MemorySegment[] columns) {
+    return Arrays.stream(columns).allMatch(SegmentLoops::inPlace) ? of(structs) : NONE;
   }
 
   /**

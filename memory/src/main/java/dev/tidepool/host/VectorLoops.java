@@ -1,11 +1,7 @@
 package dev.tidepool.host;
 
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.MethodType;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import jdk.incubator.vector.VectorOperators;
@@ -48,6 +44,7 @@ final class VectorLoops implements SegmentLoops {
   private static final ElementLoop NO_LOOP = (source, target, count) -> 0;
 
   private final int vectorBits = VectorShape.preferredShape().vectorBitSize();
+  private final VectorTransposition transposition = new VectorTransposition(vectorBits);
   private final Map<Conversion, ElementLoop> conversions = new ConcurrentHashMap<>();
   private final Map<Primitive, ElementLoop> swaps = new ConcurrentHashMap<>();
   private final Map<Reduction, FoldLoop> folds = new ConcurrentHashMap<>();
@@ -97,13 +94,33 @@ final class VectorLoops implements SegmentLoops {
         .run(left, right, first, count, lanes);
   }
 
+  @Override
+  public long split(
+      int structBytes,
+      List<StructFields.Member> members,
+      MemorySegment structs,
+      MemorySegment[] columns,
+      long count) {
+    return transposition.split(structBytes, members, structs, columns, count);
+  }
+
+  @Override
+  public long join(
+      int structBytes,
+      List<StructFields.Member> members,
+      MemorySegment[] columns,
+      MemorySegment structs,
+      long count) {
+    return transposition.join(structBytes, members, columns, structs, count);
+  }
+
   private ElementLoop conversionLoop(Conversion conversion) {
     int lanes = vectorBits / Byte.SIZE / Math.max(conversion.from.bytes(), conversion.to.bytes());
     int narrow = Math.min(conversion.from.bytes(), conversion.to.bytes());
     if (lanes * narrow * Byte.SIZE < VectorShape.S_64_BIT.vectorBitSize()) {
       return NO_LOOP;
     }
-    return specialise(
+    return Template.specialise(
         VectorMap.class,
         ElementLoop.class,
         new VectorMap.Constants(species(conversion.from, lanes), species(conversion.to, lanes)));
@@ -111,7 +128,7 @@ final class VectorLoops implements SegmentLoops {
 
   private ElementLoop swapLoop(Primitive type) {
     VectorSpecies<?> species = species(type, vectorBits / Byte.SIZE / type.bytes());
-    return specialise(
+    return Template.specialise(
         VectorMap.class, ElementLoop.class, new VectorMap.Constants(species, species));
   }
 
@@ -123,7 +140,7 @@ final class VectorLoops implements SegmentLoops {
           case MIN -> VectorOperators.MIN;
           case MAX -> VectorOperators.MAX;
         };
-    return specialise(
+    return Template.specialise(
         VectorFold.class,
         FoldLoop.class,
         new VectorFold.Constants(
@@ -135,26 +152,5 @@ final class VectorLoops implements SegmentLoops {
   private static VectorSpecies<?> species(Primitive type, int lanes) {
     return VectorSpecies.of(
         type.elementClass(), VectorShape.forBitSize(lanes * type.bytes() * Byte.SIZE));
-  }
-
-  private static <T> T specialise(Class<?> template, Class<T> type, Object constants) {
-    String file = template.getSimpleName() + ".class";
-    try (InputStream code = template.getResourceAsStream(file)) {
-      if (code == null) {
-        throw new IllegalStateException(file + " is missing where " + template + " was found");
-      }
-      MethodHandles.Lookup loop =
-          MethodHandles.lookup()
-              .defineHiddenClassWithClassData(code.readAllBytes(), constants, true);
-      Object made =
-          loop.findConstructor(loop.lookupClass(), MethodType.methodType(void.class)).invoke();
-      return type.cast(made);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    } catch (Error | RuntimeException e) {
-      throw e;
-    } catch (Throwable e) {
-      throw new IllegalStateException("no loop from " + template + " for " + constants, e);
-    }
   }
 }
