@@ -12,8 +12,11 @@ import org.jspecify.annotations.Nullable;
  * first cache, and are large enough to make up for what each costs.
  */
 final class Conversions {
-  /** Bytes of a block of the larger elements. */
-  private static final int BLOCK_BYTES = 8192;
+  /**
+   * Bytes of a block of the larger elements. No multiple of 4 KiB: the blocks lie one behind the
+   * other, and a processor takes a load for one of bytes just stored if the distance is about that.
+   */
+  private static final int BLOCK_BYTES = 6144;
 
   /** Converts the first elements of one array to another, both of the carriers' classes. */
   @FunctionalInterface
