@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.lang.invoke.MethodHandles;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -156,25 +157,13 @@ class StructOfArraysTest {
     Arrays.setAll(particles, i -> new Particle(i, -i, 0, 1, 2, i));
     try (StructOfArrays<Particle> p = memory.allocateStructOfArrays(Particle.class, count)) {
       p.copyFrom(particles);
-      Kernel move =
-          memory.compile(
-              KernelSource.elementwise("x = x + vx * dt; y = y + vy * dt; z = z + vz * dt"));
-      move.execute(
-          Arguments.of(
-              "dt",
-              0.5f,
-              "x",
-              p.component("x", ElementType.FLOAT),
-              "y",
-              p.component("y", ElementType.FLOAT),
-              "z",
-              p.component("z", ElementType.FLOAT),
-              "vx",
-              p.component("velX", ElementType.FLOAT),
-              "vy",
-              p.component("velY", ElementType.FLOAT),
-              "vz",
-              p.component("velZ", ElementType.FLOAT)));
+      Kernel move = memory.compile(KernelSource.elementwise("place = place + speed * dt"));
+      for (String axis : List.of("X", "Y", "Z")) {
+        UnifiedBuffer<float[]> place =
+            p.component(axis.toLowerCase(Locale.ROOT), ElementType.FLOAT);
+        UnifiedBuffer<float[]> speed = p.component("vel" + axis, ElementType.FLOAT);
+        move.execute(Arguments.of("dt", 0.5f, "place", place, "speed", speed));
+      }
       Particle[] moved = new Particle[count];
       p.copyTo(moved);
       for (int i = 0; i < count; i++) {
