@@ -52,8 +52,11 @@ public final class BlockPool implements AutoCloseable {
   private final long alignment;
   private final long largestBlock;
   private final Limits limits;
+  private final boolean zeroesOnRelease;
 
   private final IdleBlocks idle;
+  // Those of the idle blocks; here too, where they are nearer by a load.
+  private final Stripes stripes;
   private final Ledger ledger = new Ledger();
   private final Doomed doomed = new Doomed();
   private final Trimming trimming;
@@ -146,7 +149,9 @@ public final class BlockPool implements AutoCloseable {
     this.alignment = checkedAlignment(alignment);
     this.largestBlock = largestBlock;
     this.limits = limits;
+    this.zeroesOnRelease = limits.zeroOnRelease;
     this.idle = new IdleBlocks(limits, this::letGo, () -> evictSlab(0));
+    this.stripes = idle.stripes();
     this.surplus = new Surplus(idle, ledger, this::evictNow);
     this.trimming = new Trimming(idle, ledger, limits, this::free);
     this.compaction = new Compaction(idle, ledger, this::free);
@@ -205,7 +210,7 @@ public final class BlockPool implements AutoCloseable {
     if (bytes > SizeClasses.LARGEST) {
       return null;
     }
-    PooledBlock block = idle.takeNear(SizeClasses.indexOf(bytes));
+    PooledBlock block = stripes.take(SizeClasses.indexOf(bytes));
     return block == null ? null : again(block);
   }
 
@@ -350,6 +355,23 @@ public final class BlockPool implements AutoCloseable {
     }
   }
 
+  /** Whether blocks that come back are kept, and nothing is done with them before. */
+  boolean keepsAsItIs() {
+    return !zeroesOnRelease && !closed;
+  }
+
+  /** {@link PooledBlock#endDormancyAtOnce}. */
+  boolean giveBackAtOnce(PooledBlock block, long number) {
+    if (!idle.putDormant(block, number)) {
+      return false;
+    }
+    if (closed) {
+      // Closed meanwhile, and swept before that.
+      trim();
+    }
+    return true;
+  }
+
   /** {@link PooledBlock#discard}. */
   void discard(PooledBlock block) {
     block.vacated();
@@ -419,7 +441,7 @@ public final class BlockPool implements AutoCloseable {
   }
 
   private boolean readyToKeep(PooledBlock block) {
-    if (limits.zeroOnRelease) {
+    if (zeroesOnRelease) {
       try {
         block.zero();
       } catch (RuntimeException e) {

@@ -16,9 +16,9 @@ import org.jspecify.annotations.Nullable;
  * it comes back by one atomic operation. Who finds the budget used up takes the credits of leased
  * blocks away; such a block is charged anew when it comes back. So the caps hold at every moment.
  *
- * <p><b>A credit that is taken while its block comes back.</b> The returning thread sets the bit,
- * then looks at the credit; the other takes the credit, then looks at the bit. Whatever the order,
- * one of them sees the other's step and {@linkplain #recover recovers} the block.
+ * <p><b>A credit that is taken while its block comes back.</b> The returning thread puts the block
+ * down, then looks at the credit; the other takes the credit, then looks whether the block lies.
+ * Whatever the order, one of them sees the other's step and {@linkplain #recover recovers} it.
  *
  * <p>Making room lets go of the blocks that the policy names first: by default the least recently
  * used, as told by a clock that ticks whenever a block is put down that is not credited: blocks
@@ -62,9 +62,9 @@ final class IdleBlocks {
     }
   }
 
-  /** Takes a block of a class from the caller's stripe. */
-  @Nullable PooledBlock takeNear(int sizeClass) {
-    return stripes.take(sizeClass);
+  /** Where a thread finds what it gave back before. */
+  Stripes stripes() {
+    return stripes;
   }
 
   /** Takes a block of a class from wherever there is one. */
@@ -75,6 +75,10 @@ final class IdleBlocks {
       // The next time it is found near.
       leavePlace(block);
       settle(block);
+      if (!block.isInStripe()) {
+        // Another thread was quicker, and on a shelf there is no credit.
+        withoutCredit(block);
+      }
     }
     return block;
   }
@@ -102,25 +106,35 @@ final class IdleBlocks {
 
   /** Takes this block if it is idle. */
   boolean take(PooledBlock block) {
-    if (!block.isIdle()) {
-      return false;
+    if (block.takeUp()) {
+      withoutCredit(block);
+      return true;
     }
+    return takeFromShelf(block);
+  }
+
+  /** A block of a stripe that was taken to leave it, or for a while. */
+  private void withoutCredit(PooledBlock block) {
+    if (block.takeCredit()) {
+      discharged(block);
+    }
+  }
+
+  private boolean takeFromShelf(PooledBlock block) {
     Board board = block.board();
     long bit = block.bit();
-    if (!board.take(bit)) {
+    if (board == null || !board.take(bit)) {
       return false;
     }
     PooledBlock found = board.at(bit);
     if (found != block) {
       // Freed meanwhile, and its place given to another.
       if (found != null) {
-        putBack(found);
+        shelves[found.sizeClass].put(found);
       }
       return false;
     }
-    if (!block.isInStripe() || block.takeCredit()) {
-      discharged(block);
-    }
+    discharged(block);
     return true;
   }
 
@@ -138,15 +152,13 @@ final class IdleBlocks {
 
   /** Ends the place of a block that its caller owns. */
   void vacate(PooledBlock block) {
-    if (block.takeCredit()) {
-      discharged(block);
-    }
+    withoutCredit(block);
     leavePlace(block);
   }
 
   private void leavePlace(PooledBlock block) {
     if (block.isInStripe()) {
-      block.board().vacate(block);
+      stripes.vacate(block);
     } else {
       shelves[block.sizeClass].vacate(block);
     }
@@ -240,29 +252,36 @@ final class IdleBlocks {
       shelves[block.sizeClass].put(block);
       return;
     }
-    Board board = block.board();
-    long bit = block.bit();
-    board.put(bit);
+    block.layDown();
+    checkCredit(block);
+  }
+
+  /** The same for a block that has a dormant tenant; false if it has not. */
+  boolean putDormant(PooledBlock block, long number) {
+    if (!block.layDownDormant(number, clock.getOpaque())) {
+      return false;
+    }
+    checkCredit(block);
+    return true;
+  }
+
+  private void checkCredit(PooledBlock block) {
     if (!block.isCredited()) {
-      recover(board, bit, true);
+      recover(block, true);
     }
   }
 
-  /** Sees to what lies in a place although its credit may be gone. */
-  private void recover(Board board, long bit, boolean keeps) {
-    while (board.take(bit)) {
-      PooledBlock found = board.at(bit);
-      if (found == null) {
-        return;
-      }
-      if (!found.isCredited()) {
-        if (!keeps || !putCharged(found)) {
-          evict.accept(found);
+  /** Sees to a block that lies in its stripe although its credit may be gone. */
+  private void recover(PooledBlock block, boolean keeps) {
+    while (block.takeUp()) {
+      if (!block.isCredited()) {
+        if (!keeps || !putCharged(block)) {
+          evict.accept(block);
         }
         return;
       }
-      board.put(bit);
-      if (found.isCredited()) {
+      block.layDown();
+      if (block.isCredited()) {
         return;
       }
     }
@@ -282,7 +301,7 @@ final class IdleBlocks {
       return false;
     }
     discharged(block);
-    recover(block.board(), block.bit(), false);
+    recover(block, false);
     return true;
   }
 

@@ -7,36 +7,49 @@ import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is written each time that a block changes hands. Fields of a superclass lie at the front of
- * an object, and the rest of a block is longer than a cache line: so blocks that lie side by side
- * on the heap do not slow each other's owners down.
+ * What is written each time that a block changes hands.
  *
  * <p>A block is old, and a reference from an old object to a new one costs the collector more than
  * the rest of an allocation, above all when two threads do it. A tenant that does nothing with its
  * block is therefore noted without one: a number, and references that are only written where they
  * differ from those of the tenant before, which they seldom do.
  */
-abstract class LeaseNotes {
+abstract class LeaseNotes extends Apart {
   private static final VarHandle TENANT;
-  private static final VarHandle DORMANT;
+  private static final VarHandle HOLDER;
 
   static {
     try {
       MethodHandles.Lookup lookup = MethodHandles.lookup();
       TENANT = lookup.findVarHandle(LeaseNotes.class, "tenant", Object.class);
-      DORMANT = lookup.findVarHandle(LeaseNotes.class, "dormant", long.class);
+      HOLDER = lookup.findVarHandle(LeaseNotes.class, "holder", long.class);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }
   }
 
-  /** Who has it; written with release, for the bit is what decides. */
+  /** Somebody owns it alone, or it lies on a shelf. */
+  private static final long OWNED = 0;
+
+  /** It is idle, in its stripe. */
+  private static final long LAID_DOWN = 1;
+
+  /** Its dormant tenant has it. */
+  private static final long DORMANT = 2;
+
+  private static final long STATE = 3;
+  private static final int STATE_BITS = 2;
+
+  /** Who has it; written with release, for the holder or the shelf's bit is what decides. */
   @SuppressWarnings("unused") // through TENANT
   private @Nullable Object tenant;
 
-  /** The number of the dormant tenant that has it, or had it last: then less than 0. */
-  @SuppressWarnings("unused") // through DORMANT
-  private volatile long dormant;
+  /**
+   * Whose it is: the number of the dormant tenant that has or had it last, and in the lowest bits
+   * whether it has it still. While it is {@link #OWNED}, only its owner may write this.
+   */
+  @SuppressWarnings("unused") // through HOLDER
+  private volatile long holder;
 
   // Of the last dormant tenant. Written by the block's owner while nobody is dormant.
   private long length;
@@ -71,7 +84,7 @@ abstract class LeaseNotes {
 
   /** The number of the next dormant tenant, more than 0. For the block's owner. */
   public long nextDormant() {
-    return 1 - dormant;
+    return (holder >>> STATE_BITS) + 1;
   }
 
   /** Says who has the block, for all who look at what lives; a block that goes back has none. */
@@ -111,12 +124,16 @@ abstract class LeaseNotes {
     if (this.watch != watch) {
       this.watch = watch;
     }
-    DORMANT.setRelease(this, number);
+    HOLDER.setRelease(this, word(number, DORMANT));
   }
 
   /** Whether that tenant has the block and asked nothing of it yet. */
   public boolean isDormant(long number) {
-    return dormant == number;
+    return holder == word(number, DORMANT);
+  }
+
+  private static long word(long number, long state) {
+    return number << STATE_BITS | state;
   }
 
   /**
@@ -125,14 +142,44 @@ abstract class LeaseNotes {
    * @return whether it was the caller who ended it
    */
   public boolean endDormancy(long number) {
-    return dormant == number && DORMANT.compareAndSet(this, number, -number);
+    return isDormant(number)
+        && HOLDER.compareAndSet(this, word(number, DORMANT), word(number, OWNED));
+  }
+
+  /**
+   * Ends a tenant's dormancy, and puts the block down in its stripe, at a tick of the pool's clock;
+   * whether the caller did.
+   */
+  boolean layDownDormant(long number, long tick) {
+    if (!isDormant(number)) {
+      return false;
+    }
+    idleTick = tick;
+    return HOLDER.compareAndSet(this, word(number, DORMANT), word(number, LAID_DOWN));
+  }
+
+  /** Puts the block down in its stripe. For its owner. */
+  void layDown() {
+    // With a fence behind it: who puts a block down looks at its credit next.
+    holder |= LAID_DOWN;
+  }
+
+  /** Takes the block if it lies in its stripe; whether it is the caller's now. */
+  boolean takeUp() {
+    long now = holder;
+    return (now & STATE) == LAID_DOWN && HOLDER.compareAndSet(this, now, now & ~STATE);
+  }
+
+  /** Whether it lies in its stripe. */
+  boolean isLaidDown() {
+    return (holder & STATE) == LAID_DOWN;
   }
 
   /** The dormant tenant that has the block now; null if none has. */
   public @Nullable Dormant dormant() {
     while (true) {
-      long number = dormant;
-      if (number <= 0) {
+      long now = holder;
+      if ((now & STATE) != DORMANT) {
         return null;
       }
       Object owner = memory;
@@ -142,19 +189,19 @@ abstract class LeaseNotes {
       Object watcher = watch;
       VarHandle.acquireFence();
       // Notes are written while nobody is dormant, and numbers never come twice: they are all his.
-      if (dormant == number
+      if (holder == now
           && owner != null
           && elements != null
           && asked != null
           && watcher != null) {
-        return new Dormant(number, owner, elements, count, asked, watcher);
+        return new Dormant(now >>> STATE_BITS, owner, elements, count, asked, watcher);
       }
     }
   }
 
   /** Whether somebody has the block, and has said so. */
   boolean isOccupied() {
-    return dormant > 0 || tenant() != null;
+    return (holder & STATE) == DORMANT || tenant() != null;
   }
 
   /** The block has no tenant any more; its owner is about to put it back. */

@@ -20,6 +20,8 @@ public final class PooledBlock extends LeaseNotes implements Reclaimable {
   /** The class of blocks that the pool never keeps. */
   static final int NOT_KEPT = -1;
 
+  private static final int NO_STRIPE = -1;
+
   private static final AtomicLong NUMBERS = new AtomicLong();
   private static final VarHandle CREDITED;
 
@@ -58,10 +60,12 @@ public final class PooledBlock extends LeaseNotes implements Reclaimable {
   private long seenNanos;
   private long seenHits = -1;
 
-  // Where it lies when it is idle. Changed by its owner; others may see a mixture of old and new.
+  // Where it lies when it is idle: in a stripe, or else in a place of a shelf's board. Changed by
+  // its owner; others may see a mixture of old and new.
+  private int stripe = NO_STRIPE;
   private @Nullable Board board;
   private long bit;
-  // What its shelf knows of its place; null for a place in a stripe.
+  // What its shelf knows of its place.
   private @Nullable Object spot;
 
   /**
@@ -97,6 +101,23 @@ public final class PooledBlock extends LeaseNotes implements Reclaimable {
   }
 
   /**
+   * Whether it goes back with {@link #endDormancyAtOnce one exchange}, as far as can be seen now.
+   */
+  public boolean mayGoBackAtOnce() {
+    return credited && pool.keepsAsItIs();
+  }
+
+  /**
+   * Ends a tenant's dormancy and gives the block back, both with one exchange. Never throws,
+   * allocates or waits. For blocks that {@linkplain #mayGoBackAtOnce may}.
+   *
+   * @return whether it was the caller who ended it
+   */
+  public boolean endDormancyAtOnce(long number) {
+    return pool.giveBackAtOnce(this, number);
+  }
+
+  /**
    * Gives the block up so that nobody gets it again: for blocks whose segment may still be in
    * someone's hands. Never throws. For its owner, once.
    */
@@ -125,8 +146,14 @@ public final class PooledBlock extends LeaseNotes implements Reclaimable {
   }
 
   void settled(Board board, long bit) {
+    this.stripe = NO_STRIPE;
     this.board = board;
     this.bit = bit;
+  }
+
+  void settled(int stripe) {
+    this.stripe = stripe;
+    this.board = null;
     this.spot = null;
   }
 
@@ -142,13 +169,18 @@ public final class PooledBlock extends LeaseNotes implements Reclaimable {
     return bit;
   }
 
-  /** Where it lies when it is idle. */
-  Board board() {
-    return Objects.requireNonNull(board, "a block that is kept has its place");
+  /** Where it lies when it is idle, if that is on a shelf. */
+  @Nullable Board board() {
+    return board;
+  }
+
+  /** The stripe where it lies when it is idle. */
+  int stripe() {
+    return stripe;
   }
 
   boolean isInStripe() {
-    return spot == null && board != null;
+    return stripe != NO_STRIPE;
   }
 
   boolean isCredited() {
@@ -167,7 +199,7 @@ public final class PooledBlock extends LeaseNotes implements Reclaimable {
   /** Whether it seems idle. */
   public boolean isIdle() {
     Board place = board;
-    return place != null && place.isIdle(bit);
+    return isLaidDown() || (place != null && place.isIdle(bit));
   }
 
   /** Clears what it holds, if the host may touch it now. */

@@ -13,11 +13,18 @@ import org.jspecify.annotations.Nullable;
  * <p>A block belongs to the stripe of the thread that it was allocated for, or of the first that
  * found room for it, and goes back there whoever gives it back: a consumer that closes what a
  * producer allocates feeds the producer.
+ *
+ * <p>It keeps its place while it is leased, and says itself whether it is idle, in the word that
+ * also names its dormant tenant: so the exchange that ends the tenant's hold puts it down, and
+ * nothing else is written when it changes hands. Who takes one follows a chain of loads that cannot
+ * begin before the exchange before it is over, so a stripe is a plain array, its places class by
+ * class.
  */
 final class Stripes {
-  private static final VarHandle ELEMENT = MethodHandles.arrayElementVarHandle(Board[][].class);
+  private static final VarHandle ELEMENT =
+      MethodHandles.arrayElementVarHandle(PooledBlock[][].class);
 
-  /** Blocks of a class that a stripe has at most. */
+  /** Blocks of a class that a stripe has at most; all are looked at for one that is idle. */
   private static final int PLACES = 4;
 
   /** From this size on, a stripe has fewer blocks. */
@@ -25,33 +32,55 @@ final class Stripes {
 
   private static final int LARGE_PLACES = 2;
 
-  private final @Nullable Board[][] stripes;
+  // The places of a stripe are written under the monitor of its array, and read without: the word
+  // in the block decides.
+  private final @Nullable PooledBlock[][] stripes;
 
   Stripes(int processors) {
-    stripes = new Board[Striping.stripes(Math.clamp(processors, 1, 32))][];
+    stripes = new PooledBlock[Striping.stripes(Math.clamp(processors, 1, 32))][];
   }
 
-  /** The caller's board of a class; null if its stripe has none yet. */
-  private @Nullable Board mine(int sizeClass) {
-    Board[] boards = (Board[]) ELEMENT.getAcquire(stripes, stripe());
-    return boards == null ? null : boards[sizeClass];
+  /** A stripe's places; null if it has none yet. */
+  private @Nullable PooledBlock @Nullable [] places(int stripe) {
+    return (PooledBlock[]) ELEMENT.getAcquire(stripes, stripe);
   }
 
-  private int stripe() {
+  private int mine() {
     return Striping.mine(stripes.length);
+  }
+
+  private static int first(int sizeClass) {
+    return sizeClass * PLACES;
+  }
+
+  private static int end(int sizeClass) {
+    return first(sizeClass) + (SizeClasses.bytesOf(sizeClass) < LARGE_FROM ? PLACES : LARGE_PLACES);
   }
 
   /** Takes an idle block of the caller's stripe. */
   @Nullable PooledBlock take(int sizeClass) {
-    Board board = mine(sizeClass);
-    return board == null ? null : board.take();
+    return take(mine(), sizeClass);
+  }
+
+  private @Nullable PooledBlock take(int stripe, int sizeClass) {
+    @Nullable PooledBlock[] places = places(stripe);
+    if (places == null) {
+      return null;
+    }
+    int first = first(sizeClass);
+    for (int i = first; i < first + PLACES; i++) {
+      PooledBlock block = places[i];
+      if (block != null && block.takeUp()) {
+        return block;
+      }
+    }
+    return null;
   }
 
   /** Takes an idle block of any stripe. */
   @Nullable PooledBlock steal(int sizeClass) {
     for (int i = 0; i < stripes.length; i++) {
-      Board[] boards = (Board[]) ELEMENT.getAcquire(stripes, i);
-      PooledBlock block = boards == null ? null : boards[sizeClass].take();
+      PooledBlock block = take(i, sizeClass);
       if (block != null) {
         return block;
       }
@@ -61,51 +90,85 @@ final class Stripes {
 
   /** Whether the caller's stripe has a free place for a block of a class. */
   boolean hasRoom(int sizeClass) {
-    Board board = mine(sizeClass);
-    return board == null || board.hasRoom();
+    @Nullable PooledBlock[] places = places(mine());
+    return places == null || freePlace(places, sizeClass) >= 0;
+  }
+
+  private static int freePlace(@Nullable PooledBlock[] places, int sizeClass) {
+    for (int i = first(sizeClass); i < end(sizeClass); i++) {
+      if (places[i] == null) {
+        return i;
+      }
+    }
+    return -1;
   }
 
   /**
    * Gives a block, which its caller owns, a place in the caller's stripe; false if all are taken.
    */
   boolean settle(PooledBlock block) {
-    Board board = mine(block.sizeClass);
-    if (board == null) {
-      equip(stripe());
-      board = mine(block.sizeClass);
+    int stripe = mine();
+    @Nullable PooledBlock[] places = equipped(stripe);
+    synchronized (places) {
+      int place = freePlace(places, block.sizeClass);
+      if (place < 0) {
+        return false;
+      }
+      places[place] = block;
+      block.settled(stripe);
+      return true;
     }
-    return board != null && board.settle(block);
   }
 
-  /** All boards of a stripe at once, so that they lie side by side, away from other stripes'. */
-  private void equip(int stripe) {
-    Board[] boards = new Board[SizeClasses.COUNT];
-    for (int i = 0; i < boards.length; i++) {
-      boards[i] = new Board(SizeClasses.bytesOf(i) < LARGE_FROM ? PLACES : LARGE_PLACES);
+  private @Nullable PooledBlock[] equipped(int stripe) {
+    @Nullable PooledBlock[] known = places(stripe);
+    if (known != null) {
+      return known;
     }
-    ELEMENT.compareAndSet(stripes, stripe, null, boards);
+    @Nullable PooledBlock[] fresh = new PooledBlock[first(SizeClasses.COUNT)];
+    known = (PooledBlock[]) ELEMENT.compareAndExchange(stripes, stripe, null, fresh);
+    return known == null ? fresh : known;
+  }
+
+  /** Ends the place of a block, which its caller owns. */
+  @SuppressWarnings("ReferenceEquality") // the very block is meant
+  void vacate(PooledBlock block) {
+    @Nullable PooledBlock[] places = equipped(block.stripe());
+    synchronized (places) {
+      for (int i = first(block.sizeClass); i < end(block.sizeClass); i++) {
+        if (places[i] == block) {
+          places[i] = null;
+        }
+      }
+    }
   }
 
   /** The block that goes first, of those of a class that seem idle and the best so far. */
   @Nullable PooledBlock firstToGo(
       int sizeClass, EvictionPolicy policy, @Nullable PooledBlock best) {
-    PooledBlock first = best;
-    for (int i = 0; i < stripes.length; i++) {
-      Board[] boards = (Board[]) ELEMENT.getAcquire(stripes, i);
-      if (boards != null) {
-        first = boards[sizeClass].firstToGo(PLACES, policy, first);
+    PooledBlock goes = best;
+    for (int stripe = 0; stripe < stripes.length; stripe++) {
+      @Nullable PooledBlock[] places = places(stripe);
+      for (int i = first(sizeClass); places != null && i < end(sizeClass); i++) {
+        PooledBlock block = places[i];
+        if (block != null && block.isLaidDown() && block.goesBefore(goes, policy)) {
+          goes = block;
+        }
       }
     }
-    return first;
+    return goes;
   }
 
   /** Shows blocks of a class that seem taken; whether any of them was what is looked for. */
   boolean anyTaken(int sizeClass, Predicate<PooledBlock> action) {
     boolean any = false;
-    for (int i = 0; i < stripes.length; i++) {
-      Board[] boards = (Board[]) ELEMENT.getAcquire(stripes, i);
-      if (boards != null) {
-        any |= boards[sizeClass].anyTaken(action);
+    for (int stripe = 0; stripe < stripes.length; stripe++) {
+      @Nullable PooledBlock[] places = places(stripe);
+      for (int i = first(sizeClass); places != null && i < end(sizeClass); i++) {
+        PooledBlock block = places[i];
+        if (block != null && !block.isLaidDown()) {
+          any |= action.test(block);
+        }
       }
     }
     return any;

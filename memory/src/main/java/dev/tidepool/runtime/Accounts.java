@@ -73,6 +73,11 @@ final class Accounts {
     }
   }
 
+  /** Whether each allocation and free is written down, in the order in which blocks change hands. */
+  boolean keepHistory() {
+    return history != null;
+  }
+
   MemoryStatistics statistics() {
     // What only grows is read before what it is taken from.
     long frees = counters.frees();

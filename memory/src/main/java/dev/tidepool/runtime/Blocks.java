@@ -4,6 +4,7 @@ import dev.tidepool.Allocation;
 import dev.tidepool.Capability;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.pool.BlockPool;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.pool.PooledBlock;
 import dev.tidepool.runtime.flight.Flight;
@@ -20,6 +21,7 @@ final class Blocks {
   private final AcceleratorMemory memory;
   private final Pools pools;
   private final Counters counters;
+  private final BlockPool[] births;
   private final Ladder ladder;
   private final boolean paranoid;
   private final boolean keeps;
@@ -28,6 +30,7 @@ final class Blocks {
     this.memory = memory;
     this.pools = pools;
     this.counters = counters;
+    this.births = pools.birthPools();
     this.ladder = new Ladder(memory);
     this.paranoid = memory.isParanoid();
     this.keeps = memory.options().pooling() && !paranoid;
@@ -40,7 +43,7 @@ final class Blocks {
    */
   PooledBlock forBuffer(long bytes, Allocation allocation) {
     if (keeps && allocation.isPlain()) {
-      PooledBlock block = pools.birthPool(allocation.location()).takeIdle(bytes);
+      PooledBlock block = births[allocation.location().ordinal()].takeIdle(bytes);
       if (block != null) {
         return block;
       }

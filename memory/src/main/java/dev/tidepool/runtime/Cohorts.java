@@ -16,12 +16,15 @@ import org.jspecify.annotations.Nullable;
 class Cohorts {
   private static final int STRIPES = 8;
 
+  /** Tokens of two cache lines: one stripe's is replaced often, and the others' are read more. */
+  private static final int STRIDE = 32;
+
   /** Members of one cohort, about. */
   private static final int CAPACITY = 64;
 
   private final ReferenceQueue<Cohort.Token> unreachable = new ReferenceQueue<>();
   private final AtomicReferenceArray<Cohort.@Nullable Token> open =
-      new AtomicReferenceArray<>(STRIPES);
+      new AtomicReferenceArray<>(STRIPES * STRIDE);
 
   /**
    * The token for a buffer of so many bytes that is watched by itself, because its stack is taken,
@@ -33,7 +36,7 @@ class Cohorts {
 
   /** The token for the handles of a new buffer, whose cohort it has joined. */
   final Cohort.Token join() {
-    int stripe = Striping.mine(STRIPES);
+    int stripe = Striping.mine(STRIPES) * STRIDE;
     Cohort.Token current = open.getAcquire(stripe);
     return current != null && current.cohort().join(CAPACITY) ? current : replace(stripe);
   }
@@ -55,7 +58,7 @@ class Cohorts {
 
   /** Closes the open cohorts, so that their tokens depend on handles alone. */
   void seal() {
-    for (int i = 0; i < STRIPES; i++) {
+    for (int i = 0; i < open.length(); i += STRIDE) {
       Cohort.Token current = open.get(i);
       if (current != null && !current.cohort().isEmpty()) {
         open.compareAndSet(i, current, null);

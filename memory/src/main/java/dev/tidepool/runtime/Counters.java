@@ -2,6 +2,7 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.ByteSize;
 import dev.tidepool.PeakScope;
+import dev.tidepool.pool.Apart;
 import dev.tidepool.pool.Striping;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -23,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * for its live bytes, and the ceilings together are no higher than the peak so far. Only who would
  * go through his ceiling adds up, under the monitor, raises the peak if he must, and shares out
  * what is left below it. (Bytes that another thread allocates in that very moment may be counted
- * the next time.)
+ * the next time, and a buffer counts until its close is over.)
  */
 class Counters {
   private static final VarHandle OWNER;
@@ -55,7 +56,7 @@ class Counters {
 
   /** One stripe's counts; volatile where others read what is written plainly. */
   @SuppressWarnings("UnusedVariable") // the padding
-  private static final class Tally {
+  private static final class Tally extends Apart {
     @Nullable Thread owner;
 
     // The owner's, written with release, so that a sum sees an allocation before its free.

@@ -24,6 +24,7 @@ import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Placement;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -73,7 +74,6 @@ final class Pools implements AutoCloseable {
   private final BlockPool host;
   private final BlockPool transit;
   private final Map<Kind, BlockPool> pools = new EnumMap<>(Kind.class);
-  private final Map<MemoryLocation, BlockPool> births = new EnumMap<>(MemoryLocation.class);
   private final List<BlockPool> own = new CopyOnWriteArrayList<>();
 
   // For blocks that are told where to lie: made when first asked for.
@@ -115,9 +115,6 @@ final class Pools implements AutoCloseable {
     this.options = options;
     for (Kind kind : Kind.values()) {
       pools.put(kind, isPlainHostMemory(kind) ? host : ownPool(kind, options));
-    }
-    for (MemoryLocation location : MemoryLocation.values()) {
-      births.put(location, pool(kindOf(location)));
     }
   }
 
@@ -360,9 +357,11 @@ final class Pools implements AutoCloseable {
     };
   }
 
-  /** The pool that buffers at a location are born from. */
-  BlockPool birthPool(MemoryLocation location) {
-    return Objects.requireNonNull(births.get(location), "every location has its pool");
+  /** The pools that buffers are born from, by their location's ordinal. */
+  BlockPool[] birthPools() {
+    return Arrays.stream(MemoryLocation.values())
+        .map(location -> pool(kindOf(location)))
+        .toArray(BlockPool[]::new);
   }
 
   long fallbacks() {

@@ -5,8 +5,8 @@ import java.lang.System.Logger.Level;
 
 /**
  * How the memory of buffers goes back, when nothing uses it any more: guard zones are looked at,
- * the buffer leaves the accounts, and then its blocks go. Nothing here throws. Safe for use by any
- * thread.
+ * the buffer leaves the accounts, and then its blocks go; only the exchange that gives the block of
+ * a buffer back that was never used comes before. Nothing here throws. Safe for use by any thread.
  */
 final class Releases {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
@@ -61,11 +61,28 @@ final class Releases {
     ending.goOn();
   }
 
-  /** The end of a buffer that was never used. */
-  void freeDormant(Tenancy tenancy, PooledBlock block) {
-    accounts.freed(tenancy);
-    block.giveBack();
+  /**
+   * The end of a buffer that was never used, if it is that still.
+   *
+   * @param number the tenancy's, in its block
+   * @return whether it was the caller who ended it
+   */
+  boolean freeDormant(Tenancy tenancy, PooledBlock block, long number) {
+    if (block.mayGoBackAtOnce() && !accounts.keepHistory()) {
+      if (!block.endDormancyAtOnce(number)) {
+        return false;
+      }
+      // Counted before the close is over: a buffer lives no longer than its user can know.
+      accounts.freed(tenancy);
+    } else {
+      if (!block.endDormancy(number)) {
+        return false;
+      }
+      accounts.freed(tenancy);
+      block.giveBack();
+    }
     ending.goOn();
+    return true;
   }
 
   /**

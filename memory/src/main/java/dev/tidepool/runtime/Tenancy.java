@@ -281,12 +281,7 @@ final class Tenancy {
   }
 
   private boolean closedDormant() {
-    if (block == null || storage != null || !block.endDormancy(number)) {
-      return false;
-    }
-    STORAGE.setRelease(this, GONE);
-    memory.releases().freeDormant(this, block);
-    return true;
+    return block != null && storage == null && memory.releases().freeDormant(this, block, number);
   }
 
   /** Whether memory is still on its way back. */

@@ -29,6 +29,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
   private final Tenancy tenancy;
   private final Cohort.Token token;
   private final ElementType<A> type;
+  // Of a slice or view; whether a whole buffer is closed, its tenancy knows.
   private volatile boolean closed;
   // What was handed out before; null again once the handle is closed.
   private volatile @Nullable View view;
@@ -422,10 +423,14 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
 
   @Override
   public void close() {
-    closed = true;
-    view = null;
+    // Only where it differs: a volatile write costs as much as an exchange.
+    if (view != null) {
+      view = null;
+    }
     if (isRoot()) {
       tenancy.close();
+    } else {
+      closed = true;
     }
   }
 
