@@ -21,6 +21,7 @@ final class Blocks {
   private final AcceleratorMemory memory;
   private final Pools pools;
   private final Counters counters;
+  // By location; see Pools.
   private final BlockPool[] births;
   private final Ladder ladder;
   private final boolean paranoid;
@@ -41,6 +42,7 @@ final class Blocks {
    *
    * @throws UnsupportedOperationException if the device has no memory at that location
    */
+  @SuppressWarnings("EnumOrdinal") // a map's way to its value is longer by three loads
   PooledBlock forBuffer(long bytes, Allocation allocation) {
     if (keeps && allocation.isPlain()) {
       PooledBlock block = births[allocation.location().ordinal()].takeIdle(bytes);
