@@ -214,6 +214,29 @@ public final class BlockPool implements AutoCloseable {
     return block == null ? null : again(block);
   }
 
+  /**
+   * Takes a block that is idle anywhere in the pool; null if there is none.
+   *
+   * @param bytes at least 0, which is served like 1
+   */
+  public @Nullable PooledBlock takeAnyIdle(long bytes) {
+    PooledBlock block =
+        isBeyondClasses(bytes)
+            ? idle.takeBeyondClasses(bytes)
+            : idle.takeAny(SizeClasses.indexOf(bytes));
+    return block == null ? null : again(block);
+  }
+
+  /** Bytes of the blocks that serve requests of so many bytes; at least 0, which is like 1. */
+  public long blockBytes(long bytes) {
+    return isBeyondClasses(bytes) ? bytes : SizeClasses.bytesOf(SizeClasses.indexOf(bytes));
+  }
+
+  private boolean isBeyondClasses(long bytes) {
+    return bytes > SizeClasses.LARGEST
+        || SizeClasses.bytesOf(SizeClasses.indexOf(bytes)) > largestBlock;
+  }
+
   private PooledBlock takeSlowly(long bytes, int sizeClass) {
     long classBytes = SizeClasses.bytesOf(sizeClass);
     if (classBytes > largestBlock) {

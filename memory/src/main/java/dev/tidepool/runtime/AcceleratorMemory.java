@@ -73,6 +73,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private final Upkeep upkeep;
   private final Ending ending;
   private final Releases releases;
+  private final Handovers handovers = new Handovers();
   private final @Nullable AutoCloseable registration;
   private final TransferMeter meter = new TransferMeter();
   private final Calibrations calibrations = new Calibrations(this);
@@ -493,6 +494,11 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   /** What gives the memory of buffers back. */
   Releases releases() {
     return releases;
+  }
+
+  /** The blocks that are on offer before their last use has ended. */
+  Handovers handovers() {
+    return handovers;
   }
 
   boolean isParanoid() {

@@ -43,9 +43,18 @@ final class Allocations {
     PooledBlock block = blocks.forBuffer(bytes, allocation);
     // Only now: whoever makes room must not hold the token of a cohort that may have leaked.
     Cohort.Token token = sampled == null ? cohorts.join() : sampled;
-    Tenancy tenancy = Tenancy.dormant(memory, type, length, allocation, token.cohort(), block);
+    // Only a block that the buffer before still uses has a tenant.
+    Tenancy last = block.tenant() instanceof Tenancy before ? before : null;
+    Tenancy tenancy =
+        last == null
+            ? Tenancy.dormant(memory, type, length, allocation, token.cohort(), block)
+            : Tenancy.withoutBlock(memory, type, length, allocation, token.cohort());
     accounts.allocated(tenancy, bytes);
-    tenancy.occupy();
+    if (last == null) {
+      tenancy.occupy();
+    } else {
+      tenancy.succeed(last, block);
+    }
     TypedBuffer<A> buffer = TypedBuffer.root(tenancy, token, type);
     if (Flight.recordsAllocations()) {
       Flight.allocated(

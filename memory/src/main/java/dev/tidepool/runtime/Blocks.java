@@ -11,6 +11,7 @@ import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.runtime.flight.PoolMissEvent;
 import dev.tidepool.spi.Placement;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where a manager's buffers, their second copies and its transfers get their blocks from: a pool
@@ -45,12 +46,39 @@ final class Blocks {
   @SuppressWarnings("EnumOrdinal") // a map's way to its value is longer by three loads
   PooledBlock forBuffer(long bytes, Allocation allocation) {
     if (keeps && allocation.isPlain()) {
-      PooledBlock block = births[allocation.location().ordinal()].takeIdle(bytes);
+      BlockPool pool = births[allocation.location().ordinal()];
+      PooledBlock block = pool.takeIdle(bytes);
+      if (block == null && allocation.location() == MemoryLocation.DEVICE) {
+        block = takeInTurn(pool, bytes);
+      }
       if (block != null) {
         return block;
       }
     }
     return takeAsTold(bytes, allocation, false);
+  }
+
+  /** A block that is idle, or will be once kernels have ended, which the buffer comes behind. */
+  private @Nullable PooledBlock takeInTurn(BlockPool pool, long bytes) {
+    if (memory.handovers().isEmpty()) {
+      return null;
+    }
+    PooledBlock idle = pool.takeAnyIdle(bytes);
+    return idle == null ? memory.handovers().take(pool, bytes, false) : idle;
+  }
+
+  /** The same for who gets no other. */
+  private PooledBlock takeForBirth(Pools.Kind kind, long bytes, long alignment, boolean pooled) {
+    try {
+      return pools.take(kind, bytes, alignment, pooled);
+    } catch (OutOfDeviceMemoryException refused) {
+      PooledBlock block =
+          pooled && alignment == 0 ? memory.handovers().take(pools.pool(kind), bytes, true) : null;
+      if (block == null) {
+        throw refused;
+      }
+      return block;
+    }
   }
 
   private PooledBlock takeAsTold(long bytes, Allocation allocation, boolean inWork) {
@@ -64,10 +92,17 @@ final class Blocks {
     }
     Pools.Kind kind = pools.kindOf(location);
     long alignment = allocation.alignment();
-    Placement placement = Placement.of(allocation);
     boolean pooled = allocation.isPooled() && !paranoid;
+    Placement placement = Placement.of(allocation);
     return placement.isAnywhere()
-        ? take(kind, bytes, alignment, pooled, inWork)
+        ? climb(
+            kind,
+            bytes,
+            inWork,
+            () ->
+                inWork
+                    ? pools.take(kind, bytes, alignment, pooled)
+                    : takeForBirth(kind, bytes, alignment, pooled))
         : climb(
             kind, bytes, inWork, () -> pools.takePlaced(kind, bytes, alignment, pooled, placement));
   }

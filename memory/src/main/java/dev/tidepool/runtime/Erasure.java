@@ -23,6 +23,11 @@ final class Erasure {
     this.value = zeros ? 0 : GuardedBlock.FREED;
   }
 
+  /** Whether released memory is overwritten at all. */
+  boolean isWanted() {
+    return wanted;
+  }
+
   /** Whether giving blocks back asks nothing of the device. */
   boolean asksNothing(Storage storage) {
     return !storage.isExclusive() && !wanted;

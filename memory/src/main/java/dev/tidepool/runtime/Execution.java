@@ -247,7 +247,7 @@ final class Execution {
   private Work work() {
     List<Use> uses = new ArrayList<>();
     for (Placed argument : placed) {
-      uses.add(Use.onDevice(argument.buffer().storage(), argument.parameter().access().writes()));
+      uses.add(Use.byKernel(argument.buffer().storage(), argument.parameter().access().writes()));
     }
     Work asked =
         Work.of(uses, memory.kernelThreads(), this::launch)

@@ -14,7 +14,29 @@ final class Lane {
   private boolean lastWrites;
   private final List<Work> reads = new ArrayList<>(2);
 
+  // Of the buffer that had the block before; null if that has ended.
+  private @Nullable LastUse lastUse;
+  // Unfinished work that is no kernel's, and whether there ever was any.
+  private int besidesKernels;
+  private boolean kernelsAlone = true;
+
+  /** All work comes behind what the buffer before does with the block. */
+  void begin(LastUse before) {
+    lastUse = before;
+  }
+
+  void lastUseEnded() {
+    lastUse = null;
+  }
+
   void enter(Work work, Use use) {
+    if (use.purpose() != Use.Purpose.KERNEL) {
+      besidesKernels++;
+      kernelsAlone = false;
+    }
+    if (lastUse != null) {
+      lastUse.precede(work);
+    }
     if (lastWrite != null) {
       work.follow(lastWrite, !use.forgives(), lastWrites);
     }
@@ -30,7 +52,10 @@ final class Lane {
     lastWrites = use.writes();
   }
 
-  void leave(Work work) {
+  void leave(Work work, Use use) {
+    if (use.purpose() != Use.Purpose.KERNEL) {
+      besidesKernels--;
+    }
     if (lastWrite == work) {
       lastWrite = null;
     } else {
@@ -39,11 +64,28 @@ final class Lane {
   }
 
   boolean isIdle() {
+    return lastUse == null && isOwnIdle();
+  }
+
+  private boolean isOwnIdle() {
     return lastWrite == null && reads.isEmpty();
+  }
+
+  /** Whether nothing but kernels is under way. */
+  boolean hasKernelsOnly() {
+    return besidesKernels == 0 && !isIdle();
+  }
+
+  /** Whether nothing but kernels ever was. */
+  boolean isForKernelsAlone() {
+    return kernelsAlone;
   }
 
   /** The unfinished work that everything else comes before. */
   List<Work> tail() {
+    if (lastUse != null && isOwnIdle()) {
+      return lastUse.works();
+    }
     List<Work> tail = new ArrayList<>(reads);
     if (lastWrite != null) {
       tail.add(lastWrite);

@@ -1,7 +1,11 @@
 package dev.tidepool.runtime;
 
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.cpu.CpuDevice;
+import dev.tidepool.pool.Lease;
 import dev.tidepool.pool.PooledBlock;
 import java.lang.System.Logger.Level;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How the memory of buffers goes back, when nothing uses it any more: guard zones are looked at,
@@ -59,6 +63,48 @@ final class Releases {
     registry.gone(storage.tenancy());
     storage.tenancy().forgetRoused();
     ending.goOn();
+  }
+
+  /**
+   * How the block of a storage that closes, with kernels alone under way, may be had by the next
+   * buffer before they end; null if it may not. The storage's monitor is held.
+   */
+  @Nullable Succession succession(Storage storage) {
+    Lease lease = storage.residency().deviceAlone();
+    // Where blocks are overwritten in between, and with the pool that managers share, none may.
+    return storage.location() == MemoryLocation.DEVICE
+            && lease != null
+            && lease.pooled().isKept()
+            && !memory.erasure().isWanted()
+            && !(memory.device() instanceof CpuDevice)
+        ? new Succession(storage, lease, storage.lane().tail(), storage.lane().isForKernelsAlone())
+        : null;
+  }
+
+  /** Lets the next buffer have the block of a closed storage, if it may. */
+  void offer(Storage storage) {
+    Succession succession = storage.succession();
+    if (succession != null) {
+      memory.handovers().offer(succession);
+    }
+  }
+
+  /** The last work of a storage runs; whether its block has become another's before. */
+  boolean succeeded(Storage storage) {
+    Succession succession = storage.succession();
+    if (succession == null) {
+      return false;
+    }
+    boolean another = succession.end();
+    memory.handovers().withdraw(succession);
+    return another;
+  }
+
+  /** The end of a storage whose block goes on to the next one. */
+  void handedOn(Storage storage) {
+    accounts.freed(storage.tenancy());
+    registry.gone(storage.tenancy());
+    storage.tenancy().forgetRoused();
   }
 
   /**

@@ -419,6 +419,16 @@ final class Residency {
     }
   }
 
+  /**
+   * The lease of the device's copy if that is all there is, and the device has it, so that kernels
+   * leave it as it is; else null. The storage's monitor is held, and nobody moves the bytes.
+   */
+  @Nullable Lease deviceAlone() {
+    boolean alone =
+        copies.isShared() ? !hostHolds : state == BufferState.DEVICE_ONLY && !copies.hasHost();
+    return alone ? copies.deviceLease() : null;
+  }
+
   /** Whether there is a device copy that could be made again from the host's. */
   boolean isEvictable() {
     return !copies.isShared() && copies.hasDevice() && !copies.isAmongProcesses();

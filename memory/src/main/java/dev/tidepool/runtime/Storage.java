@@ -5,8 +5,10 @@ import dev.tidepool.Capability;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.cpu.CpuDevice;
+import dev.tidepool.pool.Lease;
 import java.time.Instant;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -43,6 +45,7 @@ final class Storage {
   private int openMappings;
   private @Nullable Throwable prefetchFailure;
   private @Nullable Work release;
+  private @Nullable Succession succession;
   private @Nullable AllocationTrace trace;
 
   private volatile long lastUse = System.nanoTime();
@@ -137,8 +140,7 @@ final class Storage {
       throw new UnsupportedOperationException(
           this + " is mapped from a file for reading; map the file with READ_WRITE to change it");
     }
-    if (use.purpose() == Use.Purpose.DEVICE
-        && (writingMappings > 0 || (use.writes() && mappings > 0))) {
+    if (use.isOnDevice() && (writingMappings > 0 || (use.writes() && mappings > 0))) {
       throw new IllegalStateException(
           this
               + " is mapped by the host for "
@@ -158,7 +160,7 @@ final class Storage {
         mappings++;
         writingMappings++;
       }
-      case ACCESS, DEVICE -> {}
+      case ACCESS, DEVICE, KERNEL -> {}
     }
     view = View.NONE;
     lastUse = nowNanos;
@@ -280,12 +282,15 @@ final class Storage {
       freesAtOnce = frees && isUnused() && memory.releases().happenHere(this);
       if (freesAtOnce) {
         occupancy.close();
+      } else if (frees && !exposed && lane.hasKernelsOnly()) {
+        succession = memory.releases().succession(this);
       }
     }
     if (freesAtOnce) {
       free();
     } else if (frees) {
       release();
+      memory.releases().offer(this);
     }
     return true;
   }
@@ -333,9 +338,66 @@ final class Storage {
     }
   }
 
+  /** How the next buffer may have its block before the work on it ends; null if it may not. */
+  @Nullable Succession succession() {
+    synchronized (this) {
+      return succession;
+    }
+  }
+
+  /** Whether kernels use that block, and all that there is is in it and the device's. */
+  boolean keepsToDevice(Lease lease) {
+    synchronized (this) {
+      return !occupancy.isMoving() && lease.equals(residency.deviceAlone());
+    }
+  }
+
+  /** What it asked for last of all: what frees it. */
+  Work lastWork() {
+    synchronized (this) {
+      return Objects.requireNonNull(release, "it is closed");
+    }
+  }
+
+  /** Its work comes behind what the buffer before does with the block. */
+  void beginBehind(LastUse before) {
+    synchronized (this) {
+      lane.begin(before);
+      occupancy.begin();
+    }
+  }
+
+  /** The buffer before does nothing with the block any more. */
+  void lastUseEnded() {
+    synchronized (this) {
+      lane.lastUseEnded();
+      occupancy.end();
+    }
+  }
+
+  /** Its block is about to be another's, and it leaves the books. */
+  void handedOn() {
+    recordFree();
+    memory.releases().handedOn(this);
+  }
+
+  private void recordFree() {
+    AllocationTrace recording;
+    synchronized (this) {
+      recording = trace;
+    }
+    if (recording != null) {
+      // Before the memory goes, or its next owner would stand in front of this line.
+      recording.freed(number);
+    }
+  }
+
   /** Gives the memory back; nothing is under way, and nothing is let in any more. */
   private void free() {
     occupancy.close();
+    if (memory.releases().succeeded(this)) {
+      return;
+    }
     boolean clean = true;
     try {
       residency.beforeFree();
@@ -345,15 +407,10 @@ final class Storage {
       memory.releases().failed(this, e);
     }
     boolean seen;
-    AllocationTrace recording;
     synchronized (this) {
       seen = exposed && (leaked || memory.isParanoid());
-      recording = trace;
     }
-    if (recording != null) {
-      // Before the memory goes, or its next owner would stand in front of this line.
-      recording.freed(number);
-    }
+    recordFree();
     memory.releases().free(this, clean && !seen, clean);
   }
 

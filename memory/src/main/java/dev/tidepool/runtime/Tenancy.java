@@ -10,6 +10,7 @@ import dev.tidepool.pool.PooledBlock;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.time.Duration;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -92,6 +93,18 @@ final class Tenancy {
     if (block != null) {
       block.occupyDormant(number, memory, type, length, allocation, cohort);
     }
+  }
+
+  /**
+   * Takes over the block of a closed buffer that kernels still use, and is awake from the start:
+   * its work comes behind theirs. For one {@linkplain #withoutBlock without} a block.
+   */
+  void succeed(Tenancy last, PooledBlock claimed) {
+    Copies copies = Copies.atBirth(memory.device(), location(), byteSize(), new Lease(claimed));
+    Storage fresh = new Storage(this, copies, true);
+    Objects.requireNonNull(last.storage().succession(), "who has it offered it").passTo(fresh);
+    settle(fresh);
+    claimed.occupy(this);
   }
 
   /** One that has no block, and is {@linkplain #settle given} its storage. */

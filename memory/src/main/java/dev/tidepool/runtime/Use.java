@@ -17,8 +17,10 @@ record Use(Storage storage, boolean writes, boolean alone, Purpose purpose, bool
   enum Purpose {
     /** Copies and views, which go where the newest bytes are. */
     ACCESS,
-    /** Kernels and prefetches. */
+    /** What brings the bytes to the device, or to both sides. */
     DEVICE,
+    /** A kernel's, which uses the bytes on the device and leaves them there. */
+    KERNEL,
     /** The beginning of a mapping that only reads. */
     MAP_TO_READ,
     /** The beginning of a mapping that writes. */
@@ -46,6 +48,15 @@ record Use(Storage storage, boolean writes, boolean alone, Purpose purpose, bool
     return of(storage, writes, Purpose.DEVICE);
   }
 
+  static Use byKernel(Storage storage, boolean writes) {
+    return of(storage, writes, Purpose.KERNEL);
+  }
+
+  /** Whether the device will have the bytes, which an open mapping may forbid. */
+  boolean isOnDevice() {
+    return purpose == Purpose.DEVICE || purpose == Purpose.KERNEL;
+  }
+
   /** Moving bytes changes none, but nothing may run beside it. */
   static Use eviction(Storage storage) {
     return new Use(storage, false, true, Purpose.ACCESS, false);
@@ -61,7 +72,7 @@ record Use(Storage storage, boolean writes, boolean alone, Purpose purpose, bool
         storage,
         writes || other.writes,
         alone || other.alone,
-        purpose == Purpose.DEVICE ? purpose : other.purpose,
+        isOnDevice() ? purpose : other.purpose,
         forgives && other.forgives);
   }
 }

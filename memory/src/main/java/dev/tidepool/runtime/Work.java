@@ -413,6 +413,11 @@ final class Work implements Runnable {
     }
   }
 
+  /** Whether it runs whatever failed before it. */
+  boolean runsAlways() {
+    return always;
+  }
+
   private void beginToOccupy() {
     Headway.begun();
     begun = true;
@@ -649,7 +654,7 @@ final class Work implements Runnable {
         if (occupies) {
           use.storage().occupancy().end();
         }
-        use.storage().lane().leave(this);
+        use.storage().lane().leave(this, use);
       }
     }
     occupies = false;

@@ -77,6 +77,25 @@ class BlockPoolTest {
   }
 
   @Test
+  void whoTakesOnlyWhatIsIdleAsksTheSourceForNothing() throws Exception {
+    BlockPool pool = roomyPool();
+    assertThat(pool.takeAnyIdle(5000)).isNull();
+    assertThat(pool.statistics().misses()).isZero();
+    Lease lease = pool.acquire(5000, 1);
+    assertThat(lease.pooled().bytes()).isEqualTo(pool.blockBytes(5000));
+    lease.release();
+    List<PooledBlock> found = Collections.synchronizedList(new ArrayList<>());
+    Thread.ofPlatform().start(() -> found.add(pool.takeAnyIdle(5001))).join();
+    assertThat(found).containsExactly(lease.pooled());
+    assertThat(pool.statistics()).returns(1L, PoolStatistics::hits);
+    Lease large = pool.acquire(GIB + 1, 1);
+    assertThat(large.pooled().bytes()).isEqualTo(pool.blockBytes(GIB + 1)).isEqualTo(GIB + 1);
+    large.release();
+    assertThat(pool.takeAnyIdle(GIB + 2)).isNull();
+    assertThat(pool.takeAnyIdle(GIB + 1)).isSameAs(large.pooled());
+  }
+
+  @Test
   void aLeaseThatIsGivenBackTwiceIsCountedAndChangesNothing() {
     BlockPool pool = roomyPool();
     Lease lease = pool.acquire(KIB, 1);

@@ -1,0 +1,23 @@
+package dev.tidepool.runtime;
+
+import java.util.List;
+
+/**
+ * What the buffer before still does with a block that has its next owner already.
+ *
+ * @param works what that buffer asked for last; when it has ended, so has all that came before
+ * @param end the last work of that buffer, behind all of these
+ */
+record LastUse(List<Work> works, Work end) {
+  /**
+   * Lets work of the next owner come behind it. It shares no failure: what failed was another's.
+   */
+  void precede(Work next) {
+    works.forEach(work -> next.follow(work, false, false));
+    if (next.runsAlways()) {
+      // It gives the block up or moves what is in it, which the buffer before must not hear of
+      // late.
+      next.follow(end, false, false);
+    }
+  }
+}
