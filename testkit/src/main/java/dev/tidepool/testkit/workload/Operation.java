@@ -60,6 +60,8 @@ public record Operation(
     KERNEL_LATER(8),
     /** A kernel whose input is an array. */
     KERNEL_OF_ARRAY(3),
+    /** Kernels in the background that pass something through a buffer which is closed at once. */
+    KERNELS_THROUGH_ANOTHER(6),
     /** A list of transfers to and from parts of a buffer, with options of all kinds. */
     TRANSFERS(3),
     /** The same, in the background. */

@@ -1,6 +1,7 @@
 package dev.tidepool.testkit.workload;
 
 import dev.tidepool.Allocation;
+import dev.tidepool.Arguments;
 import dev.tidepool.Capability;
 import dev.tidepool.ElementType;
 import dev.tidepool.HostMapping;
@@ -206,6 +207,7 @@ public final class Workload {
       case COPY, COPY_LATER -> copy(operation, slot, buffer, other, random);
       case KERNEL_OUT, KERNEL_IN_PLACE, KERNEL_OF_ARRAY, KERNEL_OF_TWO, KERNEL_LATER ->
           kernel(operation, slot, buffer, other, random);
+      case KERNELS_THROUGH_ANOTHER -> through(steps, buffer, random);
       case TRANSFERS, TRANSFERS_LATER -> transfers(operation, slot, buffer, other, random);
       case DISTRIBUTE -> distribute(operation, slot, buffer, other, random);
       case FILL -> {
@@ -445,16 +447,44 @@ public final class Workload {
     Steps steps = new Steps(operation, slot);
     if (operation.kind() == Operation.Kind.KERNEL_LATER) {
       steps.performLater(
-          call.effect(), () -> compiled(manager, form).executeAsync(call.arguments()));
+          call.effect(), () -> compiled(manager, form.expression).executeAsync(call.arguments()));
     } else {
-      steps.perform(call.effect(), () -> compiled(manager, form).execute(call.arguments()));
+      steps.perform(
+          call.effect(), () -> compiled(manager, form.expression).execute(call.arguments()));
     }
     call.closeSlices();
   }
 
-  private Kernel compiled(UnifiedMemoryManager manager, KernelCall.Form form) {
+  /** Adds multiples, which stand in buffers that others have after this, and maybe had before. */
+  private void through(Steps steps, UnifiedBuffer<int[]> y, SplittableRandom random) {
+    UnifiedMemoryManager manager = steps.slot().manager;
+    for (int left = random.nextInt(4); manager != null && left > 0; left--) {
+      addMultiple(steps, manager, y, random.nextInt());
+    }
+  }
+
+  private void addMultiple(
+      Steps steps, UnifiedMemoryManager manager, UnifiedBuffer<int[]> y, int a) {
+    int[] model = steps.slot().model;
+    for (int i = 0; i < model.length; i++) {
+      model[i] += model[i] * a;
+    }
+    Kernel multiply = compiled(manager, "t = y * a");
+    Kernel add = compiled(manager, "y = y + t");
+    steps.performLater(
+        Effect.PART,
+        () -> {
+          try (UnifiedBuffer<int[]> t = manager.allocate(ElementType.INT, y.length())) {
+            // What failed before the second one was asked for does not fail it.
+            return CompletableFuture.allOf(
+                multiply.executeAsync(Arguments.of("t", t, "y", y, "a", a)),
+                add.executeAsync(Arguments.of("y", y, "t", t)));
+          }
+        });
+  }
+
+  private Kernel compiled(UnifiedMemoryManager manager, String expression) {
     Map<String, Kernel> own = kernels.computeIfAbsent(manager, _ -> new ConcurrentHashMap<>());
-    return own.computeIfAbsent(
-        form.expression, text -> manager.compile(KernelSource.elementwise(text)));
+    return own.computeIfAbsent(expression, text -> manager.compile(KernelSource.elementwise(text)));
   }
 }
