@@ -29,6 +29,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -431,6 +432,25 @@ class LastUseTest {
       assertThat(contents(idle)).isEqualTo(filled(2));
       assertThat(contents(third)).isEqualTo(filled(3));
       List.of(next, idle, third).forEach(UnifiedBuffer::close);
+    }
+  }
+
+  @Test
+  void whereThereIsNothingElseToMakeRoomOfTheKernelIsWaitedFor() throws Exception {
+    try (Held held = new Held(hardware().withMemory(BLOCK).withMaximumAllocation(BLOCK))) {
+      held.closedUnderAKernel(1);
+      UnifiedBuffer<int[]> next = held.buffer();
+      FutureTask<UnifiedBuffer<int[]>> filled =
+          new FutureTask<>(() -> held.memory.copyOf(filled(3)));
+      Thread filling = Thread.ofPlatform().start(filled);
+      await().until(() -> filled.isDone() || filling.getState() == Thread.State.TIMED_WAITING);
+      held.go.countDown();
+      UnifiedBuffer<int[]> third = filled.get();
+      next.copyFrom(filled(4));
+      assertThat(contents(third)).isEqualTo(filled(3));
+      assertThat(contents(next)).isEqualTo(filled(4));
+      next.close();
+      third.close();
     }
   }
 
