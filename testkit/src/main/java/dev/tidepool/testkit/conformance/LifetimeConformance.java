@@ -10,6 +10,7 @@ import dev.tidepool.MemoryOptions;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CyclicBarrier;
@@ -65,6 +66,23 @@ public abstract class LifetimeConformance extends Topic {
         Patterns.assertEqual(contents(next), new float[LENGTH], "the new owner's block");
       }
     }
+  }
+
+  @Test
+  void kernelsSeeTheBytesOfBuffersThatAreClosedWhileTheNextOnesTakeTheirPlace() {
+    Kernel set = bench().kernel("y = a");
+    Kernel add = bench().kernel("sum = sum + y");
+    UnifiedBuffer<float[]> sum = buffer(ElementType.FLOAT, LENGTH, MemoryLocation.DEVICE);
+    sum.copyFrom(new float[LENGTH]);
+    for (int i = 1; i <= 100; i++) {
+      try (UnifiedBuffer<float[]> passing = memory().allocate(ElementType.FLOAT, LENGTH)) {
+        set.executeAsync(Arguments.of("a", (float) i, "y", passing));
+        add.executeAsync(Arguments.of("sum", sum, "y", passing));
+      }
+    }
+    float[] expected = new float[LENGTH];
+    Arrays.fill(expected, 5050);
+    Patterns.assertEqual(contents(sum), expected, "what passed through closed buffers");
   }
 
   @Test
