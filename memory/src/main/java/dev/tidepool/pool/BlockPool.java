@@ -17,11 +17,12 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A request is rounded up to its size class and served from that class: first from the caller's
  * stripe, then from the shelf that all threads share, then from the other stripes; one of 64 KiB
- * and more then by an idle block that is larger by a quarter at most; and last from the source,
- * before which idle blocks go back to it as far as there is a {@linkplain Surplus surplus}. Blocks
- * below 64 KiB are cut from slabs, so that one call of the driver brings many. Above 1 GiB there
- * are no classes: such blocks have exactly the size asked for. The way there and back that a steady
- * state takes has no lock, allocates nothing, and touches no memory that other threads write.
+ * and more then by an idle block of a class that is larger by an eighth at most; and last from the
+ * source, before which idle blocks go back to it as far as there is a {@linkplain Surplus surplus}.
+ * Blocks below 64 KiB are cut from slabs, so that one call of the driver brings many. Above 1 GiB
+ * there are no classes: such blocks have exactly the size asked for. The way there and back that a
+ * steady state takes has no lock, allocates nothing, and touches no memory that other threads
+ * write.
  *
  * <p><b>Ownership.</b> A block has a place for life, and one bit there that says whether it is
  * idle; whoever clears the bit owns it. No lock is held while a block is freed or allocated.
@@ -244,7 +245,7 @@ public final class BlockPool implements AutoCloseable {
     }
     PooledBlock block = idle.takeAny(sizeClass);
     if (block == null && sizeClass >= SLAB_CLASSES) {
-      block = idle.takeRoomier(sizeClass);
+      block = idle.takeRoomier(bytes, sizeClass);
     }
     if (block != null) {
       return again(block);

@@ -84,11 +84,11 @@ final class IdleBlocks {
   }
 
   /**
-   * Takes a block of a class that is a little larger, by a quarter at most: the smallest that there
-   * is.
+   * Takes a block of a class that is a little larger, by an eighth of the request at most, as every
+   * block may be: the smallest that there is.
    */
-  @Nullable PooledBlock takeRoomier(int sizeClass) {
-    long most = SizeClasses.bytesOf(sizeClass) / 4 * 5;
+  @Nullable PooledBlock takeRoomier(long bytes, int sizeClass) {
+    long most = bytes + bytes / 8;
     PooledBlock block = null;
     for (int larger = sizeClass + 1;
         block == null && larger < SizeClasses.COUNT && SizeClasses.bytesOf(larger) <= most;

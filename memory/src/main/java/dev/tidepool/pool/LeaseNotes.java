@@ -189,11 +189,7 @@ abstract class LeaseNotes extends Apart {
       Object watcher = watch;
       VarHandle.acquireFence();
       // Notes are written while nobody is dormant, and numbers never come twice: they are all his.
-      if (holder == now
-          && owner != null
-          && elements != null
-          && asked != null
-          && watcher != null) {
+      if (holder == now && owner != null && elements != null && asked != null && watcher != null) {
         return new Dormant(now >>> STATE_BITS, owner, elements, count, asked, watcher);
       }
     }

@@ -78,6 +78,16 @@ final class Ledger {
     misses.incrementAndGet(Census.countOf(sizeClass));
   }
 
+  /** How often a block was asked for. Looks at every block. */
+  long requests() {
+    long[] sum = new long[1];
+    forEach(block -> sum[0] += block.hits);
+    for (int count = 0; count < Census.COUNTS; count++) {
+      sum[0] += hitsOfTheGone.get(count) + misses.get(count);
+    }
+    return sum[0];
+  }
+
   /** Whether the source was ever asked for a block of a class. */
   boolean hasMissed(int sizeClass) {
     return misses.get(sizeClass) > 0;

@@ -5,9 +5,9 @@ import java.util.function.LongPredicate;
 
 /**
  * Keeps what a pool holds near to what lives: before the source is asked for more, idle blocks go
- * back to it as far as the pool would otherwise hold a fifteenth more than the most that ever
- * lived. An idle block of one class does not serve another, so a program that changes its sizes
- * would else hold the sum of what each phase needed.
+ * back to it as far as the pool would otherwise hold a twelfth more than the most that ever lived.
+ * An idle block of one class does not serve another, so a program that changes its sizes would else
+ * hold the sum of what each phase needed.
  *
  * <p>What lives is not counted where blocks change hands, which would cost more than the rest of
  * that. It is told when the source is about to be asked, from what is held and what is charged; so
@@ -15,7 +15,8 @@ import java.util.function.LongPredicate;
  *
  * <p>Each block that goes back may cost a call of the driver later. So a small pool is left alone,
  * and blocks that are small beside the excess, or beside what lives, stay: some of it may stay with
- * them.
+ * them. And once more blocks went than a small part of the requests, a program is taken to ask for
+ * the same sizes in turns, and they stay.
  *
  * <p>Takes no lock. Threads that ask the source at once may each make the same room.
  */
@@ -24,7 +25,7 @@ final class Surplus {
   private static final long UNHEEDED = 8L << 20;
 
   /** One part in so many of the most that lived may be held beyond it. */
-  private static final int PARTS = 15;
+  private static final int PARTS = 12;
 
   /** Blocks that are less than one part in so many of the excess stay. */
   private static final int PARTS_OF_EXCESS = 64;
@@ -35,6 +36,12 @@ final class Surplus {
   /** After this many blocks that went, or that others took meanwhile, enough was done. */
   private static final int MOST_ROUNDS = 2 * PARTS_OF_EXCESS;
 
+  /** Blocks may go as often as this, */
+  private static final int FREE_EVICTIONS = 256;
+
+  /** and once more for each so many requests. */
+  private static final int REQUESTS_FOR_ONE = 128;
+
   /** Where no room could be made, one part in so many more is held before it is tried again. */
   private static final int PARTS_UNTIL_NEXT = 64;
 
@@ -42,6 +49,8 @@ final class Surplus {
   private final Ledger ledger;
   private final LongPredicate evict;
   private final AtomicLong mostLive = new AtomicLong();
+  private final AtomicLong evictions = new AtomicLong();
+  private volatile long affordable = FREE_EVICTIONS;
   private volatile long tolerated;
 
   /**
@@ -63,11 +72,20 @@ final class Surplus {
       return;
     }
     long least = Math.max(excess / PARTS_OF_EXCESS, mostLive.get() / PARTS_OF_LIVE);
-    for (int round = 0; excess > 0 && round < MOST_ROUNDS && evict.test(least); round++) {
+    for (int round = 0; excess > 0 && round < MOST_ROUNDS && evicts(least); round++) {
       excess = ledger.heldBytes() + bytes - allowed();
     }
     long held = ledger.heldBytes() + bytes;
     tolerated = excess > 0 ? held + held / PARTS_UNTIL_NEXT : 0;
+  }
+
+  private boolean evicts(long leastBytes) {
+    if (evictions.get() >= affordable) {
+      affordable = FREE_EVICTIONS + ledger.requests() / REQUESTS_FOR_ONE;
+    }
+    return evictions.get() < affordable
+        && evict.test(leastBytes)
+        && evictions.incrementAndGet() > 0;
   }
 
   private long excess(long bytes) {

@@ -73,7 +73,9 @@ final class Accounts {
     }
   }
 
-  /** Whether each allocation and free is written down, in the order in which blocks change hands. */
+  /**
+   * Whether each allocation and free is written down, in the order in which blocks change hands.
+   */
   boolean keepHistory() {
     return history != null;
   }
