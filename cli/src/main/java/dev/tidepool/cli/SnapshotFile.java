@@ -129,12 +129,13 @@ final class SnapshotFile {
       if (first != '{' && first != -1) {
         throw noSnapshot(file, DOES_NOT_BEGIN, new Flaw(DOES_NOT_BEGIN));
       }
+      if (Files.isRegularFile(file)) {
+        checkSize(file, Files.size(file));
+        return Files.readString(file);
+      }
       in.reset();
       byte[] bytes = in.readNBytes(MOST_BYTES + 1);
-      if (bytes.length > MOST_BYTES) {
-        throw new WrongArguments(
-            file + " has more than " + Figures.bytes(MOST_BYTES) + "; keep a shorter history");
-      }
+      checkSize(file, bytes.length);
       return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
     } catch (NoSuchFileException e) {
       throw new WrongArguments(file + " does not exist", e);
@@ -144,6 +145,13 @@ final class SnapshotFile {
       throw noSnapshot(file, "it is no text in UTF-8", e);
     } catch (IOException e) {
       throw new WrongArguments(file + " cannot be read: " + e.getMessage(), e);
+    }
+  }
+
+  private static void checkSize(Path file, long bytes) {
+    if (bytes > MOST_BYTES) {
+      throw new WrongArguments(
+          file + " has more than " + Figures.bytes(MOST_BYTES) + "; keep a shorter history");
     }
   }
 
