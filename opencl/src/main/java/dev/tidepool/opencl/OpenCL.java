@@ -412,12 +412,7 @@ final class OpenCL {
       LiveObjects.created(Kind.EVENT);
       long event = list.get(JAVA_LONG, 0);
       try {
-        flushOrFinish(queue);
-        int ended =
-            NativeCall.invoke("clWaitForEvents", () -> (int) WAIT_FOR_EVENTS.invokeExact(1, list));
-        if (ended != ErrorCodes.CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
-          check("clWaitForEvents", ended);
-        }
+        flushAndWait(queue, list);
         int status =
             eventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, list.asSlice(JAVA_LONG.byteSize()));
         if (status < CL_COMPLETE) {
@@ -429,10 +424,18 @@ final class OpenCL {
     }
   }
 
-  /** What cannot be flushed has ended, as far as that can be had, before its caller hears of it. */
-  private static void flushOrFinish(long queue) {
+  /**
+   * What cannot be flushed or waited for has ended, as far as that can be had, before its caller
+   * hears of it: its memory is another's next.
+   */
+  private static void flushAndWait(long queue, MemorySegment event) {
     try {
       clFlush(queue);
+      int ended =
+          NativeCall.invoke("clWaitForEvents", () -> (int) WAIT_FOR_EVENTS.invokeExact(1, event));
+      if (ended != ErrorCodes.CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
+        check("clWaitForEvents", ended);
+      }
     } catch (RuntimeException refused) {
       Closing.surviving("clFinish", () -> clFinish(queue));
       throw refused;
