@@ -222,11 +222,11 @@ final class Pools implements AutoCloseable {
       case UNIFIED -> device.allocate(bytes, alignment, BlockKind.UNIFIED, placement);
       case HOST -> allocator.allocate(request);
       case PINNED -> {
-        Block locked = allocateLocked(bytes, alignment, placement);
+        Block locked = allocateLocked(kind, bytes, alignment, placement);
         yield locked == null ? inPlaceOfPinned(request, placement) : locked;
       }
       case STAGING -> {
-        Block locked = allocateLocked(bytes, alignment, placement);
+        Block locked = allocateLocked(kind, bytes, alignment, placement);
         if (locked == null) {
           throw new NothingLocked();
         }
@@ -236,11 +236,12 @@ final class Pools implements AutoCloseable {
   }
 
   /** Page-locked memory while there is some, else null. */
-  private @Nullable Block allocateLocked(long bytes, long alignment, Placement placement) {
+  private @Nullable Block allocateLocked(
+      Kind kind, long bytes, long alignment, Placement placement) {
     if (!device.info().can(Capability.PINNED_MEMORY)) {
       return null;
     }
-    if (pinned.reserve(bytes)) {
+    if (pinned.reserve(bytes) || (kind == Kind.PINNED && reserveFromIdle(bytes))) {
       try {
         return new ChargedBlock(
             fromItsNode(
@@ -256,6 +257,12 @@ final class Pools implements AutoCloseable {
     }
     fallbacks.increment();
     return null;
+  }
+
+  /** Idle blocks of one pool must not keep a buffer of another from being page-locked. */
+  private boolean reserveFromIdle(long bytes) {
+    return trim("budget", ofKinds(kind -> kind == Kind.PINNED), BlockPool::trim) > 0
+        && pinned.reserve(bytes);
   }
 
   /** Page-locked memory lies on the node that the buffer names, else on the device's. */
@@ -323,6 +330,9 @@ final class Pools implements AutoCloseable {
     // Refuses a node that does not exist, whatever the kind, before it gets a pool.
     var _ = HostRequest.of(bytes).placed(placement);
     boolean kept = kind == Kind.PINNED && placement.isOnlyNode();
+    if (kept && placement.node().equals(device.numaNode())) {
+      return take(kind, bytes, alignment, pooled);
+    }
     BlockPool pool =
         placed.computeIfAbsent(
             new Placed(kind, placement),
@@ -331,7 +341,13 @@ final class Pools implements AutoCloseable {
                     kind,
                     placement,
                     kept ? limits(options, HostMemory.now().totalBytes()) : NOTHING_KEPT));
-    return pool.take(Math.max(1, bytes), beyondDefault(bytes, alignment), kept && pooled);
+    if (closed) {
+      // The manager ended meanwhile: what comes back is not kept.
+      pool.close();
+    }
+    return kept
+        ? pool.take(Math.max(1, bytes), beyondDefault(bytes, alignment), pooled)
+        : pool.take(Math.max(1, bytes), Math.max(1, alignment), false);
   }
 
   /**
@@ -389,15 +405,17 @@ final class Pools implements AutoCloseable {
   /** Trims what lies in the host's memory, or what lies in the device's own. */
   void trim(boolean onHost) {
     boolean shared = device.info().can(Capability.SHARED_MEMORY);
-    List<BlockPool> there = new ArrayList<>();
-    pools.forEach(
-        (kind, pool) -> {
-          boolean lent = kind == Kind.DEVICE || kind == Kind.UNIFIED;
-          if ((shared || !lent) == onHost) {
-            there.add(pool);
-          }
-        });
-    trim("shortage", there.stream(), BlockPool::trim);
+    Predicate<Kind> there =
+        kind -> (shared || (kind != Kind.DEVICE && kind != Kind.UNIFIED)) == onHost;
+    trim("shortage", ofKinds(there), BlockPool::trim);
+  }
+
+  private Stream<BlockPool> ofKinds(Predicate<Kind> wanted) {
+    return Stream.concat(
+        pools.keySet().stream().filter(wanted).map(this::pool),
+        placed.entrySet().stream()
+            .filter(entry -> wanted.test(entry.getKey().kind()))
+            .map(Map.Entry::getValue));
   }
 
   void trimIdleSince(long nanoTime) {

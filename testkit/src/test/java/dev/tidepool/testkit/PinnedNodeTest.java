@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import dev.tidepool.Allocation;
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
@@ -17,7 +18,6 @@ import dev.tidepool.testkit.simulated.SimulatedDevice;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -86,17 +86,15 @@ class PinnedNodeTest {
   @Test
   void aVirtualThreadsCarrierKeepsItsPolicy() throws InterruptedException {
     SimulatedProvider provider = provider(SimulatedHardware.discrete().withNumaNode(node));
-    AtomicReference<NumaPolicy> after = new AtomicReference<>();
     try (Tidepool tidepool = open(provider)) {
       Thread.startVirtualThread(
               () -> {
                 tidepool.memory().allocate(ElementType.BYTE, BYTES, MemoryLocation.PINNED).close();
-                after.set(NumaThread.policy());
               })
           .join();
     }
     assertThat(device(provider).lockedUnder()).isEqualTo(NumaPolicy.preferred(node));
-    assertThat(after.get()).isEqualTo(NumaThread.policy());
+    assertThat(device(provider).lockedBy()).isNotNull().matches(thread -> !thread.isVirtual());
   }
 
   @Test
@@ -115,6 +113,34 @@ class PinnedNodeTest {
       assertThat(device(provider).lockedUnder()).isEqualTo(NumaThread.policy());
     }
     assertThat(device(provider).liveBlocks()).isZero();
+  }
+
+  @Test
+  void theDevicesOwnNodeIsItsPoolsAnyway() {
+    SimulatedProvider provider = provider(SimulatedHardware.discrete().withNumaNode(node));
+    try (Tidepool tidepool = open(provider)) {
+      UnifiedMemoryManager memory = tidepool.memory();
+      memory.allocate(ElementType.BYTE, BYTES, MemoryLocation.PINNED).close();
+      long calls = memory.statistics().driverAllocations();
+      memory
+          .allocate(ElementType.BYTE, BYTES, Allocation.at(MemoryLocation.PINNED).onNode(node))
+          .close();
+      assertThat(memory.statistics().driverAllocations()).isEqualTo(calls);
+    }
+  }
+
+  @Test
+  void whatLiesIdleOfOneNodeKeepsNobodyFromPageLocking() {
+    SimulatedProvider provider = provider(SimulatedHardware.discrete());
+    MemoryOptions options = MemoryOptions.builder().pinnedLimit(BYTES).build();
+    try (Tidepool tidepool = Discovery.using(List.of(provider), () -> Tidepool.open(options))) {
+      UnifiedMemoryManager memory = tidepool.memory();
+      Allocation onNode = Allocation.at(MemoryLocation.PINNED).onNode(node);
+      memory.allocate(ElementType.BYTE, BYTES, onNode).close();
+      memory.allocate(ElementType.BYTE, BYTES, MemoryLocation.PINNED).close();
+      memory.allocate(ElementType.BYTE, BYTES, onNode).close();
+      assertThat(memory.statistics().pinnedFallbacks()).isZero();
+    }
   }
 
   private static SimulatedDevice device(SimulatedProvider provider) {

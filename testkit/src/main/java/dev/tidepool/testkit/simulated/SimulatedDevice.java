@@ -59,6 +59,7 @@ public final class SimulatedDevice implements Device {
   private boolean closed;
 
   private volatile NumaPolicy lockedUnder = NumaPolicy.LOCAL;
+  private volatile @Nullable Thread lockedBy;
 
   private final Object gate = new Object();
   private boolean paused;
@@ -109,6 +110,11 @@ public final class SimulatedDevice implements Device {
   /** The NUMA policy of the thread that was given the last PINNED block, at that time. */
   public NumaPolicy lockedUnder() {
     return lockedUnder;
+  }
+
+  /** The thread that was given the last PINNED block; null before the first. */
+  public @Nullable Thread lockedBy() {
+    return lockedBy;
   }
 
   /** Events that nobody has closed yet. */
@@ -187,6 +193,7 @@ public final class SimulatedDevice implements Device {
       if (kind == BlockKind.PINNED) {
         pinned.add(block.store().address(), bytes);
         lockedUnder = NumaThread.policy();
+        lockedBy = Thread.currentThread();
       }
       return block;
     } catch (Throwable e) {
