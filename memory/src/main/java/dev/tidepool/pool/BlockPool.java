@@ -24,8 +24,9 @@ import org.jspecify.annotations.Nullable;
  * steady state takes has no lock, allocates nothing, and touches no memory that other threads
  * write.
  *
- * <p><b>Ownership.</b> A block has a place for life, and one bit there that says whether it is
- * idle; whoever clears the bit owns it. No lock is held while a block is freed or allocated.
+ * <p><b>Ownership.</b> A block has a place for life, in a stripe or on a shelf, and one word of its
+ * own or one bit there says whether it is idle; whoever changes that owns it. No lock is held while
+ * a block is freed or allocated.
  *
  * <p><b>Giving back</b> never waits, never allocates and never throws. A block for which there is
  * no room is freed later: by the next miss, by {@link #drain}, or by whoever trims.
@@ -224,13 +225,26 @@ public final class BlockPool implements AutoCloseable {
     PooledBlock block =
         isBeyondClasses(bytes)
             ? idle.takeBeyondClasses(bytes)
-            : idle.takeAny(SizeClasses.indexOf(bytes));
+            : takeAnyOfClass(bytes, SizeClasses.indexOf(bytes));
     return block == null ? null : again(block);
+  }
+
+  private @Nullable PooledBlock takeAnyOfClass(long bytes, int sizeClass) {
+    PooledBlock block = idle.takeAny(sizeClass);
+    return block == null && sizeClass >= SLAB_CLASSES ? idle.takeRoomier(bytes, sizeClass) : block;
   }
 
   /** Bytes of the blocks that serve requests of so many bytes; at least 0, which is like 1. */
   public long blockBytes(long bytes) {
     return isBeyondClasses(bytes) ? bytes : SizeClasses.bytesOf(SizeClasses.indexOf(bytes));
+  }
+
+  /** Bytes of the largest blocks that serve such requests. */
+  public long mostBytesFor(long bytes) {
+    long least = blockBytes(bytes);
+    return isBeyondClasses(bytes) || least < SINGLE_FROM
+        ? least
+        : Math.max(least, SizeClasses.mostFor(bytes));
   }
 
   private boolean isBeyondClasses(long bytes) {
@@ -243,10 +257,7 @@ public final class BlockPool implements AutoCloseable {
     if (classBytes > largestBlock) {
       return takeBeyondClasses(bytes);
     }
-    PooledBlock block = idle.takeAny(sizeClass);
-    if (block == null && sizeClass >= SLAB_CLASSES) {
-      block = idle.takeRoomier(bytes, sizeClass);
-    }
+    PooledBlock block = takeAnyOfClass(bytes, sizeClass);
     if (block != null) {
       return again(block);
     }

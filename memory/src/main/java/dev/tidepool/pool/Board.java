@@ -3,7 +3,6 @@ package dev.tidepool.pool;
 import dev.tidepool.EvictionPolicy;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,10 +48,6 @@ final class Board {
     places[place] = block;
     block.settled(this, 1L << place);
     return true;
-  }
-
-  synchronized boolean hasRoom() {
-    return Long.bitCount(used) < places.length;
   }
 
   /** Ends the place of a block, which its caller owns; answers whether all places were taken. */
@@ -144,16 +139,5 @@ final class Board {
   /** The block of a place: the caller's, if it has taken it; else only a glimpse. */
   @Nullable PooledBlock at(long bit) {
     return places[Long.numberOfTrailingZeros(bit)];
-  }
-
-  /** Shows blocks that seem taken; whether any of them was what is looked for. */
-  boolean anyTaken(Predicate<PooledBlock> action) {
-    boolean any = false;
-    for (PooledBlock block : places) {
-      if (block != null && !isIdle(block.bit())) {
-        any |= action.test(block);
-      }
-    }
-    return any;
   }
 }

@@ -88,7 +88,7 @@ final class IdleBlocks {
    * block may be: the smallest that there is.
    */
   @Nullable PooledBlock takeRoomier(long bytes, int sizeClass) {
-    long most = bytes + bytes / 8;
+    long most = SizeClasses.mostFor(bytes);
     PooledBlock block = null;
     for (int larger = sizeClass + 1;
         block == null && larger < SizeClasses.COUNT && SizeClasses.bytesOf(larger) <= most;

@@ -6,9 +6,9 @@ import java.util.concurrent.atomic.AtomicLongArray;
 /**
  * How many bytes may lie idle, in all and in each size class.
  *
- * <p>What is charged is an upper bound of what is idle: a stripe's slot stays charged while the
- * block that lay in it is leased, so that the paths without contention need not come here. Such
- * credits are taken back when the budget is short.
+ * <p>What is charged is an upper bound of what is idle: a block of a stripe stays charged while it
+ * is leased, so that the paths without contention need not come here. Such credits are taken back
+ * when the budget is short.
  */
 final class IdleBudget {
   private final long maxBytes;

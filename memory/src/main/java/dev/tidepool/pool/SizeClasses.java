@@ -64,6 +64,11 @@ final class SizeClasses {
     return index < COARSE ? index : COARSE + ((index - COARSE) | inOneStep);
   }
 
+  /** Bytes of the largest block that may serve a request, if none of its own class can. */
+  static long mostFor(long bytes) {
+    return bytes + bytes / 8;
+  }
+
   /** Bytes of the blocks of a class. */
   static long bytesOf(int index) {
     if (index < UNSPLIT) {

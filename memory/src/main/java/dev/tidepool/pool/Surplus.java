@@ -11,7 +11,7 @@ import java.util.function.LongPredicate;
  *
  * <p>What lives is not counted where blocks change hands, which would cost more than the rest of
  * that. It is told when the source is about to be asked, from what is held and what is charged; so
- * the most that ever lived is the most that was seen then, or less than what was.
+ * the most that ever lived is about the most that was seen then.
  *
  * <p>Each block that goes back may cost a call of the driver later. So a small pool is left alone,
  * and blocks that are small beside the excess, or beside what lives, stay: some of it may stay with
@@ -40,7 +40,7 @@ final class Surplus {
   private static final int FREE_EVICTIONS = 256;
 
   /** and once more for each so many requests. */
-  private static final int REQUESTS_FOR_ONE = 128;
+  private static final int REQUESTS_FOR_ONE = 64;
 
   /** Where no room could be made, one part in so many more is held before it is tried again. */
   private static final int PARTS_UNTIL_NEXT = 64;
@@ -100,6 +100,7 @@ final class Surplus {
   }
 
   private void lives(long bytes) {
+    // What others are about to free counts as well, for a moment.
     if (bytes > mostLive.get()) {
       mostLive.accumulateAndGet(bytes, Math::max);
     }

@@ -65,7 +65,10 @@ final class Accounts {
     }
   }
 
-  /** A buffer's blocks are about to go: their next owner must not seem to be there beside it. */
+  /**
+   * A buffer's blocks are about to go, so that their next owner does not seem to be there beside
+   * it; or the block of one that was never used went a moment ago, where nothing notes the order.
+   */
   void freed(Tenancy tenancy) {
     counters.freed(tenancy.byteSize());
     if (history != null) {

@@ -41,19 +41,32 @@ final class Allocations {
       ElementType<A> type, long length, Allocation allocation, Cohort.@Nullable Token sampled) {
     long bytes = type.bytes(length);
     PooledBlock block = blocks.forBuffer(bytes, allocation);
-    // Only now: whoever makes room must not hold the token of a cohort that may have leaked.
-    Cohort.Token token = sampled == null ? cohorts.join() : sampled;
     // Only a block that the buffer before still uses has a tenant.
     Tenancy last = block.tenant() instanceof Tenancy before ? before : null;
-    Tenancy tenancy =
-        last == null
-            ? Tenancy.dormant(memory, type, length, allocation, token.cohort(), block)
-            : Tenancy.withoutBlock(memory, type, length, allocation, token.cohort());
+    Cohort.Token token;
+    Tenancy tenancy;
+    try {
+      // Only now: whoever makes room must not hold the token of a cohort that may have leaked.
+      token = sampled == null ? cohorts.join() : sampled;
+      tenancy =
+          last == null
+              ? Tenancy.dormant(memory, type, length, allocation, token.cohort(), block)
+              : Tenancy.withoutBlock(memory, type, length, allocation, token.cohort());
+      if (last != null) {
+        tenancy.succeed(last, block);
+      }
+    } catch (Throwable e) {
+      // The heap may be full: the block is nobody's, and must not be lost.
+      if (last == null) {
+        block.giveBack();
+      } else {
+        last.giveUpSuccession();
+      }
+      throw e;
+    }
     accounts.allocated(tenancy, bytes);
     if (last == null) {
       tenancy.occupy();
-    } else {
-      tenancy.succeed(last, block);
     }
     TypedBuffer<A> buffer = TypedBuffer.root(tenancy, token, type);
     if (Flight.recordsAllocations()) {

@@ -28,7 +28,7 @@ final class Handovers {
   /** Buffers under way of those that the host fills. */
   private static final int IN_TURN = 2;
 
-  /** A request of a size is served by what was offered of that size, of the same pool. */
+  /** What was offered of one size, of one pool. */
   private record Size(BlockPool pool, long bytes) {
     static Size of(PooledBlock block) {
       return new Size(block.pool(), block.bytes());
@@ -80,11 +80,14 @@ final class Handovers {
     if (isEmpty()) {
       return null;
     }
-    for (Succession candidate : candidates(new Size(pool, pool.blockBytes(bytes)), noOther)) {
-      PooledBlock block = candidate.claim();
-      if (block != null) {
-        withdraw(candidate);
-        return block;
+    long most = pool.mostBytesFor(bytes);
+    for (long size = pool.blockBytes(bytes); size <= most; size = pool.blockBytes(size + 1)) {
+      for (Succession candidate : candidates(new Size(pool, size), noOther)) {
+        PooledBlock block = candidate.claim();
+        if (block != null) {
+          withdraw(candidate);
+          return block;
+        }
       }
     }
     return null;

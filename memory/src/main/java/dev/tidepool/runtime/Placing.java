@@ -22,6 +22,12 @@ final class Placing {
     private final long number = NUMBERS.incrementAndGet();
     private final ReentrantLock lock = new ReentrantLock(true);
 
+    private void end() {
+      if (lock.isHeldByCurrentThread()) {
+        lock.unlock();
+      }
+    }
+
     private void take() {
       if (!lock.tryLock()) {
         Headway.waits();
@@ -40,12 +46,12 @@ final class Placing {
     work.vacate();
     List<Turn> ordered =
         turns.stream().distinct().sorted(Comparator.comparingLong(turn -> turn.number)).toList();
-    ordered.forEach(Turn::take);
     try {
+      ordered.forEach(Turn::take);
       work.occupy();
       provide.run();
     } finally {
-      ordered.forEach(turn -> turn.lock.unlock());
+      ordered.forEach(Turn::end);
     }
   }
 }

@@ -282,7 +282,7 @@ final class Storage {
       freesAtOnce = frees && isUnused() && memory.releases().happenHere(this);
       if (freesAtOnce) {
         occupancy.close();
-      } else if (frees && !exposed && lane.hasKernelsOnly()) {
+      } else if (frees && !exposed && !occupancy.isMoving() && lane.hasKernelsOnly()) {
         succession = memory.releases().succession(this);
       }
     }

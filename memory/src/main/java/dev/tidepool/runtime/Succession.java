@@ -15,9 +15,10 @@ import org.jspecify.annotations.Nullable;
 final class Succession {
   private final Storage storage;
   private final Lease lease;
-  private final List<Work> kernels;
+  private List<Work> kernels;
   private final boolean kernelsAlone;
   private boolean claimed;
+  private boolean abandoned;
   private boolean over;
   private @Nullable Storage successor;
 
@@ -67,10 +68,27 @@ final class Succession {
       storage.occupancy().close();
       lease.surrender();
     }
-    storage.handedOn();
+    try {
+      storage.handedOn();
+    } catch (Throwable e) {
+      abandon();
+      throw e;
+    }
     PooledBlock block = lease.pooled();
     block.handedOn();
     return block;
+  }
+
+  /** The claimed block gets no next owner: it goes back to the pool once the kernels have ended. */
+  void abandon() {
+    boolean ended;
+    synchronized (storage) {
+      abandoned = true;
+      ended = over;
+    }
+    if (ended) {
+      block().giveBack();
+    }
   }
 
   /** The claimed block's next owner, of which nobody knows yet, begins behind the kernels. */
@@ -86,14 +104,22 @@ final class Succession {
   /** The kernels have ended; whether the block is another's. */
   boolean end() {
     boolean another;
+    boolean nobodys;
     Storage next;
     synchronized (storage) {
       over = true;
       another = claimed;
+      nobodys = abandoned;
       next = successor;
+      // Else who holds the handle of one closed buffer would hold all that came behind it.
+      successor = null;
+      kernels = List.of();
     }
     if (next != null) {
       next.lastUseEnded();
+    }
+    if (nobodys) {
+      block().giveBack();
     }
     return another;
   }

@@ -102,9 +102,18 @@ final class Tenancy {
   void succeed(Tenancy last, PooledBlock claimed) {
     Copies copies = Copies.atBirth(memory.device(), location(), byteSize(), new Lease(claimed));
     Storage fresh = new Storage(this, copies, true);
-    Objects.requireNonNull(last.storage().succession(), "who has it offered it").passTo(fresh);
+    last.succession().passTo(fresh);
     settle(fresh);
     claimed.occupy(this);
+  }
+
+  /** The block that was claimed from this closed buffer gets no next owner. */
+  void giveUpSuccession() {
+    succession().abandon();
+  }
+
+  private Succession succession() {
+    return Objects.requireNonNull(storage().succession(), "who has it offered it");
   }
 
   /** One that has no block, and is {@linkplain #settle given} its storage. */

@@ -516,7 +516,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
   }
 
   private void checkOpen() {
-    if (closed && !isRoot()) {
+    if (closed) {
       throw new IllegalStateException(
           "this slice or view of " + tenancy + " is closed; take another from its root");
     }
