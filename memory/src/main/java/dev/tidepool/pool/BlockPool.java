@@ -242,9 +242,9 @@ public final class BlockPool implements AutoCloseable {
   /** Bytes of the largest blocks that serve such requests. */
   public long mostBytesFor(long bytes) {
     long least = blockBytes(bytes);
-    return isBeyondClasses(bytes) || least < SINGLE_FROM
-        ? least
-        : Math.max(least, SizeClasses.mostFor(bytes));
+    long most = SizeClasses.mostFor(bytes);
+    // Where the larger sizes would have no class any more, there is none between them to try.
+    return isBeyondClasses(most) || least < SINGLE_FROM ? least : Math.max(least, most);
   }
 
   private boolean isBeyondClasses(long bytes) {
