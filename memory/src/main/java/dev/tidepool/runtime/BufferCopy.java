@@ -115,6 +115,12 @@ final class BufferCopy {
   }
 
   private void toHost() {
+    if (overlaps()) {
+      // Or bytes that are still the device's would count as the host's once it is a target.
+      from.hostForRead(source.from(), source.to());
+      fromHost();
+      return;
+    }
     MemorySegment target =
         to.targetOnHost(destination.from(), destination.from() + bytes)
             .asSlice(destination.from(), bytes);

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.HostMapping;
+import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.TransferStatistics;
 import dev.tidepool.UnifiedBuffer;
@@ -104,6 +106,28 @@ public abstract class BufferCopyConformance extends Topic {
             Patterns.assertEqual(
                 contents(buffer), model, "moved from " + move[0] + " to " + move[1]);
           }
+        });
+  }
+
+  @TestFactory
+  Stream<DynamicTest> overlappingSlicesAreCopiedLikewiseWhileAnotherPartIsMapped() {
+    return inEveryLocation(
+        location -> {
+          UnifiedBuffer<float[]> buffer = patterned(LENGTH, location, 2);
+          // Or a block of the host that the pattern went through may become the host's copy.
+          patterned(LENGTH, location, 3);
+          int count = 10_007;
+          float[] model = pattern(LENGTH, 2);
+          System.arraycopy(model, 1000, model, 1500, count);
+          try (UnifiedBuffer<float[]> front = buffer.slice(0, 10);
+              UnifiedBuffer<float[]> from = buffer.slice(1000, count);
+              UnifiedBuffer<float[]> to = buffer.slice(1500, count);
+              HostMapping mapping = front.map(MapMode.READ)) {
+            to.copyFrom(from);
+            Patterns.assertEqual(
+                contents(ElementType.FLOAT, mapping.segment()), pattern(10, 2), "what is mapped");
+          }
+          Patterns.assertEqual(contents(buffer), model, "moved beside a mapping");
         });
   }
 
