@@ -17,7 +17,8 @@ import java.util.Optional;
  * @param verified whether checksums (CRC32C) of the source and of what arrived are compared; false.
  *     Both sides are read once more for it, over the link where they are on a device, so it takes
  *     two to three times as long. What arrived damaged is transferred again like after a transient
- *     error, and fails with a {@link TransferException} in the end
+ *     error, and fails with a {@link TransferException} in the end. Padding of structs does not
+ *     count
  * @param deadline after which no transfer of the list starts any more; none
  * @param retries how often a transfer is tried again after a transient error, at most; as the
  *     {@link MemoryOptions#transferRetries() manager does} where -1

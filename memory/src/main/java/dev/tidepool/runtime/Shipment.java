@@ -63,7 +63,8 @@ record Shipment(
 
   private static Shipment inward(HostBytes source, TypedBuffer<?> target, TransferOptions options) {
     long bytes = source.byteSize();
-    target.elementType().elements(bytes);
+    ElementType<?> type = target.elementType();
+    type.elements(bytes);
     checkRoom(bytes, target.byteSize(), "the destination, " + target + ",");
     Storage storage = target.storage();
     long at = target.from();
@@ -72,8 +73,8 @@ record Shipment(
         bytes,
         () -> "copying " + bytes + " bytes to " + target,
         () -> storage.residency().copyIn(source, at),
-        () -> Checksum.of(storage.memory(), source),
-        () -> Checksum.of(storage, at, bytes),
+        () -> Checksum.of(type, storage.memory(), source),
+        () -> Checksum.of(type, storage, at, bytes),
         mayGoWithOthers(bytes, options)
             ? Parcel.in(storage, source, at, options.priority())
             : null);
@@ -101,6 +102,7 @@ record Shipment(
 
   private static Shipment outward(
       TypedBuffer<?> source, HostBytes target, TransferOptions options) {
+    ElementType<?> type = source.elementType();
     Storage storage = source.storage();
     long at = source.from();
     long bytes = source.bytes();
@@ -109,8 +111,8 @@ record Shipment(
         bytes,
         () -> "copying " + source + " out",
         () -> storage.residency().copyOut(at, target),
-        () -> Checksum.of(storage, at, bytes),
-        () -> Checksum.of(storage.memory(), target),
+        () -> Checksum.of(type, storage, at, bytes),
+        () -> Checksum.of(type, storage.memory(), target),
         mayGoWithOthers(bytes, options)
             ? Parcel.out(storage, target, at, options.priority())
             : null);
@@ -127,13 +129,10 @@ record Shipment(
   }
 
   private static Shipment between(TypedBuffer<?> source, TypedBuffer<?> target) {
-    if (!source.elementType().equals(target.elementType())) {
+    ElementType<?> type = source.elementType();
+    if (!type.equals(target.elementType())) {
       throw new IllegalArgumentException(
-          "the source holds "
-              + source.elementType()
-              + ", not "
-              + target.elementType()
-              + "; use as() first");
+          "the source holds " + type + ", not " + target.elementType() + "; use as() first");
     }
     long bytes = source.byteSize();
     checkRoom(bytes, target.byteSize(), "the destination, " + target + ",");
@@ -150,8 +149,8 @@ record Shipment(
         bytes,
         () -> "copying " + source + " to " + target,
         () -> BufferCopy.within(source, target),
-        () -> Checksum.of(from, source.from(), bytes),
-        () -> Checksum.of(to, target.from(), bytes),
+        () -> Checksum.of(type, from, source.from(), bytes),
+        () -> Checksum.of(type, to, target.from(), bytes),
         null);
   }
 
