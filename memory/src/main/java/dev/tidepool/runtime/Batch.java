@@ -116,7 +116,7 @@ final class Batch implements Runnable {
     }
     if (!pack(work)) {
       // It has nothing until it runs, or those that wait here would keep memory from each other.
-      work.giveBack();
+      work.giveBack(false);
       alone.add(work);
     }
   }
@@ -146,7 +146,7 @@ final class Batch implements Runnable {
         return;
       }
       if (!pack(next)) {
-        next.giveBack();
+        next.giveBack(false);
         return;
       }
       last = next;
@@ -203,10 +203,10 @@ final class Batch implements Runnable {
       return;
     }
     // First those behind others, for they become ready when the others end.
-    works.subList(atTurn, works.size()).forEach(Work::giveBack);
+    works.subList(atTurn, works.size()).forEach(work -> work.giveBack(true));
     for (Work work : works.subList(0, atTurn)) {
       if (tells) {
-        work.giveBack();
+        work.giveBack(true);
         work.handIn();
       } else {
         work.runClaimed();

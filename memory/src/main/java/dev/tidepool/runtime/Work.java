@@ -610,15 +610,19 @@ final class Work implements Runnable {
     return claimed;
   }
 
-  /** Takes a claim on work back; it goes alone, when its turn comes or has come. */
-  void giveBack() {
+  /**
+   * Takes a claim on work back; it goes alone, when its turn comes or has come.
+   *
+   * @param travelled whether its bytes were on their way
+   */
+  void giveBack(boolean travelled) {
     vacate();
     begun = false;
     Headway.ended();
     synchronized (this) {
       claimed = false;
       stage = Stage.WAITING;
-      touched = true;
+      touched = travelled;
       startNanos = 0;
       parcel = null;
     }
