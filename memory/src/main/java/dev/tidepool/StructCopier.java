@@ -214,10 +214,13 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
   @Override
   public void write(R[] source, int sourceIndex, MemorySegment target, long offset, int count) {
     MemorySegment all = target.asSlice(offset, count * layout.byteSize());
+    int i = 0;
     try {
-      for (int i = 0; i < count; i++) {
+      for (; i < count; i++) {
         writer.invokeExact((Record) source[sourceIndex + i], all, i * layout.byteSize());
       }
+    } catch (NullPointerException e) {
+      throw missing(sourceIndex + i, e);
     } catch (Throwable e) {
       throw unchecked(e);
     }
@@ -234,6 +237,16 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
     } catch (Throwable e) {
       throw unchecked(e);
     }
+  }
+
+  private static NullPointerException missing(int index, NullPointerException cause) {
+    NullPointerException named =
+        new NullPointerException(
+            "element %d of the array of records is null, or one of its components is; a struct has"
+                    .formatted(index)
+                + " no place for that");
+    named.initCause(cause);
+    return named;
   }
 
   /** Record constructors and accessors may throw anything; the caller sees it as it was thrown. */

@@ -99,6 +99,31 @@ class BadInputTest {
         .hasMessageContainingAll("1 elements, but FLOAT[2] at byte 4 of", "'short'", "needs 2");
   }
 
+  /** A record within a record. */
+  public record Inner(short value) {}
+
+  /** One that may lack its inner one. */
+  public record Outer(long id, Inner inner) {}
+
+  @Test
+  void aRecordThatIsMissingIsToldWithItsPlace() {
+    ElementType<Outer[]> type = ElementType.struct(Outer.class);
+    UnifiedBuffer<Outer[]> buffer = memory.allocate(type, 3);
+    Outer whole = new Outer(1, new Inner((short) 2));
+    for (Outer hole : new Outer[] {null, new Outer(1, null)}) {
+      Outer[] array = {whole, hole, whole};
+      assertThatThrownBy(() -> buffer.copyFrom(array))
+          .isInstanceOf(NullPointerException.class)
+          .hasMessageStartingWith("element 1 of the array of records is null, or one of its");
+      TransferReport report =
+          memory
+              .transfers()
+              .transfer(List.of(Transfer.of(array, buffer)), TransferOptions.defaults());
+      assertThatThrownBy(report::orThrow)
+          .hasMessageContaining("transfer 1 of 1: element 1 of the array of records is null");
+    }
+  }
+
   private static Allocation tagged() {
     return Allocation.at(MemoryLocation.DEVICE).tag("short");
   }

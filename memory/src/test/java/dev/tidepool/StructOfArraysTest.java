@@ -216,7 +216,9 @@ class StructOfArraysTest {
     try (StructOfArrays<Body> columns = allocate(10)) {
       Body[] withHole = bodies(10);
       withHole[3] = null;
-      assertThatNullPointerException().isThrownBy(() -> columns.copyFrom(withHole));
+      assertThatNullPointerException()
+          .isThrownBy(() -> columns.copyFrom(withHole))
+          .withMessageStartingWith("element 3 of the array of records is null");
       columns.copyFrom(bodies(10));
       Body[] read = new Body[10];
       columns.copyTo(read);
