@@ -15,6 +15,8 @@ import java.util.concurrent.CompletableFuture;
  * <p>Here too is what spreads one buffer over several accelerators, and collects it again. Each
  * part is copied by the best way from where its bytes are; parts on different buffers move side by
  * side, each in the order of the buffers that it uses. One part that fails leaves the others alone.
+ * At most 1001 buffers take part in one call, slices of one counted once; more are an {@link
+ * IllegalArgumentException}.
  *
  * <p>Safe for use by any thread. Every method throws {@link IllegalStateException} once the
  * Tidepool is closed, and {@link IllegalArgumentException} for an accelerator of another one, or

@@ -78,6 +78,9 @@ final class Distribution {
     }
   }
 
+  /** Buffers whose order is entered at once: that many monitors are held, one within the other. */
+  private static final int MOST_BUFFERS = 1001;
+
   private final String part;
   private final List<Piece> pieces;
 
@@ -223,6 +226,11 @@ final class Distribution {
             .distinct()
             .sorted(Comparator.comparingLong(Storage::number))
             .toList();
+    if (used.size() > MOST_BUFFERS) {
+      throw new IllegalArgumentException(
+          "%d buffers take part, and at most %d may at once; divide the %ss among several calls"
+              .formatted(used.size(), MOST_BUFFERS, part));
+    }
     List<CompletableFuture<Void>> futures = new ArrayList<>();
     List<Work> reserved = new ArrayList<>();
     try {

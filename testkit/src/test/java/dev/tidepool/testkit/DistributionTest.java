@@ -325,6 +325,25 @@ class DistributionTest {
   }
 
   @Test
+  void aThousandPartsArriveAndMoreAreRefused() {
+    List<UnifiedBuffer<int[]>> parts = new ArrayList<>();
+    for (int i = 0; i < 1000; i++) {
+      parts.add(buffer(1, 1, MemoryLocation.HOST));
+    }
+    UnifiedBuffer<int[]> source = full(0, 1001, 1);
+    tidepool.peers().scatter(source.slice(0, 1000), parts);
+    UnifiedBuffer<int[]> all = buffer(2, 1000);
+    tidepool.peers().gather(parts, all);
+    assertThat(contents(all)).isEqualTo(Arrays.copyOf(pattern(1001, 1), 1000));
+    parts.add(buffer(1, 1, MemoryLocation.HOST));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> tidepool.peers().scatter(source, parts))
+        .withMessageContaining("1002 buffers take part, and at most 1001")
+        .withMessageContaining("divide the parts");
+    tidepool.peers().scatter(source.slice(0, 1000), parts.subList(0, 1000));
+  }
+
+  @Test
   void whatCannotGoWellMovesNothing() {
     PeerAccess peers = tidepool.peers();
     UnifiedBuffer<int[]> source = full(0, 100, 1);
