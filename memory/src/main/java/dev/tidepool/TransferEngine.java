@@ -44,8 +44,9 @@ public interface TransferEngine {
   TransferCalibration calibrate();
 
   /**
-   * {@link #copyAsync(UnifiedBuffer, UnifiedBuffer)} with options; the two must not overlap. The
-   * future fails with a {@link TransferException}, the deadline's included.
+   * {@link #copyAsync(UnifiedBuffer, UnifiedBuffer)} with options; the two must not overlap. What
+   * is wrong with the pair fails the future too; a copy that came to its deadline fails with a
+   * {@link TransferException}.
    */
   <A> CompletableFuture<Void> copyAsync(
       UnifiedBuffer<A> source, UnifiedBuffer<A> destination, TransferOptions options);
