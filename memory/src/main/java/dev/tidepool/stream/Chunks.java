@@ -113,10 +113,11 @@ final class Chunks {
     return new Range(first.from(), taken);
   }
 
+  /** What others carry may come back, that of a failed accelerator's lanes too. */
   private boolean othersAtWork(Pace pace) {
     return paces.stream()
         .anyMatch(
-            other -> other != pace && other.isActive() && (other.isBusy() || !open.isEmpty()));
+            other -> other != pace && (other.isBusy() || (other.isActive() && !open.isEmpty())));
   }
 
   /** The elements that a lane should take now; 0 if it should rather stand by. */
@@ -215,13 +216,14 @@ final class Chunks {
   }
 
   /**
-   * A lane gives up for lack of memory, leaves its ranges to others, and ends; false if it is the
-   * last one, which must fail instead.
+   * A lane gives up for lack of memory, leaves its ranges to others, and ends; false if there is no
+   * other that may take them, and it must fail instead.
    */
   boolean giveUp(Pace pace, Collection<Range> ranges) {
     lock.lock();
     try {
-      if (running.getCount() == 1) {
+      int able = paces.stream().filter(Pace::isActive).mapToInt(Pace::lanes).sum();
+      if (able == (pace.isActive() ? 1 : 0)) {
         return false;
       }
       giveBack(ranges);

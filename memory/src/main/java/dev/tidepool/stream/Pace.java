@@ -54,6 +54,11 @@ final class Pace {
     size = Math.min(size, elements);
   }
 
+  /** How many of its lanes have not left. */
+  int lanes() {
+    return lanes;
+  }
+
   /** Whether some lane of it still works. */
   boolean isActive() {
     return lanes > 0 && failure == null;

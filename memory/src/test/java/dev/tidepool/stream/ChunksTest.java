@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.PriorityQueue;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -137,5 +138,43 @@ class ChunksTest {
     assertThat(chunks.poll(pace)).isEqualTo(new Range(1024, 1024));
     assertThat(chunks.poll(pace)).isEqualTo(new Range(8192, 1808));
     assertThat(chunks.poll(pace)).isNull();
+  }
+
+  @Test
+  void whatAFailedAcceleratorStillCarriesIsWaitedFor() throws InterruptedException {
+    Pace lost = new Pace("simulated:0", false, new ChunkPlan(2, 1024));
+    Pace other = new Pace("simulated:1", false, new ChunkPlan(1, 1024));
+    Chunks chunks = new Chunks(2048, List.of(new Range(0, 2048)), List.of(lost, other), 3);
+    Range first = chunks.take(lost);
+    Range second = chunks.take(lost);
+    assertThat(chunks.dropOut(lost, List.of(first), new IllegalStateException())).isTrue();
+    chunks.ended(lost);
+    assertThat(chunks.take(other)).isEqualTo(first);
+    chunks.ended(other);
+
+    AtomicReference<Range> taken = new AtomicReference<>();
+    Thread lane = Thread.ofPlatform().start(() -> taken.set(chunks.take(other)));
+    while (lane.isAlive() && lane.getState() != Thread.State.WAITING) {
+      Thread.onSpinWait();
+    }
+    assertThat(chunks.dropOut(lost, List.of(second), new IllegalStateException())).isTrue();
+    chunks.ended(lost);
+    lane.join();
+    assertThat(taken).hasValue(second);
+  }
+
+  @Test
+  void theLastLaneThatCanGoOnDoesNotGiveUp() {
+    Pace lost = new Pace("simulated:0", false, new ChunkPlan(2, 1024));
+    Pace last = new Pace("simulated:1", false, new ChunkPlan(2, 1024));
+    Chunks chunks = new Chunks(4096, List.of(new Range(0, 4096)), List.of(lost, last), 4);
+    Range failed = chunks.take(lost);
+    assertThat(chunks.take(lost)).isNotNull();
+    Range first = chunks.take(last);
+    Range second = chunks.take(last);
+    assertThat(chunks.dropOut(lost, List.of(failed), new IllegalStateException())).isTrue();
+
+    assertThat(chunks.giveUp(last, List.of(first))).isTrue();
+    assertThat(chunks.giveUp(last, List.of(second))).isFalse();
   }
 }
