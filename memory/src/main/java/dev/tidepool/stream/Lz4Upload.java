@@ -12,10 +12,12 @@ import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TidepoolException;
+import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.lz4.Lz4Costs;
 import dev.tidepool.lz4.Lz4DeviceDecoder;
+import dev.tidepool.lz4.Lz4FormatException;
 import dev.tidepool.lz4.Lz4Measurement;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -64,8 +66,9 @@ final class Lz4Upload {
   /**
    * Fills a buffer with decoded bytes, from {@code position} of all that the file decodes to on.
    *
-   * @return false if the host decodes faster, or has to, a block is damaged, or the device has no
-   *     room for the blocks
+   * @return false if the host decodes faster, or has to, a block turns out damaged on the device, or
+   *     the device fails or has no room for the blocks
+   * @throws Lz4FormatException if a block is found damaged before it is sent
    */
   boolean load(Lz4Index index, long position, UnifiedBuffer<byte[]> destination)
       throws IOException {
@@ -97,8 +100,10 @@ final class Lz4Upload {
           && decode(index, first, blocks, compressed, decoded, position - start, destination);
     } catch (OutOfDeviceMemoryException _) {
       return false; // The host needs none there but the destination.
-    } catch (AcceleratorException _) {
-      return false; // Its next kernel fails too, and is told as a failure of the accelerator.
+    } catch (Lz4FormatException e) {
+      throw e;
+    } catch (AcceleratorException | TransferException _) {
+      return false; // Its next command fails too, and is told as a failure of the accelerator.
     }
   }
 

@@ -18,8 +18,12 @@ import dev.tidepool.lz4.Lz4FormatException;
 import dev.tidepool.lz4.Lz4Frame;
 import dev.tidepool.lz4.Lz4FrameWriter;
 import dev.tidepool.lz4.Lz4Measurement;
+import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.spi.HostAccess;
+import dev.tidepool.testkit.SpiCall;
+import dev.tidepool.testkit.fault.Failure;
+import dev.tidepool.testkit.fault.FaultInjector;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedLink;
 import dev.tidepool.testkit.simulated.SimulatedLink.Speed;
@@ -64,7 +68,7 @@ class Lz4UploadTest {
   }
 
   /** Calibrations of simulated devices are kept in a folder of the test's own. */
-  private Tidepool opened(SimulatedProvider provider) {
+  private Tidepool opened(AcceleratorProvider provider) {
     MemoryOptions options = MemoryOptions.builder().cacheDirectory(folder).build();
     return Discovery.using(List.of(provider), () -> Tidepool.open(options));
   }
@@ -181,6 +185,20 @@ class Lz4UploadTest {
 
       assertThat(loaded(index, SLOW_LINK, 0, 131_072)).isNotNull();
       assertThat(loaded(index, SLOW_LINK, 0, BYTES)).isNull();
+    }
+  }
+
+  @Test
+  void are_left_to_the_host_where_the_device_fails() throws IOException {
+    close();
+    FaultInjector faults = new FaultInjector(new SimulatedProvider(SimulatedHardware.discrete()));
+    tidepool = opened(faults);
+    memory = tidepool.memory();
+    try (PositionalFile file = PositionalFile.open(file(header()))) {
+      faults.failAlways(SpiCall.WRITE, Failure.REFUSED);
+
+      assertThat(loaded(new Lz4Index(file), SLOW_LINK, 0, BYTES)).isNull();
+      assertThat(faults.fired()).contains(SpiCall.WRITE);
     }
   }
 
