@@ -289,12 +289,13 @@ public final class ChunkedPipeline {
     /**
      * What a name of the kernel reads.
      *
-     * @throws IllegalArgumentException if the name has a source already, or the length differs from
+     * @throws IllegalArgumentException if the name has a source or a value already, or the length differs from
      *     that of other arrays
      */
     public Builder source(String name, ElementSource source) {
       checkLength(name, source.length());
       checkFree(name, sources);
+      checkFree(name, scalars);
       sources.put(name, source);
       return this;
     }
@@ -303,12 +304,13 @@ public final class ChunkedPipeline {
      * What takes a name's results. A name with a source too is updated: the kernel reads what it
      * overwrites.
      *
-     * @throws IllegalArgumentException if the name has a sink already, the length differs from that
+     * @throws IllegalArgumentException if the name has a sink or a value already, the length differs from that
      *     of other arrays, or the name's source has another type
      */
     public Builder sink(String name, ElementSink sink) {
       checkLength(name, sink.length());
       checkFree(name, sinks);
+      checkFree(name, scalars);
       ElementSource source = sources.get(name);
       if (source != null && !source.elementType().equals(sink.elementType())) {
         throw new IllegalArgumentException(
@@ -323,9 +325,15 @@ public final class ChunkedPipeline {
       return this;
     }
 
-    /** A number or a truth value for a name. */
+    /**
+     * A number or a truth value for a name.
+     *
+     * @throws IllegalArgumentException if the name has one, or an array, already
+     */
     public Builder scalar(String name, Object value) {
       checkFree(name, scalars);
+      checkFree(name, sources);
+      checkFree(name, sinks);
       scalars.put(name, Objects.requireNonNull(value, "value"));
       return this;
     }
@@ -348,7 +356,7 @@ public final class ChunkedPipeline {
      * The pipeline, which then {@link ChunkedPipeline#run() runs} once.
      *
      * @throws IllegalArgumentException if nothing is written, a kernel reads what nothing gives,
-     *     the memory limit is too small, or the result would depend on who computes it although
+     *     what is given or wanted is no kernel's, the memory limit is too small, or the result would depend on who computes it although
      *     {@link StreamOptions#deterministic()} is asked for; the message says what works
      */
     public ChunkedPipeline build(StreamOptions options) {
@@ -361,7 +369,14 @@ public final class ChunkedPipeline {
                 + accelerators()
                 + "; name one accelerator, or do not ask for the same bits");
       }
+      StagePlan.checkUse(kernels(), sources.keySet(), scalars.keySet(), sinks.keySet());
       return new ChunkedPipeline(this, options);
+    }
+
+    private List<KernelSource> kernels() {
+      List<KernelSource> kernels = new ArrayList<>(List.of(first.source()));
+      kernels.addAll(further);
+      return kernels;
     }
 
     private boolean mayDiffer() {
@@ -391,9 +406,7 @@ public final class ChunkedPipeline {
         everything.addAll(scalars.keySet());
         return new StagePlan(bound, List.of(everything));
       }
-      List<KernelSource> kernels = new ArrayList<>(List.of(first.source()));
-      kernels.addAll(further);
-      return StagePlan.of(kernels, bound, scalars, Set.of());
+      return StagePlan.of(kernels(), bound, scalars, Set.of());
     }
 
     private List<Stage> stages(int accelerator, StagePlan plan) {

@@ -55,16 +55,67 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
     return new StagePlan(arrays, taken);
   }
 
+  /**
+   * Refuses what no kernel uses, and results that none makes: nobody could tell what they hold.
+   *
+   * @param kernels in their order
+   * @param sources names of arrays that are given
+   * @param scalars names of values that are given
+   * @param sinks names of arrays that are wanted
+   * @throws IllegalArgumentException that names one of them
+   */
+  static void checkUse(
+      List<KernelSource> kernels, Set<String> sources, Set<String> scalars, Set<String> sinks) {
+    Set<String> unused = new LinkedHashSet<>(sources);
+    unused.addAll(scalars);
+    Set<String> unmade = new LinkedHashSet<>(sinks);
+    unmade.removeAll(sources);
+    for (KernelSource kernel : kernels) {
+      accesses(kernel)
+          .forEach(
+              (name, access) -> {
+                unused.remove(name);
+                if (access.reads() && unmade.contains(name)) {
+                  throw new IllegalArgumentException(
+                      "'" + name + "' is read before a kernel has made it; add a source for it");
+                }
+                if (access.writes()) {
+                  unmade.remove(name);
+                }
+              });
+    }
+    if (!unmade.isEmpty()) {
+      throw new IllegalArgumentException(
+          "no kernel makes '" + unmade.iterator().next() + "'; assign it, or leave it out");
+    }
+    if (!unused.isEmpty()) {
+      throw new IllegalArgumentException(
+          "no kernel uses '" + unused.iterator().next() + "'; leave it out");
+    }
+  }
+
   /** What a kernel calls its arrays, scalars and local values. */
   static Set<String> names(KernelSource kernel) {
-    Set<String> names = new LinkedHashSet<>();
+    return accesses(kernel).keySet();
+  }
+
+  /** What a kernel does with its arrays, scalars and local values. */
+  static Map<String, KernelParameter.Access> accesses(KernelSource kernel) {
+    Map<String, KernelParameter.Access> accesses = new LinkedHashMap<>();
     switch (kernel) {
       case KernelSource.Elementwise(String expression) ->
-          Expression.parse(expression).names().forEach(name -> names.add(name.name()));
+          Expression.parse(expression)
+              .names()
+              .forEach(
+                  name ->
+                      accesses.put(
+                          name.name(), KernelParameter.Access.valueOf(name.access().name())));
       case KernelSource.HandWritten written ->
-          written.parameters().forEach(parameter -> names.add(parameter.name()));
+          written
+              .parameters()
+              .forEach(parameter -> accesses.put(parameter.name(), parameter.access()));
     }
-    return names;
+    return accesses;
   }
 
   private static void type(

@@ -5,10 +5,8 @@ import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
-import dev.tidepool.expression.Expression;
 import dev.tidepool.runtime.FileKernels;
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
 import java.util.Map;
 
 /** Runs kernels over files by a {@link Pipeline} of one stage. */
@@ -18,7 +16,7 @@ public final class StreamedKernels implements FileKernels {
 
   @Override
   public void execute(KernelSource source, Arguments arguments, UnifiedMemoryManager memory) {
-    Map<String, KernelParameter.Access> accesses = accesses(source);
+    Map<String, KernelParameter.Access> accesses = StagePlan.accesses(source);
     Pipeline pipeline = Pipeline.empty().through(source).on(memory);
     arguments
         .values()
@@ -32,24 +30,6 @@ public final class StreamedKernels implements FileKernels {
               bind(pipeline, name, access, value);
             });
     pipeline.run(StreamOptions.defaults());
-  }
-
-  private static Map<String, KernelParameter.Access> accesses(KernelSource source) {
-    Map<String, KernelParameter.Access> accesses = new LinkedHashMap<>();
-    switch (source) {
-      case KernelSource.Elementwise(String expression) ->
-          Expression.parse(expression)
-              .names()
-              .forEach(
-                  name ->
-                      accesses.put(
-                          name.name(), KernelParameter.Access.valueOf(name.access().name())));
-      case KernelSource.HandWritten written ->
-          written
-              .parameters()
-              .forEach(parameter -> accesses.put(parameter.name(), parameter.access()));
-    }
-    return accesses;
   }
 
   private static void bind(

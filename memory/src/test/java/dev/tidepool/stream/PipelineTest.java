@@ -247,6 +247,36 @@ class PipelineTest {
     assertThat(Files.exists(path("y"))).isFalse();
   }
 
+  /** Who reads or wants what nobody makes would get what was in memory before. */
+  @Test
+  void aNameThatNobodyGivesOrUsesIsRefused() {
+    try (UnifiedBuffer<float[]> x = memory.copyOf(new float[3]);
+        UnifiedBuffer<float[]> y = memory.copyOf(new float[3]);
+        UnifiedBuffer<float[]> z = memory.copyOf(new float[3])) {
+      Pipeline.from("x", x).and("y", y).through("y = x + y").to("y", y).on(memory).run(SMALL);
+      assertThatThrownBy(
+              () -> Pipeline.from("x", x).through("y = x + y").to("y", y).on(memory).run(SMALL))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("'y' is read before a kernel has made it");
+      assertThatThrownBy(() -> inTwoSteps(x, y).to("z", z).run(SMALL))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("no kernel makes 'z'");
+      assertThatThrownBy(() -> inTwoSteps(x, y).and("z", z).run(SMALL))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("no kernel uses 'z'");
+      assertThatThrownBy(() -> inTwoSteps(x, y).with("a", 2).run(SMALL))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("no kernel uses 'a'");
+      assertThatThrownBy(() -> inTwoSteps(x, y).with("x", 2).run(SMALL))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("'x' is given twice");
+    }
+  }
+
+  private Pipeline inTwoSteps(UnifiedBuffer<float[]> x, UnifiedBuffer<float[]> y) {
+    return Pipeline.from("x", x).through("t = x + 1").through("y = t * 2").to("y", y).on(memory);
+  }
+
   @Test
   void aPipelineThatWasCancelledGoesOnWhenItIsResumable() throws IOException {
     Path x = file("x", List.of((long) LENGTH), counting(LENGTH));
