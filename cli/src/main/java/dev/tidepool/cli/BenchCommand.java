@@ -49,6 +49,8 @@ import picocli.CommandLine.Option;
       "  tidepool bench --replay resnet --fill"
     })
 final class BenchCommand implements Callable<Integer> {
+  private static final long DEFAULT_SEED = 1;
+
   private final TidepoolCommand parent;
 
   @Option(
@@ -66,7 +68,7 @@ final class BenchCommand implements Callable<Integer> {
       names = "--seed",
       paramLabel = "NUMBER",
       description = "What a generated program is made from. Default: 1.")
-  private long seed = 1;
+  private @Nullable Long seed;
 
   @Option(
       names = "--calibrate",
@@ -98,15 +100,16 @@ final class BenchCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     Optional<Path> target = target();
+    if (replay == null && (fill || seed != null)) {
+      throw new WrongArguments(
+          (fill ? "--fill" : "--seed") + " belongs to --replay; see tidepool bench --help");
+    }
     if (calibrate) {
       if (replay != null) {
         throw new WrongArguments("--calibrate and --replay are two commands; give one");
       }
       write(target, calibration());
     } else if (replay == null) {
-      if (fill) {
-        throw new WrongArguments("--fill belongs to --replay; see tidepool bench --help");
-      }
       write(target, quick());
     } else {
       write(target, replay(trace(replay)));
@@ -150,8 +153,11 @@ final class BenchCommand implements Callable<Integer> {
   private Trace trace(String name) throws IOException {
     for (Workload workload : Workload.values()) {
       if (workload.label().equals(name)) {
-        return workload.trace(seed);
+        return workload.trace(seed == null ? DEFAULT_SEED : seed);
       }
+    }
+    if (seed != null) {
+      throw new WrongArguments("--seed makes one of " + names() + ", and '" + name + "' is none");
     }
     Path file = path(name);
     if (Files.isDirectory(file)) {

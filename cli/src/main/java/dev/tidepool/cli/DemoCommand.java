@@ -6,6 +6,7 @@ import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedMemoryManager;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -25,7 +26,6 @@ import picocli.CommandLine.Option;
     optionListHeading = "%nOptions:%n",
     footer = {"", "Examples:", "  tidepool demo", "  tidepool demo --serve 8080"})
 final class DemoCommand implements Callable<Integer> {
-  private static final int NO_PORT = -1;
   private static final int LAST_PORT = 65_535;
   private static final int HISTORY = 100_000;
   private static final String LOOPBACK = "localhost";
@@ -36,7 +36,7 @@ final class DemoCommand implements Callable<Integer> {
       names = "--serve",
       paramLabel = "PORT",
       description = "Show a program's memory live on this port; 0 for any that is free.")
-  private int port = NO_PORT;
+  private @Nullable Integer port;
 
   @Option(
       names = "--host",
@@ -52,8 +52,8 @@ final class DemoCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
-    if (port != NO_PORT) {
-      return serve();
+    if (port != null) {
+      return serve(port);
     }
     if (!host.equals(LOOPBACK)) {
       throw new WrongArguments("--host " + host + " needs --serve PORT");
@@ -71,7 +71,7 @@ final class DemoCommand implements Callable<Integer> {
   }
 
   /** Until an interrupt ends the process. */
-  private int serve() throws InterruptedException {
+  private int serve(int port) throws InterruptedException {
     if (port < 0 || port > LAST_PORT) {
       throw new WrongArguments("--serve " + port + ": ports are 1 to " + LAST_PORT + ", 0 for any");
     }

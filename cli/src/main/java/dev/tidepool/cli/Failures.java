@@ -5,6 +5,7 @@ import dev.tidepool.expression.ExpressionException;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
+import java.nio.file.AccessDeniedException;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 
@@ -47,6 +48,7 @@ final class Failures {
       case ExpressionException _ -> message;
       case WrongArguments _ -> firstLine(message);
       case TidepoolException _ -> firstLine(message);
+      case AccessDeniedException _ -> firstLine(message + ": permission denied");
       case IOException _ -> firstLine(message);
       case OutOfMemoryError _ ->
           firstLine("out of memory (" + message + "); give a smaller --memory-limit");

@@ -64,7 +64,13 @@ final class PageServer implements AutoCloseable {
 
   /** Where a browser finds it. */
   String url() {
-    return "http://" + host + ":" + port() + "/";
+    return url(host, port());
+  }
+
+  /** An address of IPv6 stands between brackets, for it has colons of its own. */
+  static String url(String host, int port) {
+    String name = host.indexOf(':') < 0 || host.startsWith("[") ? host : "[" + host + "]";
+    return "http://" + name + ":" + port + "/";
   }
 
   int port() {

@@ -90,7 +90,8 @@ final class TidepoolCommand implements Runnable {
         .setErr(new PrintWriter(err, true, err.charset()))
         .setExpandAtFiles(false)
         .registerConverter(int.class, text -> wholeNumber(text, Integer::valueOf))
-        .registerConverter(long.class, text -> wholeNumber(text, Long::valueOf))
+        .registerConverter(Integer.class, text -> wholeNumber(text, Integer::valueOf))
+        .registerConverter(Long.class, text -> wholeNumber(text, Long::valueOf))
         .setParameterExceptionHandler((e, _) -> wrongArguments(e))
         .setExecutionExceptionHandler((e, _, _) -> Failures.report(settled(e), debug, err));
   }

@@ -177,6 +177,7 @@ class BadInputTest {
   void an_argument_too_many_and_a_number_that_is_none_are_told_in_plain_words() {
     assertRefusal(Command.run("info", "all")).contains("'all' is one argument too many", "--help");
     assertRefusal(Command.run("demo", "--serve", "web")).contains("--serve", "'web' is no whole");
+    assertRefusal(Command.run("demo", "--serve", "-1")).contains("--serve -1: ports are");
     assertRefusal(Command.run("bench", "--seed", "1e3")).contains("--seed", "'1e3' is no whole");
   }
 

@@ -39,6 +39,13 @@ class PageServerTest {
     }
   }
 
+  @Test
+  void its_address_is_one_that_browsers_take() {
+    assertThat(server.url()).isEqualTo("http://localhost:" + server.port() + "/");
+    assertThat(PageServer.url("::1", 80)).isEqualTo("http://[::1]:80/");
+    assertThat(PageServer.url("[::1]", 80)).isEqualTo("http://[::1]:80/");
+  }
+
   private String ask(String method, String path, String host) throws IOException {
     return ask(
         method + " " + path + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n");

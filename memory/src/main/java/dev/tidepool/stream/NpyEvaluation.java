@@ -51,7 +51,7 @@ public final class NpyEvaluation implements AutoCloseable {
    * @param outputs the files of names that are assigned; assigned names without one are local
    *     values
    * @param scalars numbers and truth values of names that are read
-   * @param type the type of all results, or null for NumPy's
+   * @param type the type of all files of results, or null for NumPy's
    * @param overwrite whether files that exist are replaced
    * @param options how to stream
    */
@@ -84,7 +84,8 @@ public final class NpyEvaluation implements AutoCloseable {
    * @throws dev.tidepool.expression.ExpressionException if the expression does not fit what it is
    *     given
    * @throws IllegalArgumentException if there is no input or no output, shapes differ, a name is
-   *     given but not used, or an output is also an input or another output
+   *     given but not used, an output is also an input or another output, or a type is asked for but
+   *     no file
    * @throws NpyFormatException if an input is no file that is read
    * @throws dev.tidepool.TransferException if a file cannot be opened or begun
    */
@@ -146,6 +147,11 @@ public final class NpyEvaluation implements AutoCloseable {
                 + reduction.name()
                 + "' is one value of all elements and goes to no file; name no file for it");
       }
+    }
+    NpyType type = request.type();
+    if (type != null && request.outputs().isEmpty()) {
+      throw new IllegalArgumentException(
+          type.numpyName() + " is asked for, the type of files, but no result goes to one");
     }
     NpyOutputs.checkApart(request.inputs(), request.outputs(), false);
   }
