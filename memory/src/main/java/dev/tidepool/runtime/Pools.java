@@ -168,9 +168,6 @@ final class Pools implements AutoCloseable {
 
   private BlockPool ownPool(Kind kind, Placement placement, BlockPool.Limits limits) {
     boolean onDevice = kind == Kind.DEVICE || kind == Kind.UNIFIED;
-    // Large blocks that the host sees are aligned to pages although the pool does not know it;
-    // many a device aligns its own memory to less than pages and says so.
-    boolean hostSees = !onDevice || device.info().can(Capability.SHARED_MEMORY);
     long largest = onDevice ? largest(kind) : Long.MAX_VALUE;
     BlockPool pool =
         new BlockPool(
@@ -183,9 +180,7 @@ final class Pools implements AutoCloseable {
                         allocate(
                             kind,
                             bytes,
-                            hostSees
-                                ? Math.max(alignment, MemoryAllocator.defaultAlignment(bytes))
-                                : alignment,
+                            Math.max(alignment, usualAlignment(kind, bytes)),
                             placement)),
                 largest),
             MemoryAllocator.SMALL_ALIGNMENT,
@@ -308,7 +303,7 @@ final class Pools implements AutoCloseable {
 
   /** Takes a block; see {@link BlockPool#take}. */
   PooledBlock take(Kind kind, long bytes, long alignment, boolean pooled) {
-    long further = beyondDefault(bytes, alignment);
+    long further = beyondUsual(kind, bytes, alignment);
     try {
       return pool(kind).take(Math.max(1, bytes), further, pooled);
     } catch (NothingLocked e) {
@@ -316,9 +311,21 @@ final class Pools implements AutoCloseable {
     }
   }
 
-  /** An alignment that blocks of this size do not have anyway; else 1. */
-  private static long beyondDefault(long bytes, long alignment) {
-    return alignment <= MemoryAllocator.defaultAlignment(bytes) ? 1 : alignment;
+  /** An alignment that such blocks do not have anyway; else 1. */
+  private long beyondUsual(Kind kind, long bytes, long alignment) {
+    return alignment <= usualAlignment(kind, bytes) ? 1 : alignment;
+  }
+
+  /**
+   * What all blocks of a kind and size are aligned to. Large ones that the host sees are aligned to
+   * pages although the pool does not know it; many a device aligns its own memory to less than
+   * pages and says so.
+   */
+  private long usualAlignment(Kind kind, long bytes) {
+    boolean deviceAlone =
+        (kind == Kind.DEVICE || kind == Kind.UNIFIED)
+            && !device.info().can(Capability.SHARED_MEMORY);
+    return deviceAlone ? MemoryAllocator.SMALL_ALIGNMENT : MemoryAllocator.defaultAlignment(bytes);
   }
 
   /**
@@ -346,7 +353,7 @@ final class Pools implements AutoCloseable {
       pool.close();
     }
     return kept
-        ? pool.take(Math.max(1, bytes), beyondDefault(bytes, alignment), pooled)
+        ? pool.take(Math.max(1, bytes), beyondUsual(kind, bytes, alignment), pooled)
         : pool.take(Math.max(1, bytes), Math.max(1, alignment), false);
   }
 
