@@ -116,13 +116,14 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
             options);
     this.arrays = new ArrayPools(options);
     this.registry = new LiveBuffers(this, pools);
-    this.spilling =
-        options.spillDirectory().map(directory -> new Spilling(directory, registry)).orElse(null);
     this.counters =
         options.diagnostics() == DiagnosticsLevel.OFF
             ? new NoCounters(registry, pools)
             : new Counters();
     this.accounts = new Accounts(this, pools, arrays, registry, counters);
+    // A file, which would stay open if anything of the above refused its options.
+    this.spilling =
+        options.spillDirectory().map(directory -> new Spilling(directory, registry)).orElse(null);
     Cohorts cohorts = SitedCohorts.of(options);
     Reports reports = new Reports(options.reportListener());
     this.guards = new Guards(this, reports);

@@ -24,7 +24,13 @@ public final class InstalledRuntime implements TidepoolRuntime {
   @Override
   public UnifiedMemoryManager createManager(MemoryOptions options) {
     RuntimeSession session = RuntimeSession.discover(options);
-    return session.managerThatEnds(session.accelerators().getFirst());
+    try {
+      return session.managerThatEnds(session.accelerators().getFirst());
+    } catch (RuntimeException | Error e) {
+      // Nobody has the session, whose devices, threads and files would stay.
+      session.close();
+      throw e;
+    }
   }
 
   @Override
