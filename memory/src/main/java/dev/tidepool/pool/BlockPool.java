@@ -468,6 +468,7 @@ public final class BlockPool implements AutoCloseable {
     for (Slab slab = ledger.slabs().first(); slab != null; slab = slab.next) {
       if (slab.bytes() >= leastBytes && slab.isAllIdle() && slab.claim(idle)) {
         ledger.evicted();
+        ledger.retired(slab);
         doomed.add(slab.parts().getFirst());
         return true;
       }

@@ -170,4 +170,21 @@ class SlabTest {
     assertThat(pool.idleBytes()).isLessThanOrEqualTo(MIB);
     assertThat(memory.liveBytes.get()).isEqualTo(pool.idleBytes());
   }
+
+  @Test
+  void partsOfASlabThatWaitsToGoBackAreNobodys() {
+    BlockPool pool = pool(MIB, 0);
+    acquire(pool, 5000, 4 * KIB).forEach(Lease::release);
+    // The driver has not been asked to take any of it back yet.
+    assertThat(memory.liveBytes.get()).isGreaterThan(pool.idleBytes());
+    assertThat(pool.statistics())
+        .returns(0L, PoolStatistics::leasedBlocks)
+        .returns(0L, PoolStatistics::leasedBytes);
+    List<PooledBlock> taken = new ArrayList<>();
+    pool.forEachTaken(taken::add);
+    assertThat(taken).isEmpty();
+    pool.drain();
+    assertThat(pool.statistics().hits() + pool.statistics().misses()).isEqualTo(5000);
+    assertThat(memory.liveBytes.get()).isEqualTo(pool.idleBytes());
+  }
 }
