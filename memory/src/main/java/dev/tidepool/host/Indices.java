@@ -7,12 +7,11 @@ import java.lang.foreign.ValueLayout;
 /**
  * Indices of elements, wherever they are kept.
  *
- * @param memory where they are; empty for arrays
+ * @param memory where they are
  * @param count how many
  * @param reader copies a range of them to a block
  */
 record Indices(MemorySegment memory, long count, Reader reader) {
-  private static final MemorySegment ARRAY = MemorySegment.NULL;
   private static final int BLOCK = 512;
 
   /** Copies {@code count} indices from the {@code first} on to the front of a block. */
@@ -23,7 +22,7 @@ record Indices(MemorySegment memory, long count, Reader reader) {
 
   static Indices of(int[] indices) {
     return new Indices(
-        ARRAY,
+        MemorySegment.ofArray(indices),
         indices.length,
         (first, block, count) -> {
           for (int i = 0; i < count; i++) {
@@ -34,7 +33,7 @@ record Indices(MemorySegment memory, long count, Reader reader) {
 
   static Indices of(long[] indices) {
     return new Indices(
-        ARRAY,
+        MemorySegment.ofArray(indices),
         indices.length,
         (first, block, count) -> System.arraycopy(indices, (int) first, block, 0, count));
   }

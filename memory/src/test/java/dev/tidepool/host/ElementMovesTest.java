@@ -124,6 +124,18 @@ class ElementMovesTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> MemoryOperations.gather(4, memory, ElementType.INT, other, other))
         .withMessageContaining("overlap");
+    // Indices that are overwritten while they are used would lead anywhere.
+    int[] ints = {3, 2, 1, 0};
+    MemorySegment four = MemorySegment.ofArray(new int[] {7, 7, 7, 7});
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> MemoryOperations.scatter(4, four, ints, MemorySegment.ofArray(ints)))
+        .withMessageContaining("overlap");
+    assertThat(ints).containsExactly(3, 2, 1, 0);
+    long[] longs = {3, 2, 1, 0};
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> MemoryOperations.gather(4, four, longs, MemorySegment.ofArray(longs)))
+        .withMessageContaining("overlap");
+    assertThat(longs).containsExactly(3, 2, 1, 0);
     assertThatIllegalArgumentException()
         .isThrownBy(() -> MemoryOperations.gather(4, memory, ElementType.SHORT, other, other))
         .withMessageContaining("SHORT");
