@@ -414,7 +414,7 @@ public record MemoryOptions(
      * @throws IllegalArgumentException if an option is out of its range; the message names its key
      */
     public MemoryOptions build() {
-      long most = overridden("max-pool-bytes", maxPoolBytes, ByteSize::parse);
+      long most = overridden("max-pool-bytes", maxPoolBytes, Builder::parseBytes);
       if (most != maxPoolBytes) {
         maxPoolBytes(most);
       }
@@ -428,13 +428,13 @@ public record MemoryOptions(
           overridden(
               "eviction-policy", evictionPolicy, text -> parseEnum(EvictionPolicy.class, text)),
           overridden("peer-access", peerAccess, Builder::parseBoolean),
-          overridden("pinned-limit", pinnedLimit, ByteSize::parse),
+          overridden("pinned-limit", pinnedLimit, Builder::parseBytes),
           overridden("concurrent-transfers", concurrentTransfers, Integer::valueOf),
           overridden("staging-chunk", stagingChunk, ByteSize::parse),
           overridden("zero-on-release", zeroOnRelease, Builder::parseBoolean),
           overridden("diagnostics", diagnostics, text -> parseEnum(DiagnosticsLevel.class, text)),
           overridden("trace", trace, Builder::parseFile),
-          overridden("memory-limit", memoryLimit, ByteSize::parse),
+          overridden("memory-limit", memoryLimit, Builder::parseBytes),
           overridden("site-sampling", siteSampling, ByteSize::parse),
           reportListener,
           overridden("spill-directory", spillDirectory, Builder::parseFile),
@@ -467,6 +467,11 @@ public record MemoryOptions(
       } catch (RuntimeException e) {
         throw new IllegalArgumentException(name + "=" + text + ": " + e.getMessage(), e);
       }
+    }
+
+    /** Bytes of an option that has a default of its own, which is -1. */
+    private static Long parseBytes(String text) {
+      return text.equals("-1") ? -1 : ByteSize.parse(text);
     }
 
     private static Boolean parseBoolean(String text) {

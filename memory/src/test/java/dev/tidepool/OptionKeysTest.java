@@ -14,6 +14,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Every option but the listeners is set by a property and by an environment variable. */
 final class OptionKeysTest {
@@ -97,5 +98,26 @@ final class OptionKeysTest {
     String variable = "TIDEPOOL_" + option.key().toUpperCase(Locale.ROOT).replace('-', '_');
     assertChangesItself(
         option, new MemoryOptions.Builder(Map.of(variable, option.text())::get).build());
+  }
+
+  /** Who runs a program may want the default where the program set something else. */
+  @ParameterizedTest
+  @ValueSource(strings = {"max-pool-bytes", "pinned-limit", "memory-limit", "history"})
+  void isSetBackToItsDefaultByMinusOne(String key) {
+    String variable = "TIDEPOOL_" + key.toUpperCase(Locale.ROOT).replace('-', '_');
+    MemoryOptions options =
+        new MemoryOptions.Builder(Map.of(variable, "-1")::get)
+            .maxPoolBytes(1 << 30)
+            .pinnedLimit(1)
+            .memoryLimit(1 << 30)
+            .history(1)
+            .build();
+    List<Long> set =
+        List.of(
+            options.maxPoolBytes(),
+            options.pinnedLimit(),
+            options.memoryLimit(),
+            (long) options.history());
+    assertThat(set).containsOnlyOnce(-1L);
   }
 }
