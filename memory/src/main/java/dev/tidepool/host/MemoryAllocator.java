@@ -159,8 +159,9 @@ public final class MemoryAllocator {
    * @param memory writable and native, and open to all threads. If nothing else ends it (it is of
    *     the global scope, as those that foreign functions return are), its segment in the block
    *     ends before the release
-   * @param release gives the memory back; run exactly once, when the block is freed and no call
-   *     uses its segment. What it throws is logged
+   * @param release gives the memory back; run exactly once, when the block is freed, and where it
+   *     is the block that ends the segment, not before calls that use it are over. Closing an arena
+   *     fails while such a call lasts, and is not tried again. What it throws is logged
    * @throws IllegalArgumentException if the memory is not like that; it is still the caller's then
    */
   public HostBlock adopt(MemorySegment memory, Runnable release) {
