@@ -74,10 +74,21 @@ final class NpyOutputs implements AutoCloseable {
       return true;
     }
     try {
-      return Files.exists(a) && Files.exists(b) && Files.isSameFile(a, b);
+      boolean exists = Files.exists(a);
+      if (exists != Files.exists(b)) {
+        return false;
+      }
+      return exists ? Files.isSameFile(a, b) : place(a).equals(place(b));
     } catch (IOException _) {
       return false; // What cannot be looked at cannot be opened either, and that error is clearer.
     }
+  }
+
+  /** Where a file that does not exist would be, links to its folder followed. */
+  private static Path place(Path file) throws IOException {
+    Path absolute = file.toAbsolutePath();
+    Path folder = Objects.requireNonNull(absolute.getParent(), "a file has a folder");
+    return folder.toRealPath().resolve(absolute.getFileName());
   }
 
   /**

@@ -297,6 +297,14 @@ class NpyEvaluationTest {
                         "z = x; w = x", Map.of("x", x), Map.of("z", path("z"), "w", path("z")))))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("and also");
+    Path linked = Files.createSymbolicLink(folder.resolve("again"), folder).resolve("z.npy");
+    assertThatThrownBy(
+            () ->
+                run(
+                    request(
+                        "z = x; w = x", Map.of("x", x), Map.of("z", path("z"), "w", linked))))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("and also");
     assertThat(ints("x")).containsExactly(1, 2);
   }
 
