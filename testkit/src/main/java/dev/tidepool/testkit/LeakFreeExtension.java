@@ -71,7 +71,12 @@ final class LeakFreeExtension
   private static Provided provide(ExtensionContext context) {
     String id =
         AnnotationSupport.findAnnotation(context.getElement(), LeakFree.class)
-            .or(() -> AnnotationSupport.findAnnotation(context.getTestClass(), LeakFree.class))
+            .or(
+                () ->
+                    AnnotationSupport.findAnnotation(
+                        context.getRequiredTestClass(),
+                        LeakFree.class,
+                        context.getEnclosingTestClasses()))
             .map(LeakFree::accelerator)
             .orElse("auto");
     Tidepool tidepool =

@@ -12,8 +12,13 @@ import dev.tidepool.MemoryLocation;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.testkit.simulated.SimulatedHardware;
+import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.platform.testkit.engine.EngineTestKit;
 import org.junit.platform.testkit.engine.Events;
@@ -81,6 +86,25 @@ class LeakFreeTest {
       memory.allocate(ElementType.FLOAT, 250);
       throw new UnsupportedOperationException("its own");
     }
+  }
+
+  @LeakFree(accelerator = "cpu:0")
+  static class OuterCase {
+    @Nested
+    class Inner {
+      @Test
+      void hasTheAcceleratorOfTheClassAround(UnifiedMemoryManager memory) {
+        assertThat(memory.accelerator().id()).isEqualTo("cpu:0");
+      }
+    }
+  }
+
+  @Test
+  void aNestedTestHasTheAcceleratorOfTheClassAroundIt() {
+    SimulatedProvider better = new SimulatedProvider(SimulatedHardware.discrete());
+    Discovery.using(List.of(better), () -> run(OuterCase.class))
+        .assertStatistics(tests -> tests.started(1).succeeded(1));
+    assertThat(better.devices()).isNotEmpty();
   }
 
   @Test
