@@ -1,7 +1,5 @@
 package dev.tidepool;
 
-import java.util.EnumMap;
-import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalInt;
 
@@ -12,16 +10,11 @@ import java.util.OptionalInt;
  * huge pages from their size up where the system gives them by itself, without hints, untagged.
  */
 public final class Allocation {
-  private static final Map<MemoryLocation, Allocation> DEFAULTS =
-      new EnumMap<>(MemoryLocation.class);
-
-  static {
-    for (MemoryLocation location : MemoryLocation.values()) {
-      DEFAULTS.put(
-          location,
-          new Allocation(location, true, false, 0, OptionalInt.empty(), false, false, false, ""));
-    }
-  }
+  // Constants, which a compiler finds where the location is one.
+  private static final Allocation DEVICE = plain(MemoryLocation.DEVICE);
+  private static final Allocation HOST = plain(MemoryLocation.HOST);
+  private static final Allocation PINNED = plain(MemoryLocation.PINNED);
+  private static final Allocation UNIFIED = plain(MemoryLocation.UNIFIED);
 
   private final MemoryLocation location;
   private final boolean pooled;
@@ -32,6 +25,7 @@ public final class Allocation {
   private final boolean mostlyRead;
   private final boolean mostlyDevice;
   private final String tag;
+  private final boolean plain;
 
   private Allocation(
       MemoryLocation location,
@@ -52,13 +46,30 @@ public final class Allocation {
     this.mostlyRead = mostlyRead;
     this.mostlyDevice = mostlyDevice;
     this.tag = tag;
+    this.plain =
+        pooled
+            && !zeroed
+            && alignment == 0
+            && node.isEmpty()
+            && !hugePages
+            && !mostlyRead
+            && !mostlyDevice;
+  }
+
+  private static Allocation plain(MemoryLocation location) {
+    return new Allocation(location, true, false, 0, OptionalInt.empty(), false, false, false, "");
   }
 
   /** The defaults, at a location. */
   public static Allocation at(MemoryLocation location) {
-    return Objects.requireNonNull(
-        DEFAULTS.get(Objects.requireNonNull(location, "location")),
-        "each location has its defaults");
+    Objects.requireNonNull(location, "location");
+    if (location == MemoryLocation.HOST) {
+      return HOST;
+    }
+    if (location == MemoryLocation.DEVICE) {
+      return DEVICE;
+    }
+    return location == MemoryLocation.PINNED ? PINNED : UNIFIED;
   }
 
   /** Straight from the driver and straight back to it. */
@@ -171,13 +182,7 @@ public final class Allocation {
 
   /** Whether nothing but location and tag differs from the defaults. */
   public boolean isPlain() {
-    return pooled
-        && !zeroed
-        && alignment == 0
-        && node.isEmpty()
-        && !hugePages
-        && !mostlyRead
-        && !mostlyDevice;
+    return plain;
   }
 
   /** Where the bytes are born. */

@@ -78,6 +78,10 @@ public final class ElementType<A> {
   private final String name;
   private final Class<?> component;
   private final MemoryLayout layout;
+  private final long byteSize;
+  // Of a buffer whose bytes can be counted; a division costs as much as the rest of an allocation's
+  // checks.
+  private final long mostElements;
   private final boolean unsigned;
   private final ElementCopier<A> copier;
 
@@ -90,6 +94,8 @@ public final class ElementType<A> {
     this.name = name;
     this.component = component;
     this.layout = layout;
+    this.byteSize = layout.byteSize();
+    this.mostElements = Long.MAX_VALUE / byteSize;
     this.unsigned = unsigned;
     this.copier = copier;
   }
@@ -147,7 +153,7 @@ public final class ElementType<A> {
 
   /** Bytes of one element, padding included. */
   public long byteSize() {
-    return layout.byteSize();
+    return byteSize;
   }
 
   /** How one element lies in memory; naturally aligned. */
@@ -211,7 +217,7 @@ public final class ElementType<A> {
       throw new IllegalArgumentException(
           "length is " + length + ", but a buffer has zero elements or more");
     }
-    if (length > Long.MAX_VALUE / byteSize()) {
+    if (length > mostElements) {
       throw new IllegalArgumentException(
           length + " elements of " + byteSize() + " bytes exceed " + Long.MAX_VALUE + " bytes");
     }

@@ -390,14 +390,9 @@ public final class BlockPool implements AutoCloseable {
     }
   }
 
-  /** Whether blocks that come back are kept, and nothing is done with them before. */
-  boolean keepsAsItIs() {
-    return !zeroesOnRelease && !closed;
-  }
-
   /** {@link PooledBlock#endDormancyAtOnce}. */
   boolean giveBackAtOnce(PooledBlock block, long number) {
-    if (!idle.putDormant(block, number)) {
+    if (zeroesOnRelease || !idle.putDormant(block, number)) {
       return false;
     }
     if (closed) {

@@ -51,9 +51,14 @@ abstract class LeaseNotes extends Apart {
   @SuppressWarnings("unused") // through HOLDER
   private volatile long holder;
 
+  /**
+   * How many dormant tenants it has had. Beside the holder, which says it too: who has just taken
+   * the block would wait for his own exchange to read it there.
+   */
+  private long tenants;
+
   // Of the last dormant tenant. Written by the block's owner while nobody is dormant.
   private long length;
-  private @Nullable Object memory;
   private @Nullable ElementType<?> type;
   private @Nullable Allocation allocation;
   private @Nullable Object watch;
@@ -68,23 +73,17 @@ abstract class LeaseNotes extends Apart {
    * A dormant tenant, as it stands in its block.
    *
    * @param number no other dormant tenant of the block has or had it
-   * @param memory whose it is
    * @param type of its elements
    * @param length elements
    * @param allocation what was asked for
-   * @param watch who notices when nobody holds it any more
+   * @param watch whose it is, and who notices when nobody holds it any more
    */
   public record Dormant(
-      long number,
-      Object memory,
-      ElementType<?> type,
-      long length,
-      Allocation allocation,
-      Object watch) {}
+      long number, ElementType<?> type, long length, Allocation allocation, Object watch) {}
 
   /** The number of the next dormant tenant, more than 0. For the block's owner. */
   public long nextDormant() {
-    return (holder >>> STATE_BITS) + 1;
+    return tenants + 1;
   }
 
   /** Says who has the block, for all who look at what lives; a block that goes back has none. */
@@ -105,16 +104,9 @@ abstract class LeaseNotes extends Apart {
    */
   @SuppressWarnings("ReferenceEquality") // another equal one will do, but the same is quicker seen
   public void occupyDormant(
-      long number,
-      Object memory,
-      ElementType<?> type,
-      long length,
-      Allocation allocation,
-      Object watch) {
+      long number, ElementType<?> type, long length, Allocation allocation, Object watch) {
+    this.tenants = number;
     this.length = length;
-    if (this.memory != memory) {
-      this.memory = memory;
-    }
     if (this.type != type) {
       this.type = type;
     }
@@ -182,15 +174,14 @@ abstract class LeaseNotes extends Apart {
       if ((now & STATE) != DORMANT) {
         return null;
       }
-      Object owner = memory;
       ElementType<?> elements = type;
       long count = length;
       Allocation asked = allocation;
       Object watcher = watch;
       VarHandle.acquireFence();
       // Notes are written while nobody is dormant, and numbers never come twice: they are all his.
-      if (holder == now && owner != null && elements != null && asked != null && watcher != null) {
-        return new Dormant(now >>> STATE_BITS, owner, elements, count, asked, watcher);
+      if (holder == now && elements != null && asked != null && watcher != null) {
+        return new Dormant(now >>> STATE_BITS, elements, count, asked, watcher);
       }
     }
   }

@@ -101,20 +101,14 @@ public final class PooledBlock extends LeaseNotes implements Reclaimable {
   }
 
   /**
-   * Whether it goes back with {@link #endDormancyAtOnce one exchange}, as far as can be seen now.
-   */
-  public boolean mayGoBackAtOnce() {
-    return credited && pool.keepsAsItIs();
-  }
-
-  /**
    * Ends a tenant's dormancy and gives the block back, both with one exchange. Never throws,
-   * allocates or waits. For blocks that {@linkplain #mayGoBackAtOnce may}.
+   * allocates or waits.
    *
-   * @return whether it was the caller who ended it
+   * @return whether it was the caller who ended it; if not, the block may be one that needs more
+   *     care, and {@link #endDormancy} ends it
    */
   public boolean endDormancyAtOnce(long number) {
-    return pool.giveBackAtOnce(this, number);
+    return credited && pool.giveBackAtOnce(this, number);
   }
 
   /**

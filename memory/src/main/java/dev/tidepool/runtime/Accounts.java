@@ -1,5 +1,6 @@
 package dev.tidepool.runtime;
 
+import dev.tidepool.Allocation;
 import dev.tidepool.ArrayPoolStatistics;
 import dev.tidepool.DiagnosticsLevel;
 import dev.tidepool.MemoryOptions;
@@ -58,21 +59,21 @@ final class Accounts {
   }
 
   /** A buffer is about to be found among those that live. */
-  void allocated(Tenancy tenancy, long bytes) {
+  void allocated(Allocation allocation, long bytes) {
     counters.allocated(bytes);
     if (history != null) {
-      history.allocated(tenancy);
+      history.add(bytes, allocation.tag());
     }
   }
 
   /**
    * A buffer's blocks are about to go, so that their next owner does not seem to be there beside
-   * it; or the block of one that was never used went a moment ago, where nothing notes the order.
+   * it.
    */
   void freed(Tenancy tenancy) {
     counters.freed(tenancy.byteSize());
     if (history != null) {
-      history.freed(tenancy);
+      history.add(-tenancy.byteSize(), tenancy.tag());
     }
   }
 

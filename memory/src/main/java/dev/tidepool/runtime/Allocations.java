@@ -10,49 +10,94 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a manager's buffers are born over blocks of its pools. The fast way is one block, one tenancy
- * and one handle; whatever else a buffer may want comes after those. Safe for use by any thread.
+ * How a manager's buffers are born over blocks of its pools. The fast way is one handle and one
+ * block that lies idle; whatever else a buffer may want is on the other. Safe for use by any
+ * thread.
  */
 final class Allocations {
   private final AcceleratorMemory memory;
   private final Blocks blocks;
   private final Cohorts cohorts;
   private final Accounts accounts;
+  private final Counters counters;
   private final @Nullable AllocationTrace trace;
   // Whether buffers have a storage from the start.
   private final boolean wakesBuffers;
+  private final boolean mayReuse;
 
-  Allocations(AcceleratorMemory memory, Blocks blocks, Cohorts cohorts, Accounts accounts) {
+  Allocations(
+      AcceleratorMemory memory,
+      Blocks blocks,
+      Cohorts cohorts,
+      Accounts accounts,
+      Counters counters) {
     this.memory = memory;
     this.blocks = blocks;
     this.cohorts = cohorts;
     this.accounts = accounts;
+    this.counters = counters;
     this.trace = memory.session().trace();
     this.wakesBuffers = memory.isParanoid() || trace != null;
+    this.mayReuse = blocks.areKept() && !wakesBuffers && !accounts.keepHistory();
   }
 
   <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length, Allocation allocation) {
     Objects.requireNonNull(allocation, "allocation");
     long bytes = Objects.requireNonNull(type, "type").bytes(length);
-    return allocate(type, length, allocation, cohorts.sampled(bytes));
+    Cohort.Token sampled = cohorts.sampled(bytes);
+    UnifiedBuffer<A> buffer =
+        mayReuse && sampled == null && allocation.isPlain()
+            ? reuse(type, length, allocation, bytes)
+            : null;
+    return buffer == null ? allocate(type, length, allocation, bytes, sampled) : buffer;
+  }
+
+  /** A plain buffer over a block that lies idle near the caller; null if none does. */
+  private <A> @Nullable UnifiedBuffer<A> reuse(
+      ElementType<A> type, long length, Allocation allocation, long bytes) {
+    // Before the block is taken: the exchanges that take it and give it back each wait for all
+    // that was written before, and so share that. Nothing that is thrown can lose the block, too.
+    Cohort.Token token = cohorts.join();
+    WholeBuffer<A> buffer = new WholeBuffer<>(token, type, length, allocation);
+    PooledBlock block = blocks.idleNear(bytes, allocation);
+    if (block == null) {
+      return null;
+    }
+    buffer.moveInto(block);
+    counters.allocated(bytes);
+    buffer.occupy(block);
+    if (Flight.recordsAllocations()) {
+      record(type, allocation, bytes);
+    }
+    if (memory.isClosed()) {
+      prepare(buffer, allocation);
+    }
+    return buffer;
+  }
+
+  private void record(ElementType<?> type, Allocation allocation, long bytes) {
+    Flight.allocated(
+        memory.id(), allocation.location().name(), type.toString(), allocation.tag(), bytes);
   }
 
   private <A> UnifiedBuffer<A> allocate(
-      ElementType<A> type, long length, Allocation allocation, Cohort.@Nullable Token sampled) {
-    long bytes = type.bytes(length);
+      ElementType<A> type,
+      long length,
+      Allocation allocation,
+      long bytes,
+      Cohort.@Nullable Token sampled) {
     PooledBlock block = blocks.forBuffer(bytes, allocation);
     // Only a block that the buffer before still uses has a tenant.
     Tenancy last = block.tenant() instanceof Tenancy before ? before : null;
-    Cohort.Token token;
-    Tenancy tenancy;
+    WholeBuffer<A> buffer;
     try {
       // Only now: whoever makes room must not hold the token of a cohort that may have leaked.
-      token = sampled == null ? cohorts.join() : sampled;
-      tenancy =
-          last == null
-              ? Tenancy.dormant(memory, type, length, allocation, token.cohort(), block)
-              : Tenancy.withoutBlock(memory, type, length, allocation, token.cohort());
-      if (last != null) {
+      Cohort.Token token = sampled == null ? cohorts.join() : sampled;
+      if (last == null) {
+        buffer = new WholeBuffer<>(token, type, length, allocation);
+      } else {
+        Tenancy tenancy = Tenancy.withoutBlock(type, length, allocation, token.cohort());
+        buffer = new WholeBuffer<>(tenancy, token, type);
         tenancy.succeed(last, block);
       }
     } catch (Throwable e) {
@@ -64,25 +109,22 @@ final class Allocations {
       }
       throw e;
     }
-    accounts.allocated(tenancy, bytes);
+    accounts.allocated(allocation, bytes);
     if (last == null) {
-      tenancy.occupy();
+      buffer.moveInto(block);
+      buffer.occupy(block);
     }
-    TypedBuffer<A> buffer = TypedBuffer.root(tenancy, token, type);
     if (Flight.recordsAllocations()) {
-      Flight.allocated(
-          memory.id(), allocation.location().name(), type.toString(), allocation.tag(), bytes);
+      record(type, allocation, bytes);
     }
-    if (memory.isClosed() || !allocation.isPlain() || wakesBuffers) {
-      prepare(buffer, tenancy, allocation);
-    }
+    prepare(buffer, allocation);
     return buffer;
   }
 
   /** What the fast way leaves out. */
-  private void prepare(TypedBuffer<?> buffer, Tenancy tenancy, Allocation allocation) {
+  private void prepare(TypedBuffer<?> buffer, Allocation allocation) {
     if (wakesBuffers) {
-      Storage storage = tenancy.storage();
+      Storage storage = buffer.storage();
       if (trace != null) {
         storage.record(trace);
       }
@@ -104,7 +146,8 @@ final class Allocations {
       ElementType<A> type, long length, Allocation allocation) {
     Objects.requireNonNull(allocation, "allocation");
     // Here, where the stack is the user's.
-    Cohort.Token sampled = cohorts.sampled(Objects.requireNonNull(type, "type").bytes(length));
+    long bytes = Objects.requireNonNull(type, "type").bytes(length);
+    Cohort.Token sampled = cohorts.sampled(bytes);
     CompletableFuture<UnifiedBuffer<A>> future = memory.track(new CompletableFuture<>());
     memory
         .transferThreads()
@@ -115,7 +158,7 @@ final class Allocations {
               }
               try {
                 memory.checkOpen();
-                UnifiedBuffer<A> buffer = allocate(type, length, allocation, sampled);
+                UnifiedBuffer<A> buffer = allocate(type, length, allocation, bytes, sampled);
                 memory
                     .completions()
                     .execute(

@@ -38,18 +38,27 @@ final class Blocks {
     this.keeps = memory.options().pooling() && !paranoid;
   }
 
+  /** The block for a plain buffer that lies idle near the calling thread; null if none does. */
+  @SuppressWarnings("EnumOrdinal") // a map's way to its value is longer by three loads
+  @Nullable PooledBlock idleNear(long bytes, Allocation allocation) {
+    return births[allocation.location().ordinal()].takeIdle(bytes);
+  }
+
+  /** Whether blocks are kept for buffers at all. */
+  boolean areKept() {
+    return keeps;
+  }
+
   /**
    * The block that a buffer is born with; its caller says who occupies it.
    *
    * @throws UnsupportedOperationException if the device has no memory at that location
    */
-  @SuppressWarnings("EnumOrdinal") // a map's way to its value is longer by three loads
   PooledBlock forBuffer(long bytes, Allocation allocation) {
     if (keeps && allocation.isPlain()) {
-      BlockPool pool = births[allocation.location().ordinal()];
-      PooledBlock block = pool.takeIdle(bytes);
+      PooledBlock block = idleNear(bytes, allocation);
       if (block == null && allocation.location() == MemoryLocation.DEVICE) {
-        block = takeInTurn(pool, bytes);
+        block = takeInTurn(pools.pool(pools.kindOf(MemoryLocation.DEVICE)), bytes);
       }
       if (block != null) {
         return block;

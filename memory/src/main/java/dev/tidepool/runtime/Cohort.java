@@ -24,10 +24,11 @@ final class Cohort extends PhantomReference<Cohort.Token> {
     /**
      * The token of a new cohort.
      *
+     * @param memory that its members belong to
      * @param site the stack that allocates its only member; empty if that is not recorded
      */
-    Token(ReferenceQueue<Token> queue, String site) {
-      this.cohort = new Cohort(this, queue, site);
+    Token(AcceleratorMemory memory, ReferenceQueue<Token> queue, String site) {
+      this.cohort = new Cohort(this, memory, queue, site);
     }
 
     Cohort cohort() {
@@ -35,15 +36,22 @@ final class Cohort extends PhantomReference<Cohort.Token> {
     }
   }
 
+  private final AcceleratorMemory memory;
   private final String site;
   private final long createdNanos = System.nanoTime();
 
   /** Counted by who joins, without care for others: a few more or less do no harm. */
   private int joined;
 
-  private Cohort(Token token, ReferenceQueue<Token> queue, String site) {
+  private Cohort(Token token, AcceleratorMemory memory, ReferenceQueue<Token> queue, String site) {
     super(token, queue);
+    this.memory = memory;
     this.site = site;
+  }
+
+  /** Whose buffers its members are. */
+  AcceleratorMemory memory() {
+    return memory;
   }
 
   /** The stack that allocated its only member; empty if that is not recorded. */

@@ -1,12 +1,13 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.pool.Striping;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  * meet.
  */
 class Cohorts {
+  private static final VarHandle OPEN = MethodHandles.arrayElementVarHandle(Cohort.Token[].class);
+
   private static final int STRIPES = 8;
 
   /** Tokens of two cache lines: one stripe's is replaced often, and the others' are read more. */
@@ -22,9 +25,14 @@ class Cohorts {
   /** Members of one cohort, about. */
   private static final int CAPACITY = 64;
 
+  private final AcceleratorMemory memory;
   private final ReferenceQueue<Cohort.Token> unreachable = new ReferenceQueue<>();
-  private final AtomicReferenceArray<Cohort.@Nullable Token> open =
-      new AtomicReferenceArray<>(STRIPES * STRIDE);
+  private final Cohort.@Nullable Token[] open = new Cohort.Token[STRIPES * STRIDE];
+
+  /** None yet, of a manager's buffers. */
+  Cohorts(AcceleratorMemory memory) {
+    this.memory = memory;
+  }
 
   /**
    * The token for a buffer of so many bytes that is watched by itself, because its stack is taken,
@@ -37,19 +45,19 @@ class Cohorts {
   /** The token for the handles of a new buffer, whose cohort it has joined. */
   final Cohort.Token join() {
     int stripe = Striping.mine(STRIPES) * STRIDE;
-    Cohort.Token current = open.getAcquire(stripe);
+    Cohort.Token current = (Cohort.Token) OPEN.getAcquire(open, stripe);
     return current != null && current.cohort().join(CAPACITY) ? current : replace(stripe);
   }
 
   /** The token for a buffer that is watched by itself. */
   final Cohort.Token alone(String site) {
-    return new Cohort.Token(unreachable, site);
+    return new Cohort.Token(memory, unreachable, site);
   }
 
   private Cohort.Token replace(int stripe) {
-    Cohort.Token fresh = new Cohort.Token(unreachable, "");
+    Cohort.Token fresh = new Cohort.Token(memory, unreachable, "");
     fresh.cohort().join(CAPACITY);
-    open.setRelease(stripe, fresh);
+    OPEN.setRelease(open, stripe, fresh);
     return fresh;
   }
 
@@ -58,10 +66,10 @@ class Cohorts {
 
   /** Closes the open cohorts, so that their tokens depend on handles alone. */
   void seal() {
-    for (int i = 0; i < open.length(); i += STRIDE) {
-      Cohort.Token current = open.get(i);
+    for (int i = 0; i < open.length; i += STRIDE) {
+      Cohort.Token current = (Cohort.Token) OPEN.getVolatile(open, i);
       if (current != null && !current.cohort().isEmpty()) {
-        open.compareAndSet(i, current, null);
+        OPEN.compareAndSet(open, i, current, null);
       }
     }
   }

@@ -189,12 +189,12 @@ final class ForeignBuffers {
     long bytes = type.bytes(length);
     Cohort.Token sampled = cohorts.sampled(bytes);
     Cohort.Token token = sampled == null ? cohorts.join() : sampled;
-    Tenancy tenancy = Tenancy.withoutBlock(memory, type, length, allocation, token.cohort());
+    Tenancy tenancy = Tenancy.withoutBlock(type, length, allocation, token.cohort());
     tenancy.settle(new Storage(tenancy, copies, writable));
-    accounts.allocated(tenancy, bytes);
+    accounts.allocated(allocation, bytes);
     counters.adopted();
     registry.addWithoutBlock(tenancy);
-    TypedBuffer<A> buffer = TypedBuffer.root(tenancy, token, type);
+    TypedBuffer<A> buffer = new WholeBuffer<>(tenancy, token, type);
     if (memory.isClosed()) {
       buffer.close();
       memory.checkOpen();

@@ -32,15 +32,12 @@ final class History {
     ring = new AtomicReferenceArray<>(capacity);
   }
 
-  void allocated(Tenancy tenancy) {
-    add(tenancy.byteSize(), tenancy.tag());
-  }
-
-  void freed(Tenancy tenancy) {
-    add(-tenancy.byteSize(), tenancy.tag());
-  }
-
-  private void add(long bytes, String tag) {
+  /**
+   * Adds an event.
+   *
+   * @param bytes that were allocated, or less than none that were freed
+   */
+  void add(long bytes, String tag) {
     long number = next.getAndIncrement();
     Entry entry = new Entry(number, System.nanoTime() - bornNanos, bytes, tag);
     ring.setRelease((int) (number % ring.length()), entry);

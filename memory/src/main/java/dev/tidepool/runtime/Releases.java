@@ -18,18 +18,24 @@ final class Releases {
   private final AcceleratorMemory memory;
   private final LiveBuffers registry;
   private final Accounts accounts;
+  private final Counters counters;
   private final Guards guards;
   private final Ending ending;
+  // In the order in which blocks change hands.
+  private final boolean writesHistory;
 
   Releases(
       AcceleratorMemory memory,
       LiveBuffers registry,
       Accounts accounts,
+      Counters counters,
       Guards guards,
       Ending ending) {
     this.memory = memory;
     this.registry = registry;
     this.accounts = accounts;
+    this.counters = counters;
+    this.writesHistory = accounts.keepHistory();
     this.guards = guards;
     this.ending = ending;
   }
@@ -114,19 +120,31 @@ final class Releases {
    * @return whether it was the caller who ended it
    */
   boolean freeDormant(Tenancy tenancy, PooledBlock block, long number) {
-    if (block.mayGoBackAtOnce() && !accounts.keepHistory()) {
-      if (!block.endDormancyAtOnce(number)) {
-        return false;
-      }
-      // Counted before the close is over: a buffer lives no longer than its user can know.
-      accounts.freed(tenancy);
-    } else {
-      if (!block.endDormancy(number)) {
-        return false;
-      }
-      accounts.freed(tenancy);
-      block.giveBack();
+    if (freeAtOnce(block, number, tenancy.byteSize())) {
+      return true;
     }
+    if (!block.endDormancy(number)) {
+      return false;
+    }
+    accounts.freed(tenancy);
+    block.giveBack();
+    ending.goOn();
+    return true;
+  }
+
+  /**
+   * The same with one exchange, where the block needs no other care.
+   *
+   * @param bytes of the buffer
+   * @return whether it was the caller who ended it; if not, it may be {@link #freeDormant} that
+   *     does
+   */
+  boolean freeAtOnce(PooledBlock block, long number, long bytes) {
+    if (writesHistory || !block.endDormancyAtOnce(number)) {
+      return false;
+    }
+    // Counted before the close is over: a buffer lives no longer than its user can know.
+    counters.freed(bytes);
     ending.goOn();
     return true;
   }

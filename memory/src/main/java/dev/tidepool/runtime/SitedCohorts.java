@@ -13,16 +13,18 @@ final class SitedCohorts extends Cohorts {
   private final Sites sites = new Sites();
   private final SiteSampling sampling;
 
-  private SitedCohorts(SiteSampling sampling) {
+  private SitedCohorts(AcceleratorMemory memory, SiteSampling sampling) {
+    super(memory);
     this.sampling = sampling;
   }
 
-  /** Cohorts as the options say. */
-  static Cohorts of(MemoryOptions options) {
+  /** Cohorts as the options of a manager say. */
+  static Cohorts of(AcceleratorMemory memory) {
+    MemoryOptions options = memory.options();
     return switch (options.diagnostics()) {
-      case OFF, COUNTERS -> new Cohorts();
-      case SITES -> new SitedCohorts(new SiteSampling(options.siteSampling()));
-      case PARANOID -> new SitedCohorts(new SiteSampling(1));
+      case OFF, COUNTERS -> new Cohorts(memory);
+      case SITES -> new SitedCohorts(memory, new SiteSampling(options.siteSampling()));
+      case PARANOID -> new SitedCohorts(memory, new SiteSampling(1));
     };
   }
 

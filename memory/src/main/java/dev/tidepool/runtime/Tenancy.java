@@ -14,17 +14,17 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One buffer's hold on its memory, from allocation to close.
+ * One buffer's hold on its memory, from the first use to the close.
  *
- * <p>A buffer that nothing was asked of yet is dormant: it has a block and nothing else, and if it
- * is closed like that, the block goes back with one exchange. The first use wakes the {@link
- * Storage}, which keeps order, coherence and mappings from then on. Which of the two comes first is
- * decided by one atomic exchange, in the block.
+ * <p>A buffer that nothing was asked of yet is dormant: it has a block and nothing else, not even
+ * this, and if it is closed like that, the block goes back with one exchange. The first use wakes
+ * the {@link Storage}, which keeps order, coherence and mappings from then on. Which of the two
+ * comes first is decided by one atomic exchange, in the block.
  *
  * <p>Blocks are occupied by the tenancy of a buffer that is awake, and hold notes of a dormant one;
  * so live buffers are found, and a tenancy is made from the notes that {@linkplain #equals is} the
- * one of the handle, which the block does not know. If it is woken by who found it, the handle's
- * own finds its storage in the manager. It holds no handle.
+ * one that the handle has or will make, which the block does not know. If it is woken by who found
+ * it, the handle's own finds its storage in the manager. It holds no handle.
  */
 final class Tenancy {
   private static final VarHandle STORAGE;
@@ -40,7 +40,6 @@ final class Tenancy {
     }
   }
 
-  private final AcceleratorMemory memory;
   private final ElementType<?> type;
   private final long length;
   private final Allocation allocation;
@@ -58,7 +57,6 @@ final class Tenancy {
   private volatile @Nullable Object storage;
 
   private Tenancy(
-      AcceleratorMemory memory,
       ElementType<?> type,
       long length,
       Allocation allocation,
@@ -66,7 +64,6 @@ final class Tenancy {
       @Nullable PooledBlock block,
       long number,
       boolean found) {
-    this.memory = memory;
     this.type = type;
     this.length = length;
     this.allocation = allocation;
@@ -76,23 +73,15 @@ final class Tenancy {
     this.found = found;
   }
 
-  /** A dormant tenancy of a block that the caller has taken; {@link #occupy} lets others see it. */
+  /** The one that a handle makes, once, of the dormant tenant of a block with that number. */
   static Tenancy dormant(
-      AcceleratorMemory memory,
       ElementType<?> type,
       long length,
       Allocation allocation,
       Cohort cohort,
-      PooledBlock block) {
-    long number = block.nextDormant();
-    return new Tenancy(memory, type, length, allocation, cohort, block, number, false);
-  }
-
-  /** Says in the block who has it, which the caller took. */
-  void occupy() {
-    if (block != null) {
-      block.occupyDormant(number, memory, type, length, allocation, cohort);
-    }
+      PooledBlock block,
+      long number) {
+    return new Tenancy(type, length, allocation, cohort, block, number, false);
   }
 
   /**
@@ -100,7 +89,7 @@ final class Tenancy {
    * its work comes behind theirs. For one {@linkplain #withoutBlock without} a block.
    */
   void succeed(Tenancy last, PooledBlock claimed) {
-    Copies copies = Copies.atBirth(memory.device(), location(), byteSize(), new Lease(claimed));
+    Copies copies = Copies.atBirth(memory().device(), location(), byteSize(), new Lease(claimed));
     Storage fresh = new Storage(this, copies, true);
     last.succession().passTo(fresh);
     settle(fresh);
@@ -118,12 +107,8 @@ final class Tenancy {
 
   /** One that has no block, and is {@linkplain #settle given} its storage. */
   static Tenancy withoutBlock(
-      AcceleratorMemory memory,
-      ElementType<?> type,
-      long length,
-      Allocation allocation,
-      Cohort cohort) {
-    return new Tenancy(memory, type, length, allocation, cohort, null, 0, false);
+      ElementType<?> type, long length, Allocation allocation, Cohort cohort) {
+    return new Tenancy(type, length, allocation, cohort, null, 0, false);
   }
 
   /** The buffer that has a block; null if none has. */
@@ -144,7 +129,6 @@ final class Tenancy {
       return block.tenant() instanceof Tenancy tenancy ? tenancy : null;
     }
     return new Tenancy(
-        (AcceleratorMemory) notes.memory(),
         notes.type(),
         notes.length(),
         notes.allocation(),
@@ -155,7 +139,7 @@ final class Tenancy {
   }
 
   AcceleratorMemory memory() {
-    return memory;
+    return cohort.memory();
   }
 
   String tag() {
@@ -215,11 +199,11 @@ final class Tenancy {
   /** Ends the dormancy, or finds who did; the block's monitor is held. */
   private Object rouse(PooledBlock held) {
     if (held.isDormant(number)) {
-      Copies copies = Copies.atBirth(memory.device(), location(), byteSize(), new Lease(held));
+      Copies copies = Copies.atBirth(memory().device(), location(), byteSize(), new Lease(held));
       Storage fresh = new Storage(this, copies, true);
       if (found) {
         // Before the exchange: the handle's tenancy then finds this, or somebody dormant.
-        memory.registry().roused(this, fresh);
+        memory().registry().roused(this, fresh);
       }
       if (held.endDormancy(number)) {
         held.occupy(this);
@@ -227,7 +211,7 @@ final class Tenancy {
       }
       forgetRoused();
     }
-    Storage roused = memory.registry().roused(this);
+    Storage roused = memory().registry().roused(this);
     if (roused == null && held.tenant() instanceof Tenancy other && other.equals(this)) {
       roused = other.awake();
     }
@@ -237,7 +221,7 @@ final class Tenancy {
   /** Its storage's end: nobody will look for it any more. */
   void forgetRoused() {
     if (found) {
-      memory.registry().forgetRoused(this);
+      memory().registry().forgetRoused(this);
     }
   }
 
@@ -303,7 +287,7 @@ final class Tenancy {
   }
 
   private boolean closedDormant() {
-    return block != null && storage == null && memory.releases().freeDormant(this, block, number);
+    return block != null && storage == null && memory().releases().freeDormant(this, block, number);
   }
 
   /** Whether memory is still on its way back. */

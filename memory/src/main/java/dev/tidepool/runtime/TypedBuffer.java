@@ -25,12 +25,10 @@ import org.jspecify.annotations.Nullable;
  * <p>Each method checks its arguments, then asks for one piece of work in the storage's order.
  * Handles hold their cohort's token, so that a storage without handles is noticed.
  */
-abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
-  private final Tenancy tenancy;
+abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
+    permits WholeBuffer, TypedBuffer.Part {
   private final Cohort.Token token;
   private final ElementType<A> type;
-  // Of a slice or view; whether a whole buffer is closed, its tenancy knows.
-  private volatile boolean closed;
   // What was handed out before; null again once the handle is closed.
   private volatile @Nullable View view;
 
@@ -41,47 +39,28 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
     }
   }
 
-  private TypedBuffer(Tenancy tenancy, Cohort.Token token, ElementType<A> type) {
-    this.tenancy = tenancy;
+  TypedBuffer(Cohort.Token token, ElementType<A> type) {
     this.token = token;
     this.type = type;
   }
 
-  /** The handle on all of a buffer; closing it closes the buffer. */
-  static <A> TypedBuffer<A> root(Tenancy tenancy, Cohort.Token token, ElementType<A> type) {
-    return new Root<>(tenancy, token, type);
-  }
-
-  private static final class Root<A> extends TypedBuffer<A> {
-    Root(Tenancy tenancy, Cohort.Token token, ElementType<A> type) {
-      super(tenancy, token, type);
-    }
-
-    @Override
-    long from() {
-      return 0;
-    }
-
-    @Override
-    long count() {
-      return tenancy().length();
-    }
-
-    @Override
-    boolean isRoot() {
-      return true;
-    }
-  }
-
   /** A slice or a view. */
-  private static final class Part<A> extends TypedBuffer<A> {
+  static final class Part<A> extends TypedBuffer<A> {
+    private final Tenancy tenancy;
     private final long from;
     private final long count;
+    private volatile boolean closed;
 
-    Part(Tenancy tenancy, Cohort.Token token, ElementType<A> type, long from, long count) {
-      super(tenancy, token, type);
+    private Part(Tenancy tenancy, Cohort.Token token, ElementType<A> type, long from, long count) {
+      super(token, type);
+      this.tenancy = tenancy;
       this.from = from;
       this.count = count;
+    }
+
+    @Override
+    Tenancy tenancy() {
+      return tenancy;
     }
 
     @Override
@@ -95,10 +74,27 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
     }
 
     @Override
-    boolean isRoot() {
-      return false;
+    void checkOpen() {
+      if (closed) {
+        throw new IllegalStateException(
+            "this slice or view of " + tenancy + " is closed; take another from its root");
+      }
+      tenancy.checkOpen();
+    }
+
+    @Override
+    void end() {
+      closed = true;
+    }
+
+    @Override
+    public String toString() {
+      return type() + "[" + count + "] at byte " + from + " of " + tenancy;
     }
   }
+
+  /** Whose part of memory this is on. */
+  abstract Tenancy tenancy();
 
   /** The byte of the storage that this begins at. */
   abstract long from();
@@ -106,14 +102,23 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
   /** Its elements, also after it was closed. */
   abstract long count();
 
-  abstract boolean isRoot();
+  /** Fails if this is closed. */
+  abstract void checkOpen();
 
-  Tenancy tenancy() {
-    return tenancy;
+  /** Closes, whether it was before or not. */
+  abstract void end();
+
+  Cohort.Token token() {
+    return token;
+  }
+
+  /** Of its elements, also after it was closed. */
+  ElementType<A> type() {
+    return type;
   }
 
   Storage storage() {
-    return tenancy.storage();
+    return tenancy().storage();
   }
 
   /** The byte of the storage that this ends before. */
@@ -152,19 +157,19 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
   @Override
   public MemoryLocation location() {
     checkOpen();
-    return tenancy.location();
+    return tenancy().location();
   }
 
   @Override
   public BufferState state() {
     checkOpen();
-    return tenancy.state();
+    return tenancy().state();
   }
 
   @Override
   public Accelerator accelerator() {
     checkOpen();
-    return tenancy.memory().accelerator();
+    return tenancy().memory().accelerator();
   }
 
   @Override
@@ -260,7 +265,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
 
   /** Copies by way of a block, because the caller must not block and others must not touch. */
   private void throughBlock(long bytes, Consumer<MemorySegment> copy) {
-    Lease lease = tenancy.memory().blocks().forCaller(bytes, this);
+    Lease lease = tenancy().memory().blocks().forCaller(bytes, this);
     try {
       copy.accept(Objects.requireNonNull(lease.block().segment()).asSlice(0, bytes));
     } finally {
@@ -345,14 +350,14 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
   public UnifiedBuffer<A> slice(long offset, long length) {
     checkOpen();
     Objects.checkFromIndexSize(offset, length, count());
-    return new Part<>(tenancy, token, type, at(offset), length);
+    return new Part<>(tenancy(), token, type, at(offset), length);
   }
 
   @Override
   public <B> UnifiedBuffer<B> as(ElementType<B> type) {
     checkOpen();
     Objects.requireNonNull(type, "type");
-    return new Part<>(tenancy, token, type, from(), type.elements(bytes()));
+    return new Part<>(tenancy(), token, type, from(), type.elements(bytes()));
   }
 
   @Override
@@ -427,11 +432,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
     if (view != null) {
       view = null;
     }
-    if (isRoot()) {
-      tenancy.close();
-    } else {
-      closed = true;
-    }
+    end();
   }
 
   private Work inbound(A source, int sourceOffset, long offset, int count) {
@@ -502,7 +503,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
       try {
         body.run();
       } catch (RuntimeException | Error e) {
-        throw Failures.transfer(e, what + " of " + tenancy);
+        throw Failures.transfer(e, what + " of " + tenancy());
       }
     };
   }
@@ -512,15 +513,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
   }
 
   private CompletableFuture<Void> submit(Work work) {
-    return tenancy.memory().submit(work);
-  }
-
-  private void checkOpen() {
-    if (closed) {
-      throw new IllegalStateException(
-          "this slice or view of " + tenancy + " is closed; take another from its root");
-    }
-    tenancy.checkOpen();
+    return tenancy().memory().submit(work);
   }
 
   private int fitting(A source) {
@@ -551,12 +544,5 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A> {
 
   private long at(long element) {
     return from() + element * type.byteSize();
-  }
-
-  @Override
-  public String toString() {
-    return isRoot()
-        ? tenancy.toString()
-        : type + "[" + count() + "] at byte " + from() + " of " + tenancy;
   }
 }

@@ -65,8 +65,7 @@ public class HolderModelTest {
       long number = block.nextDormant();
       latest.set(number);
       disown();
-      block.occupyDormant(
-          number, "memory", ElementType.BYTE, 1, Allocation.at(MemoryLocation.HOST), "watch");
+      block.occupyDormant(number, ElementType.BYTE, 1, Allocation.at(MemoryLocation.HOST), "watch");
     }
     return true;
   }

@@ -1,0 +1,115 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.Allocation;
+import dev.tidepool.ElementType;
+import dev.tidepool.pool.PooledBlock;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The handle on all of a buffer; closing it closes the buffer.
+ *
+ * <p>Of a buffer that nothing was asked of yet there is nothing else but the notes in its block:
+ * its {@link Tenancy} is made by the first who needs it. So an allocation makes one object, and a
+ * buffer that was never used is closed with one exchange.
+ */
+final class WholeBuffer<A> extends TypedBuffer<A> {
+  private static final VarHandle TENANCY;
+
+  static {
+    try {
+      TENANCY = MethodHandles.lookup().findVarHandle(WholeBuffer.class, "tenancy", Tenancy.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  private final Allocation allocation;
+  private final long length;
+
+  // Written before anybody else has this handle; without a block there is a tenancy from then on.
+  private @Nullable PooledBlock block;
+  private long number;
+
+  private volatile @Nullable Tenancy tenancy;
+
+  /** The handle of a dormant buffer, which will {@linkplain #moveInto move in} next. */
+  WholeBuffer(Cohort.Token token, ElementType<A> type, long length, Allocation allocation) {
+    super(token, type);
+    this.length = length;
+    this.allocation = allocation;
+  }
+
+  /** The handle of a buffer that is awake. */
+  WholeBuffer(Tenancy tenancy, Cohort.Token token, ElementType<A> type) {
+    this(token, type, tenancy.length(), tenancy.allocation());
+    this.tenancy = tenancy;
+  }
+
+  /** This is the next dormant tenant of a block that the caller has taken. */
+  void moveInto(PooledBlock taken) {
+    block = taken;
+    number = taken.nextDormant();
+  }
+
+  /** Lets others see that the block which this moved into has a tenant. */
+  void occupy(PooledBlock taken) {
+    // Whoever gets hold of the handle finds block and number, as if they were final.
+    VarHandle.storeStoreFence();
+    taken.occupyDormant(number, type(), length, allocation, token().cohort());
+  }
+
+  @Override
+  Tenancy tenancy() {
+    Tenancy known = tenancy;
+    return known == null ? makeTenancy() : known;
+  }
+
+  private Tenancy makeTenancy() {
+    Tenancy fresh =
+        Tenancy.dormant(
+            type(),
+            length,
+            allocation,
+            token().cohort(),
+            Objects.requireNonNull(block, "who has no block has a tenancy"),
+            number);
+    Tenancy other = (Tenancy) TENANCY.compareAndExchange(this, null, fresh);
+    return other == null ? fresh : other;
+  }
+
+  @Override
+  long from() {
+    return 0;
+  }
+
+  @Override
+  long count() {
+    return length;
+  }
+
+  @Override
+  void checkOpen() {
+    if (tenancy != null || block == null || !block.isDormant(number)) {
+      tenancy().checkOpen();
+    }
+  }
+
+  @Override
+  void end() {
+    if (tenancy != null || block == null || !freedAtOnce(block)) {
+      tenancy().close();
+    }
+  }
+
+  private boolean freedAtOnce(PooledBlock held) {
+    return token().cohort().memory().releases().freeAtOnce(held, number, bytes());
+  }
+
+  @Override
+  public String toString() {
+    return tenancy().toString();
+  }
+}
