@@ -203,8 +203,8 @@ public final class BlockPool implements AutoCloseable {
   }
 
   /**
-   * Takes a block that the calling thread's stripe has idle; null if it has none, or the pool keeps
-   * none. Costs some nanoseconds.
+   * Takes a block that the calling thread's stripe has idle, or the shelf that all share; null if
+   * neither has one, or the pool keeps none. Costs some nanoseconds.
    *
    * @param bytes at least 0, which is served like 1
    */
@@ -212,7 +212,11 @@ public final class BlockPool implements AutoCloseable {
     if (bytes > SizeClasses.LARGEST) {
       return null;
     }
-    PooledBlock block = stripes.take(SizeClasses.indexOf(bytes));
+    int sizeClass = SizeClasses.indexOf(bytes);
+    PooledBlock block = stripes.take(sizeClass);
+    if (block == null) {
+      block = idle.takeShared(sizeClass);
+    }
     return block == null ? null : again(block);
   }
 

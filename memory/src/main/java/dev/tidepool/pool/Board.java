@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  * by whatever thread, and neither waits, allocates or fails.
  */
 final class Board {
-  static final int MOST_PLACES = 64;
+  /** As many as a word has bits. */
+  private static final int PLACES = Long.SIZE;
 
   private static final VarHandle IDLE;
 
@@ -28,31 +29,49 @@ final class Board {
 
   private volatile long idle;
 
+  private final int index;
+
   /** Written by who settles a block there, before its bit is ever set. */
-  private final @Nullable PooledBlock[] places;
+  private final @Nullable PooledBlock[] places = new PooledBlock[PLACES];
 
   // Which places have a block; guarded by this.
   private long used;
 
-  Board(int places) {
-    this.places = new PooledBlock[places];
+  /** The board of a shelf with that number, from 0. */
+  Board(int index) {
+    this.index = index;
+  }
+
+  /** Its number on its shelf. */
+  int index() {
+    return index;
+  }
+
+  /** The number of the board that a place of the shelf is on. */
+  static int indexOf(int place) {
+    return place / PLACES;
+  }
+
+  /** The bit of a place of the shelf, on its board. */
+  static long bitOf(int place) {
+    return 1L << place;
   }
 
   /** Gives a block, which its caller owns, a place; false if all are taken. */
   synchronized boolean settle(PooledBlock block) {
-    int place = Long.numberOfTrailingZeros(~used);
-    if (place >= places.length) {
+    int free = Long.numberOfTrailingZeros(~used);
+    if (free == PLACES) {
       return false;
     }
-    used |= 1L << place;
-    places[place] = block;
-    block.settled(this, 1L << place);
+    used |= bitOf(free);
+    places[free] = block;
+    block.settled(this, index * PLACES + free);
     return true;
   }
 
   /** Ends the place of a block, which its caller owns; answers whether all places were taken. */
   synchronized boolean vacate(PooledBlock block) {
-    boolean full = Long.bitCount(used) == places.length;
+    boolean full = Long.bitCount(used) == PLACES;
     used &= ~block.bit();
     places[Long.numberOfTrailingZeros(block.bit())] = null;
     return full;

@@ -69,8 +69,17 @@ final class IdleBlocks {
 
   /** Takes a block of a class from wherever there is one. */
   @Nullable PooledBlock takeAny(int sizeClass) {
+    PooledBlock block = takeShared(sizeClass);
+    return block == null ? settledNear(stripes.steal(sizeClass), sizeClass) : block;
+  }
+
+  /** Takes a block of a class that belongs to no stripe. */
+  @Nullable PooledBlock takeShared(int sizeClass) {
     PooledBlock block = shelves[sizeClass].take();
-    block = block == null ? stripes.steal(sizeClass) : discharged(block);
+    return block == null ? null : settledNear(discharged(block), sizeClass);
+  }
+
+  private @Nullable PooledBlock settledNear(@Nullable PooledBlock block, int sizeClass) {
     if (block != null && stripes.hasRoom(sizeClass)) {
       // The next time it is found near.
       leavePlace(block);
@@ -121,7 +130,7 @@ final class IdleBlocks {
   }
 
   private boolean takeFromShelf(PooledBlock block) {
-    Board board = block.board();
+    Board board = block.seenBoard();
     long bit = block.bit();
     if (board == null || !board.take(bit)) {
       return false;

@@ -64,9 +64,7 @@ public final class PooledBlock extends LeaseNotes implements Reclaimable {
   // its owner; others may see a mixture of old and new.
   private int stripe = NO_STRIPE;
   private @Nullable Board board;
-  private long bit;
-  // What its shelf knows of its place.
-  private @Nullable Object spot;
+  private int place;
 
   /**
    * Whether a block with a place in a stripe is charged to the budget although it may be leased, so
@@ -149,32 +147,34 @@ public final class PooledBlock extends LeaseNotes implements Reclaimable {
     return !isOccupied() && !isIdle() && !ending;
   }
 
-  void settled(Board board, long bit) {
+  void settled(Board board, int place) {
     this.stripe = NO_STRIPE;
     this.board = board;
-    this.bit = bit;
+    this.place = place;
   }
 
   void settled(int stripe) {
     this.stripe = stripe;
     this.board = null;
-    this.spot = null;
   }
 
-  void spot(Object spot) {
-    this.spot = spot;
+  /** The board where it lies when it is idle. For one of a shelf. */
+  Board board() {
+    return Objects.requireNonNull(board, "a block of a shelf is on a board");
   }
 
-  Object spot() {
-    return Objects.requireNonNull(spot, "a block on a shelf has its spot");
+  /** Its place on its shelf. */
+  int place() {
+    return place;
   }
 
+  /** Its place on its board. */
   long bit() {
-    return bit;
+    return Board.bitOf(place);
   }
 
-  /** Where it lies when it is idle, if that is on a shelf. */
-  @Nullable Board board() {
+  /** Where it lies when it is idle, if that is on a shelf, as far as can be seen. */
+  @Nullable Board seenBoard() {
     return board;
   }
 
@@ -202,8 +202,8 @@ public final class PooledBlock extends LeaseNotes implements Reclaimable {
 
   /** Whether it seems idle. */
   public boolean isIdle() {
-    Board place = board;
-    return isLaidDown() || (place != null && place.isIdle(bit));
+    Board seen = board;
+    return isLaidDown() || (seen != null && seen.isIdle(bit()));
   }
 
   /** Clears what it holds, if the host may touch it now. */

@@ -12,20 +12,29 @@ import org.jspecify.annotations.Nullable;
  * The blocks of one class that belong to no stripe: boards, in sections of 64, each with a word
  * that says which boards may have an idle block.
  *
+ * <p>What was put down last is taken first, for it is still in the processor's cache; the shelf
+ * remembers where that was for a few blocks. Behind those the first board goes first, so that the
+ * blocks of the others come to lie idle together.
+ *
  * <p>Taking and putting down are atomic operations on two words at most. Only the coming and going
  * of blocks as such, behind a driver's call, takes the shelf's monitor.
  */
 final class Shelf {
+  /** Blocks that were put down last and are remembered; a power of two. */
+  private static final int RECENT = 16;
+
   private volatile Section[] sections = new Section[0];
 
   /** The section where a block was put down last; a hint. */
   private int likely;
 
-  // Boards with a free place; guarded by this.
-  private final Deque<Spot> roomy = new ArrayDeque<>();
+  // Hints too, written without care for others: the places where blocks were put down last, each
+  // one more than it is, and 0 once it was looked at; and where in here the last one is.
+  private final int[] recent = new int[RECENT];
+  private int latest;
 
-  /** A board in its section. */
-  private record Spot(Section section, int index, Board board) {}
+  // Boards with a free place; guarded by this.
+  private final Deque<Board> roomy = new ArrayDeque<>();
 
   /** 64 boards. */
   private static final class Section {
@@ -39,8 +48,11 @@ final class Shelf {
       }
     }
 
+    /** As many as a word has bits. */
+    static final int BOARDS = Long.SIZE;
+
     final int number;
-    final @Nullable Board[] boards = new Board[Board.MOST_PLACES];
+    final @Nullable Board[] boards = new Board[BOARDS];
     int used;
 
     /** A bit for each board that may have an idle block: set for all that have. */
@@ -69,6 +81,13 @@ final class Shelf {
       return null;
     }
 
+    /** Takes what is idle in a place of the shelf, if anything is. */
+    @Nullable PooledBlock takeAt(int place) {
+      Board board = boards[Board.indexOf(place) % BOARDS];
+      long bit = Board.bitOf(place);
+      return board != null && board.take(bit) ? board.at(bit) : null;
+    }
+
     private @Nullable PooledBlock takeFrom(int index) {
       Board board = boards[index];
       if (board == null) {
@@ -94,8 +113,24 @@ final class Shelf {
     }
   }
 
-  /** Takes any idle block. */
+  /** Takes an idle block: the one that was put down last, if that is known, else any. */
   @Nullable PooledBlock take() {
+    PooledBlock block = takeLatest();
+    return block == null ? takeAny() : block;
+  }
+
+  private @Nullable PooledBlock takeLatest() {
+    int last = latest & (RECENT - 1);
+    int place = recent[last] - 1;
+    if (place < 0) {
+      return null;
+    }
+    recent[last] = 0;
+    latest = last - 1;
+    return sections[Board.indexOf(place) / Section.BOARDS].takeAt(place);
+  }
+
+  private @Nullable PooledBlock takeAny() {
     Section[] all = sections;
     int first = likely;
     for (int i = 0; i < all.length; i++) {
@@ -123,49 +158,51 @@ final class Shelf {
 
   /** Puts a block down that has its place here. */
   void put(PooledBlock block) {
-    Spot spot = (Spot) block.spot();
-    if (spot.board().put(block.bit()) == 0) {
-      spot.section().hint(spot.index());
-      likely = spot.section().number;
+    Board board = block.board();
+    if (board.put(block.bit()) == 0) {
+      Section section = sections[board.index() / Section.BOARDS];
+      section.hint(board.index() % Section.BOARDS);
+      likely = section.number;
     }
+    int next = latest + 1;
+    recent[next & (RECENT - 1)] = block.place() + 1;
+    latest = next;
   }
 
   /** Gives a block, which its caller owns, a place. */
   synchronized void settle(PooledBlock block) {
     for (; ; ) {
-      Spot spot = roomy.peek();
-      if (spot == null) {
-        spot = grow();
+      Board board = roomy.peek();
+      if (board == null) {
+        board = grow();
       }
-      if (spot.board().settle(block)) {
-        block.spot(spot);
+      if (board.settle(block)) {
         return;
       }
       roomy.remove();
     }
   }
 
-  private Spot grow() {
+  private Board grow() {
     Section[] all = sections;
     Section last = all.length == 0 ? null : all[all.length - 1];
-    if (last == null || last.used == last.boards.length) {
+    if (last == null || last.used == Section.BOARDS) {
       last = new Section(all.length);
       Section[] more = Arrays.copyOf(all, all.length + 1);
       more[all.length] = last;
       sections = more;
     }
-    Board board = new Board(Board.MOST_PLACES);
-    Spot spot = new Spot(last, last.used, board);
+    Board board = new Board(last.number * Section.BOARDS + last.used);
     last.boards[last.used++] = board;
-    roomy.add(spot);
-    return spot;
+    roomy.add(board);
+    return board;
   }
 
   /** Ends the place of a block, which its caller owns. */
   synchronized void vacate(PooledBlock block) {
-    Spot spot = (Spot) block.spot();
-    if (spot.board().vacate(block)) {
-      roomy.add(spot);
+    Board board = block.board();
+    if (board.vacate(block)) {
+      roomy.add(board);
     }
   }
 

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 public class BoardModelTest {
   private static final int BLOCKS = 2;
 
-  private final Board board = new Board(BLOCKS);
+  private final Board board = new Board(0);
   private final AtomicIntegerArray owners = new AtomicIntegerArray(BLOCKS);
 
   /** A board with one block idle and one taken. */

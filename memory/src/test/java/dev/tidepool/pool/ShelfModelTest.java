@@ -1,0 +1,150 @@
+package dev.tidepool.pool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tidepool.EvictionPolicy;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
+import org.jetbrains.lincheck.datastructures.Operation;
+import org.jetbrains.lincheck.datastructures.Validate;
+import org.junit.jupiter.api.Test;
+
+/**
+ * All ways in which the blocks of a shelf change hands, tried by a model checker: although the
+ * shelf only guesses where a block was put down last, no block ever has two owners, and none that
+ * is idle is forgotten.
+ */
+public class ShelfModelTest {
+  private static final int BLOCKS = 2;
+  private static final int MORE_THAN_A_BOARD = 100;
+
+  private final Shelf shelf = new Shelf();
+  private final PooledBlock[] blocks = new PooledBlock[BLOCKS];
+  private final AtomicIntegerArray owners = new AtomicIntegerArray(BLOCKS);
+
+  /** A shelf with one block idle and one taken. */
+  public ShelfModelTest() {
+    for (int i = 0; i < BLOCKS; i++) {
+      blocks[i] = settled(i);
+    }
+    owners.set(1, 1);
+    shelf.put(blocks[0]);
+  }
+
+  private PooledBlock settled(int bytes) {
+    BlockPool pool =
+        new BlockPool(
+            "model",
+            (asked, alignment) -> {
+              throw new AssertionError("the model allocates nothing");
+            },
+            64,
+            new BlockPool.Limits(true, 0, 0, 0, EvictionPolicy.LRU, false));
+    PooledBlock block = new PooledBlock(pool, new BareBlock(), bytes, 0, null);
+    shelf.settle(block);
+    return block;
+  }
+
+  private void own(int block) {
+    if (!owners.compareAndSet(block, 0, 1)) {
+      throw new AssertionError("a block has two owners");
+    }
+  }
+
+  private boolean giveBack(int block) {
+    if (owners.compareAndSet(block, 1, 0)) {
+      shelf.put(blocks[block]);
+    }
+    return true;
+  }
+
+  /** Takes any block. */
+  @Operation
+  public boolean take() {
+    PooledBlock block = shelf.take();
+    if (block != null) {
+      own((int) block.bytes);
+    }
+    return true;
+  }
+
+  /** Takes the first block where it lies, as who trims does. */
+  @Operation
+  public boolean takeFirst() {
+    if (blocks[0].board().take(blocks[0].bit())) {
+      own(0);
+    }
+    return true;
+  }
+
+  /** Gives the first block back, if somebody has it. */
+  @Operation
+  public boolean giveFirstBack() {
+    return giveBack(0);
+  }
+
+  /** Gives the second block back, if somebody has it. */
+  @Operation
+  public boolean giveSecondBack() {
+    return giveBack(1);
+  }
+
+  /** At the end each block has an owner or is found. */
+  @Validate
+  public void nothingIsForgotten() {
+    for (PooledBlock block = shelf.take(); block != null; block = shelf.take()) {
+      own((int) block.bytes);
+    }
+    for (int i = 0; i < BLOCKS; i++) {
+      if (owners.get(i) == 0) {
+        throw new AssertionError("block " + i + " is idle, and the shelf does not find it");
+      }
+    }
+  }
+
+  @Test
+  void noBlockHasTwoOwnersAndNoneIsForgotten() {
+    new ModelCheckingOptions()
+        .iterations(30)
+        .invocationsPerIteration(400)
+        .threads(2)
+        .actorsPerThread(2)
+        .actorsBefore(0)
+        .actorsAfter(1)
+        .loopBound(500)
+        .check(ShelfModelTest.class);
+  }
+
+  @Test
+  void blocksThatWerePutDownLastAreTakenFirst() {
+    shelf.take();
+    PooledBlock[] more = new PooledBlock[MORE_THAN_A_BOARD];
+    for (int i = 0; i < more.length; i++) {
+      more[i] = settled(BLOCKS + i);
+    }
+    for (int i : new int[] {3, 99, 70, 5}) {
+      shelf.put(more[i]);
+    }
+
+    assertThat(shelf.take()).isSameAs(more[5]);
+    assertThat(shelf.take()).isSameAs(more[70]);
+    shelf.put(more[8]);
+    assertThat(shelf.take()).isSameAs(more[8]);
+    assertThat(shelf.take()).isSameAs(more[99]);
+    assertThat(shelf.take()).isSameAs(more[3]);
+    assertThat(shelf.take()).isNull();
+  }
+
+  @Test
+  void allBlocksAreFoundHoweverManyWerePutDown() {
+    shelf.take();
+    PooledBlock[] more = new PooledBlock[MORE_THAN_A_BOARD];
+    for (int i = 0; i < more.length; i++) {
+      more[i] = settled(i);
+      shelf.put(more[i]);
+    }
+
+    assertThat(more).allSatisfy(_ -> assertThat(shelf.take()).isNotNull());
+    assertThat(shelf.take()).isNull();
+  }
+}
