@@ -1,0 +1,71 @@
+package dev.tidepool.benchmarks;
+
+import java.util.Arrays;
+
+/**
+ * How often an operation took how long: every one counts once.
+ *
+ * <p>The sampling mode of JMH 1.37 times fewer and fewer operations as an iteration goes on, and
+ * halves what it has counted each time, but never a single count: so what happens rarely is shown
+ * many times as often as it is. For one thread.
+ */
+final class Times {
+  /** Below this every nanosecond has its count; above, a doubling has so many steps. */
+  private static final int EXACT_BITS = 12;
+
+  private static final int STEP_BITS = 8;
+  private static final double[] SHOWN = {0.5, 0.9, 0.99, 0.999, 0.9999};
+
+  private final long[] counts =
+      new long[(1 << EXACT_BITS) + ((Long.SIZE - EXACT_BITS) << STEP_BITS)];
+
+  void add(long nanos) {
+    counts[indexOf(nanos)]++;
+  }
+
+  void add(Times other) {
+    Arrays.setAll(counts, i -> counts[i] + other.counts[i]);
+  }
+
+  void clear() {
+    Arrays.fill(counts, 0);
+  }
+
+  private static int indexOf(long nanos) {
+    if (nanos < 1 << EXACT_BITS) {
+      return (int) Math.max(0, nanos);
+    }
+    int bits = Long.SIZE - 1 - Long.numberOfLeadingZeros(nanos);
+    int step = (int) (nanos >>> (bits - STEP_BITS)) & ((1 << STEP_BITS) - 1);
+    return (1 << EXACT_BITS) + ((bits - EXACT_BITS) << STEP_BITS) + step;
+  }
+
+  private static long nanosAt(int index) {
+    int beyond = index - (1 << EXACT_BITS);
+    if (beyond < 0) {
+      return index;
+    }
+    int bits = EXACT_BITS + (beyond >> STEP_BITS);
+    long step = beyond & ((1 << STEP_BITS) - 1);
+    return (1L << bits) + (step << (bits - STEP_BITS));
+  }
+
+  /** What a part of all operations took at most. */
+  private long percentile(double part) {
+    long below = (long) Math.ceil(part * Arrays.stream(counts).sum());
+    int index = 0;
+    for (long seen = counts[0]; seen < below; seen += counts[index]) {
+      index++;
+    }
+    return nanosAt(index);
+  }
+
+  @Override
+  public String toString() {
+    StringBuilder line = new StringBuilder();
+    for (double part : SHOWN) {
+      line.append(String.format("%.2f%% %,d ns  ", part * 100, percentile(part)));
+    }
+    return line.append(Arrays.stream(counts).sum()).append(" operations").toString();
+  }
+}
