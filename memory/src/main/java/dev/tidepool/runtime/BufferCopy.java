@@ -134,6 +134,7 @@ final class BufferCopy {
     DeviceLink link = memory.link();
     DeviceLink origin = source.storage().memory().link();
     long at = destination.from();
+    source.storage().movements().accessed(true);
     if (overlaps()) {
       Lease between = memory.blocks().forDevice(bytes, this);
       try {
@@ -177,6 +178,8 @@ final class BufferCopy {
     long start = System.nanoTime();
     long at = destination.from();
     TransferWay[] way = new TransferWay[1];
+    source.storage().movements().accessed(true);
+    destination.storage().movements().accessed(true);
     to.onDevice(at, at + bytes, () -> way[0] = relay(memory, at));
     long elapsed = System.nanoTime() - start;
     from.moved(Direction.DEVICE_TO_HOST, bytes, elapsed, way[0]);

@@ -123,6 +123,30 @@ public abstract class AccountingConformance extends Topic {
   }
 
   @Test
+  void aCopyIsOneAccessOfEachBuffer() {
+    List<UnifiedMemoryManager> managers = new ArrayList<>(bench().otherManagers());
+    managers.add(memory());
+    for (UnifiedMemoryManager other : managers) {
+      for (MemoryLocation location : List.of(MemoryLocation.DEVICE, MemoryLocation.HOST)) {
+        UnifiedBuffer<float[]> source = patterned(10_000, MemoryLocation.DEVICE, 1);
+        try (UnifiedBuffer<float[]> target = other.allocate(ElementType.FLOAT, 10_000, location)) {
+          target.copyFrom(pattern(10_000, 2));
+          long ofSource = accesses(source);
+          long ofTarget = accesses(target);
+          target.copyFrom(source);
+          String where = location + " of " + other.accelerator().id();
+          assertThat(accesses(source) - ofSource).as("source, to " + where).isEqualTo(1);
+          assertThat(accesses(target) - ofTarget).as("target, " + where).isEqualTo(1);
+        }
+      }
+    }
+  }
+
+  private static long accesses(UnifiedBuffer<?> buffer) {
+    return buffer.metrics().hits() + buffer.metrics().misses();
+  }
+
+  @Test
   void aSliceAnswersForItsRoot() {
     UnifiedBuffer<float[]> root = patterned(1000, MemoryLocation.DEVICE, 1);
     UnifiedBuffer<float[]> slice = bench().owned(root.slice(10, 10));
