@@ -92,8 +92,9 @@ final class Mapping implements HostMapping {
     return mode;
   }
 
+  /** One thread at a time: of two that end an arena the later one would fail. */
   @Override
-  public void close() {
+  public synchronized void close() {
     if (arena.scope().isAlive()) {
       arena.close();
     }

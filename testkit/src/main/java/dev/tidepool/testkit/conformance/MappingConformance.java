@@ -13,10 +13,13 @@ import dev.tidepool.TransferStatistics;
 import dev.tidepool.UnifiedBuffer;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /** A mapping is a scope with the bytes in it, and the device keeps off meanwhile. */
@@ -175,6 +178,28 @@ public abstract class MappingConformance extends Topic {
             assertThatThrownBy(mapping::segment).isInstanceOf(IllegalStateException.class);
           }
         });
+  }
+
+  @Test
+  void twoThreadsMayCloseASharedMappingAtOnce() throws Exception {
+    UnifiedBuffer<float[]> buffer = patterned(10, MemoryLocation.DEVICE, 1);
+    for (int i = 0; i < 100; i++) {
+      HostMapping mapping = buffer.map(MapMode.READ, true);
+      CyclicBarrier together = new CyclicBarrier(2);
+      FutureTask<Void> closing =
+          new FutureTask<>(
+              () -> {
+                together.await();
+                mapping.close();
+                return null;
+              });
+      Thread.ofPlatform().start(closing);
+      together.await();
+      mapping.close();
+      closing.get();
+    }
+    buffer.fill((byte) 0);
+    assertThat(contents(buffer)).containsOnly(0f);
   }
 
   @TestFactory
