@@ -74,6 +74,8 @@ final class OpenClEvent implements Event {
     } catch (AcceleratorException failed) {
       // This only says that a command failed; its own status says why.
       if (failed.code() != ErrorCodes.CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
+        // Nothing says that it has ended, and its memory is another's next: so once more.
+        Closing.surviving("clWaitForEvents", () -> OpenCL.clWaitForEvents(last()));
         throw failed;
       }
     }
