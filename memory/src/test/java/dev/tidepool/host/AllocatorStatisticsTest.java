@@ -36,7 +36,7 @@ class AllocatorStatisticsTest {
 
   @Test
   void figuresOfManyThreadsAddUp() throws Exception {
-    long seed = System.nanoTime();
+    long seed = Long.getLong("tidepool.test.seed", System.nanoTime());
     System.out.println("AllocatorStatisticsTest seed " + seed);
     PinnedBudget budget = new PinnedBudget(2 * MIB);
     List<Thread> threads = new ArrayList<>();

@@ -273,7 +273,7 @@ class DefragmentationTest {
   @ParameterizedTest
   @EnumSource(Where.class)
   void threadsGoOnWhileBuffersMove(Where where) throws Exception {
-    long seed = System.nanoTime();
+    long seed = Long.getLong("tidepool.test.seed", System.nanoTime());
     System.out.println("defragmentation under threads on " + where + ", seed " + seed);
     SimulatedProvider simulated =
         new SimulatedProvider(
