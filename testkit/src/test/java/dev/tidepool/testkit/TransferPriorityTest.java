@@ -188,25 +188,40 @@ class TransferPriorityTest {
 
   @Test
   void theMostUrgentOfWhatWaitsGoesFirst() {
-    UnifiedBuffer<byte[]> first = buffer(BULK);
-    UnifiedBuffer<byte[]> second = buffer(BULK);
-    List<TransferPriority> ended = Collections.synchronizedList(new ArrayList<>());
+    // One of the two threads waits in a listener, so that the other takes one after the other.
+    CompletableFuture<Void> begun = new CompletableFuture<>();
+    CompletableFuture<Void> over = new CompletableFuture<>();
+    TransferOptions holding =
+        TransferOptions.builder()
+            .priority(TransferPriority.LOW)
+            .progress(
+                (_, _) -> {
+                  begun.complete(null);
+                  over.join();
+                })
+            .build();
+    CompletableFuture<TransferReport> held =
+        memory
+            .transfers()
+            .transferAsync(List.of(Transfer.of(pattern(BULK, BULK), buffer(BULK))), holding);
+    begun.join();
     device.pause();
-    CompletableFuture<TransferReport> one = ask(TransferPriority.NORMAL, BULK, first);
-    CompletableFuture<TransferReport> two = ask(TransferPriority.NORMAL, BULK, second);
-    awaitWrites(4);
+    CompletableFuture<TransferReport> first = ask(TransferPriority.NORMAL, BULK, buffer(BULK));
+    awaitWrites(2);
     chunks.clear();
-    List<CompletableFuture<?>> all = new ArrayList<>(List.of(one, two));
+    List<CompletableFuture<TransferReport>> all = new ArrayList<>();
     for (TransferPriority priority :
         List.of(TransferPriority.LOW, TransferPriority.NORMAL, TransferPriority.HIGH)) {
-      all.add(ask(priority, 2 * CHUNK, buffer(2 * CHUNK)).thenRun(() -> ended.add(priority)));
+      all.add(ask(priority, 2 * CHUNK, buffer(2 * CHUNK)));
     }
     device.resume();
-    all.forEach(CompletableFuture::join);
-    assertThat(ended).hasSize(3);
-    int high = chunks.indexOf("HIGH");
-    int low = chunks.indexOf("LOW");
-    assertThat(high).isBetween(0, low - 1);
+    first.join().orThrow();
+    all.forEach(report -> report.join().orThrow());
+    over.complete(null);
+    held.join().orThrow();
+    List<String> inOrder = new ArrayList<>(Collections.nCopies(14, "NORMAL"));
+    inOrder.addAll(List.of("HIGH", "HIGH", "NORMAL", "NORMAL", "LOW", "LOW"));
+    assertThat(chunks).isEqualTo(inOrder);
   }
 
   @Test
