@@ -9,7 +9,8 @@ import java.util.Optional;
  *
  * @param priority who goes first where transfers wait for each other; NORMAL
  * @param maxConcurrency transfers of the list that are on their way at once, at most; as many as
- *     the {@link MemoryOptions#concurrentTransfers() manager allows} where 0, and never more
+ *     the {@link MemoryOptions#concurrentTransfers() manager allows} where 0, and never more. Small
+ *     ones that travel together count as one, and are not cut
  * @param pinned whether bytes may use page-locked memory, the buffers' own or staging blocks; true.
  *     Without, they pass through staging blocks of plain memory
  * @param pipelining whether a chunk may begin before the one before it has arrived; true

@@ -169,6 +169,7 @@ final class Consignment {
       try {
         work.submit(this::ended);
       } catch (RuntimeException e) {
+        progress.leaveOut(bytes);
         settle(index, failed(index, e, Duration.ZERO, 0));
       }
     }

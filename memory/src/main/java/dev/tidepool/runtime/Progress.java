@@ -13,10 +13,11 @@ final class Progress {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
   private final TransferProgress listener;
-  private final long total;
   private final Runnable whenDone;
   private final AtomicLong bytes = new AtomicLong();
   private final AtomicInteger news = new AtomicInteger();
+  // Changed only before the list departs.
+  private long total;
   private volatile boolean done;
   // Only who tells touches it.
   private long heard;
@@ -30,6 +31,11 @@ final class Progress {
     this.listener = listener;
     this.total = total;
     this.whenDone = whenDone;
+  }
+
+  /** So many bytes will not come, after all; before the first do. */
+  void leaveOut(long count) {
+    total -= count;
   }
 
   /** So many bytes more; may be none. */

@@ -3,6 +3,7 @@ package dev.tidepool.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.MapMode;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Transfer;
 import dev.tidepool.TransferOptions;
@@ -10,6 +11,9 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.testkit.conformance.Patterns;
 import dev.tidepool.testkit.fault.Failure;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -19,6 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
 
 /** What a listener hears is what was handed to the device, also where transfers are tried again. */
 @ExtendWith(QuietLog.class)
@@ -102,6 +107,21 @@ class TransferProgressTest {
         .containsEntry(6L * CHUNK, 10L)
         .containsEntry(8L * CHUNK, 12L);
     assertThat(rig.faults().fired()).contains(SpiCall.WRITE);
+  }
+
+  @Test
+  void whatIsNotLetInIsNoPartOfTheTotal(@TempDir Path folder) throws IOException {
+    Path file = Files.write(folder.resolve("read-only"), new byte[BYTES]);
+    Map<Long, Long> heard = new LinkedHashMap<>();
+    try (UnifiedBuffer<byte[]> readOnly = memory.map(file, ElementType.BYTE, MapMode.READ)) {
+      memory
+          .transfers()
+          .transfer(
+              List.of(Transfer.of(pattern(), readOnly), Transfer.of(pattern(), buffer())),
+              TransferOptions.builder().progress(heard::put).build());
+    }
+    assertThat(heard).containsEntry((long) BYTES, (long) BYTES);
+    assertThat(heard.values()).containsOnly((long) BYTES);
   }
 
   @Test
