@@ -256,8 +256,8 @@ final class Pools implements AutoCloseable {
 
   /** Idle blocks of one pool must not keep a buffer of another from being page-locked. */
   private boolean reserveFromIdle(long bytes) {
-    return trim("budget", ofKinds(kind -> kind == Kind.PINNED), BlockPool::trim) > 0
-        && pinned.reserve(bytes);
+    Predicate<Kind> locked = kind -> kind == Kind.PINNED || kind == Kind.STAGING;
+    return trim("budget", ofKinds(locked), BlockPool::trim) > 0 && pinned.reserve(bytes);
   }
 
   /** Page-locked memory lies on the node that the buffer names, else on the device's. */
