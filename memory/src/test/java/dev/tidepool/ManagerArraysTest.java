@@ -84,4 +84,23 @@ class ManagerArraysTest {
         .returns(0L, ArrayPoolStatistics::rentedArrays)
         .returns(0L, ArrayPoolStatistics::idleArrays);
   }
+
+  @Test
+  void aPoolThatIsClosedEarlyTakesNothingOffWhatOnlyGrows() {
+    try (UnifiedMemoryManager memory = UnifiedMemoryManager.create()) {
+      for (int round = 1; round <= 3; round++) {
+        try (ArrayPool<int[]> arrays = memory.arrays(ElementType.INT)) {
+          arrays.giveBack(arrays.rent(100));
+          arrays.giveBack(arrays.rent(100));
+          assertThat(memory.statistics())
+              .returns((long) round, MemoryStatistics::poolMisses)
+              .returns((long) round, MemoryStatistics::poolHits);
+        }
+        assertThat(memory.statistics())
+            .returns((long) round, MemoryStatistics::poolHits)
+            .returns(0L, MemoryStatistics::totalAllocated)
+            .returns(0L, MemoryStatistics::totalPooled);
+      }
+    }
+  }
 }

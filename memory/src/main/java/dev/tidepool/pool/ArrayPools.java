@@ -22,6 +22,9 @@ public final class ArrayPools implements AutoCloseable {
   private final Duration idleTimeout;
   private final Map<ElementType<?>, SizedArrayPool<?>> pools = new ConcurrentHashMap<>();
 
+  /** What pools did that were closed early: what only grows must not fall with them. */
+  private volatile ArrayPoolStatistics earlier = new ArrayPoolStatistics(0, 0, 0, 0, 0, 0, 0);
+
   /** No pools yet, to be as a manager's options say. */
   public ArrayPools(MemoryOptions options) {
     this(
@@ -62,7 +65,18 @@ public final class ArrayPools implements AutoCloseable {
     return (ArrayPool<A>)
         pools.compute(
             Objects.requireNonNull(type, "type"),
-            (same, pool) -> pool == null || pool.isClosed() ? newPool(same) : pool);
+            (same, pool) -> {
+              if (pool != null && pool.isClosed()) {
+                remember(pool.statistics());
+              }
+              return pool == null || pool.isClosed() ? newPool(same) : pool;
+            });
+  }
+
+  private synchronized void remember(ArrayPoolStatistics closed) {
+    earlier =
+        new ArrayPoolStatistics(
+            earlier.rents() + closed.rents(), earlier.hits() + closed.hits(), 0, 0, 0, 0, 0);
   }
 
   private <A> SizedArrayPool<A> newPool(ElementType<A> type) {
@@ -79,9 +93,13 @@ public final class ArrayPools implements AutoCloseable {
     pools.values().forEach(SizedArrayPool::maintain);
   }
 
-  /** A figure added up over all pools. */
+  /**
+   * A figure added up over all pools. Those that were closed and have a successor count with their
+   * rents and hits; arrays of theirs that are still out are nobody's but their holders'.
+   */
   public long sum(ToLongFunction<ArrayPoolStatistics> figure) {
-    return pools.values().stream().mapToLong(pool -> figure.applyAsLong(pool.statistics())).sum();
+    return pools.values().stream().mapToLong(pool -> figure.applyAsLong(pool.statistics())).sum()
+        + figure.applyAsLong(earlier);
   }
 
   /** Closes all pools. */
