@@ -164,7 +164,12 @@ final class BenchCommand implements Callable<Integer> {
       throw new WrongArguments("'" + name + "' is a folder; give a file, or one of " + names());
     }
     try {
-      return TraceFile.read(file);
+      Trace trace = TraceFile.read(file);
+      if (trace.events() == 0) {
+        throw new WrongArguments(
+            "the trace '" + name + "' is empty: the program that recorded it allocated nothing");
+      }
+      return trace;
     } catch (MalformedTraceException e) {
       throw new WrongArguments(e);
     } catch (NoSuchFileException e) {

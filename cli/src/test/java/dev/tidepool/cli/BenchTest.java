@@ -108,6 +108,15 @@ class BenchTest {
   }
 
   @Test
+  void a_trace_of_nothing_is_one_line_and_no_figures() throws IOException {
+    Command.Result result =
+        Command.run("bench", "--replay", trace("tidepool-trace 1\n").toString());
+    assertThat(result.status()).isEqualTo(2);
+    assertThat(result.out()).isEmpty();
+    assertThat(result.err()).hasLineCount(1).contains("app.trace' is empty");
+  }
+
+  @Test
   void a_trace_that_needs_more_memory_than_there_is_fails_in_one_line() throws IOException {
     String text = "tidepool-trace 1\n+ 0 " + (Long.MAX_VALUE / 2) + " DEVICE\n";
     Command.Result result =
