@@ -88,12 +88,12 @@ final class SelftestCommand implements Callable<Integer> {
       RandomWorkload workload = new RandomWorkload(tidepool, id).threads(THREADS);
       boolean kernels =
           tidepool.accelerators().stream().map(CompilerProbe::whyNone).allMatch(Optional::isEmpty);
-      long reads = (kernels ? workload : workload.withoutKernels()).operations(random).run();
+      long elements = (kernels ? workload : workload.withoutKernels()).operations(random).run();
       out.println(
-          "  %s random operations, %s reads as they should be, in %s"
+          "  %s random operations, %s elements read as they should be, in %s"
               .formatted(
                   Figures.count(random),
-                  Figures.count(reads),
+                  Figures.count(elements),
                   Figures.time(System.nanoTime() - start)));
       return true;
     } catch (AssertionError failure) {

@@ -112,7 +112,7 @@ class CudaBoxTest {
   @Test
   void without_a_compiler_all_tests_pass_but_those_of_kernels_which_are_skipped() throws Exception {
     assertThat(run(Map.of(), "selftest", "--device", "cuda:0", "--random", "5000"))
-        .contains("WITHOUT KERNELS: ", "no NVRTC", " 0 failed", "reads as they should be")
+        .contains("WITHOUT KERNELS: ", "no NVRTC", " 0 failed", "read as they should be")
         .containsPattern("[1-9]\\d* skipped")
         .contains("bare driver")
         .doesNotContain("FAILED");

@@ -11,7 +11,7 @@ class SelftestTest {
     assertThat(result.status()).as(result.out()).isZero();
     assertThat(result.err()).isEmpty();
     assertThat(result.out()).startsWith("cpu:0  ").containsPattern("[1-9][\\d,]* passed, 0 failed");
-    assertThat(result.out()).containsPattern("500 random operations, [1-9][\\d,]* reads");
+    assertThat(result.out()).containsPattern("500 random operations, [1-9][\\d,]* elements");
     assertThat(result.out())
         .contains("coherence", "lifetime", "bandwidth", "latency", "array to device");
     assertThat(result.out().lines()).allSatisfy(line -> assertThat(line).hasSizeLessThan(81));

@@ -141,7 +141,7 @@ public final class RandomWorkload {
   /**
    * Runs it.
    *
-   * @return how many reads were compared with the model
+   * @return how many elements that were read were compared with the model
    * @throws AssertionError if one differs, something fails that should not, or something leaks;
    *     with the seed and, where it could be found, a short list of operations that shows it
    */

@@ -10,6 +10,7 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.spi.HostAccess;
+import dev.tidepool.testkit.fault.Failure;
 import dev.tidepool.testkit.fault.FaultInjector;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
@@ -171,6 +172,28 @@ class RandomWorkloadTest {
   }
 
   @Test
+  void elementsOfBuffersThatAreLongGoneCountToo() {
+    try (Tidepool tidepool = open(new SimulatedProvider(DISCRETE));
+        UnifiedMemoryManager memory =
+            UnifiedMemoryManager.create(
+                tidepool.accelerator("simulated:0"), MemoryOptions.defaults())) {
+      long twice = readAgainAndAgain(memory, 1); // once by the operation, once by the end
+      assertThat(twice).isPositive();
+      assertThat(readAgainAndAgain(memory, 199)).isEqualTo(100 * twice);
+    }
+  }
+
+  private static long readAgainAndAgain(UnifiedMemoryManager memory, int times) {
+    Workload workload = new Workload(List.of(memory), null);
+    for (int i = 0; i < times; i++) {
+      for (Operation.Kind kind : List.of(Operation.Kind.REPLACE, Operation.Kind.READ_ALL)) {
+        workload.perform(new Operation(i, kind, 0, 0, 3, 0, Failure.REFUSED));
+      }
+    }
+    return workload.finish();
+  }
+
+  @Test
   void aWorkloadThatFailsNamesItsSeedAndIsShrunk() {
     SimulatedProvider simulated = new SimulatedProvider(DISCRETE);
     FaultInjector faults = new FaultInjector(simulated);
@@ -187,7 +210,7 @@ class RandomWorkloadTest {
 
   private static void spoil(FaultInjector faults) {
     while (!Thread.currentThread().isInterrupted()) {
-      faults.fail(3, dev.tidepool.testkit.fault.Failure.REFUSED);
+      faults.fail(3, Failure.REFUSED);
       java.util.concurrent.locks.LockSupport.parkNanos(100_000);
     }
   }

@@ -83,7 +83,7 @@ final class SoakTest {
         first = Holdings.now();
       }
     }
-    System.out.println(compared + " reads compared in " + rounds + " rounds");
+    System.out.println(compared + " elements compared in " + rounds + " rounds");
     assertThat(files()).isEmpty();
     if (first != null) {
       assertNothingGrew(first);

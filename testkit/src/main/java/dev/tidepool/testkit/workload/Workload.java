@@ -26,6 +26,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -44,6 +45,10 @@ public final class Workload {
   private final @Nullable PeerAccess peers;
   private final List<Slot> slots = new ArrayList<>();
   private final ConcurrentLinkedQueue<History> left = new ConcurrentLinkedQueue<>();
+
+  /** Elements that were compared in histories that have ended. */
+  private final LongAdder verified = new LongAdder();
+
   private final Map<UnifiedMemoryManager, Map<String, Kernel>> kernels = new ConcurrentHashMap<>();
 
   /**
@@ -121,12 +126,11 @@ public final class Workload {
       }
       left.add(slot.history);
     }
-    long verified = 0;
     for (History history : left) {
       history.settle();
-      verified += history.verified();
+      verified.add(history.verified());
     }
-    return verified;
+    return verified.sum();
   }
 
   /**
@@ -259,6 +263,7 @@ public final class Workload {
       History ended = left.poll();
       if (ended != null) {
         ended.settle();
+        verified.add(ended.verified());
       }
     }
   }
