@@ -289,8 +289,8 @@ public final class ChunkedPipeline {
     /**
      * What a name of the kernel reads.
      *
-     * @throws IllegalArgumentException if the name has a source or a value already, or the length differs from
-     *     that of other arrays
+     * @throws IllegalArgumentException if the name has a source or a value already, or the length
+     *     differs from that of other arrays
      */
     public Builder source(String name, ElementSource source) {
       checkLength(name, source.length());
@@ -304,8 +304,8 @@ public final class ChunkedPipeline {
      * What takes a name's results. A name with a source too is updated: the kernel reads what it
      * overwrites.
      *
-     * @throws IllegalArgumentException if the name has a sink or a value already, the length differs from that
-     *     of other arrays, or the name's source has another type
+     * @throws IllegalArgumentException if the name has a sink or a value already, the length
+     *     differs from that of other arrays, or the name's source has another type
      */
     public Builder sink(String name, ElementSink sink) {
       checkLength(name, sink.length());
@@ -356,8 +356,9 @@ public final class ChunkedPipeline {
      * The pipeline, which then {@link ChunkedPipeline#run() runs} once.
      *
      * @throws IllegalArgumentException if nothing is written, a kernel reads what nothing gives,
-     *     what is given or wanted is no kernel's, the memory limit is too small, or the result would depend on who computes it although
-     *     {@link StreamOptions#deterministic()} is asked for; the message says what works
+     *     what is given or wanted is no kernel's, the memory limit is too small, or the result
+     *     would depend on who computes it although {@link StreamOptions#deterministic()} is asked
+     *     for; the message says what works
      */
     public ChunkedPipeline build(StreamOptions options) {
       if (sinks.isEmpty()) {

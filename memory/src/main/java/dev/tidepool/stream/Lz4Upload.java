@@ -66,8 +66,8 @@ final class Lz4Upload {
   /**
    * Fills a buffer with decoded bytes, from {@code position} of all that the file decodes to on.
    *
-   * @return false if the host decodes faster, or has to, a block turns out damaged on the device, or
-   *     the device fails or has no room for the blocks
+   * @return false if the host decodes faster, or has to, a block turns out damaged on the device,
+   *     or the device fails or has no room for the blocks
    * @throws Lz4FormatException if a block is found damaged before it is sent
    */
   boolean load(Lz4Index index, long position, UnifiedBuffer<byte[]> destination)

@@ -84,8 +84,8 @@ public final class NpyEvaluation implements AutoCloseable {
    * @throws dev.tidepool.expression.ExpressionException if the expression does not fit what it is
    *     given
    * @throws IllegalArgumentException if there is no input or no output, shapes differ, a name is
-   *     given but not used, an output is also an input or another output, or a type is asked for but
-   *     no file
+   *     given but not used, an output is also an input or another output, or a type is asked for
+   *     but no file
    * @throws NpyFormatException if an input is no file that is read
    * @throws dev.tidepool.TransferException if a file cannot be opened or begun
    */

@@ -299,10 +299,7 @@ class NpyEvaluationTest {
         .hasMessageContaining("and also");
     Path linked = Files.createSymbolicLink(folder.resolve("again"), folder).resolve("z.npy");
     assertThatThrownBy(
-            () ->
-                run(
-                    request(
-                        "z = x; w = x", Map.of("x", x), Map.of("z", path("z"), "w", linked))))
+            () -> run(request("z = x; w = x", Map.of("x", x), Map.of("z", path("z"), "w", linked))))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("and also");
     assertThat(ints("x")).containsExactly(1, 2);
