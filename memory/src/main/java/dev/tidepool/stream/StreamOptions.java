@@ -7,8 +7,8 @@ import java.util.Objects;
  * How a pipeline streams. Immutable; each {@code with} is a copy.
  *
  * @param chunkBytes bytes of the widest array in one chunk, or 0 for what suits the accelerator: 1
- *     MiB where it shares the host's memory, so that a chunk stays in the processor's cache, and 8
- *     MiB elsewhere
+ *     MiB where it shares the host's memory, so that a chunk stays in the processor's cache, 8 MiB
+ *     elsewhere, and 16 MiB where files in Fortran order are turned while they are read
  * @param memoryLimit bytes that the buffers of all chunks in flight may take together, their copies
  *     on the device included; 1 GiB. Where it and {@code chunkBytes} disagree, chunks get smaller.
  *     Several accelerators have equal parts of it
