@@ -39,7 +39,8 @@ public final class BlockPool implements AutoCloseable {
   /** Blocks of this size and above come from the source one by one. */
   private static final long SINGLE_FROM = 64L << 10;
 
-  private static final int SLAB_CLASSES = SizeClasses.indexOf(SINGLE_FROM - 1);
+  /** The classes of smaller blocks are the first ones. */
+  static final int SLAB_CLASSES = SizeClasses.indexOf(SINGLE_FROM - 1);
   private static final long FIRST_SLAB = 64L << 10;
   private static final long LARGEST_SLAB = 32L << 20;
 

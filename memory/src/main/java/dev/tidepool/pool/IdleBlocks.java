@@ -58,7 +58,7 @@ final class IdleBlocks {
     this.evict = evict;
     this.evictSlab = evictSlab;
     for (int i = 0; i < shelves.length; i++) {
-      shelves[i] = new Shelf();
+      shelves[i] = new Shelf(i < BlockPool.SLAB_CLASSES);
     }
   }
 

@@ -12,9 +12,9 @@ import org.jspecify.annotations.Nullable;
  * The blocks of one class that belong to no stripe: boards, in sections of 64, each with a word
  * that says which boards may have an idle block.
  *
- * <p>What was put down last is taken first, for it is still in the processor's cache; the shelf
- * remembers where that was for a few blocks. Behind those the first board goes first, so that the
- * blocks of the others come to lie idle together.
+ * <p>Of small blocks what was put down last is taken first, for it is still in the processor's
+ * cache; the shelf remembers where that was for a few blocks. Else the first place goes first, so
+ * that those behind come to lie idle together, and longer.
  *
  * <p>Taking and putting down are atomic operations on two words at most. Only the coming and going
  * of blocks as such, behind a driver's call, takes the shelf's monitor.
@@ -23,6 +23,7 @@ final class Shelf {
   /** Blocks that were put down last and are remembered; a power of two. */
   private static final int RECENT = 16;
 
+  private final boolean lastGoesFirst;
   private volatile Section[] sections = new Section[0];
 
   /** The section where a block was put down last; a hint. */
@@ -113,9 +114,18 @@ final class Shelf {
     }
   }
 
-  /** Takes an idle block: the one that was put down last, if that is known, else any. */
+  /**
+   * A shelf without boards.
+   *
+   * @param lastGoesFirst whether the block that was put down last is taken first
+   */
+  Shelf(boolean lastGoesFirst) {
+    this.lastGoesFirst = lastGoesFirst;
+  }
+
+  /** Takes an idle block: the one that was put down last, if that shall be and is known. */
   @Nullable PooledBlock take() {
-    PooledBlock block = takeLatest();
+    PooledBlock block = lastGoesFirst ? takeLatest() : null;
     return block == null ? takeAny() : block;
   }
 
@@ -164,9 +174,11 @@ final class Shelf {
       section.hint(board.index() % Section.BOARDS);
       likely = section.number;
     }
-    int next = latest + 1;
-    recent[next & (RECENT - 1)] = block.place() + 1;
-    latest = next;
+    if (lastGoesFirst) {
+      int next = latest + 1;
+      recent[next & (RECENT - 1)] = block.place() + 1;
+      latest = next;
+    }
   }
 
   /** Gives a block, which its caller owns, a place. */

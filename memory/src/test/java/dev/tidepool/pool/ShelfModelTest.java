@@ -18,7 +18,7 @@ public class ShelfModelTest {
   private static final int BLOCKS = 2;
   private static final int MORE_THAN_A_BOARD = 100;
 
-  private final Shelf shelf = new Shelf();
+  private final Shelf shelf = new Shelf(true);
   private final PooledBlock[] blocks = new PooledBlock[BLOCKS];
   private final AtomicIntegerArray owners = new AtomicIntegerArray(BLOCKS);
 
