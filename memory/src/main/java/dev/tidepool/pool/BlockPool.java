@@ -41,6 +41,7 @@ public final class BlockPool implements AutoCloseable {
 
   /** The classes of smaller blocks are the first ones. */
   static final int SLAB_CLASSES = SizeClasses.indexOf(SINGLE_FROM - 1);
+
   private static final long FIRST_SLAB = 64L << 10;
   private static final long LARGEST_SLAB = 32L << 20;
 

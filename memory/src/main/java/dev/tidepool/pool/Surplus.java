@@ -68,7 +68,7 @@ final class Surplus {
   /** Gives idle blocks back, if the pool would hold too much with so many more bytes. */
   void makeRoomFor(long bytes) {
     long excess = excess(bytes);
-    if (excess <= 0 || ledger.heldBytes() + bytes <= tolerated) {
+    if (excess <= 0) {
       return;
     }
     long least = Math.max(excess / PARTS_OF_EXCESS, mostLive.get() / PARTS_OF_LIVE);
@@ -88,14 +88,16 @@ final class Surplus {
         && evictions.incrementAndGet() > 0;
   }
 
+  /** Bytes that the pool would hold beyond what it may; none where that is tolerated. */
   private long excess(long bytes) {
     long held = ledger.heldBytes() + bytes;
     // What is charged is idle, or leased with its credit: first the bound that costs nothing.
     long charged = idle.chargedBytes();
     lives(held - charged);
-    if (held > allowed()) {
-      lives(held - charged + leasedCredits());
+    if (held <= Math.max(allowed(), tolerated)) {
+      return 0;
     }
+    lives(held - charged + leasedCredits());
     return held - allowed();
   }
 
