@@ -96,6 +96,36 @@ class BlockPoolTest {
   }
 
   @Test
+  void theLargestBlockForARequestIsAnEighthLargerOrOfItsOwnClass() {
+    BlockPool pool = roomyPool();
+    assertThat(pool.mostBytesFor(5000)).isEqualTo(pool.blockBytes(5000));
+    assertThat(pool.mostBytesFor(16 * MIB)).isEqualTo(18 * MIB);
+    // Rounded up, it may be more than the eighth.
+    assertThat(pool.mostBytesFor(64 * KIB + 1)).isEqualTo(72 * KIB + 1);
+    assertThat(pool.mostBytesFor(GIB / 9 * 8)).isEqualTo(GIB / 9 * 9);
+    // Nothing is kept by classes above the largest one: there is no larger block to look for.
+    assertThat(pool.mostBytesFor(GIB - 1)).isEqualTo(GIB);
+    assertThat(pool.mostBytesFor(GIB)).isEqualTo(GIB);
+    assertThat(pool.mostBytesFor(GIB + 1)).isEqualTo(GIB + 1);
+  }
+
+  @Test
+  void noLargerBlockServesARequestThanTheSourceGives() {
+    BlockPool pool =
+        new BlockPool(
+            "test",
+            memory,
+            64,
+            17 * MIB,
+            new BlockPool.Limits(true, 4 * GIB, 4 * GIB, 0, EvictionPolicy.LRU, false));
+    assertThat(pool.mostBytesFor(8 * MIB)).isEqualTo(9 * MIB);
+    assertThat(pool.mostBytesFor(16 * MIB)).isEqualTo(16 * MIB);
+    // Where its class is larger than what the source gives, a block has just the size asked for.
+    assertThat(pool.mostBytesFor(17 * MIB - 1)).isEqualTo(pool.blockBytes(17 * MIB - 1));
+    assertThat(pool.mostBytesFor(17 * MIB + 1)).isEqualTo(17 * MIB + 1);
+  }
+
+  @Test
   void aLeaseThatIsGivenBackTwiceIsCountedAndChangesNothing() {
     BlockPool pool = roomyPool();
     Lease lease = pool.acquire(KIB, 1);
