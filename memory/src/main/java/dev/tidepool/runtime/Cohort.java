@@ -70,8 +70,4 @@ final class Cohort extends PhantomReference<Cohort.Token> {
     joined = members + 1;
     return members < capacity;
   }
-
-  boolean isEmpty() {
-    return joined == 0;
-  }
 }

@@ -67,10 +67,7 @@ class Cohorts {
   /** Closes the open cohorts, so that their tokens depend on handles alone. */
   void seal() {
     for (int i = 0; i < open.length; i += STRIDE) {
-      Cohort.Token current = (Cohort.Token) OPEN.getVolatile(open, i);
-      if (current != null && !current.cohort().isEmpty()) {
-        OPEN.compareAndSet(open, i, current, null);
-      }
+      OPEN.setVolatile(open, i, null);
     }
   }
 
