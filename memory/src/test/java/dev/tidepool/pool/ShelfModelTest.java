@@ -105,8 +105,8 @@ public class ShelfModelTest {
   @Test
   void noBlockHasTwoOwnersAndNoneIsForgotten() {
     new ModelCheckingOptions()
-        .iterations(30)
-        .invocationsPerIteration(400)
+        .iterations(10)
+        .invocationsPerIteration(300)
         .threads(2)
         .actorsPerThread(2)
         .actorsBefore(0)
