@@ -11,7 +11,13 @@ import java.lang.invoke.VarHandle;
  * <i>owned</i> one is its owning thread's, within the pool. A <i>leased</i> one is a user's, and
  * its place is kept free for its return. A <i>displaced</i> one is a user's too, but has no place:
  * it never had one, or another object that came back took it. Because each lease has a number, a
- * stale compare-and-set fails even where the same object is out again.
+ * stale compare-and-set fails even where the same object is out again; and where it came back
+ * without its place, the word says that too, so that no word comes again with another slot.
+ *
+ * <p>A processor that reads what it has just exchanged waits until that exchange is over, as long
+ * as the exchange itself took. So the word that comes next is kept beside it: a hint of what a
+ * member lies idle with, for who takes it, and what its owner has made of that. A wrong hint costs
+ * an exchange that fails.
  *
  * <p>The other fields are written by the owner, or by the user's thread on the way back, before the
  * word is. Who reads them without owning the member treats them as a hint, or reads the word before
@@ -19,10 +25,13 @@ import java.lang.invoke.VarHandle;
  */
 final class Member<T> {
   private static final VarHandle WORD;
+  private static final VarHandle HINT;
 
   static {
     try {
-      WORD = MethodHandles.lookup().findVarHandle(Member.class, "word", long.class);
+      MethodHandles.Lookup lookup = MethodHandles.lookup();
+      WORD = lookup.findVarHandle(Member.class, "word", long.class);
+      HINT = lookup.findVarHandle(Member.class, "hint", long.class);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }
@@ -36,7 +45,15 @@ final class Member<T> {
   private static final long OWNED = 1;
   private static final long LEASED = 2;
   private static final long DISPLACED = 3;
-  private static final long ONE_LEASE = 4;
+
+  /** Whether it came back without its place since it was leased. */
+  private static final long MOVED = 4;
+
+  private static final int LEASES_SHIFT = 3;
+  private static final long ONE_LEASE = 1L << LEASES_SHIFT;
+
+  /** No idle member's word. */
+  private static final long NO_HINT = -1;
 
   final T object;
 
@@ -57,6 +74,13 @@ final class Member<T> {
   long seenNanos;
 
   private volatile long word = OWNED;
+
+  /** The word while it is owned. The owner's. */
+  private long owned = OWNED;
+
+  /** The word that it is or will be idle with, perhaps. Read before its {@link #place}. */
+  @SuppressWarnings("unused") // through HINT
+  private long hint = NO_HINT;
 
   // Nobody uses these: they keep what two threads write off one cache line, which halved the time
   // of
@@ -85,7 +109,7 @@ final class Member<T> {
 
   /** How often it was handed out. */
   long leases() {
-    return word >>> 2;
+    return word >>> LEASES_SHIFT;
   }
 
   boolean isIdle() {
@@ -105,19 +129,27 @@ final class Member<T> {
   /** Whether the lease that was seen lasts. */
   boolean isOutBy(long seen) {
     long now = word;
-    return isOut(now) && now >>> 2 == seen >>> 2;
+    return isOut(now) && now >>> LEASES_SHIFT == seen >>> LEASES_SHIFT;
   }
 
   /** Idle to owned, if it lies in that place. */
   boolean tryOwnAt(int slot) {
-    long seen = word;
-    // The place is right if the word is still the same when it is exchanged.
-    return (seen & STATUS) == IDLE && place == slot && WORD.compareAndSet(this, seen, seen | OWNED);
+    return tryOwnAt(slot, (long) HINT.getAcquire(this)) || tryOwnAt(slot, word);
+  }
+
+  private boolean tryOwnAt(int slot, long seen) {
+    // The place is right if the word is what was seen when it is exchanged.
+    if ((seen & STATUS) != IDLE || place != slot || !WORD.compareAndSet(this, seen, seen | OWNED)) {
+      return false;
+    }
+    owned = seen | OWNED;
+    return true;
   }
 
   /** Owned to leased; the lease's word. The owner only. */
   long lease() {
-    long leased = (word & ~STATUS) + ONE_LEASE + (place == NO_SLOT ? DISPLACED : LEASED);
+    long leased = (owned & ~(STATUS | MOVED)) + ONE_LEASE + (place == NO_SLOT ? DISPLACED : LEASED);
+    HINT.setOpaque(this, NO_HINT);
     WORD.setRelease(this, leased);
     return leased;
   }
@@ -125,22 +157,29 @@ final class Member<T> {
   /** Owned to idle, in that place. The owner only. */
   void settle(int slot) {
     place = slot;
-    WORD.setVolatile(this, word & ~STATUS);
+    HINT.setRelease(this, owned & ~STATUS);
+    WORD.setVolatile(this, owned & ~STATUS);
   }
 
   /** Leased to idle in its own place; false if it has none, or that lease has ended. */
   boolean tryReturn(long seen) {
-    return (seen & STATUS) == LEASED && WORD.compareAndSet(this, seen, seen & ~STATUS);
+    if ((seen & STATUS) != LEASED) {
+      return false;
+    }
+    HINT.setRelease(this, seen & ~STATUS);
+    return WORD.compareAndSet(this, seen, seen & ~STATUS);
   }
 
   /** Leased or displaced to owned; false if the lease that was seen has ended. */
   boolean tryTakeBack(long seen) {
-    long owned = (seen & ~STATUS) | OWNED;
+    long back = (seen & ~STATUS) | OWNED;
     long displaced = seen | DISPLACED;
-    if ((seen & STATUS) == LEASED && WORD.compareAndSet(this, seen, owned)) {
+    if ((seen & STATUS) == LEASED && WORD.compareAndSet(this, seen, back)) {
+      owned = back;
       return true;
     }
-    if (isOut(seen) && WORD.compareAndSet(this, displaced, owned)) {
+    if (isOut(seen) && WORD.compareAndSet(this, displaced, back | MOVED)) {
+      owned = back | MOVED;
       place = NO_SLOT;
       return true;
     }
