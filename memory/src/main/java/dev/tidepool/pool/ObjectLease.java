@@ -1,12 +1,29 @@
 package dev.tidepool.pool;
 
 import dev.tidepool.ObjectPool;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 
 /** One lease of a member: it ends once, however the object came back. */
 final class ObjectLease<T> implements ObjectPool.Lease<T> {
+  private static final VarHandle CLOSED;
+
+  static {
+    try {
+      CLOSED = MethodHandles.lookup().findVarHandle(ObjectLease.class, "closed", boolean.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
   private final StripedObjectPool<T> pool;
   private final Member<T> member;
   private final long word;
+
+  // Not told from the member: the object is reset before its word changes, and who closes a
+  // second time meanwhile must not reset it again, when it may have its next holder.
+  @SuppressWarnings("unused") // through CLOSED
+  private volatile boolean closed;
 
   /** The lease that a member is out by. */
   ObjectLease(StripedObjectPool<T> pool, Member<T> member) {
@@ -26,7 +43,7 @@ final class ObjectLease<T> implements ObjectPool.Lease<T> {
 
   @Override
   public void close() {
-    if (member.isOutBy(word)) {
+    if (CLOSED.compareAndSet(this, false, true) && member.isOutBy(word)) {
       pool.putBack(member, word);
     }
   }

@@ -10,10 +10,12 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -190,6 +192,28 @@ class ObjectPoolThreadsTest {
     }
     assertThat(pool.statistics())
         .returns(1L, ObjectPoolStatistics::created)
+        .returns(1L, ObjectPoolStatistics::idle);
+  }
+
+  /** The first close is in the middle of its reset when the second one comes. */
+  @Test
+  void aLeaseThatTwoThreadsCloseResetsItsObjectOnce() {
+    AtomicInteger resets = new AtomicInteger();
+    AtomicReference<ObjectPool.Lease<Held>> lease = new AtomicReference<>();
+    ObjectPool<Held> pool =
+        builder()
+            .reset(
+                _ -> {
+                  if (resets.incrementAndGet() == 1) {
+                    CompletableFuture.runAsync(() -> lease.get().close()).join();
+                  }
+                })
+            .build();
+    lease.set(pool.lease());
+    lease.get().close();
+    assertThat(resets).hasValue(1);
+    assertThat(pool.statistics())
+        .returns(0L, ObjectPoolStatistics::leased)
         .returns(1L, ObjectPoolStatistics::idle);
   }
 
