@@ -29,6 +29,8 @@ public record TransferCalibration(Instant measured, Map<Leg, Cost> legs, Map<Str
     HOST_COPY,
     /** One more write while others are under way: what a command costs that nobody waits for. */
     COMMAND,
+    /** The same of a write that is longer than asking for it: what cutting a transfer costs. */
+    CHUNK,
     /** Many small pieces of one staging block to many places by one command. */
     SCATTER
   }

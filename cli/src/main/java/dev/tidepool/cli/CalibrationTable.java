@@ -58,6 +58,7 @@ final class CalibrationTable {
       case LOCAL -> "device to device";
       case HOST_COPY -> "array to staging block";
       case COMMAND -> "one more write";
+      case CHUNK -> "one more chunk";
       case SCATTER -> "4 KiB pieces, scattered";
     };
   }

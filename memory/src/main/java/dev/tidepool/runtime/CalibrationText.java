@@ -16,7 +16,7 @@ import java.util.Optional;
  * line for each leg and each peer.
  */
 final class CalibrationText {
-  private static final String FIRST = "tidepool calibration 1";
+  private static final String FIRST = "tidepool calibration 2";
   private static final String PEER = "peer:";
 
   private CalibrationText() {}

@@ -33,6 +33,7 @@ public final class Calibrator {
   private static final long LONG_NANOS = 500_000;
   private static final int TRIES = 4;
   private static final int UNDER_WAY = 16;
+  private static final long CHUNK = LARGE / UNDER_WAY;
 
   private final Device device;
   private final Staging staging;
@@ -83,7 +84,8 @@ public final class Calibrator {
         }
         legs.put(
             Leg.LOCAL, cost(bytes -> DeviceLink.finish(queue.copy(block, 0, block, LARGE, bytes))));
-        command(legs, queue, block, staged);
+        legs.put(Leg.COMMAND, command(legs, queue, block, staged, SMALL));
+        legs.put(Leg.CHUNK, command(legs, queue, block, staged, CHUNK));
         if (thorough && queue.scattersAtOnce()) {
           legs.put(Leg.SCATTER, cost(bytes -> scatter(queue, block, staged, bytes)));
         }
@@ -100,12 +102,13 @@ public final class Calibrator {
   }
 
   private static void host(Map<Leg, Cost> legs, MemorySegment staged) {
-    MemorySegment array = MemorySegment.ofArray(new byte[(int) LARGE]);
+    HostBytes array = new HostBytes.Segment(MemorySegment.ofArray(new byte[(int) LARGE]), false);
     Cost copy =
         cost(
             bytes -> {
-              staged.asSlice(0, bytes).copyFrom(array.asSlice(0, bytes));
-              MemorySegment.copy(array, 0, staged, 0, bytes);
+              MemorySegment part = staged.asSlice(0, bytes);
+              array.stage(0, part);
+              array.stage(0, part);
             });
     // Two copies each, so that the clock is fine enough for it.
     legs.put(Leg.HOST_COPY, new Cost(0, copy.nanosPerByte() / 2));
@@ -121,34 +124,57 @@ public final class Calibrator {
         cost(bytes -> DeviceLink.finish(queue.read(block, 0, host.asSlice(0, bytes)))));
   }
 
-  /** What one more write costs while others are under way, less what its bytes cost. */
-  private void command(Map<Leg, Cost> legs, Queue queue, Block block, MemorySegment staged) {
-    long alone = Long.MAX_VALUE;
-    long all = Long.MAX_VALUE;
+  /**
+   * What one more write of so many bytes costs while others are under way, less what its bytes
+   * cost; but not less than asking for it does.
+   */
+  private Cost command(
+      Map<Leg, Cost> legs, Queue queue, Block block, MemorySegment staged, long bytes) {
+    Writes alone = new Writes(queue, block, staged, bytes);
+    Writes all = new Writes(queue, block, staged, bytes);
     for (int i = 0; i < TRIES; i++) {
-      alone = Math.min(alone, writes(queue, block, staged, 1));
-      all = Math.min(all, writes(queue, block, staged, UNDER_WAY));
+      alone.perform(1);
+      all.perform(UNDER_WAY);
     }
     Cost link = legs.get(Ways.link(device.isPinned(staged), true));
     double perByte = link == null ? 0 : link.nanosPerByte();
-    double each = (double) Math.max(0, all - alone) / (UNDER_WAY - 1);
-    legs.put(Leg.COMMAND, new Cost(Math.max(0, each - SMALL * perByte), perByte));
+    double each = (double) (all.least - alone.least) / (UNDER_WAY - 1);
+    double asking = (double) all.leastAsking / UNDER_WAY;
+    return new Cost(Math.max(asking, each - bytes * perByte), perByte);
   }
 
-  private static long writes(Queue queue, Block block, MemorySegment staged, int count) {
-    List<Event> events = new ArrayList<>();
-    long start = System.nanoTime();
-    try {
-      for (int i = 0; i < count; i++) {
-        events.add(queue.write(staged.asSlice(i * SMALL, SMALL), block, i * SMALL));
-      }
-      while (!events.isEmpty()) {
-        DeviceLink.finish(events.removeFirst());
-      }
-    } finally {
-      events.forEach(DeviceLink::finishQuietly);
+  /** Several writes at once, and the least time that they took. */
+  private static final class Writes {
+    private final Queue queue;
+    private final Block block;
+    private final MemorySegment staged;
+    private final long bytes;
+    long least = Long.MAX_VALUE;
+    long leastAsking = Long.MAX_VALUE;
+
+    Writes(Queue queue, Block block, MemorySegment staged, long bytes) {
+      this.queue = queue;
+      this.block = block;
+      this.staged = staged;
+      this.bytes = bytes;
     }
-    return System.nanoTime() - start;
+
+    void perform(int count) {
+      List<Event> events = new ArrayList<>();
+      long start = System.nanoTime();
+      try {
+        for (int i = 0; i < count; i++) {
+          events.add(queue.write(staged.asSlice(i * bytes, bytes), block, i * bytes));
+        }
+        leastAsking = Math.min(leastAsking, System.nanoTime() - start);
+        while (!events.isEmpty()) {
+          DeviceLink.finish(events.removeFirst());
+        }
+      } finally {
+        events.forEach(DeviceLink::finishQuietly);
+      }
+      least = Math.min(least, System.nanoTime() - start);
+    }
   }
 
   private static void scatter(Queue queue, Block block, MemorySegment staged, long bytes) {

@@ -152,7 +152,7 @@ public final class DeviceLink implements AutoCloseable {
         new StagingRing.Legs() {
           @Override
           public void fill(MemorySegment staged, long at) {
-            source.copyTo(at, staged);
+            source.stage(at, staged);
           }
 
           @Override

@@ -245,7 +245,7 @@ public final class Gathering {
 
     @Override
     void added(HostBytes bytes, MemorySegment staged) {
-      bytes.copyTo(0, staged);
+      bytes.stage(0, staged);
     }
 
     @Override

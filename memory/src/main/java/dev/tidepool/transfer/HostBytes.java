@@ -8,11 +8,26 @@ import java.lang.foreign.MemorySegment;
  * Bytes of the host that a transfer reads or fills: a segment, or a range of an array of elements.
  */
 public sealed interface HostBytes {
+  /** Bytes that one copy leaves in a processor's cache. */
+  long CACHED = 1 << 20;
+
   /** How many. */
   long byteSize();
 
   /** Copies some of them to a segment; {@code offset} and the segment's size are whole elements. */
   void copyTo(long offset, MemorySegment target);
+
+  /**
+   * Copies some of them to a staging block as {@link #copyTo} does, but leaves them in the cache,
+   * from which the device's copy reads faster a moment later: HotSpot copies more than 2.5 MiB past
+   * it.
+   */
+  default void stage(long offset, MemorySegment staged) {
+    long part = Math.max(granule(), CACHED - CACHED % granule());
+    for (long at = 0; at < staged.byteSize(); at += part) {
+      copyTo(offset + at, staged.asSlice(at, Math.min(part, staged.byteSize() - at)));
+    }
+  }
 
   /** Sets some of them from a segment; {@code offset} and the segment's size are whole elements. */
   void copyFrom(MemorySegment source, long offset);

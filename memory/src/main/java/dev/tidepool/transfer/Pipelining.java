@@ -19,7 +19,7 @@ import java.util.Optional;
  * and depths that there are get tried, which finds the same and knows all limits.
  *
  * @param hostNanosPerByte of the processor's copy
- * @param commandNanos of each command on the link, beside its bytes
+ * @param commandNanos of each chunk's command on the link, beside its bytes
  * @param linkNanosPerByte of the link
  * @param noticeNanos from the end of a command until a thread that waits for it runs
  */
@@ -27,6 +27,9 @@ record Pipelining(
     double hostNanosPerByte, double commandNanos, double linkNanosPerByte, double noticeNanos) {
   static final long SMALLEST_CHUNK = 64 << 10;
   static final int DEEPEST = 4;
+
+  /** One block for the host, one for the device, and one for whoever of them is held up. */
+  private static final int SHALLOWEST = 3;
 
   /**
    * How to cut a transfer.
@@ -41,7 +44,7 @@ record Pipelining(
   static Optional<Pipelining> of(TransferCalibration costs, boolean pinned, boolean up) {
     Cost link = costs.legs().get(Ways.link(pinned, up));
     Cost host = costs.legs().get(Leg.HOST_COPY);
-    Cost command = costs.legs().get(Leg.COMMAND);
+    Cost command = costs.legs().get(Leg.CHUNK);
     if (link == null || host == null || command == null) {
       return Optional.empty();
     }
@@ -66,12 +69,12 @@ record Pipelining(
    * is the one with the fewest commands, then with the fewest blocks.
    */
   Plan best(long bytes, long most) {
-    Plan best = plan(bytes, most, 2);
+    Plan best = plan(bytes, most, SHALLOWEST);
     if (bytes <= SMALLEST_CHUNK) {
       return best; // whatever the plan, it is one chunk
     }
     for (long chunk = most; chunk >= Math.min(most, SMALLEST_CHUNK); chunk /= 2) {
-      for (int depth = 2; depth <= DEEPEST; depth++) {
+      for (int depth = SHALLOWEST; depth <= DEEPEST; depth++) {
         Plan plan = plan(bytes, chunk, depth);
         if (plan.nanos() < best.nanos() * 0.999) {
           best = plan;

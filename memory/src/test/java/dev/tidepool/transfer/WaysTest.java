@@ -35,7 +35,7 @@ class WaysTest {
     legs.put(Leg.PLAIN_DOWN, plain);
     legs.put(Leg.LOCAL, local);
     legs.put(Leg.HOST_COPY, new Cost(0, 0.1));
-    legs.put(Leg.COMMAND, new Cost(2_000, 0.05));
+    legs.put(Leg.CHUNK, new Cost(2_000, 0.05));
     return new TransferCalibration(Instant.EPOCH, legs, peers);
   }
 

@@ -82,7 +82,7 @@ class TransferWaysTest {
     Set<Leg> slowLegs = Set.of(slow);
     for (int i = 0; i < 50; i++) {
       TransferCalibration measured = memory.transfers().calibrate();
-      if (EnumSet.complementOf(EnumSet.of(Leg.COMMAND, Leg.SCATTER)).stream()
+      if (EnumSet.complementOf(EnumSet.of(Leg.COMMAND, Leg.CHUNK, Leg.SCATTER)).stream()
               .allMatch(leg -> isTold(measured.legs().get(leg), slowLegs.contains(leg)))
           && measured.peers().values().stream().allMatch(cost -> isTold(cost, slowPeers))) {
         return;
