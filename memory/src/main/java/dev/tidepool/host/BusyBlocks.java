@@ -25,10 +25,18 @@ final class BusyBlocks {
     synchronized (LOCK) {
       WAITING.add(block);
       bytes += block.byteSize();
-      if (!running) {
-        Thread.ofPlatform().daemon().name("tidepool-busy-blocks").start(BusyBlocks::drain);
-        running = true;
-      }
+      running = running || start();
+    }
+  }
+
+  /** Whether there is a thread; if the system gives none, the next block that comes asks again. */
+  private static boolean start() {
+    try {
+      Thread.ofPlatform().daemon().name("tidepool-busy-blocks").start(BusyBlocks::drain);
+      return true;
+    } catch (OutOfMemoryError e) {
+      LOG.log(System.Logger.Level.WARNING, "freed memory waits, for no thread could be started", e);
+      return false;
     }
   }
 

@@ -35,23 +35,37 @@ final class Maintenance implements AutoCloseable {
       if (current == null) {
         return;
       }
-      boolean hostIsShort = Shortage.in(HostMemory.now());
-      for (AcceleratorMemory manager : current.managers()) {
-        maintain(manager, hostIsShort);
-      }
-      AllocationTrace trace = current.trace();
-      if (trace != null) {
-        trace.write();
-      }
+      attempt(() -> lookAfter(current));
     }
   }
 
-  private static void maintain(AcceleratorMemory manager, boolean hostIsShort) {
+  private static void lookAfter(RuntimeSession session) {
+    boolean hostIsShort = Shortage.in(HostMemory.now());
+    for (AcceleratorMemory manager : session.managers()) {
+      attempt(() -> manager.maintain(System.nanoTime(), hostIsShort));
+    }
+    AllocationTrace trace = session.trace();
+    if (trace != null) {
+      trace.write();
+    }
+  }
+
+  /** Whatever fails, even for lack of heap, the thread goes on: nobody else trims, or sees leaks. */
+  private static void attempt(Runnable upkeep) {
     try {
-      manager.maintain(System.nanoTime(), hostIsShort);
+      upkeep.run();
     } catch (RuntimeException | Error e) {
+      warn(e);
+    }
+  }
+
+  private static void warn(Throwable failure) {
+    try {
       System.getLogger("dev.tidepool")
-          .log(System.Logger.Level.WARNING, "maintenance failed; it goes on", e);
+          .log(System.Logger.Level.WARNING, "maintenance failed; it goes on", failure);
+    } catch (OutOfMemoryError e) {
+      // There is no room for the message either.
+      return;
     }
   }
 
