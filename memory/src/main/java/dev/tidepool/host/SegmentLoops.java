@@ -110,7 +110,10 @@ interface SegmentLoops {
   /** The loops of this virtual machine. */
   final class Installed {
     static final SegmentLoops LOOPS =
-        ModuleLayer.boot().findModule("jdk.incubator.vector").map(Installed::reading).orElse(NONE);
+        ModuleLayer.boot()
+            .findModule("jdk.incubator.vector")
+            .map(Installed::reading)
+            .orElseGet(BufferLoops::new);
 
     private Installed() {}
 

@@ -44,6 +44,7 @@ final class VectorLoops implements SegmentLoops {
   private static final ElementLoop NO_LOOP = (source, target, count) -> 0;
 
   private final int vectorBits = VectorShape.preferredShape().vectorBitSize();
+  private final SegmentLoops words = new BufferLoops();
   private final VectorTransposition transposition = new VectorTransposition(vectorBits);
   private final Map<Conversion, ElementLoop> conversions = new ConcurrentHashMap<>();
   private final Map<Primitive, ElementLoop> swaps = new ConcurrentHashMap<>();
@@ -51,10 +52,10 @@ final class VectorLoops implements SegmentLoops {
 
   private VectorLoops() {}
 
-  /** None where vectors are so short that blocks of the heap do as well. */
+  /** Others where vectors are so short that these do as well. */
   static SegmentLoops ofThisProcessor() {
     VectorLoops loops = new VectorLoops();
-    return loops.vectorBits < VectorShape.S_256_BIT.vectorBitSize() ? NONE : loops;
+    return loops.vectorBits < VectorShape.S_256_BIT.vectorBitSize() ? loops.words : loops;
   }
 
   @Override
@@ -101,7 +102,8 @@ final class VectorLoops implements SegmentLoops {
       MemorySegment structs,
       MemorySegment[] columns,
       long count) {
-    return transposition.split(structBytes, members, structs, columns, count);
+    long done = transposition.move(structBytes, members, structs, columns, count, false);
+    return done > 0 ? done : words.split(structBytes, members, structs, columns, count);
   }
 
   @Override
@@ -111,7 +113,8 @@ final class VectorLoops implements SegmentLoops {
       MemorySegment[] columns,
       MemorySegment structs,
       long count) {
-    return transposition.join(structBytes, members, columns, structs, count);
+    long done = transposition.move(structBytes, members, structs, columns, count, true);
+    return done > 0 ? done : words.join(structBytes, members, columns, structs, count);
   }
 
   private ElementLoop conversionLoop(Conversion conversion) {

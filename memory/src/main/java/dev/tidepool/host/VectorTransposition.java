@@ -1,172 +1,279 @@
 package dev.tidepool.host;
 
+import java.lang.classfile.CodeBuilder;
+import java.lang.classfile.Label;
+import java.lang.constant.ClassDesc;
+import java.lang.constant.ConstantDescs;
+import java.lang.constant.MethodTypeDesc;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import jdk.incubator.vector.IntVector;
+import jdk.incubator.vector.LongVector;
+import jdk.incubator.vector.Vector;
 import jdk.incubator.vector.VectorShape;
 import jdk.incubator.vector.VectorSpecies;
 
 /**
- * Structs to columns and back for structs of up to eight elements of 4 or 8 bytes: each vector of a
- * column, or of structs, is chosen from the few vectors that its elements lie in. The loops are
- * made of {@link VectorChoice}.
+ * Structs to columns and back for structs of up to eight words of 4 or 8 bytes, all columns in one
+ * pass: as many structs as a vector has lanes are read, rearranged by a {@link VectorNetwork} and
+ * written. A member of 8 bytes among others of 4 is two columns, which are put together.
  *
  * <p>Vectors must have 512 bits: processors with shorter ones lack the instruction that chooses
  * from two vectors, and the compiler has nothing good in its place.
  */
 final class VectorTransposition {
+  private static final int MOST_WORDS = 8;
+
   /** Until the compiler has seen a loop it is slower than any other way. */
   private static final long FEWEST_STRUCTS = 4096;
 
-  /** Bytes of structs whose columns are made one after the other, while they are in the cache. */
-  private static final long CHUNK_BYTES = 16 << 10;
+  /** Structs of one call of a loop, so that it runs as compiled as soon as it is. */
+  private static final long STRUCTS_AT_ONCE = 1 << 10;
 
-  /** Makes vectors by choosing elements from others. */
-  interface Choice {
-    /**
-     * Makes vectors, from the one numbered {@code from} to before that numbered {@code to}.
-     *
-     * @param sources whose vectors they are chosen from
-     * @param sourceStep from the sources of one vector to those of the next
-     * @param targetStep from one vector made to the next
-     */
-    void run(
-        MemorySegment[] sources,
-        long sourceStep,
-        MemorySegment target,
-        long targetStep,
-        long from,
-        long to);
+  private static final VectorShape SHAPE = VectorShape.S_512_BIT;
+  private static final int VECTOR_BYTES = SHAPE.vectorBitSize() / Byte.SIZE;
+
+  /** Moves structs from the one numbered {@code from} to before that numbered {@code to}. */
+  @FunctionalInterface
+  interface Loop {
+    void run(MemorySegment structs, MemorySegment[] columns, long from, long to);
+  }
+
+  /** What one loop is. */
+  private record Kind(int structBytes, List<StructFields.Member> members, boolean joins) {
+    /** Bytes of a lane. */
+    int lane() {
+      return structBytes % Long.BYTES == 0
+              && members.stream()
+                  .allMatch(
+                      member -> member.bytes() == Long.BYTES && member.offset() % Long.BYTES == 0)
+          ? Long.BYTES
+          : Integer.BYTES;
+    }
+
+    /** Lanes of a struct, and vectors of as many structs as a vector has lanes. */
+    int width() {
+      return structBytes / lane();
+    }
+
+    /** Lanes of a vector. */
+    int lanes() {
+      return VECTOR_BYTES / lane();
+    }
+
+    boolean fits() {
+      return structBytes % lane() == 0
+          && width() > 1
+          && width() <= MOST_WORDS
+          && members.stream().allMatch(Kind::fits)
+          && !(joins && members.stream().mapToLong(StructFields.Member::bytes).sum() < structBytes);
+    }
+
+    private static boolean fits(StructFields.Member member) {
+      return member.offset() % Integer.BYTES == 0
+          && (member.bytes() == Integer.BYTES || member.bytes() == Long.BYTES);
+    }
+  }
+
+  private final boolean able;
+  private final Map<Kind, Loop> loops = new ConcurrentHashMap<>();
+
+  VectorTransposition(int vectorBits) {
+    this.able = vectorBits == SHAPE.vectorBitSize();
+  }
+
+  /** How many structs it moved to columns, or back: as many as fill whole vectors, or none. */
+  long move(
+      int structBytes,
+      List<StructFields.Member> members,
+      MemorySegment structs,
+      MemorySegment[] columns,
+      long count,
+      boolean joins) {
+    Kind kind = new Kind(structBytes, members, joins);
+    if (!able || count < FEWEST_STRUCTS || !kind.fits()) {
+      return 0;
+    }
+    Loop loop = loops.computeIfAbsent(kind, VectorTransposition::written);
+    long whole = count - count % kind.lanes();
+    for (long at = 0; at < whole; at += STRUCTS_AT_ONCE) {
+      loop.run(structs, columns, at, Math.min(whole, at + STRUCTS_AT_ONCE));
+    }
+    return whole;
+  }
+
+  private static Loop written(Kind kind) {
+    List<Stored> read = new ArrayList<>();
+    Map<Stored, VectorNetwork.Value> written = new LinkedHashMap<>();
+    plan(kind, read, written);
+    List<Object> constants = new ArrayList<>();
+    constants.add(kind.lane() == Integer.BYTES ? IntVector.SPECIES_512 : LongVector.SPECIES_512);
+    constants.add(ByteOrder.nativeOrder());
+    List<List<Integer>> places = VectorNetwork.places(written.values());
+    places.forEach(list -> constants.add(vector(kind, list)));
+    return WrittenLoop.define(
+        Loop.class, constants, code -> new Writer(code, kind, places).write(read, written));
+  }
+
+  private static Vector<?> vector(Kind kind, List<Integer> places) {
+    return kind.lane() == Integer.BYTES
+        ? IntVector.fromArray(
+            IntVector.SPECIES_512, places.stream().mapToInt(Integer::intValue).toArray(), 0)
+        : LongVector.fromArray(
+            LongVector.SPECIES_512, places.stream().mapToLong(Integer::longValue).toArray(), 0);
   }
 
   /**
-   * What one choice is.
+   * One of the vectors that a step reads or writes.
    *
-   * @param bytes of an element
-   * @param width elements of a struct
-   * @param part which column, or which vector of as many structs as a vector has lanes
-   * @param joins whether vectors of structs are made from columns
+   * @param column that it is of; {@link #STRUCTS} if of none
+   * @param number among those of the column, or of the structs
    */
-  private record Kind(int bytes, int width, int part, boolean joins) {}
-
-  private final int vectorBytes;
-  private final Map<Kind, Choice> choices = new ConcurrentHashMap<>();
-
-  VectorTransposition(int vectorBits) {
-    this.vectorBytes = vectorBits / Byte.SIZE;
+  private record Stored(int column, int number) {
+    static final int STRUCTS = -1;
   }
 
-  long split(
-      int structBytes,
-      List<StructFields.Member> members,
-      MemorySegment structs,
-      MemorySegment[] columns,
-      long count) {
-    if (!pays(count) || !members.stream().allMatch(member -> fits(member, structBytes))) {
-      return 0;
+  /** What is read, in the order of the given values' numbers, and what is written. */
+  private static void plan(Kind kind, List<Stored> read, Map<Stored, VectorNetwork.Value> written) {
+    VectorNetwork network = new VectorNetwork(kind.lanes());
+    List<Stored> structs = new ArrayList<>();
+    for (int i = 0; i < kind.width(); i++) {
+      structs.add(new Stored(Stored.STRUCTS, i));
     }
-    long whole = count - count % (vectorBytes / Integer.BYTES);
-    Choice[] choices = new Choice[columns.length];
-    MemorySegment[] sources = new MemorySegment[VectorChoice.MOST_SOURCES];
-    for (int i = 0; i < VectorChoice.MOST_SOURCES; i++) {
-      sources[i] = structs.asSlice((long) i * vectorBytes);
-    }
-    for (int i = 0; i < columns.length; i++) {
-      int bytes = (int) members.get(i).bytes();
-      choices[i] =
-          choice(
-              new Kind(bytes, structBytes / bytes, (int) members.get(i).offset() / bytes, false));
-    }
-    long step = chunk(structBytes);
-    for (long at = 0; at < whole; at += step) {
-      long end = Math.min(whole, at + step);
-      for (int i = 0; i < columns.length; i++) {
-        int bytes = (int) members.get(i).bytes();
-        long lanes = vectorBytes / bytes;
-        choices[i].run(
-            sources, structBytes * lanes, columns[i], vectorBytes, at / lanes, end / lanes);
-      }
-    }
-    return whole;
-  }
-
-  long join(
-      int structBytes,
-      List<StructFields.Member> members,
-      MemorySegment[] columns,
-      MemorySegment structs,
-      long count) {
-    int bytes = (int) members.getFirst().bytes();
-    if (!pays(count)
-        || (long) bytes * members.size() != structBytes
-        || !members.stream()
-            .allMatch(member -> member.bytes() == bytes && fits(member, structBytes))) {
-      return 0;
-    }
-    int lanes = vectorBytes / bytes;
-    long whole = count - count % lanes;
-    Choice[] choices = new Choice[columns.length];
-    MemorySegment[] targets = new MemorySegment[columns.length];
-    for (int i = 0; i < columns.length; i++) {
-      choices[i] = choice(new Kind(bytes, columns.length, i, true));
-      targets[i] = structs.asSlice((long) i * vectorBytes);
-    }
-    long step = chunk(structBytes);
-    for (long at = 0; at < whole; at += step) {
-      long end = Math.min(whole, at + step);
-      for (int i = 0; i < columns.length; i++) {
-        choices[i].run(
-            columns, vectorBytes, targets[i], (long) structBytes * lanes, at / lanes, end / lanes);
-      }
-    }
-    return whole;
-  }
-
-  private boolean pays(long count) {
-    return count >= FEWEST_STRUCTS
-        && vectorBytes * Byte.SIZE == VectorShape.S_512_BIT.vectorBitSize();
-  }
-
-  /** Structs that are done at once, as many as fill whole vectors. */
-  private long chunk(int structBytes) {
-    int lanes = vectorBytes / Integer.BYTES;
-    return Math.max(1, CHUNK_BYTES / structBytes / lanes) * lanes;
-  }
-
-  private static boolean fits(StructFields.Member member, int structBytes) {
-    long bytes = member.bytes();
-    return (bytes == Integer.BYTES || bytes == Long.BYTES)
-        && member.offset() % bytes == 0
-        && structBytes % bytes == 0
-        && structBytes > bytes
-        && structBytes / bytes <= VectorChoice.MOST_SOURCES;
-  }
-
-  private Choice choice(Kind kind) {
-    return choices.computeIfAbsent(kind, this::made);
-  }
-
-  private Choice made(Kind kind) {
-    int lanes = vectorBytes / kind.bytes;
-    int[] sources = new int[lanes];
-    int[] elements = new int[lanes];
-    for (int lane = 0; lane < lanes; lane++) {
+    List<VectorNetwork.Value> words =
+        kind.joins ? new ArrayList<>() : network.split(VectorNetwork.given(0, kind.width()));
+    VectorNetwork.Value[] joined = new VectorNetwork.Value[kind.width()];
+    for (int column = 0; column < kind.members.size(); column++) {
+      StructFields.Member member = kind.members.get(column);
+      int first = (int) member.offset() / kind.lane();
+      int vectors = (int) member.bytes() / kind.lane();
       if (kind.joins) {
-        int element = kind.part * lanes + lane;
-        sources[lane] = element % kind.width;
-        elements[lane] = element / kind.width;
+        List<VectorNetwork.Value> given = VectorNetwork.given(read.size(), vectors);
+        List<VectorNetwork.Value> parts = network.split(given);
+        for (int i = 0; i < vectors; i++) {
+          read.add(new Stored(column, i));
+          joined[first + i] = parts.get(i);
+        }
       } else {
-        int element = lane * kind.width + kind.part;
-        sources[lane] = element / lanes;
-        elements[lane] = element % lanes;
+        List<VectorNetwork.Value> parts = network.join(words.subList(first, first + vectors));
+        for (int i = 0; i < vectors; i++) {
+          written.put(new Stored(column, i), parts.get(i));
+        }
       }
     }
-    Class<?> element = kind.bytes == Integer.BYTES ? int.class : long.class;
-    return Template.specialise(
-        VectorChoice.class,
-        Choice.class,
-        new VectorChoice.Constants(
-            VectorSpecies.of(element, VectorShape.S_512_BIT), kind.width, sources, elements));
+    if (kind.joins) {
+      List<VectorNetwork.Value> made = network.join(List.of(joined));
+      structs.forEach(vector -> written.put(vector, made.get(vector.number)));
+    } else {
+      read.addAll(structs);
+    }
+  }
+
+  /** Writes a loop. */
+  private static final class Writer {
+    private static final int STRUCTS = 1;
+    private static final int COLUMNS = 2;
+    private static final int AT = 3;
+    private static final int TO = 5;
+    private static final int FIRST_COLUMN = 7;
+
+    private static final int SPECIES = 0;
+    private static final int ORDER = 1;
+    private static final int FIRST_PLACES = 2;
+
+    private static final ClassDesc SEGMENT = WrittenLoop.describe(MemorySegment.class);
+    private static final ClassDesc BYTE_ORDER = WrittenLoop.describe(ByteOrder.class);
+    private static final ClassDesc ANY_VECTOR = WrittenLoop.describe(Vector.class);
+    private static final MethodTypeDesc INTO =
+        MethodTypeDesc.of(ConstantDescs.CD_void, SEGMENT, ConstantDescs.CD_long, BYTE_ORDER);
+
+    private final CodeBuilder code;
+    private final Kind kind;
+    private final List<List<Integer>> places;
+    private final Class<?> vectorClass;
+    private final ClassDesc vector;
+    private final IdentityHashMap<VectorNetwork.Value, Integer> locals = new IdentityHashMap<>();
+    private int nextLocal;
+
+    Writer(CodeBuilder code, Kind kind, List<List<Integer>> places) {
+      this.code = code;
+      this.kind = kind;
+      this.places = places;
+      this.vectorClass = kind.lane() == Integer.BYTES ? IntVector.class : LongVector.class;
+      this.vector = WrittenLoop.describe(vectorClass);
+      this.nextLocal = FIRST_COLUMN + kind.members.size();
+    }
+
+    void write(List<Stored> read, Map<Stored, VectorNetwork.Value> written) {
+      for (int i = 0; i < kind.members.size(); i++) {
+        code.aload(COLUMNS).loadConstant(i).aaload().astore(FIRST_COLUMN + i);
+      }
+      Label top = code.newLabel();
+      Label out = code.newLabel();
+      code.labelBinding(top).lload(AT).lload(TO).lcmp().ifge(out);
+      List<Integer> given = new ArrayList<>();
+      for (Stored stored : read) {
+        WrittenLoop.constant(code, VectorSpecies.class, SPECIES);
+        place(stored);
+        WrittenLoop.constant(code, ByteOrder.class, ORDER);
+        code.invokestatic(
+            vector,
+            "fromMemorySegment",
+            MethodTypeDesc.of(
+                vector,
+                WrittenLoop.describe(VectorSpecies.class),
+                SEGMENT,
+                ConstantDescs.CD_long,
+                BYTE_ORDER));
+        given.add(nextLocal);
+        code.astore(nextLocal++);
+      }
+      written.forEach(
+          (stored, value) -> {
+            code.aload(local(value, given));
+            place(stored);
+            WrittenLoop.constant(code, ByteOrder.class, ORDER);
+            code.invokevirtual(vector, "intoMemorySegment", INTO);
+          });
+      code.lload(AT).loadConstant((long) kind.lanes()).ladd().lstore(AT);
+      code.goto_(top).labelBinding(out);
+    }
+
+    /** Loads the segment and the offset of a vector. */
+    private void place(Stored stored) {
+      boolean structs = stored.column == Stored.STRUCTS;
+      code.aload(structs ? STRUCTS : FIRST_COLUMN + stored.column);
+      long bytes = structs ? kind.structBytes : kind.members.get(stored.column).bytes();
+      code.lload(AT).loadConstant(bytes).lmul();
+      code.loadConstant((long) stored.number * VECTOR_BYTES).ladd();
+    }
+
+    /** The local of a value, which is made when it is first asked for. */
+    private int local(VectorNetwork.Value value, List<Integer> given) {
+      return switch (value) {
+        case VectorNetwork.Given(int number) -> given.get(number);
+        case VectorNetwork.Chosen chosen -> {
+          Integer known = locals.get(chosen);
+          if (known != null) {
+            yield known;
+          }
+          int left = local(chosen.left(), given);
+          int right = local(chosen.right(), given);
+          WrittenLoop.constant(code, vectorClass, FIRST_PLACES + places.indexOf(chosen.places()));
+          code.aload(left).aload(right);
+          code.invokevirtual(
+              vector, "selectFrom", MethodTypeDesc.of(vector, ANY_VECTOR, ANY_VECTOR));
+          code.astore(nextLocal);
+          locals.put(chosen, nextLocal);
+          yield nextLocal++;
+        }
+      };
+    }
   }
 }

@@ -1,0 +1,165 @@
+package dev.tidepool.host;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tidepool.ElementType;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Loops by buffers, which programs without the Vector API's module have, do as blocks do. */
+class BufferLoopsTest {
+  private static final long SEED = Long.getLong("tidepool.test.seed", 19);
+
+  private final SplittableRandom random = new SplittableRandom(SEED);
+  private final BufferLoops loops = new BufferLoops();
+
+  private record Pair(ElementType<?> from, ElementType<?> to) {}
+
+  static Stream<Pair> pairs() {
+    List<ElementType<?>> types =
+        List.of(ElementType.INT, ElementType.LONG, ElementType.FLOAT, ElementType.DOUBLE);
+    return types.stream()
+        .flatMap(from -> types.stream().filter(to -> to != from).map(to -> new Pair(from, to)));
+  }
+
+  @ParameterizedTest
+  @MethodSource("pairs")
+  void conversionsGiveTheBitsThatBlocksGive(Pair pair) {
+    System.out.println("seed " + SEED);
+    Primitive from = Primitive.of(pair.from);
+    Primitive to = Primitive.of(pair.to);
+    int count = (int) BufferLoops.FEWEST_ELEMENTS + 7;
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment source = randomBytes(arena, 3 + (long) count * from.bytes()).asSlice(3);
+      MemorySegment target = arena.allocate(5 + (long) count * to.bytes()).asSlice(5);
+      byte[] expected = new byte[count * to.bytes()];
+      // Segments of the heap go through blocks.
+      MemoryOperations.convert(
+          pair.from,
+          MemorySegment.ofArray(source.toArray(JAVA_BYTE)),
+          pair.to,
+          MemorySegment.ofArray(expected));
+      for (MemorySegment read : List.of(source, source.asReadOnly())) {
+        target.fill((byte) 0);
+        long done = loops.convert(from, read, to, target, count);
+        assertThat(done).isEqualTo(count / 4 * 4);
+        assertThat(
+                target
+                    .asSlice(0, done * to.bytes())
+                    .mismatch(MemorySegment.ofArray(expected).asSlice(0, done * to.bytes())))
+            .isEqualTo(-1);
+        assertThat(target.asSlice(done * to.bytes()).toArray(JAVA_BYTE)).containsOnly(0);
+      }
+      assertThat(loops.convert(from, source, to, target, BufferLoops.FEWEST_ELEMENTS - 1)).isZero();
+    }
+  }
+
+  @Test
+  void bytesAreSwappedAlsoInPlace() {
+    int count = (int) BufferLoops.FEWEST_ELEMENTS;
+    for (Primitive type : List.of(Primitive.INT, Primitive.LONG)) {
+      try (Arena arena = Arena.ofConfined()) {
+        MemorySegment memory = randomBytes(arena, (long) count * type.bytes());
+        byte[] before = memory.toArray(JAVA_BYTE);
+        assertThat(loops.swapBytes(type, memory, memory, count)).isEqualTo(count);
+        MemorySegment swapped = MemorySegment.ofArray(before);
+        MemoryOperations.swapBytes(type.bytes(), swapped);
+        assertThat(memory.mismatch(swapped)).isEqualTo(-1);
+      }
+    }
+  }
+
+  @Test
+  void membersOfFourAndEightBytesGoToTheirPlacesAndBack() {
+    System.out.println("seed " + SEED);
+    List<StructFields.Member> mixed = new ArrayList<>();
+    mixed.add(new StructFields.Member(0, 4));
+    mixed.add(new StructFields.Member(4, 4));
+    mixed.add(new StructFields.Member(8, 8));
+    moved(16, mixed, true);
+    moved(24, mixed, false);
+    moved(20, mixed.subList(1, 2), false);
+    // Eight bytes that do not begin at a multiple of eight.
+    moved(12, List.of(new StructFields.Member(4, 8), new StructFields.Member(0, 4)), true);
+    for (int bytes : new int[] {4, 8}) {
+      for (int width = 1; width <= 8; width++) {
+        List<StructFields.Member> members = new ArrayList<>();
+        for (int i = 0; i < width; i++) {
+          members.add(new StructFields.Member((long) i * bytes, bytes));
+        }
+        moved(width * bytes, members, true);
+      }
+    }
+  }
+
+  @Test
+  void otherStructsAreLeftToBlocks() {
+    try (Arena arena = Arena.ofConfined()) {
+      long count = WordTransposition.FEWEST_STRUCTS;
+      MemorySegment structs = arena.allocate(8 * count);
+      MemorySegment[] columns = {arena.allocate(8 * count)};
+      List<StructFields.Member> shorts = List.of(new StructFields.Member(0, 2));
+      List<StructFields.Member> shifted = List.of(new StructFields.Member(2, 4));
+      assertThat(loops.split(4, shorts, structs, columns, count)).isZero();
+      assertThat(loops.split(8, shifted, structs, columns, count)).isZero();
+      List<StructFields.Member> word = List.of(new StructFields.Member(0, 4));
+      assertThat(loops.split(8, word, structs, columns, count - 1)).isZero();
+      assertThat(loops.join(8, word, columns, structs, count)).isZero();
+    }
+  }
+
+  /** Both ways, against one byte after the other. */
+  private void moved(int structBytes, List<StructFields.Member> members, boolean full) {
+    long count = WordTransposition.FEWEST_STRUCTS + 5;
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment structs = randomBytes(arena, 1 + count * structBytes).asSlice(1);
+      MemorySegment[] columns = new MemorySegment[members.size()];
+      for (int i = 0; i < columns.length; i++) {
+        columns[i] = arena.allocate(3 + count * members.get(i).bytes()).asSlice(3);
+      }
+      long done = loops.split(structBytes, members, structs, columns, count);
+      assertThat(done).isBetween(count - 1, count);
+      for (int c = 0; c < columns.length; c++) {
+        long bytes = members.get(c).bytes();
+        byte[] expected = new byte[(int) (count * bytes)];
+        for (int i = 0; i < done; i++) {
+          MemorySegment.copy(
+              structs,
+              JAVA_BYTE,
+              (long) i * structBytes + members.get(c).offset(),
+              expected,
+              (int) (i * bytes),
+              (int) bytes);
+        }
+        assertThat(columns[c].mismatch(MemorySegment.ofArray(expected)))
+            .as("column %d of %d bytes in %s", c, structBytes, members)
+            .isEqualTo(-1);
+      }
+      MemorySegment target = arena.allocate(7 + count * structBytes).asSlice(7);
+      long joined = loops.join(structBytes, members, columns, target, count);
+      assertThat(joined).isEqualTo(full ? done : 0);
+      assertThat(
+              target
+                  .asSlice(0, joined * structBytes)
+                  .mismatch(structs.asSlice(0, joined * structBytes)))
+          .as("structs of %d bytes of %s", structBytes, members)
+          .isEqualTo(-1);
+    }
+  }
+
+  private MemorySegment randomBytes(Arena arena, long bytes) {
+    byte[] content = new byte[(int) bytes];
+    random.nextBytes(content);
+    MemorySegment memory = arena.allocate(bytes, 8);
+    MemorySegment.copy(content, 0, memory, JAVA_BYTE, 0, content.length);
+    return memory;
+  }
+}
