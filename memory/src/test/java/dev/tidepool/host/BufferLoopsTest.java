@@ -3,16 +3,12 @@ package dev.tidepool.host;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tidepool.ElementType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.MethodSource;
 
 /** Loops by buffers, which programs without the Vector API's module have, do as blocks do. */
 class BufferLoopsTest {
@@ -20,62 +16,6 @@ class BufferLoopsTest {
 
   private final SplittableRandom random = new SplittableRandom(SEED);
   private final BufferLoops loops = new BufferLoops();
-
-  private record Pair(ElementType<?> from, ElementType<?> to) {}
-
-  static Stream<Pair> pairs() {
-    List<ElementType<?>> types =
-        List.of(ElementType.INT, ElementType.LONG, ElementType.FLOAT, ElementType.DOUBLE);
-    return types.stream()
-        .flatMap(from -> types.stream().filter(to -> to != from).map(to -> new Pair(from, to)));
-  }
-
-  @ParameterizedTest
-  @MethodSource("pairs")
-  void conversionsGiveTheBitsThatBlocksGive(Pair pair) {
-    System.out.println("seed " + SEED);
-    Primitive from = Primitive.of(pair.from);
-    Primitive to = Primitive.of(pair.to);
-    int count = (int) BufferLoops.FEWEST_ELEMENTS + 7;
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment source = randomBytes(arena, 3 + (long) count * from.bytes()).asSlice(3);
-      MemorySegment target = arena.allocate(5 + (long) count * to.bytes()).asSlice(5);
-      byte[] expected = new byte[count * to.bytes()];
-      // Segments of the heap go through blocks.
-      MemoryOperations.convert(
-          pair.from,
-          MemorySegment.ofArray(source.toArray(JAVA_BYTE)),
-          pair.to,
-          MemorySegment.ofArray(expected));
-      for (MemorySegment read : List.of(source, source.asReadOnly())) {
-        target.fill((byte) 0);
-        long done = loops.convert(from, read, to, target, count);
-        assertThat(done).isEqualTo(count / 4 * 4);
-        assertThat(
-                target
-                    .asSlice(0, done * to.bytes())
-                    .mismatch(MemorySegment.ofArray(expected).asSlice(0, done * to.bytes())))
-            .isEqualTo(-1);
-        assertThat(target.asSlice(done * to.bytes()).toArray(JAVA_BYTE)).containsOnly(0);
-      }
-      assertThat(loops.convert(from, source, to, target, BufferLoops.FEWEST_ELEMENTS - 1)).isZero();
-    }
-  }
-
-  @Test
-  void bytesAreSwappedAlsoInPlace() {
-    int count = (int) BufferLoops.FEWEST_ELEMENTS;
-    for (Primitive type : List.of(Primitive.INT, Primitive.LONG)) {
-      try (Arena arena = Arena.ofConfined()) {
-        MemorySegment memory = randomBytes(arena, (long) count * type.bytes());
-        byte[] before = memory.toArray(JAVA_BYTE);
-        assertThat(loops.swapBytes(type, memory, memory, count)).isEqualTo(count);
-        MemorySegment swapped = MemorySegment.ofArray(before);
-        MemoryOperations.swapBytes(type.bytes(), swapped);
-        assertThat(memory.mismatch(swapped)).isEqualTo(-1);
-      }
-    }
-  }
 
   @Test
   void membersOfFourAndEightBytesGoToTheirPlacesAndBack() {
