@@ -30,9 +30,9 @@ import java.lang.foreign.MemorySegment;
  * conversions, byte swaps and reductions of native memory use vector instructions in place, and so
  * do {@link #split} and {@link #join} of small structs of words on processors with vectors of 512
  * bits. Without them {@link #split} and {@link #join} of many structs of members of 4 and 8 bytes
- * work in place too; else, and for mapped memory always, bytes
- * go through small blocks of the heap. Results are the same bit for bit. Each call runs on the
- * calling thread alone; several threads may work on parts of a segment.
+ * work in place too; else, and for mapped memory always, bytes go through small blocks of the heap.
+ * Results are the same bit for bit. Each call runs on the calling thread alone; several threads may
+ * work on parts of a segment.
  */
 public final class MemoryOperations {
   private static final String SOURCE = "source";

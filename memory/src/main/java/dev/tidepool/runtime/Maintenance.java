@@ -50,7 +50,9 @@ final class Maintenance implements AutoCloseable {
     }
   }
 
-  /** Whatever fails, even for lack of heap, the thread goes on: nobody else trims, or sees leaks. */
+  /**
+   * Whatever fails, even for lack of heap, the thread goes on: nobody else trims, or sees leaks.
+   */
   private static void attempt(Runnable upkeep) {
     try {
       upkeep.run();

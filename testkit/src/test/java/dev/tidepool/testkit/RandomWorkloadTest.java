@@ -96,8 +96,7 @@ class RandomWorkloadTest {
   @Test
   void aFullDeviceEqualsTheModel() {
     SimulatedProvider simulated =
-        new SimulatedProvider(
-            DISCRETE.withoutUnified().withMemory(384 << 10).withPinned(64 << 10));
+        new SimulatedProvider(DISCRETE.withoutUnified().withMemory(384 << 10).withPinned(64 << 10));
     try (Tidepool tidepool = open(simulated)) {
       assertThat(new RandomWorkload(tidepool, "simulated:0").operations(20_000).run()).isPositive();
     }
