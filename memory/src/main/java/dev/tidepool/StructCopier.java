@@ -242,14 +242,17 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
   private static NullPointerException missing(int index, NullPointerException cause) {
     NullPointerException named =
         new NullPointerException(
-            "element %d of the array of records is null, or one of its components is; a struct has"
+            "element %d of the array of records is null, one of its components is, or an accessor"
                     .formatted(index)
-                + " no place for that");
+                + " failed with that; a struct has no place for null");
     named.initCause(cause);
     return named;
   }
 
-  /** Record constructors and accessors may throw anything; the caller sees it as it was thrown. */
+  /**
+   * Record constructors and accessors may throw anything; the caller sees it as it was thrown, but
+   * for a NullPointerException of an accessor.
+   */
   private static RuntimeException unchecked(Throwable e) {
     if (e instanceof Error error) {
       throw error;

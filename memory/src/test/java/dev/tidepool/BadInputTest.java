@@ -114,7 +114,7 @@ class BadInputTest {
       Outer[] array = {whole, hole, whole};
       assertThatThrownBy(() -> buffer.copyFrom(array))
           .isInstanceOf(NullPointerException.class)
-          .hasMessageStartingWith("element 1 of the array of records is null, or one of its");
+          .hasMessageStartingWith("element 1 of the array of records is null, one of its");
       TransferReport report =
           memory
               .transfers()

@@ -22,21 +22,26 @@ final class BusyBlocks {
   private BusyBlocks() {}
 
   static void add(HostBlock block) {
+    boolean starts;
     synchronized (LOCK) {
       WAITING.add(block);
       bytes += block.byteSize();
-      running = running || start();
+      starts = !running;
+      running = true;
+    }
+    if (starts) {
+      start();
     }
   }
 
-  /** Whether there is a thread; if the system gives none, the next block that comes asks again. */
-  private static boolean start() {
+  /** Starts the thread; if the system gives none, the next block that comes asks again. */
+  private static void start() {
     try {
       Thread.ofPlatform().daemon().name("tidepool-busy-blocks").start(BusyBlocks::drain);
-      return true;
     } catch (OutOfMemoryError e) {
-      LOG.log(System.Logger.Level.WARNING, "freed memory waits, for no thread could be started", e);
-      return false;
+      synchronized (LOCK) {
+        running = false;
+      }
     }
   }
 

@@ -12,11 +12,15 @@ import org.jspecify.annotations.Nullable;
  */
 interface SegmentLoops {
   /** Converts elements; how many it did. */
-  long convert(
-      Primitive from, MemorySegment source, Primitive to, MemorySegment target, long count);
+  default long convert(
+      Primitive from, MemorySegment source, Primitive to, MemorySegment target, long count) {
+    return 0;
+  }
 
   /** Swaps the bytes of shorts, ints or longs; how many elements it did. */
-  long swapBytes(Primitive type, MemorySegment source, MemorySegment target, long count);
+  default long swapBytes(Primitive type, MemorySegment source, MemorySegment target, long count) {
+    return 0;
+  }
 
   /**
    * Folds elements into {@link Reductions#LANES} lanes, element {@code first + i} into lane {@code
@@ -26,86 +30,47 @@ interface SegmentLoops {
    * @param lanes where each lane stands, doubles for floating-point elements, else longs; updated
    * @return how many elements it did, a multiple of the number of lanes
    */
-  long fold(
+  default long fold(
       Fold fold,
       Primitive type,
       MemorySegment left,
       @Nullable MemorySegment right,
       long first,
       long count,
-      Object lanes);
+      Object lanes) {
+    return 0;
+  }
 
   /**
    * Fills columns from structs.
    *
    * @return how many structs it did
    */
-  long split(
+  default long split(
       int structBytes,
       List<StructFields.Member> members,
       MemorySegment structs,
       MemorySegment[] columns,
-      long count);
+      long count) {
+    return 0;
+  }
 
   /**
    * Makes structs from columns, if these hold all bytes of the structs.
    *
    * @return how many structs it did
    */
-  long join(
+  default long join(
       int structBytes,
       List<StructFields.Member> members,
       MemorySegment[] columns,
       MemorySegment structs,
-      long count);
+      long count) {
+    return 0;
+  }
 
   /** Does nothing. */
-  SegmentLoops NONE =
-      new SegmentLoops() {
-        @Override
-        public long convert(
-            Primitive from, MemorySegment source, Primitive to, MemorySegment target, long count) {
-          return 0;
-        }
-
-        @Override
-        public long swapBytes(
-            Primitive type, MemorySegment source, MemorySegment target, long count) {
-          return 0;
-        }
-
-        @Override
-        public long fold(
-            Fold fold,
-            Primitive type,
-            MemorySegment left,
-            @Nullable MemorySegment right,
-            long first,
-            long count,
-            Object lanes) {
-          return 0;
-        }
-
-        @Override
-        public long split(
-            int structBytes,
-            List<StructFields.Member> members,
-            MemorySegment structs,
-            MemorySegment[] columns,
-            long count) {
-          return 0;
-        }
-
-        @Override
-        public long join(
-            int structBytes,
-            List<StructFields.Member> members,
-            MemorySegment[] columns,
-            MemorySegment structs,
-            long count) {
-          return 0;
-        }
-      };
+  SegmentLoops NONE = new SegmentLoops() {};
 
   /** The loops of this virtual machine. */
   final class Installed {

@@ -71,13 +71,8 @@ final class VectorTransposition {
       return structBytes % lane() == 0
           && width() > 1
           && width() <= MOST_WORDS
-          && members.stream().allMatch(Kind::fits)
+          && members.stream().allMatch(StructFields.Member::isWords)
           && !(joins && members.stream().mapToLong(StructFields.Member::bytes).sum() < structBytes);
-    }
-
-    private static boolean fits(StructFields.Member member) {
-      return member.offset() % Integer.BYTES == 0
-          && (member.bytes() == Integer.BYTES || member.bytes() == Long.BYTES);
     }
   }
 

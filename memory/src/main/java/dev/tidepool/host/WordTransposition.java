@@ -74,13 +74,8 @@ final class WordTransposition {
       return members.size() <= MOST_COLUMNS
           && structBytes * group() % Long.BYTES == 0
           && words() <= MOST_WORDS
-          && members.stream().allMatch(Kind::fits)
+          && members.stream().allMatch(StructFields.Member::isWords)
           && !(joins && members.stream().mapToLong(StructFields.Member::bytes).sum() < structBytes);
-    }
-
-    private static boolean fits(StructFields.Member member) {
-      return member.offset() % Integer.BYTES == 0
-          && (member.bytes() == Integer.BYTES || member.bytes() == Long.BYTES);
     }
   }
 
@@ -121,7 +116,9 @@ final class WordTransposition {
 
   /** All that are read are read-only, so that a loop meets one class of buffers. */
   private static LongBuffer words(MemorySegment segment, long offset, long bytes, boolean read) {
-    return BufferLoops.bytes(read ? segment.asReadOnly() : segment, offset, bytes)
+    MemorySegment part = segment.asSlice(offset, bytes);
+    return (read ? part.asReadOnly() : part)
+        .asByteBuffer()
         .order(ByteOrder.LITTLE_ENDIAN)
         .asLongBuffer();
   }
@@ -150,7 +147,6 @@ final class WordTransposition {
           code,
           INDEX,
           END,
-          1,
           () -> {
             code.iload(INDEX).loadConstant(kind.words()).imul().istore(PLACE);
             if (kind.joins) {

@@ -81,13 +81,13 @@ final class WrittenLoop {
         DynamicConstantDesc.ofNamed(CONSTANT, ConstantDescs.DEFAULT_NAME, describe(type), number));
   }
 
-  /** Counts an {@code int} local up to another by a step, as often as the whole step fits. */
-  static void count(CodeBuilder code, int index, int end, int step, Runnable body) {
+  /** Counts an {@code int} local up to another. */
+  static void count(CodeBuilder code, int index, int end, Runnable body) {
     Label top = code.newLabel();
     Label out = code.newLabel();
-    code.labelBinding(top).iload(index).iload(end).loadConstant(step - 1).isub().if_icmpge(out);
+    code.labelBinding(top).iload(index).iload(end).if_icmpge(out);
     body.run();
-    code.iinc(index, step).goto_(top).labelBinding(out);
+    code.iinc(index, 1).goto_(top).labelBinding(out);
   }
 
   static ClassDesc describe(Class<?> type) {

@@ -22,8 +22,8 @@ public final class ArrayPools implements AutoCloseable {
   private final Duration idleTimeout;
   private final Map<ElementType<?>, SizedArrayPool<?>> pools = new ConcurrentHashMap<>();
 
-  /** What pools did that were closed early: what only grows must not fall with them. */
-  private volatile ArrayPoolStatistics earlier = new ArrayPoolStatistics(0, 0, 0, 0, 0, 0, 0);
+  /** What pools did that were closed early: what only grows must not fall with them. By this. */
+  private ArrayPoolStatistics earlier = new ArrayPoolStatistics(0, 0, 0, 0, 0, 0, 0);
 
   /** No pools yet, to be as a manager's options say. */
   public ArrayPools(MemoryOptions options) {
@@ -62,21 +62,24 @@ public final class ArrayPools implements AutoCloseable {
    */
   @SuppressWarnings("unchecked") // a type's pool is made for that type
   public <A> ArrayPool<A> of(ElementType<A> type) {
-    return (ArrayPool<A>)
-        pools.compute(
-            Objects.requireNonNull(type, "type"),
-            (same, pool) -> {
-              if (pool != null && pool.isClosed()) {
-                remember(pool.statistics());
-              }
-              return pool == null || pool.isClosed() ? newPool(same) : pool;
-            });
+    SizedArrayPool<?> pool = pools.get(Objects.requireNonNull(type, "type"));
+    return (ArrayPool<A>) (pool == null || pool.isClosed() ? open(type) : pool);
   }
 
-  private synchronized void remember(ArrayPoolStatistics closed) {
-    earlier =
-        new ArrayPoolStatistics(
-            earlier.rents() + closed.rents(), earlier.hits() + closed.hits(), 0, 0, 0, 0, 0);
+  private synchronized SizedArrayPool<?> open(ElementType<?> type) {
+    SizedArrayPool<?> last = pools.get(type);
+    if (last != null && !last.isClosed()) {
+      return last;
+    }
+    SizedArrayPool<?> fresh = newPool(type);
+    if (last != null) {
+      ArrayPoolStatistics closed = last.statistics();
+      earlier =
+          new ArrayPoolStatistics(
+              earlier.rents() + closed.rents(), earlier.hits() + closed.hits(), 0, 0, 0, 0, 0);
+    }
+    pools.put(type, fresh);
+    return fresh;
   }
 
   private <A> SizedArrayPool<A> newPool(ElementType<A> type) {
@@ -97,7 +100,7 @@ public final class ArrayPools implements AutoCloseable {
    * A figure added up over all pools. Those that were closed and have a successor count with their
    * rents and hits; arrays of theirs that are still out are nobody's but their holders'.
    */
-  public long sum(ToLongFunction<ArrayPoolStatistics> figure) {
+  public synchronized long sum(ToLongFunction<ArrayPoolStatistics> figure) {
     return pools.values().stream().mapToLong(pool -> figure.applyAsLong(pool.statistics())).sum()
         + figure.applyAsLong(earlier);
   }

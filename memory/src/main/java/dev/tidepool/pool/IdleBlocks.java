@@ -70,17 +70,23 @@ final class IdleBlocks {
   /** Takes a block of a class from wherever there is one. */
   @Nullable PooledBlock takeAny(int sizeClass) {
     PooledBlock block = takeShared(sizeClass);
-    return block == null ? settledNear(stripes.steal(sizeClass), sizeClass) : block;
+    if (block != null) {
+      return block;
+    }
+    boolean near = stripes.hasRoom(sizeClass);
+    return settledNear(stripes.steal(sizeClass), near);
   }
 
   /** Takes a block of a class that belongs to no stripe. */
   @Nullable PooledBlock takeShared(int sizeClass) {
+    // First, for that may make objects, and what throws then must not hold a block.
+    boolean near = stripes.hasRoom(sizeClass);
     PooledBlock block = shelves[sizeClass].take();
-    return block == null ? null : settledNear(discharged(block), sizeClass);
+    return block == null ? null : settledNear(discharged(block), near);
   }
 
-  private @Nullable PooledBlock settledNear(@Nullable PooledBlock block, int sizeClass) {
-    if (block != null && stripes.hasRoom(sizeClass)) {
+  private @Nullable PooledBlock settledNear(@Nullable PooledBlock block, boolean near) {
+    if (block != null && near) {
       // The next time it is found near.
       leavePlace(block);
       settle(block);

@@ -137,7 +137,10 @@ final class Shelf {
     }
     recent[last] = 0;
     latest = last - 1;
-    return sections[Board.indexOf(place) / Section.BOARDS].takeAt(place);
+    Section[] all = sections;
+    int section = Board.indexOf(place) / Section.BOARDS;
+    // The place may be of a section that this thread does not see yet.
+    return section < all.length ? all[section].takeAt(place) : null;
   }
 
   private @Nullable PooledBlock takeAny() {

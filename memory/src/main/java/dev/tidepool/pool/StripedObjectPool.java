@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An object pool whose steady state takes no lock, allocates nothing, and writes nothing that
- * threads of other stripes write: an object is handed out by two stores to its own {@link Member}
- * and taken back by one, found by its identity in the {@link Roster}.
+ * threads of other stripes write: an object is handed out by one exchange and stores to its own
+ * {@link Member} and taken back by one, found by its identity in the {@link Roster}.
  *
  * <p>Whoever owns a member (see there) may destroy it: it is struck from the roster first, and then
  * ended. No lock is held while the functions that the pool was given run.

@@ -88,10 +88,9 @@ final class Stripes {
     return null;
   }
 
-  /** Whether the caller's stripe has a free place for a block of a class. */
+  /** Whether the caller's stripe has a free place for a block of a class; makes the places. */
   boolean hasRoom(int sizeClass) {
-    @Nullable PooledBlock[] places = places(mine());
-    return places == null || freePlace(places, sizeClass) >= 0;
+    return freePlace(equipped(mine()), sizeClass) >= 0;
   }
 
   private static int freePlace(@Nullable PooledBlock[] places, int sizeClass) {

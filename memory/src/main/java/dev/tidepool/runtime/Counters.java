@@ -253,7 +253,9 @@ class Counters {
 
   /** So many bytes were live at one time. */
   private void reached(long live) {
-    for (Peak peak : peaks) {
+    // By number: an iterator is an object, and who has just taken a block makes none.
+    for (int i = 0; i < peaks.size(); i++) {
+      Peak peak = peaks.get(i);
       peak.bytes = Math.max(peak.bytes, live);
     }
   }

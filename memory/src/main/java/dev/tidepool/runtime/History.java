@@ -39,8 +39,13 @@ final class History {
    */
   void add(long bytes, String tag) {
     long number = next.getAndIncrement();
-    Entry entry = new Entry(number, System.nanoTime() - bornNanos, bytes, tag);
-    ring.setRelease((int) (number % ring.length()), entry);
+    try {
+      Entry entry = new Entry(number, System.nanoTime() - bornNanos, bytes, tag);
+      ring.setRelease((int) (number % ring.length()), entry);
+    } catch (OutOfMemoryError e) {
+      // Better an event is missing than a block, which who tells it holds.
+      return;
+    }
   }
 
   /** How many events there have been. */

@@ -35,7 +35,11 @@ final class Maintenance implements AutoCloseable {
       if (current == null) {
         return;
       }
-      attempt(() -> lookAfter(current));
+      try {
+        lookAfter(current);
+      } catch (RuntimeException | Error e) {
+        warn(e);
+      }
     }
   }
 
@@ -65,7 +69,7 @@ final class Maintenance implements AutoCloseable {
     try {
       System.getLogger("dev.tidepool")
           .log(System.Logger.Level.WARNING, "maintenance failed; it goes on", failure);
-    } catch (OutOfMemoryError e) {
+    } catch (RuntimeException | OutOfMemoryError e) {
       // There is no room for the message either.
       return;
     }

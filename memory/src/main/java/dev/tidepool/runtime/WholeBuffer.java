@@ -46,6 +46,8 @@ final class WholeBuffer<A> extends TypedBuffer<A> {
   WholeBuffer(Tenancy tenancy, Cohort.Token token, ElementType<A> type) {
     this(token, type, tenancy.length(), tenancy.allocation());
     this.tenancy = tenancy;
+    // Whoever gets hold of the handle finds it, as if it were final.
+    VarHandle.storeStoreFence();
   }
 
   /** This is the next dormant tenant of a block that the caller has taken. */

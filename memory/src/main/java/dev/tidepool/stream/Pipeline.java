@@ -453,7 +453,20 @@ public final class Pipeline {
     taken.forEach((name, sink) -> known.put(name, sink.elementType()));
     Set<String> wanted = new LinkedHashSet<>(outputFiles.keySet());
     reductions.forEach(reduction -> wanted.add(reduction.name()));
-    return StagePlan.of(kernels, known, scalars, wanted);
+    StagePlan plan = StagePlan.of(kernels, known, scalars, wanted);
+    wanted.addAll(taken.keySet());
+    // Before any file is begun, or what an earlier run has left would be lost.
+    StagePlan.checkUse(kernels, read.keySet(), kernelScalars(), wanted);
+    return plan;
+  }
+
+  /** The scalars but for those that only a reduction's settings name. */
+  private Set<String> kernelScalars() {
+    Set<String> needed = new LinkedHashSet<>(scalars.keySet());
+    reductions.forEach(reduction -> needed.removeAll(reduction.scalars()));
+    kernels.forEach(kernel -> needed.addAll(StagePlan.names(kernel)));
+    needed.retainAll(scalars.keySet());
+    return needed;
   }
 
   private static ElementType<?> made(Map<String, ElementType<?>> types, String name) {
@@ -477,9 +490,7 @@ public final class Pipeline {
     read.forEach(builder::source);
     taken.forEach(builder::sink);
     builder.resuming(outputs.left(read.values().iterator().next().length()), outputs::written);
-    Set<String> needed = new LinkedHashSet<>(scalars.keySet());
-    reductions.forEach(reduction -> needed.removeAll(reduction.scalars()));
-    kernels.forEach(kernel -> needed.addAll(StagePlan.names(kernel)));
+    Set<String> needed = kernelScalars();
     scalars.forEach(
         (name, value) -> {
           if (needed.contains(name)) {

@@ -237,10 +237,11 @@ class Lz4FileTest {
 
   @Test
   void that_is_written_here_is_decoded_by_the_lz4_command() throws Exception {
-    assumeTrue(
+    boolean there =
         Stream.of(System.getenv("PATH").split(File.pathSeparator))
-            .anyMatch(place -> Files.isExecutable(Path.of(place, "lz4"))),
-        "there is no lz4 command");
+            .anyMatch(place -> Files.isExecutable(Path.of(place, "lz4")));
+    assertThat(there || !"true".equals(System.getenv("CI"))).isTrue();
+    assumeTrue(there, "there is no lz4 command");
     byte[] npy = npy(expected());
     for (int blockBytes = 64 << 10; blockBytes <= 4 << 20; blockBytes *= 4) {
       Lz4Frame header = Lz4Frame.of(npy.length).withBlockBytes(blockBytes).withBlockChecksums(true);
