@@ -36,8 +36,9 @@ import java.util.Objects;
 public final class EngineTimeBenchmark {
   private static final int BYTES = 64 << 20;
   private static final int PARTS = 16;
-  private static final int WARM_UP = 5;
-  private static final int ROUNDS = 20;
+
+  /** For how long each row is repeated, first unmeasured: the compilers' time counts too. */
+  private static final long ROW_NANOS = 4_000_000_000L;
 
   /** How long small transfers run first: a few large ones would not have the code compiled. */
   private static final long COMPILING_NANOS = 8_000_000_000L;
@@ -137,14 +138,10 @@ public final class EngineTimeBenchmark {
   }
 
   private static void row(int speed, String what, Runnable transfer) {
-    for (int i = 0; i < WARM_UP; i++) {
-      transfer.run();
-    }
+    repeat(transfer);
     long busy = engineNanos();
     long start = System.nanoTime();
-    for (int i = 0; i < ROUNDS; i++) {
-      transfer.run();
-    }
+    int rounds = repeat(transfer);
     double wall = System.nanoTime() - start;
     busy = engineNanos() - busy;
     System.out.printf(
@@ -152,8 +149,18 @@ public final class EngineTimeBenchmark {
         "| %d MiB/s | %s | %.0f MiB/s | %.2f%% |%n",
         speed,
         what,
-        ROUNDS * (BYTES >> 20) / (wall / 1e9),
+        (double) rounds * (BYTES >> 20) / (wall / 1e9),
         100 * busy / wall);
+  }
+
+  private static int repeat(Runnable transfer) {
+    long start = System.nanoTime();
+    int rounds = 0;
+    while (System.nanoTime() - start < ROW_NANOS) {
+      transfer.run();
+      rounds++;
+    }
+    return rounds;
   }
 
   /** Of all threads that live, but for those of the simulated device. */
