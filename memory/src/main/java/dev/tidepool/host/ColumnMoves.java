@@ -58,7 +58,7 @@ final class ColumnMoves {
 
   void split(MemorySegment source, MemorySegment[] columns) {
     long first =
-        SegmentLoops.of(source, columns).split(structBytes, members, source, columns, count);
+        SegmentLoops.of(source, columns).move(structBytes, members, source, columns, count, false);
     for (long at = first; at < count; at += blockLength) {
       int length = (int) Math.min(blockLength, count - at);
       read(source, at * structBytes, structs, length * structBytes);
@@ -74,8 +74,8 @@ final class ColumnMoves {
   /** The way back of {@link #split}; bytes between members stay as they are. */
   void join(MemorySegment[] columns, MemorySegment target) {
     long first =
-        SegmentLoops.of(target, columns).join(structBytes, members, columns, target, count);
-    boolean padded = members.stream().mapToLong(StructFields.Member::bytes).sum() != structBytes;
+        SegmentLoops.of(target, columns).move(structBytes, members, target, columns, count, true);
+    boolean padded = !StructFields.fill(structBytes, members);
     for (long at = first; at < count; at += blockLength) {
       int length = (int) Math.min(blockLength, count - at);
       if (padded) {

@@ -42,30 +42,18 @@ interface SegmentLoops {
   }
 
   /**
-   * Fills columns from structs.
+   * Fills columns from structs, or makes structs from columns, if these hold all bytes of them.
    *
+   * @param joins whether structs are made
    * @return how many structs it did
    */
-  default long split(
+  default long move(
       int structBytes,
       List<StructFields.Member> members,
       MemorySegment structs,
       MemorySegment[] columns,
-      long count) {
-    return 0;
-  }
-
-  /**
-   * Makes structs from columns, if these hold all bytes of the structs.
-   *
-   * @return how many structs it did
-   */
-  default long join(
-      int structBytes,
-      List<StructFields.Member> members,
-      MemorySegment[] columns,
-      MemorySegment structs,
-      long count) {
+      long count,
+      boolean joins) {
     return 0;
   }
 
@@ -78,7 +66,7 @@ interface SegmentLoops {
         ModuleLayer.boot()
             .findModule("jdk.incubator.vector")
             .map(Installed::reading)
-            .orElseGet(BufferLoops::new);
+            .orElseGet(WordTransposition::new);
 
     private Installed() {}
 

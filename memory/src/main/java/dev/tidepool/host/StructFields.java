@@ -26,6 +26,11 @@ final class StructFields {
 
   private StructFields() {}
 
+  /** Whether members are all bytes of a struct: there is no padding, and none is left out. */
+  static boolean fill(int structBytes, List<Member> members) {
+    return members.stream().mapToLong(Member::bytes).sum() == structBytes;
+  }
+
   static void read(
       MemorySegment structs,
       long structBytes,

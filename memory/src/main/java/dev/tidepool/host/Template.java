@@ -21,18 +21,24 @@ final class Template {
       if (code == null) {
         throw new IllegalStateException(file + " is missing where " + template + " was found");
       }
+      return load(code.readAllBytes(), type, constants);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** An instance of a class of this package that was written as a file, with its constants. */
+  static <T> T load(byte[] file, Class<T> type, Object constants) {
+    try {
       MethodHandles.Lookup loop =
-          MethodHandles.lookup()
-              .defineHiddenClassWithClassData(code.readAllBytes(), constants, true);
+          MethodHandles.lookup().defineHiddenClassWithClassData(file, constants, true);
       Object made =
           loop.findConstructor(loop.lookupClass(), MethodType.methodType(void.class)).invoke();
       return type.cast(made);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
     } catch (Error | RuntimeException e) {
       throw e;
     } catch (Throwable e) {
-      throw new IllegalStateException("no loop from " + template + " for " + constants, e);
+      throw new IllegalStateException("no " + type + " for " + constants, e);
     }
   }
 }

@@ -44,7 +44,7 @@ final class VectorLoops implements SegmentLoops {
   private static final ElementLoop NO_LOOP = (source, target, count) -> 0;
 
   private final int vectorBits = VectorShape.preferredShape().vectorBitSize();
-  private final SegmentLoops words = new BufferLoops();
+  private final SegmentLoops words = new WordTransposition();
   private final VectorTransposition transposition = new VectorTransposition(vectorBits);
   private final Map<Conversion, ElementLoop> conversions = new ConcurrentHashMap<>();
   private final Map<Primitive, ElementLoop> swaps = new ConcurrentHashMap<>();
@@ -96,25 +96,15 @@ final class VectorLoops implements SegmentLoops {
   }
 
   @Override
-  public long split(
+  public long move(
       int structBytes,
       List<StructFields.Member> members,
       MemorySegment structs,
       MemorySegment[] columns,
-      long count) {
-    long done = transposition.move(structBytes, members, structs, columns, count, false);
-    return done > 0 ? done : words.split(structBytes, members, structs, columns, count);
-  }
-
-  @Override
-  public long join(
-      int structBytes,
-      List<StructFields.Member> members,
-      MemorySegment[] columns,
-      MemorySegment structs,
-      long count) {
-    long done = transposition.move(structBytes, members, structs, columns, count, true);
-    return done > 0 ? done : words.join(structBytes, members, columns, structs, count);
+      long count,
+      boolean joins) {
+    long done = transposition.move(structBytes, members, structs, columns, count, joins);
+    return done > 0 ? done : words.move(structBytes, members, structs, columns, count, joins);
   }
 
   private ElementLoop conversionLoop(Conversion conversion) {

@@ -72,7 +72,7 @@ final class VectorTransposition {
           && width() > 1
           && width() <= MOST_WORDS
           && members.stream().allMatch(StructFields.Member::isWords)
-          && !(joins && members.stream().mapToLong(StructFields.Member::bytes).sum() < structBytes);
+          && (!joins || StructFields.fill(structBytes, members));
     }
   }
 

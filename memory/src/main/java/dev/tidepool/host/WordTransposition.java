@@ -15,8 +15,11 @@ import java.util.concurrent.ConcurrentHashMap;
  * Structs of members of 4 and 8 bytes to columns and back, all columns in one pass: memory is read
  * and written in words of 8 bytes alone. Where members have 4, two structs go at once, and each
  * word of a column is put together from both.
+ *
+ * <p>These are the loops without the Vector API: all else is as fast through blocks of the heap.
+ * They work by direct buffers, which end with their segments, as safely.
  */
-final class WordTransposition {
+final class WordTransposition implements SegmentLoops {
   /** Until the compiler has seen a loop it is slower than any other way. */
   static final long FEWEST_STRUCTS = 1 << 14;
 
@@ -75,14 +78,14 @@ final class WordTransposition {
           && structBytes * group() % Long.BYTES == 0
           && words() <= MOST_WORDS
           && members.stream().allMatch(StructFields.Member::isWords)
-          && !(joins && members.stream().mapToLong(StructFields.Member::bytes).sum() < structBytes);
+          && (!joins || StructFields.fill(structBytes, members));
     }
   }
 
   private final Map<Kind, Loop> loops = new ConcurrentHashMap<>();
 
-  /** How many structs it moved to columns, or back. */
-  long move(
+  @Override
+  public long move(
       int structBytes,
       List<StructFields.Member> members,
       MemorySegment structs,

@@ -66,13 +66,7 @@ final class WrittenLoop {
                               body.accept(code);
                               code.return_();
                             }));
-    try {
-      MethodHandles.Lookup loop =
-          MethodHandles.lookup().defineHiddenClassWithClassData(file, constants, true);
-      return type.cast(loop.lookupClass().getDeclaredConstructor().newInstance());
-    } catch (ReflectiveOperationException e) {
-      throw new LinkageError("a loop for " + type + " was refused", e);
-    }
+    return Template.load(file, type, constants);
   }
 
   /** Loads one of the constants, which is one for the compiler too. */

@@ -107,18 +107,20 @@ class ColumnMovesTest {
       };
       SegmentLoops loops = SegmentLoops.of(structs, columns);
       Layout floats = Layout.of(3, 4);
-      long done = loops.split(floats.structBytes, floats.members, structs, columns, count);
+      long done = loops.move(floats.structBytes, floats.members, structs, columns, count, false);
       // All whole vectors, or none where the processor lacks the instruction.
       assertThat(done).isIn(0L, 4992L);
-      assertThat(loops.join(floats.structBytes, floats.members, columns, structs, count))
+      assertThat(loops.move(floats.structBytes, floats.members, structs, columns, count, true))
           .isEqualTo(done);
       for (Layout other : List.of(Layout.of(3, 2), new Layout(64, floats.members))) {
-        assertThat(loops.split(other.structBytes, other.members, structs, columns, count)).isZero();
+        assertThat(loops.move(other.structBytes, other.members, structs, columns, count, false))
+            .isZero();
       }
       Layout padded = new Layout(16, floats.members);
-      assertThat(loops.split(16, padded.members, structs, columns, count)).isEqualTo(done);
-      assertThat(loops.join(16, padded.members, columns, structs, count)).isZero();
-      assertThat(loops.split(floats.structBytes, floats.members, structs, columns, 100)).isZero();
+      assertThat(loops.move(16, padded.members, structs, columns, count, false)).isEqualTo(done);
+      assertThat(loops.move(16, padded.members, structs, columns, count, true)).isZero();
+      assertThat(loops.move(floats.structBytes, floats.members, structs, columns, 100, false))
+          .isZero();
 
       columns[1] = Kinds.MAPPED.allocate(arena, count * 8L);
       assertThat(SegmentLoops.of(structs, columns)).isSameAs(SegmentLoops.NONE);

@@ -11,11 +11,11 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
 /** Loops by buffers, which programs without the Vector API's module have, do as blocks do. */
-class BufferLoopsTest {
+class WordTranspositionTest {
   private static final long SEED = Long.getLong("tidepool.test.seed", 19);
 
   private final SplittableRandom random = new SplittableRandom(SEED);
-  private final BufferLoops loops = new BufferLoops();
+  private final WordTransposition loops = new WordTransposition();
 
   @Test
   void membersOfFourAndEightBytesGoToTheirPlacesAndBack() {
@@ -48,11 +48,11 @@ class BufferLoopsTest {
       MemorySegment[] columns = {arena.allocate(8 * count)};
       List<StructFields.Member> shorts = List.of(new StructFields.Member(0, 2));
       List<StructFields.Member> shifted = List.of(new StructFields.Member(2, 4));
-      assertThat(loops.split(4, shorts, structs, columns, count)).isZero();
-      assertThat(loops.split(8, shifted, structs, columns, count)).isZero();
+      assertThat(loops.move(4, shorts, structs, columns, count, false)).isZero();
+      assertThat(loops.move(8, shifted, structs, columns, count, false)).isZero();
       List<StructFields.Member> word = List.of(new StructFields.Member(0, 4));
-      assertThat(loops.split(8, word, structs, columns, count - 1)).isZero();
-      assertThat(loops.join(8, word, columns, structs, count)).isZero();
+      assertThat(loops.move(8, word, structs, columns, count - 1, false)).isZero();
+      assertThat(loops.move(8, word, structs, columns, count, true)).isZero();
     }
   }
 
@@ -65,7 +65,7 @@ class BufferLoopsTest {
       for (int i = 0; i < columns.length; i++) {
         columns[i] = arena.allocate(3 + count * members.get(i).bytes()).asSlice(3);
       }
-      long done = loops.split(structBytes, members, structs, columns, count);
+      long done = loops.move(structBytes, members, structs, columns, count, false);
       assertThat(done).isBetween(count - 1, count);
       for (int c = 0; c < columns.length; c++) {
         long bytes = members.get(c).bytes();
@@ -84,7 +84,7 @@ class BufferLoopsTest {
             .isEqualTo(-1);
       }
       MemorySegment target = arena.allocate(7 + count * structBytes).asSlice(7);
-      long joined = loops.join(structBytes, members, columns, target, count);
+      long joined = loops.move(structBytes, members, target, columns, count, true);
       assertThat(joined).isEqualTo(full ? done : 0);
       assertThat(
               target
