@@ -57,7 +57,12 @@ final class Pools implements AutoCloseable {
     /**
      * Bytes on their way: reachable by the host at all times, page-locked where that can be had.
      */
-    STAGING
+    STAGING;
+
+    /** Whether the device gives it, and not the host. */
+    boolean isOfDevice() {
+      return this == DEVICE || this == UNIFIED;
+    }
   }
 
   private static final BlockPool.Limits NOTHING_KEPT =
@@ -161,14 +166,12 @@ final class Pools implements AutoCloseable {
   }
 
   private BlockPool ownPool(Kind kind, MemoryOptions options) {
-    boolean onDevice = kind == Kind.DEVICE || kind == Kind.UNIFIED;
-    long totalBytes = (onDevice ? device.memory() : HostMemory.now()).totalBytes();
+    long totalBytes = (kind.isOfDevice() ? device.memory() : HostMemory.now()).totalBytes();
     return ownPool(kind, Placement.ANYWHERE, limits(options, totalBytes));
   }
 
   private BlockPool ownPool(Kind kind, Placement placement, BlockPool.Limits limits) {
-    boolean onDevice = kind == Kind.DEVICE || kind == Kind.UNIFIED;
-    long largest = onDevice ? largest(kind) : Long.MAX_VALUE;
+    long largest = kind.isOfDevice() ? largest(kind) : Long.MAX_VALUE;
     BlockPool pool =
         new BlockPool(
             device.info().id() + " " + kind,
@@ -322,9 +325,7 @@ final class Pools implements AutoCloseable {
    * pages and says so.
    */
   private long usualAlignment(Kind kind, long bytes) {
-    boolean deviceAlone =
-        (kind == Kind.DEVICE || kind == Kind.UNIFIED)
-            && !device.info().can(Capability.SHARED_MEMORY);
+    boolean deviceAlone = kind.isOfDevice() && !device.info().can(Capability.SHARED_MEMORY);
     return deviceAlone ? MemoryAllocator.SMALL_ALIGNMENT : MemoryAllocator.defaultAlignment(bytes);
   }
 
@@ -412,8 +413,7 @@ final class Pools implements AutoCloseable {
   /** Trims what lies in the host's memory, or what lies in the device's own. */
   void trim(boolean onHost) {
     boolean shared = device.info().can(Capability.SHARED_MEMORY);
-    Predicate<Kind> there =
-        kind -> (shared || (kind != Kind.DEVICE && kind != Kind.UNIFIED)) == onHost;
+    Predicate<Kind> there = kind -> (shared || !kind.isOfDevice()) == onHost;
     trim("shortage", ofKinds(there), BlockPool::trim);
   }
 
