@@ -20,6 +20,8 @@ record ChunkPlan(int lanes, long chunk) {
   private static final int DEVICE_LANES = 4;
   // One lane waits for its file or its device while another one computes.
   private static final int FEWEST_LANES = 2;
+  // Beside one a processor: lanes wait for each other to write to the same file.
+  private static final int SPARE_LANES = 1;
 
   /**
    * What is to be cut.
@@ -43,15 +45,16 @@ record ChunkPlan(int lanes, long chunk) {
    */
   static ChunkPlan of(Work work, StreamOptions options) {
     long length = Math.max(1, work.length());
-    int defaultLanes = work.shared() ? Math.max(FEWEST_LANES, work.processors()) : DEVICE_LANES;
-    long lanes = options.lanes() == 0 ? defaultLanes : Math.max(FEWEST_LANES, options.lanes());
+    int spare = work.shared() && options.lanes() == 0 ? SPARE_LANES : 0;
+    int defaultLanes = work.shared() ? work.processors() + spare : DEVICE_LANES;
+    long lanes = Math.max(FEWEST_LANES, options.lanes() == 0 ? defaultLanes : options.lanes());
     long bytes = options.chunkBytes();
     if (bytes == 0) {
       bytes = work.shared() ? SHARED_CHUNK_BYTES : DEVICE_CHUNK_BYTES;
     }
     long wanted = Math.max(SMALLEST_CHUNK, bytes / work.widest());
     // Little work is divided evenly, in whole smallest chunks, rather than left to one lane.
-    wanted = Math.min(wanted, roundUp(ceilDivide(length, lanes)));
+    wanted = Math.min(wanted, roundUp(ceilDivide(length, Math.max(FEWEST_LANES, lanes - spare))));
 
     long affordable = options.memoryLimit() / work.footprint();
     if (length <= Math.min(wanted, affordable)) {

@@ -1,6 +1,5 @@
 package dev.tidepool.stream;
 
-import dev.tidepool.Allocation;
 import dev.tidepool.Capability;
 import dev.tidepool.ElementType;
 import dev.tidepool.Kernel;
@@ -11,6 +10,7 @@ import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.expression.Expression;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -74,7 +74,6 @@ public final class ChunkedPipeline {
       int processors = Runtime.getRuntime().availableProcessors();
       ChunkPlan plan =
           ChunkPlan.of(new ChunkPlan.Work(length, widest, perElement, shared, processors), each);
-      MemoryLocation location = shared ? MemoryLocation.DEVICE : MemoryLocation.PINNED;
       Lane.Job job =
           new Lane.Job(
               memory,
@@ -82,7 +81,7 @@ public final class ChunkedPipeline {
               arrays,
               Collections.unmodifiableMap(new LinkedHashMap<>(builder.sources)),
               Collections.unmodifiableMap(new LinkedHashMap<>(builder.sinks)),
-              Allocation.at(location).tag("chunked pipeline"),
+              builder.locations(arrays.keySet(), shared),
               builder.written);
       stations.add(new Station(job, plan, Pace.of(memory, plan)));
     }
@@ -398,6 +397,18 @@ public final class ChunkedPipeline {
       sources.forEach((name, source) -> arrays.put(name, source.elementType()));
       sinks.forEach((name, sink) -> arrays.put(name, sink.elementType()));
       return arrays;
+    }
+
+    /** Page-locked on the host is only what passes through the host's hands. */
+    private Map<String, MemoryLocation> locations(Set<String> arrays, boolean shared) {
+      Map<String, MemoryLocation> locations = new HashMap<>();
+      for (String name : arrays) {
+        ElementSource source = sources.get(name);
+        boolean touched =
+            sinks.containsKey(name) || (source != null && !(source instanceof BufferElements<?>));
+        locations.put(name, touched && !shared ? MemoryLocation.PINNED : MemoryLocation.DEVICE);
+      }
+      return locations;
     }
 
     private StagePlan plan() {

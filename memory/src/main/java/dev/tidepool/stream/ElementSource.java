@@ -21,7 +21,8 @@ public interface ElementSource {
 
   /**
    * Fills a buffer on its accelerator, where that is cheaper than {@link #read} and a transfer, as
-   * it may be for a source that is compressed. Called by several threads at once.
+   * it may be for a source that is compressed, or is a buffer itself. Called by several threads at
+   * once.
    *
    * @param memory the buffer's manager
    * @return false if it is not cheaper, or cannot be done: {@link #read} then

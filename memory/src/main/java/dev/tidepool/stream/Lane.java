@@ -5,6 +5,7 @@ import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
 import dev.tidepool.HostMapping;
 import dev.tidepool.MapMode;
+import dev.tidepool.MemoryLocation;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
@@ -33,7 +34,7 @@ final class Lane implements Runnable {
    * @param arrays the buffers of a chunk, by the kernels' names
    * @param sources what is read, by the kernels' names
    * @param sinks what is written, by the kernels' names
-   * @param allocation where buffers are born
+   * @param locations where buffers are born, by the kernels' names
    * @param written hears of every range that all sinks have taken
    */
   record Job(
@@ -42,7 +43,7 @@ final class Lane implements Runnable {
       Map<String, ElementType<?>> arrays,
       Map<String, ElementSource> sources,
       Map<String, ElementSink> sinks,
-      Allocation allocation,
+      Map<String, MemoryLocation> locations,
       Consumer<Range> written) {}
 
   private final Job job;
@@ -227,7 +228,9 @@ final class Lane implements Runnable {
   }
 
   private void allocate(String name, ElementType<?> type, long count) {
-    buffers.put(name, job.memory().allocate(type, count, job.allocation()));
+    Allocation allocation =
+        Allocation.at(known(job.locations().get(name), name)).tag("chunked pipeline");
+    buffers.put(name, job.memory().allocate(type, count, allocation));
   }
 
   private void release() {

@@ -154,7 +154,7 @@ public final class Pipeline {
 
   /** A further buffer that is read. */
   public Pipeline and(String name, UnifiedBuffer<?> buffer) {
-    return and(name, new BufferElements(buffer));
+    return and(name, new BufferElements<>(buffer));
   }
 
   /** A further source. */
@@ -208,7 +208,7 @@ public final class Pipeline {
 
   /** Writes a name's results to a buffer; it may be one that is read. */
   public Pipeline to(String name, UnifiedBuffer<?> buffer) {
-    return to(name, new BufferElements(buffer));
+    return to(name, new BufferElements<>(buffer));
   }
 
   /** Writes a name's results to a sink. */

@@ -12,8 +12,9 @@ import java.util.Objects;
  * @param memoryLimit bytes that the buffers of all chunks in flight may take together, their copies
  *     on the device included; 1 GiB. Where it and {@code chunkBytes} disagree, chunks get smaller.
  *     Several accelerators have equal parts of it
- * @param lanes chunks in flight on each accelerator, or 0 for one a processor where it shares the
- *     host's memory and 4 elsewhere; never fewer than 2, unless one chunk is all
+ * @param lanes chunks in flight on each accelerator, or 0 for one more than there are processors
+ *     where it shares the host's memory and 4 elsewhere; never fewer than 2, unless one chunk is
+ *     all
  * @param deterministic whether several accelerators must give the bits that each of them alone
  *     would give: kernels with functions that may differ in the last places are refused then,
  *     unless all are devices of one name

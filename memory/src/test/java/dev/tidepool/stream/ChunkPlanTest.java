@@ -14,9 +14,10 @@ class ChunkPlanTest {
   }
 
   @Test
-  void sharedMemoryGetsOneLaneAProcessorAndChunksThatStayInTheCache() {
+  void sharedMemoryGetsALaneMoreThanProcessorsAndChunksThatStayInTheCache() {
     assertThat(ChunkPlan.of(floats(1L << 30, true), DEFAULTS))
-        .isEqualTo(new ChunkPlan(4, (1 << 20) / 4));
+        .isEqualTo(new ChunkPlan(5, (1 << 20) / 4));
+    assertThat(ChunkPlan.of(floats(1L << 30, true), DEFAULTS.withLanes(4)).lanes()).isEqualTo(4);
   }
 
   @Test
@@ -42,7 +43,7 @@ class ChunkPlanTest {
   }
 
   @Test
-  void littleWorkIsDividedEvenlyOrDoneInOnePiece() {
+  void littleWorkIsDividedEvenlyAmongTheProcessorsOrDoneInOnePiece() {
     assertThat(ChunkPlan.of(floats(100_000, true), DEFAULTS)).isEqualTo(new ChunkPlan(4, 25_600));
     assertThat(ChunkPlan.of(floats(1024, true), DEFAULTS)).isEqualTo(new ChunkPlan(1, 1024));
     assertThat(ChunkPlan.of(floats(1, true), DEFAULTS)).isEqualTo(new ChunkPlan(1, 1));

@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.ElementType;
+import dev.tidepool.MemoryLocation;
 import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.stream.ElementSource;
@@ -13,6 +15,7 @@ import dev.tidepool.stream.Pipeline;
 import dev.tidepool.stream.StreamOptions;
 import dev.tidepool.testkit.fault.Failure;
 import dev.tidepool.testkit.fault.FaultInjector;
+import dev.tidepool.testkit.simulated.DriverLedger;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.lang.foreign.MemorySegment;
@@ -137,6 +140,72 @@ class PipelineOverDevicesTest {
       assertThat(outcome.values().get("most")).isEqualTo((LENGTH - 1) * 0.1);
       assertThat(cpu.buffers()).isEmpty();
     }
+  }
+
+  @Test
+  void aDeviceThatIsLostWhileABufferIsSentToItLeavesItsChunksToTheProcessor() {
+    FaultInjector faults = new FaultInjector(new SimulatedProvider(SimulatedHardware.discrete()));
+    try (Tidepool tidepool = Discovery.using(List.of(faults), Tidepool::open)) {
+      UnifiedMemoryManager device = tidepool.memory(tidepool.accelerator("simulated:0"));
+      UnifiedMemoryManager cpu = tidepool.memory(tidepool.accelerator("cpu:0"));
+      faults.fail(SpiCall.WRITE, 1, Failure.DEVICE_LOST);
+      double[] y = new double[LENGTH];
+      Pipeline.Outcome outcome;
+      try (UnifiedBuffer<double[]> x = cpu.copyOf(numbers())) {
+        outcome =
+            Pipeline.from("x", x)
+                .through("y = x * 0.1 + 1")
+                .to(
+                    "y",
+                    ElementType.DOUBLE,
+                    (offset, elements) -> {
+                      // No chunk of the device comes here before the fault, which takes the first.
+                      while (faults.fired().isEmpty()) {
+                        LockSupport.parkNanos(1_000_000);
+                      }
+                      System.arraycopy(elements, 0, y, (int) offset, elements.length);
+                    })
+                .on(device, cpu)
+                .run(SMALL);
+      }
+
+      assertComputed(y);
+      assertThat(outcome.dropped()).containsOnlyKeys("simulated:0");
+      assertThat(cpu.buffers()).isEmpty();
+    }
+  }
+
+  @Test
+  void whatIsOnTheDeviceAlreadyIsNeitherFetchedNorSent() {
+    SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
+    try (Tidepool tidepool = Discovery.using(List.of(simulated), Tidepool::open)) {
+      UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("simulated:0"));
+      DriverLedger ledger = simulated.device("simulated:0").ledger();
+      double[] y = new double[LENGTH];
+      try (UnifiedBuffer<double[]> x =
+              memory.allocate(ElementType.DOUBLE, LENGTH, MemoryLocation.DEVICE);
+          UnifiedBuffer<double[]> results =
+              memory.allocate(ElementType.DOUBLE, LENGTH, MemoryLocation.PINNED)) {
+        x.copyFrom(numbers());
+        long sent = ledger.hostToDeviceBytes();
+        long fetched = ledger.deviceToHostBytes();
+        Pipeline.from("x", x).through("y = x * 0.1 + 1").to("y", results).on(memory).run(SMALL);
+
+        assertThat(ledger.hostToDeviceBytes() - sent).isZero();
+        assertThat(ledger.deviceToHostBytes() - fetched).isEqualTo(8L * LENGTH);
+        results.copyTo(y);
+      }
+      assertComputed(y);
+    }
+    assertThat(simulated.violations()).isEmpty();
+  }
+
+  private static double[] numbers() {
+    double[] numbers = new double[LENGTH];
+    for (int i = 0; i < LENGTH; i++) {
+      numbers[i] = i;
+    }
+    return numbers;
   }
 
   @Test
