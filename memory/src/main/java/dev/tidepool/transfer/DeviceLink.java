@@ -514,7 +514,7 @@ public final class DeviceLink implements AutoCloseable {
   static void finishQuietly(Event event) {
     try {
       finish(event);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       System.getLogger("dev.tidepool")
           .log(System.Logger.Level.DEBUG, "a transfer behind a failed one failed too", e);
     }

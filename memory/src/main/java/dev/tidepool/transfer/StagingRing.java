@@ -130,8 +130,9 @@ public final class StagingRing implements AutoCloseable {
       if (pending == null) {
         return;
       }
-      event = null;
       boolean early = pace != null && !pending.isDone();
+      // Only now, for who cannot even ask leaves the wait to the end of all.
+      event = null;
       DeviceLink.finish(pending);
       long now = System.nanoTime();
       if (early) {
