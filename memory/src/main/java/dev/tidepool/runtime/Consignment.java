@@ -79,9 +79,10 @@ final class Consignment {
     return consignment;
   }
 
+  /** Whatever fails meanwhile, what was asked for goes on: others may come behind it. */
   private void begin() {
-    pairs.forEach(Pair::ask);
     try {
+      pairs.forEach(Pair::ask);
       options.deadline().ifPresent(this::stopAfter);
     } finally {
       convoy.depart();
@@ -168,7 +169,8 @@ final class Consignment {
     void ask() {
       try {
         work.submit(this::ended);
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
+        // An error too may be its buffer's, such as that of a prefetch.
         progress.leaveOut(bytes);
         settle(index, failed(index, e, Duration.ZERO, 0));
       }
