@@ -11,6 +11,7 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.transfer.DeviceLink;
 import dev.tidepool.transfer.Direction;
 import dev.tidepool.transfer.HostBytes;
+import dev.tidepool.transfer.Passage;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
@@ -542,7 +543,9 @@ final class Residency {
       MemorySegment block = Objects.requireNonNull(staging.block().segment(), "staging");
       for (long at = 0; at < size; at += step) {
         MemorySegment part = block.asSlice(0, Math.min(step, size - at));
-        link().download(copies.device(), at, new HostBytes.Segment(part, true));
+        HostBytes passing = new HostBytes.Segment(part, true);
+        long from = at;
+        var _ = Passage.aside(() -> link().download(copies.device(), from, passing));
         extent.write(at, part);
       }
     } finally {
@@ -718,9 +721,11 @@ final class Residency {
             direction,
             range.bytes(),
             () ->
-                direction == Direction.HOST_TO_DEVICE
-                    ? link().upload(host, copies.device(), range.from())
-                    : link().download(copies.device(), range.from(), host));
+                Passage.aside(
+                    () ->
+                        direction == Direction.HOST_TO_DEVICE
+                            ? link().upload(host, copies.device(), range.from())
+                            : link().download(copies.device(), range.from(), host)));
       }
       synchronized (storage) {
         dirty.remove(range.from(), range.to());

@@ -3,6 +3,7 @@ package dev.tidepool.transfer;
 import dev.tidepool.TransferPriority;
 import java.util.Objects;
 import java.util.function.LongConsumer;
+import java.util.function.Supplier;
 
 /**
  * How one transfer wants to go over links. Bound to the thread that moves its bytes, for as long as
@@ -39,6 +40,20 @@ public record Passage(
   /** That of the transfer that the calling thread performs. */
   public static Passage current() {
     return CURRENT.orElse(ORDINARY);
+  }
+
+  /**
+   * Moves what is not of the transfer's own bytes, but must move first: bytes that make room for
+   * them, or that become one copy with them. Nobody hears of its chunks.
+   */
+  public static <T> T aside(Supplier<T> movement) {
+    Passage of = current();
+    LongConsumer nobody = ORDINARY.submitted;
+    if (of.submitted.equals(nobody)) {
+      return movement.get();
+    }
+    Passage unheard = new Passage(of.priority, of.chunk, of.pinned, of.pipelined, nobody);
+    return ScopedValue.where(CURRENT, unheard).call(movement::get);
   }
 
   /** Performs a transfer under this. */

@@ -3,6 +3,7 @@ package dev.tidepool.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.HostMapping;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Transfer;
@@ -136,5 +137,27 @@ class TransferProgressTest {
     List<Long> bytes = new ArrayList<>(heard.keySet());
     assertThat(bytes).isSorted().hasSize(8).endsWith((long) BYTES);
     assertThat(calls(SpiCall.WRITE)).isEqualTo(16);
+  }
+
+  @Test
+  void whatMustMoveFirstIsNotToldAsTheTransfersOwnBytes() {
+    UnifiedBuffer<byte[]> target = buffer();
+    target.copyFrom(pattern());
+    byte[] part = Patterns.array(ElementType.BYTE, CHUNK, 2);
+    Map<Long, Long> heard;
+    try (HostMapping _ = target.slice(0, CHUNK).map(MapMode.READ)) {
+      // The mapping keeps the newest bytes on the host, where the six chunks behind are missing.
+      heard =
+          heard(
+              SpiCall.READ,
+              TransferOptions.builder(),
+              Transfer.of(part, target.slice(CHUNK, CHUNK)));
+    }
+    assertThat(heard).containsExactly(Map.entry((long) CHUNK, 6L));
+    byte[] expected = pattern();
+    System.arraycopy(part, 0, expected, CHUNK, CHUNK);
+    byte[] found = new byte[BYTES];
+    target.copyTo(found);
+    Patterns.assertEqual(found, expected, "the buffer");
   }
 }
