@@ -59,6 +59,11 @@ public final class FaultInjector implements AcceleratorProvider {
     return new Discovery(devices, found.notes());
   }
 
+  @Override
+  public boolean offersOnlyTheCpu() {
+    return provider.offersOnlyTheCpu();
+  }
+
   /** Arms a fault: the {@code nth} call from now of those that may fail, counted from 1. */
   public synchronized void fail(long nth, Failure how) {
     arm(null, nth, how);

@@ -12,6 +12,7 @@ import dev.tidepool.spi.HostAccess;
 import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
+import dev.tidepool.spi.ShareableBlock;
 import dev.tidepool.testkit.SpiCall;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -114,6 +115,11 @@ final class FaultyDevice implements Device {
 
   @Override
   public Block allocate(long bytes, long alignment, BlockKind kind, Placement placement) {
+    checkAllocation(bytes);
+    return new FaultyBlock(this, device.allocate(bytes, alignment, kind, placement));
+  }
+
+  private void checkAllocation(long bytes) {
     Failure failure = next(SpiCall.ALLOCATE);
     if (failure != null && failure != Failure.DEVICE_LOST && failure != Failure.DAMAGED) {
       MemoryInfo memory = device.memory();
@@ -125,7 +131,24 @@ final class FaultyDevice implements Device {
           -1);
     }
     throwIf(failure, SpiCall.ALLOCATE);
-    return new FaultyBlock(this, device.allocate(bytes, alignment, kind, placement));
+  }
+
+  @Override
+  public String hardwareId() {
+    return device.hardwareId();
+  }
+
+  @Override
+  public ShareableBlock allocateShareable(long bytes) {
+    checkAllocation(bytes);
+    ShareableBlock made = device.allocateShareable(bytes);
+    return new ShareableBlock(
+        new FaultyBlock(this, made.block()), made.descriptor(), made.ticket());
+  }
+
+  @Override
+  public Block importShared(int descriptor, String ticket, long bytes) {
+    return new FaultyBlock(this, device.importShared(descriptor, ticket, bytes));
   }
 
   @Override
@@ -154,6 +177,11 @@ final class FaultyDevice implements Device {
   @Override
   public boolean isPinned(MemorySegment hostBytes) {
     return device.isPinned(hostBytes);
+  }
+
+  @Override
+  public @Nullable Runnable lock(MemorySegment hostBytes) {
+    return device.lock(hostBytes);
   }
 
   @Override

@@ -1,5 +1,6 @@
 package dev.tidepool.testkit.fault;
 
+import dev.tidepool.AcceleratorException;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.KernelArgument;
@@ -15,6 +16,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** A queue whose commands may be chosen to fail, at once or in their events. */
@@ -38,12 +40,28 @@ final class FaultyQueue implements Queue {
 
   private Event command(
       SpiCall call, @Nullable Failure failure, long bytes, Submission submission) {
-    if (failure != Failure.BROKEN && failure != Failure.TRANSIENT) {
-      device.throwIf(failure, call);
-      return new FaultyEvent(device, submission.submit(bytes), null);
+    AcceleratorException broken = begin(call, failure);
+    return new FaultyEvent(device, submission.submit(broken == null ? bytes : bytes / 2), broken);
+  }
+
+  /** Refuses a command, or answers what its event shall fail with; null if nothing. */
+  private @Nullable AcceleratorException begin(SpiCall call, @Nullable Failure failure) {
+    if (failure == Failure.BROKEN || failure == Failure.TRANSIENT) {
+      return FaultInjector.thrown(failure, call);
     }
-    return new FaultyEvent(
-        device, submission.submit(bytes / 2), FaultInjector.thrown(failure, call));
+    device.throwIf(failure, call);
+    return null;
+  }
+
+  /** A command and the wait for its end in one call: either may fail. */
+  private void now(SpiCall call, @Nullable Failure failure, long bytes, LongConsumer movement) {
+    AcceleratorException broken = begin(call, failure);
+    movement.accept(broken == null ? bytes : bytes / 2);
+    Failure awaited = device.next(SpiCall.EVENT_AWAIT);
+    if (broken != null) {
+      throw broken;
+    }
+    device.throwIf(awaited, SpiCall.EVENT_AWAIT);
   }
 
   @Override
@@ -60,6 +78,26 @@ final class FaultyQueue implements Queue {
         failure,
         source.byteSize(),
         bytes -> queue.write(sent.asSlice(0, bytes), own(destination), offset));
+  }
+
+  @Override
+  public void writeNow(MemorySegment source, Block destination, long offset) {
+    Failure failure = device.next(SpiCall.WRITE);
+    MemorySegment sent = failure == Failure.DAMAGED ? damaged(source) : source;
+    now(
+        SpiCall.WRITE,
+        failure,
+        source.byteSize(),
+        bytes -> queue.writeNow(sent.asSlice(0, bytes), own(destination), offset));
+  }
+
+  @Override
+  public void readNow(Block source, long offset, MemorySegment destination) {
+    now(
+        SpiCall.READ,
+        device.next(SpiCall.READ),
+        destination.byteSize(),
+        bytes -> queue.readNow(own(source), offset, destination.asSlice(0, bytes)));
   }
 
   @Override
@@ -116,6 +154,17 @@ final class FaultyQueue implements Queue {
   @Override
   public Event fill(Block block, long offset, long bytes, byte value) {
     return command(SpiCall.FILL, bytes, count -> queue.fill(own(block), offset, count, value));
+  }
+
+  @Override
+  public @Nullable Event fillWords(Block block, long offset, long bytes, int width, int word) {
+    AcceleratorException broken = begin(SpiCall.FILL, device.next(SpiCall.FILL));
+    long half = bytes / 2 - bytes / 2 % width;
+    Event event = queue.fillWords(own(block), offset, broken == null ? bytes : half, width, word);
+    if (event == null && broken != null) {
+      throw broken; // No command, no event that could fail.
+    }
+    return event == null ? null : new FaultyEvent(device, event, broken);
   }
 
   @Override

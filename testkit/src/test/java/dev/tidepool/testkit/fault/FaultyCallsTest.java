@@ -1,0 +1,155 @@
+package dev.tidepool.testkit.fault;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
+import dev.tidepool.spi.AcceleratorProvider;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.spi.Event;
+import dev.tidepool.spi.Launch;
+import dev.tidepool.spi.Placement;
+import dev.tidepool.spi.Program;
+import dev.tidepool.spi.Queue;
+import dev.tidepool.spi.ShareableBlock;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Named;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * What is wrapped loses no ability: each call of the seam, one with a default implementation too,
+ * is the same call of the driver below. Whoever adds a call to the seam finds it here.
+ */
+class FaultyCallsTest {
+  /** Of blocks, a device only has whole ones. */
+  private static final Set<String> OF_PARTS = Set.of("whole", "start");
+
+  private final List<String> calls = new ArrayList<>();
+  private final FaultInjector faults = new FaultInjector(bare(AcceleratorProvider.class));
+  private final FaultyDevice device = (FaultyDevice) faults.discover().devices().getFirst();
+
+  static Stream<Named<Method>> callsOfTheSeam() {
+    return Stream.of(
+            AcceleratorProvider.class,
+            Device.class,
+            Queue.class,
+            Block.class,
+            Event.class,
+            Program.class)
+        .flatMap(type -> Arrays.stream(type.getMethods()))
+        .filter(call -> !Modifier.isStatic(call.getModifiers()))
+        .filter(call -> !OF_PARTS.contains(call.getName()))
+        .map(
+            call ->
+                Named.of(
+                    call.getDeclaringClass().getSimpleName()
+                        + "."
+                        + call.getName()
+                        + " with "
+                        + call.getParameterCount(),
+                    call));
+  }
+
+  @ParameterizedTest
+  @MethodSource("callsOfTheSeam")
+  void isTheSameCallBelow(Method call) throws ReflectiveOperationException {
+    Object wrapper = wrapper(call.getDeclaringClass());
+    calls.clear();
+    call.invoke(wrapper, Arrays.stream(call.getParameterTypes()).map(this::argument).toArray());
+    assertThat(calls).containsExactly(call.getName());
+  }
+
+  private Object wrapper(Class<?> type) {
+    if (type == AcceleratorProvider.class) {
+      return faults;
+    }
+    if (type == Device.class) {
+      return device;
+    }
+    if (type == Queue.class) {
+      return device.createQueue();
+    }
+    if (type == Block.class) {
+      return device.allocate(16, 1, BlockKind.DEVICE);
+    }
+    if (type == Event.class) {
+      return device.createQueue().write(MemorySegment.NULL, bare(Block.class), 0);
+    }
+    return device.compile(KernelSource.elementwise("y = x"), List.of());
+  }
+
+  /** A driver's object that writes down what it is asked. */
+  private <T> T bare(Class<T> type) {
+    InvocationHandler handler =
+        (_, call, _) -> {
+          calls.add(call.getName());
+          return answer(call.getReturnType());
+        };
+    return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler));
+  }
+
+  private Object answer(Class<?> type) {
+    if (type == Discovery.class) {
+      return new Discovery(List.of(bare(Device.class)), List.of());
+    }
+    if (type == ShareableBlock.class) {
+      return new ShareableBlock(bare(Block.class), 3, "");
+    }
+    if (type == OptionalInt.class) {
+      return OptionalInt.empty();
+    }
+    return type.isInterface() && type != MemorySegment.class ? bare(type) : argument(type);
+  }
+
+  private Object argument(Class<?> type) {
+    if (type == long.class) {
+      return 8L;
+    }
+    if (type == int.class) {
+      return 2;
+    }
+    if (type == byte.class) {
+      return (byte) 1;
+    }
+    if (type == boolean.class) {
+      return true;
+    }
+    if (type == String.class) {
+      return "";
+    }
+    if (type == MemorySegment.class) {
+      return Arena.ofAuto().allocate(8);
+    }
+    if (type == BlockKind.class) {
+      return BlockKind.DEVICE;
+    }
+    if (type == Placement.class) {
+      return Placement.ANYWHERE;
+    }
+    if (type == List.class) {
+      return List.of();
+    }
+    if (type == Launch.class) {
+      return new Launch(bare(Program.class), List.of(), LaunchRange.of(1));
+    }
+    if (type == KernelSource.class) {
+      return KernelSource.elementwise("y = x");
+    }
+    return type.isInterface() ? bare(type) : null;
+  }
+}
