@@ -14,7 +14,6 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.attribute.PosixFileAttributeView;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
@@ -97,7 +96,8 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     return place(target).resolveSibling(partialName);
   }
 
-  private static Path place(Path target) throws IOException {
+  /** The file that a target is; of a symbolic link, what it leads to. */
+  static Path place(Path target) throws IOException {
     return Files.exists(target) ? target.toRealPath() : target.toAbsolutePath();
   }
 
@@ -112,6 +112,9 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     }
     try {
       Path partial = partial(target, partialName);
+      if (Files.exists(target)) {
+        FileAccess.restrict(partial); // It replaces a file, which may have come after it.
+      }
       PositionalFile file = PositionalFile.update(partial);
       NpyWriter writer = new NpyWriter(place(target), partial, header, overwrite, file, true);
       try {
@@ -182,7 +185,11 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     }
     PositionalFile file;
     try {
-      file = PositionalFile.create(partial);
+      // What replaces a file is nobody else's meanwhile, for that may be a private one.
+      file =
+          Files.exists(target)
+              ? PositionalFile.create(partial, FileAccess.ownerOnly(partial))
+              : PositionalFile.create(partial);
     } catch (IOException | RuntimeException e) {
       PartialFiles.remove(partial);
       throw e;
@@ -304,9 +311,8 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
   }
 
   private void replace() throws IOException {
-    PosixFileAttributeView old = Files.getFileAttributeView(target, PosixFileAttributeView.class);
-    if (old != null && Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
-      Files.setPosixFilePermissions(partial, old.readAttributes().permissions());
+    if (Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
+      FileAccess.passOn(target, partial);
     }
     try {
       Files.move(partial, target, StandardCopyOption.ATOMIC_MOVE);

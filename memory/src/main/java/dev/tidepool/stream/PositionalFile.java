@@ -13,7 +13,9 @@ import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileAttribute;
 import java.util.Objects;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,24 +49,29 @@ final class PositionalFile implements ByteSource {
 
   /** Opens an existing file for reads. */
   static PositionalFile open(Path path) throws IOException {
-    return opened(path, StandardOpenOption.READ, StandardOpenOption.READ);
+    return opened(path, StandardOpenOption.READ, FileChannel.open(path, StandardOpenOption.READ));
   }
 
-  /** Makes a new file for writes; fails if the path exists. */
-  static PositionalFile create(Path path) throws IOException {
-    return opened(
-        path, StandardOpenOption.WRITE, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW);
+  /**
+   * Makes a new file for writes; fails if the path exists.
+   *
+   * @param attributes that it has from the beginning
+   */
+  static PositionalFile create(Path path, FileAttribute<?>... attributes) throws IOException {
+    Set<OpenOption> options = Set.of(StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW);
+    return opened(path, StandardOpenOption.WRITE, FileChannel.open(path, options, attributes));
   }
 
   /** Opens an existing file for writes; fails if the path is a symbolic link. */
   static PositionalFile update(Path path) throws IOException {
     return opened(
-        path, StandardOpenOption.WRITE, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
+        path,
+        StandardOpenOption.WRITE,
+        FileChannel.open(path, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS));
   }
 
-  private static PositionalFile opened(Path path, OpenOption access, OpenOption... options)
+  private static PositionalFile opened(Path path, OpenOption access, FileChannel channel)
       throws IOException {
-    FileChannel channel = FileChannel.open(path, options);
     try {
       return new PositionalFile(path, access, channel);
     } catch (IOException | RuntimeException e) {

@@ -3,6 +3,7 @@ package dev.tidepool.stream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assumptions.assumeThat;
+import static org.junit.jupiter.api.Assumptions.abort;
 
 import dev.tidepool.TransferException;
 import java.io.File;
@@ -19,6 +20,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -138,6 +141,63 @@ class NpyWriterTest {
     assertThat(Files.size(target)).isEqualTo(132);
     assertThat(Files.getPosixFilePermissions(target))
         .isEqualTo(PosixFilePermissions.fromString("rw-------"));
+  }
+
+  private static String permissions(Path file) throws IOException {
+    return PosixFilePermissions.toString(Files.getPosixFilePermissions(file));
+  }
+
+  private Path partial() throws IOException {
+    return folder.resolve(UnfinishedWriter.partialFile(folder));
+  }
+
+  @EnabledOnOs({OS.LINUX, OS.MAC})
+  @ParameterizedTest
+  @ValueSource(strings = {"rw-------", "r--------", "rw-r-----", "rw-rw-rw-", "---------"})
+  void whatReplacesAFileIsNobodyElsesUntilItIsInItsPlace(String before) throws IOException {
+    Path target = Files.writeString(folder.resolve("y.npy"), "precious");
+    Files.setPosixFilePermissions(target, PosixFilePermissions.fromString(before));
+    try (NpyWriter writer = NpyWriter.create(target, floats(1), true)) {
+      assertThat(permissions(partial())).isEqualTo("rw-------");
+      writer.write(0, MemorySegment.ofArray(new float[] {1}));
+      writer.commit();
+    }
+    assertThat(permissions(target)).isEqualTo(before);
+  }
+
+  @EnabledOnOs({OS.LINUX, OS.MAC})
+  @Test
+  void whatGoesOnAndWillReplaceAFileThatCameMeanwhileIsNobodyElses() throws IOException {
+    Path target = folder.resolve("y.npy");
+    String name = NpyWriter.newPartialName();
+    NpyWriter.createKept(target, floats(1), true, name).close();
+    Files.setPosixFilePermissions(partial(), PosixFilePermissions.fromString("rw-rw-rw-"));
+    Files.writeString(target, "precious");
+    Files.setPosixFilePermissions(target, PosixFilePermissions.fromString("rw-r-----"));
+    try (NpyWriter writer = NpyWriter.reopen(target, floats(1), true, name)) {
+      assertThat(permissions(partial())).isEqualTo("rw-------");
+      writer.commit();
+    }
+    assertThat(permissions(target)).isEqualTo("rw-r-----");
+  }
+
+  /** Only who may give files away can have one of a group that is not his. */
+  @EnabledOnOs({OS.LINUX, OS.MAC})
+  @Test
+  void whatReplacesAFileIsOfItsGroup() throws IOException {
+    Path target = Files.writeString(folder.resolve("y.npy"), "precious");
+    int group = (int) Files.getAttribute(target, "unix:gid") + 1;
+    try {
+      Files.setAttribute(target, "unix:gid", group);
+    } catch (IOException e) {
+      abort("no other group: " + e);
+    }
+    Files.setPosixFilePermissions(target, PosixFilePermissions.fromString("rw-r-----"));
+    try (NpyWriter writer = NpyWriter.create(target, floats(1), true)) {
+      writer.commit();
+    }
+    assertThat(Files.getAttribute(target, "unix:gid")).isEqualTo(group);
+    assertThat(permissions(target)).isEqualTo("rw-r-----");
   }
 
   @Test

@@ -1,0 +1,88 @@
+package dev.tidepool.stream;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFileAttributeView;
+import java.nio.file.attribute.PosixFileAttributes;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.HashSet;
+import java.util.Objects;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Who reaches a file of ours, where the file system knows such a thing. */
+final class FileAccess {
+  private static final Set<PosixFilePermission> OWNER_ONLY =
+      PosixFilePermissions.fromString("rw-------");
+  private static final Set<PosixFilePermission> GROUP =
+      PosixFilePermissions.fromString("---rwx---");
+
+  private FileAccess() {}
+
+  /** What makes a new file its owner's alone, from its first byte. */
+  static FileAttribute<?>[] ownerOnly(Path file) throws IOException {
+    return isKnown(file)
+        ? new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(OWNER_ONLY)}
+        : new FileAttribute<?>[0];
+  }
+
+  private static boolean isKnown(Path file) throws IOException {
+    Path folder = Objects.requireNonNull(file.getParent(), "a file has a folder");
+    return Files.getFileStore(folder).supportsFileAttributeView("posix");
+  }
+
+  /** Makes a file its owner's alone. */
+  static void restrict(Path file) throws IOException {
+    PosixFileAttributeView view = view(file);
+    if (view != null) {
+      view.setPermissions(OWNER_ONLY);
+    }
+  }
+
+  /**
+   * What a file is, without following a link.
+   *
+   * @throws IOException if it is no regular file, or others reach it
+   */
+  static BasicFileAttributes ofOwnersAlone(Path file) throws IOException {
+    Class<? extends BasicFileAttributes> kind =
+        isKnown(file) ? PosixFileAttributes.class : BasicFileAttributes.class;
+    BasicFileAttributes attributes = Files.readAttributes(file, kind, LinkOption.NOFOLLOW_LINKS);
+    boolean reached =
+        attributes instanceof PosixFileAttributes posix
+            && !OWNER_ONLY.containsAll(posix.permissions());
+    if (!attributes.isRegularFile() || reached) {
+      throw new IOException("it is no file of this user alone; delete it");
+    }
+    return attributes;
+  }
+
+  /** Lets those reach a file of its owner's alone who reach the one that it will replace. */
+  static void passOn(Path replaced, Path file) throws IOException {
+    PosixFileAttributeView before = view(replaced);
+    PosixFileAttributeView view = view(file);
+    if (before == null || view == null) {
+      return;
+    }
+    PosixFileAttributes attributes = before.readAttributes();
+    Set<PosixFilePermission> permissions = new HashSet<>(attributes.permissions());
+    if (!attributes.group().equals(view.readAttributes().group())) {
+      try {
+        view.setGroup(attributes.group());
+      } catch (IOException _) {
+        // Not ours to give; and those of our own group were never meant.
+        permissions.removeAll(GROUP);
+      }
+    }
+    view.setPermissions(permissions);
+  }
+
+  private static @Nullable PosixFileAttributeView view(Path file) {
+    return Files.getFileAttributeView(file, PosixFileAttributeView.class);
+  }
+}
