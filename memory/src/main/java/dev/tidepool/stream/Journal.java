@@ -5,20 +5,11 @@ import dev.tidepool.stream.Chunks.Range;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.FileAttribute;
-import java.nio.file.attribute.PosixFilePermission;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.zip.CRC32;
 
@@ -61,10 +52,9 @@ final class Journal implements AutoCloseable {
   private static final int SELDOM = 10;
   private static final String FIRST = "tidepool journal 1";
   private static final String DONE = "done ";
-  private static final Set<PosixFilePermission> OWNER_ONLY =
-      PosixFilePermissions.fromString("rw-------");
 
   private final Path path;
+  private final LockedFile file;
   private final FileChannel channel;
   private final List<String> found;
 
@@ -73,10 +63,16 @@ final class Journal implements AutoCloseable {
   private boolean forcing;
   private long next = System.nanoTime() + INTERVAL_NANOS;
 
-  private Journal(Path path, FileChannel channel, List<String> found) {
+  private Journal(Path path, LockedFile file) throws IOException {
     this.path = path;
-    this.channel = channel;
-    this.found = found;
+    this.file = file;
+    this.channel = file.channel();
+    try {
+      this.found = lines(channel);
+    } catch (IOException | RuntimeException | Error e) {
+      file.close();
+      throw e;
+    }
   }
 
   /**
@@ -86,64 +82,21 @@ final class Journal implements AutoCloseable {
    *     fails
    */
   static Journal open(Path target) {
-    Path file = target.toAbsolutePath();
-    Path path = file.resolveSibling("." + file.getFileName() + ".tidepool-journal");
+    Path path = beside(target);
     try {
-      FileChannel channel = openOwn(path);
-      try {
-        return uninterrupted(
-            () -> {
-              lock(channel);
-              return new Journal(path, channel, lines(channel));
-            });
-      } catch (IOException | RuntimeException e) {
-        channel.close();
-        throw e;
-      }
+      return uninterrupted(() -> new Journal(path, LockedFile.open(path)));
     } catch (IOException e) {
       throw new TransferException("cannot open " + path + ": " + FileErrors.reason(e), e);
     }
   }
 
-  private static FileChannel openOwn(Path path) throws IOException {
-    boolean posix = Files.getFileStore(folder(path)).supportsFileAttributeView("posix");
-    FileAttribute<?>[] attributes =
-        posix
-            ? new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(OWNER_ONLY)}
-            : new FileAttribute<?>[0];
+  /** One result has one journal, whatever links lead there. */
+  private static Path beside(Path target) {
     try {
-      return FileChannel.open(
-          path,
-          Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.READ, StandardOpenOption.WRITE),
-          attributes);
-    } catch (FileAlreadyExistsException _) {
-      boolean own =
-          Files.isRegularFile(path, LinkOption.NOFOLLOW_LINKS)
-              && (!posix
-                  || OWNER_ONLY.containsAll(
-                      Files.getPosixFilePermissions(path, LinkOption.NOFOLLOW_LINKS)));
-      if (!own) {
-        throw new IOException("it is no file of this user alone; delete it");
-      }
-      return FileChannel.open(
-          path, StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
-    }
-  }
-
-  private static Path folder(Path path) {
-    return path.getParent() == null ? path : path.getParent();
-  }
-
-  /** Takes the lock, which ends with the channel. */
-  private static void lock(FileChannel channel) throws IOException {
-    boolean taken;
-    try {
-      taken = channel.tryLock() != null;
-    } catch (OverlappingFileLockException _) {
-      taken = false; // This process has it: the same answer.
-    }
-    if (!taken) {
-      throw new IOException("another run works on the same result; wait for it to end");
+      Path file = NpyWriter.place(target);
+      return file.resolveSibling("." + file.getFileName() + ".tidepool-journal");
+    } catch (IOException e) {
+      throw new TransferException("cannot find " + target + ": " + FileErrors.reason(e), e);
     }
   }
 
@@ -330,8 +283,8 @@ final class Journal implements AutoCloseable {
 
   /** The work is done: nothing is left of the journal. */
   void delete() {
-    try (channel) {
-      Files.deleteIfExists(path);
+    try {
+      file.delete();
     } catch (IOException e) {
       throw new TransferException("cannot delete " + path + ": " + FileErrors.reason(e), e);
     }
@@ -341,7 +294,7 @@ final class Journal implements AutoCloseable {
   @Override
   public void close() {
     try {
-      channel.close();
+      file.close();
     } catch (IOException e) {
       throw new TransferException("cannot close " + path + ": " + FileErrors.reason(e), e);
     }

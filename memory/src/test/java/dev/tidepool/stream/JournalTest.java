@@ -142,6 +142,18 @@ class JournalTest {
     }
   }
 
+  @Test
+  void aLinkToAResultIsTheSameResult() throws IOException {
+    Files.createFile(target);
+    Path link = Files.createSymbolicLink(folder.resolve("link.npy"), target);
+    try (Journal journal = begun()) {
+      assertThat(journal.isBegun()).isFalse();
+      assertThatThrownBy(() -> Journal.open(link))
+          .isInstanceOf(TransferException.class)
+          .hasMessageContaining("another run works on the same result");
+    }
+  }
+
   @EnabledOnOs({OS.LINUX, OS.MAC})
   @Test
   void itIsItsOwnersAlone() throws IOException {
