@@ -29,6 +29,7 @@ final class Copies {
   private boolean mapped;
   private final @Nullable Runnable ending;
   private boolean locked;
+  private @Nullable Object file;
   private @Nullable Lease hostLease;
   private @Nullable Lease deviceLease;
   private @Nullable MemorySegment host;
@@ -70,9 +71,15 @@ final class Copies {
    * @param adopted the device's block over it, if the device reaches it
    * @param ending what ends the memory when the storage is freed; null if that is the caller's
    *     business
+   * @param file of a mapped file what tells it from others, whatever its name; null of all else
    */
-  static Copies foreign(MemorySegment memory, @Nullable Block adopted, @Nullable Runnable ending) {
+  static Copies foreign(
+      MemorySegment memory,
+      @Nullable Block adopted,
+      @Nullable Runnable ending,
+      @Nullable Object file) {
     Copies copies = new Copies(memory.byteSize(), adopted != null, false, adopted, ending);
+    copies.file = file;
     copies.host = memory;
     copies.device = adopted;
     return copies;
@@ -84,7 +91,7 @@ final class Copies {
    * @param ending unlocks it
    */
   static Copies locked(MemorySegment memory, Runnable ending) {
-    Copies copies = foreign(memory, null, ending);
+    Copies copies = foreign(memory, null, ending, null);
     copies.locked = true;
     return copies;
   }
@@ -114,6 +121,11 @@ final class Copies {
   /** Whether the host's copy is the library's. */
   boolean isHostOwned() {
     return owned;
+  }
+
+  /** What tells the mapped file from others; null of all other memory. */
+  @Nullable Object file() {
+    return file;
   }
 
   /** Whether drivers may use the host's copy where it lies. */

@@ -51,7 +51,7 @@ final class ForeignBuffers {
   /** Over a segment of the caller's, who keeps it. */
   <A> UnifiedBuffer<A> wrap(ElementType<A> type, MemorySegment segment) {
     checkWrappable(type, segment);
-    return over(type, segment, null, true, "wrapped");
+    return over(type, segment, null, null, true, "wrapped");
   }
 
   /**
@@ -95,8 +95,9 @@ final class ForeignBuffers {
     Objects.requireNonNull(mode, "mode");
     Arena arena = Arena.ofShared();
     try {
-      MemorySegment mapped = MappedFile.map(file, mode, arena);
-      return over(type, mapped, arena::close, mode.writes(), file.getFileName().toString());
+      MappedFile mapped = MappedFile.map(file, mode, arena);
+      String tag = file.getFileName().toString();
+      return over(type, mapped.bytes(), mapped.key(), arena::close, mode.writes(), tag);
     } catch (RuntimeException | Error e) {
       // A buffer that came too late for its manager has closed it.
       if (arena.scope().isAlive()) {
@@ -151,7 +152,7 @@ final class ForeignBuffers {
 
   private <A> UnifiedBuffer<A> over(ElementType<A> type, SharedMemory shared, String name) {
     try {
-      return over(type, shared.segment(), shared::close, true, name);
+      return over(type, shared.segment(), null, shared::close, true, name);
     } catch (RuntimeException | Error e) {
       shared.close();
       throw e;
@@ -175,12 +176,13 @@ final class ForeignBuffers {
   private <A> UnifiedBuffer<A> over(
       ElementType<A> type,
       MemorySegment segment,
+      @Nullable Object file,
       @Nullable Runnable ending,
       boolean writable,
       String tag) {
     // Before the device has a block that would have to be freed again.
     long length = type.elements(segment.byteSize());
-    Copies copies = Copies.foreign(segment, memory.device().adopt(segment), ending);
+    Copies copies = Copies.foreign(segment, memory.device().adopt(segment), ending, file);
     return born(type, length, Allocation.at(MemoryLocation.HOST).tag(tag), copies, writable);
   }
 

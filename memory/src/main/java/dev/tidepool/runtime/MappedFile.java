@@ -12,26 +12,30 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Set;
 
-/** Whole files as memory. */
-final class MappedFile {
-  private MappedFile() {}
-
+/**
+ * A whole file as memory.
+ *
+ * @param key tells it from others, whatever its name
+ */
+record MappedFile(MemorySegment bytes, Object key) {
   /**
    * Maps a file until the arena is closed.
    *
    * @throws TransferException if the file cannot be opened or mapped
    */
-  static MemorySegment map(Path file, MapMode mode, Arena arena) {
+  static MappedFile map(Path file, MapMode mode, Arena arena) {
     Set<StandardOpenOption> how =
         mode.writes()
             ? Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE)
             : Set.of(StandardOpenOption.READ);
     try (FileChannel channel = FileChannel.open(file, how)) {
-      return channel.map(
-          mode.writes() ? FileChannel.MapMode.READ_WRITE : FileChannel.MapMode.READ_ONLY,
-          0,
-          channel.size(),
-          arena);
+      MemorySegment bytes =
+          channel.map(
+              mode.writes() ? FileChannel.MapMode.READ_WRITE : FileChannel.MapMode.READ_ONLY,
+              0,
+              channel.size(),
+              arena);
+      return new MappedFile(bytes, MemoryRange.key(file));
     } catch (NoSuchFileException e) {
       throw new TransferException("cannot map " + file + ": it does not exist", e);
     } catch (IOException e) {

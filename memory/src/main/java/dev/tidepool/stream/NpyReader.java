@@ -6,6 +6,7 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.lz4.Lz4FormatException;
 import dev.tidepool.lz4.Lz4Frame;
+import dev.tidepool.runtime.MemoryRange;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -107,6 +108,13 @@ public final class NpyReader implements ElementSource, AutoCloseable {
   /** What the file says of its array. */
   public NpyHeader header() {
     return header;
+  }
+
+  /** Where the elements are, one after another; if they are compressed, the whole file. */
+  MemoryRange bytes() throws IOException {
+    return file instanceof Lz4File
+        ? MemoryRange.ofFile(path)
+        : MemoryRange.ofFile(path, header.dataOffset(), header.dataBytes());
   }
 
   @Override

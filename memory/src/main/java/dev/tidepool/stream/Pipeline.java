@@ -206,7 +206,10 @@ public final class Pipeline {
     return this;
   }
 
-  /** Writes a name's results to a buffer; it may be one that is read. */
+  /**
+   * Writes a name's results to a buffer. It may be one that is read, which is updated then; but a
+   * part of that at another offset is refused by the run.
+   */
   public Pipeline to(String name, UnifiedBuffer<?> buffer) {
     return to(name, new BufferElements<>(buffer));
   }
@@ -273,7 +276,8 @@ public final class Pipeline {
    *
    * @throws IllegalStateException if it reads a stream, and an earlier run did
    * @throws IllegalArgumentException if there is no kernel, no accelerator or no result, names,
-   *     types or lengths do not fit, or the memory limit is too small
+   *     types or lengths do not fit, results would be written over each other or over what is still
+   *     to be read, or the memory limit is too small
    * @throws CancellationException if it was cancelled; files do not appear then, and what buffers
    *     hold is undefined
    * @throws TidepoolException if a file, the accelerators or their memory fails
@@ -344,6 +348,7 @@ public final class Pipeline {
         plan(Map.of(arrays.name(), arrays.window()), taken).arrays();
     Map<String, Folding> foldings = foldings(types, arrays.room());
     taken.putAll(foldings);
+    Overlaps.check(Map.of(), taken);
     arrays.begin();
     Map<String, Throwable> dropped = new LinkedHashMap<>();
     try (NpyOutputs outputs = NpyOutputs.begin(targets(types, false, List.of(arrays.room())))) {
@@ -376,6 +381,7 @@ public final class Pipeline {
     Map<String, ElementType<?>> types = plan(read, taken).arrays();
     Map<String, Folding> foldings = foldings(types, length);
     taken.putAll(foldings);
+    Overlaps.check(read, taken);
     List<Long> shape = inputs == null ? List.of(length) : inputs.shape();
     boolean fortran = inputs != null && inputs.isFortranOrder();
     Map<String, NpyOutputs.Target> targets = targets(types, fortran, shape);

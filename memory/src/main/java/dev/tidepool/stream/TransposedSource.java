@@ -6,6 +6,8 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.runtime.MemoryRange;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -36,6 +38,11 @@ final class TransposedSource implements ElementSource {
     this.rows = shape.get(0);
     this.columns = rows == 0 ? 0 : reader.header().elementCount() / rows;
     this.columnShape = shape.stream().skip(1).mapToLong(Long::longValue).toArray();
+  }
+
+  /** What is read in another order than it lies in: all of the file. */
+  MemoryRange bytes() throws IOException {
+    return MemoryRange.ofFile(reader.path());
   }
 
   @Override
