@@ -75,13 +75,15 @@ final class Scatter implements AutoCloseable {
 
   private void launch(Submission submission, AsBuffer staged, List<Piece> pieces, boolean gathers) {
     Map<BufferBlock, List<long[]>> rows = new LinkedHashMap<>();
-    pieces.forEach(
-        piece ->
-            addRows(
-                rows.computeIfAbsent((BufferBlock) piece.block(), _ -> new ArrayList<>()),
-                gathers ? piece.offset() : piece.from(),
-                gathers ? piece.from() : piece.offset(),
-                piece.bytes()));
+    for (Piece piece : pieces) {
+      if (piece.bytes() > 0) { // A launch of no rows would be refused.
+        addRows(
+            rows.computeIfAbsent((BufferBlock) piece.block(), _ -> new ArrayList<>()),
+            gathers ? piece.offset() : piece.from(),
+            gathers ? piece.from() : piece.offset(),
+            piece.bytes());
+      }
+    }
     int stagedArgument = gathers ? 1 : 0;
     CompiledKernel code = kernel.get().orElseThrow();
     long handle = code.borrow();

@@ -18,6 +18,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CyclicBarrier;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -133,6 +134,41 @@ class ScatterTest {
         Queue queue = device.createQueue()) {
       Bytes.await(queue.scatter(MemorySegment.NULL, List.of()));
       Bytes.await(queue.gather(List.of(), MemorySegment.NULL));
+    }
+  }
+
+  /** Drivers before OpenCL 2.1 refuse a launch of no items. */
+  @Test
+  void aBlockWhosePiecesAreAllEmptyGetsNoLaunch() {
+    try (Device device = MemoryMode.DISCRETE.open();
+        Queue queue = device.createQueue();
+        Arena arena = Arena.ofConfined()) {
+      Block block = device.allocate(SIZE, 64, BlockKind.DEVICE);
+      Block empty = device.allocate(SIZE, 64, BlockKind.DEVICE);
+      MemorySegment staged = arena.allocate(10, 16).fill((byte) 3);
+      List<Piece> full = List.of(new Piece(0, block, 20, 10));
+      List<Piece> withEmpty = new ArrayList<>(full);
+      withEmpty.add(0, new Piece(5, empty, 7, 0));
+      withEmpty.add(new Piece(10, empty, SIZE, 0));
+      assertThat(commands(() -> queue.scatter(staged, withEmpty)))
+          .isPositive()
+          .isEqualTo(commands(() -> queue.scatter(staged, full)));
+      assertThat(Bytes.read(queue, block, 20, 10)).containsOnly(3);
+      staged.fill((byte) 0);
+      assertThat(commands(() -> queue.gather(withEmpty, staged)))
+          .isEqualTo(commands(() -> queue.gather(full, staged)));
+      assertThat(staged.toArray(JAVA_BYTE)).containsOnly(3);
+      block.free();
+      empty.free();
+    }
+  }
+
+  /** How many commands of the driver one operation is. */
+  private static long commands(Supplier<Event> operation) {
+    long before = LiveObjects.count(LiveObjects.Kind.EVENT);
+    try (Event done = operation.get()) {
+      done.await();
+      return LiveObjects.count(LiveObjects.Kind.EVENT) - before;
     }
   }
 
