@@ -33,6 +33,9 @@ public record CacheFolder(@Nullable Path path) {
   private static final int HEADER_BYTES = 16;
   private static final int MOST_FILES = 2000;
 
+  /** What is larger was not written here, and might not even fit into an array. */
+  private static final long MOST_BYTES = 1 << 28;
+
   /** Ends the names of these files; others in a folder that somebody chose are not deleted. */
   private static final String ENDING = ".kept";
 
@@ -61,6 +64,9 @@ public record CacheFolder(@Nullable Path path) {
     }
     Path file = path.resolve(key + ENDING);
     try {
+      if (!Files.isRegularFile(file) || Files.size(file) > MOST_BYTES) {
+        return Optional.empty();
+      }
       ByteBuffer bytes = ByteBuffer.wrap(Files.readAllBytes(file));
       if (bytes.remaining() < HEADER_BYTES
           || bytes.getLong() != MAGIC
@@ -79,7 +85,7 @@ public record CacheFolder(@Nullable Path path) {
 
   /** Keeps something under a key that can be a file's name; the oldest go when it is too much. */
   public void put(String key, byte[] content) {
-    if (path == null) {
+    if (path == null || content.length > MOST_BYTES - HEADER_BYTES) {
       return;
     }
     try {

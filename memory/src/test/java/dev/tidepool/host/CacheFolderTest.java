@@ -2,16 +2,19 @@ package dev.tidepool.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a cache deletes. */
+/** What a cache deletes, and what it takes for its own. */
 final class CacheFolderTest {
   private static final int MOST = 2000;
 
@@ -54,5 +57,33 @@ final class CacheFolderTest {
     cache.put("another", new byte[] {2});
     assertThat(others).allMatch(Files::exists);
     assertThat(cache.get("newest")).hasValue(new byte[] {1});
+  }
+
+  @Test
+  void whatIsNoFileOfTheCacheCountsAsNone() throws Exception {
+    byte[] whole = Files.readAllBytes(folder.resolve("newest.kept"));
+    Map<String, byte[]> wrong =
+        Map.of(
+            "empty", new byte[0],
+            "short", Arrays.copyOf(whole, whole.length - 1),
+            "long", Arrays.copyOf(whole, whole.length + 1),
+            "header", Arrays.copyOf(whole, 15),
+            "zeros", new byte[whole.length]);
+    for (Map.Entry<String, byte[]> file : wrong.entrySet()) {
+      Files.write(folder.resolve(file.getKey() + ".kept"), file.getValue());
+      assertThat(cache.get(file.getKey())).as(file.getKey()).isEmpty();
+    }
+    for (int at = 0; at < whole.length; at++) {
+      byte[] damaged = whole.clone();
+      damaged[at]++;
+      Files.write(folder.resolve("damaged.kept"), damaged);
+      assertThat(cache.get("damaged")).as("byte " + at).isEmpty();
+    }
+    Files.createDirectory(folder.resolve("folder.kept"));
+    assertThat(cache.get("folder")).isEmpty();
+    try (RandomAccessFile huge = new RandomAccessFile(folder.resolve("huge.kept").toFile(), "rw")) {
+      huge.setLength(1L << 32);
+    }
+    assertThat(cache.get("huge")).as("more bytes than an array has").isEmpty();
   }
 }
