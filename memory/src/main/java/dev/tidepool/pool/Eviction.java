@@ -28,6 +28,16 @@ final class Eviction<T> implements Comparator<Member<T>> {
     return order != 0 ? order : Long.compare(a.number, b.number);
   }
 
+  /**
+   * The same order of members on a shelf, by what they were laid down with: who returns an object a
+   * second time, in vain, may change its rank meanwhile, and an order that others rely on must not
+   * change under them.
+   */
+  Comparator<Member<T>> onShelf() {
+    return Comparator.<Member<T>>comparingLong(member -> member.shelfRank)
+        .thenComparingLong(member -> member.number);
+  }
+
   /** The less, the sooner it goes. */
   long rank(Member<T> member) {
     return switch (policy) {

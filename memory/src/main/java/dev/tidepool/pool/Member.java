@@ -65,8 +65,11 @@ final class Member<T> {
   /** Its slot; right while it is idle, owned or leased. */
   int place = NO_SLOT;
 
-  /** The pool's clock when it came back last. */
+  /** The pool's clock when it came back last, or when somebody tried to return it once more. */
   long returnedTick;
+
+  /** What it is ordered by while it lies on the shelf. Written by its owner alone. */
+  long shelfRank;
 
   /** How often it had been leased when maintenance first saw it so, and when that was. */
   long seenLeases;

@@ -62,7 +62,7 @@ final class Places<T> {
     this.slotMask = stripes * SLOTS - 1;
     this.slots = new AtomicReferenceArray<>(stripes * SLOTS);
     this.clocks = new long[(stripes + 2) * CLOCK_STRIDE];
-    this.shelf = new TreeSet<>(eviction);
+    this.shelf = new TreeSet<>(eviction.onShelf());
   }
 
   /** Where the caller looks first: in its stripe, and not where others of that stripe do. */
@@ -203,11 +203,16 @@ final class Places<T> {
       return false;
     }
     synchronized (this) {
-      member.settle(Member.NO_SLOT);
-      shelf.add(member);
+      layOnShelf(member);
       shelfEmpty = false;
     }
     return true;
+  }
+
+  private synchronized void layOnShelf(Member<T> member) {
+    member.shelfRank = eviction.rank(member);
+    member.settle(Member.NO_SLOT);
+    shelf.add(member);
   }
 
   private Member<T> evictFor(Member<T> member) {
@@ -235,8 +240,7 @@ final class Places<T> {
       return false;
     }
     shelf.pollFirst();
-    member.settle(Member.NO_SLOT);
-    shelf.add(member);
+    layOnShelf(member);
     return first.tryOwnAt(Member.NO_SLOT);
   }
 

@@ -1,6 +1,7 @@
 package dev.tidepool.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.tidepool.EvictionPolicy;
 import dev.tidepool.ObjectPool;
@@ -22,6 +23,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class ObjectPoolThreadsTest {
   private static final int THREADS = 8;
+  private static final int MORE_THAN_A_STRIPE = 20;
 
   /** Something that knows who holds it. */
   private static final class Held {
@@ -193,6 +195,33 @@ class ObjectPoolThreadsTest {
     assertThat(pool.statistics())
         .returns(1L, ObjectPoolStatistics::created)
         .returns(1L, ObjectPoolStatistics::idle);
+  }
+
+  /** The first put is in the middle of its reset while the second one, and others, are made. */
+  @Test
+  void aPutThatLostLeavesTheOrderOfIdleObjectsAsItIs() {
+    for (int late = 0; late < MORE_THAN_A_STRIPE; late++) {
+      List<Held> held = new ArrayList<>();
+      AtomicReference<Held> twice = new AtomicReference<>();
+      AtomicReference<ObjectPool<Held>> pool = new AtomicReference<>();
+      pool.set(
+          builder()
+              .reset(
+                  object -> {
+                    if (twice.compareAndSet(object, null)) {
+                      held.forEach(pool.get()::put);
+                    }
+                  })
+              .build());
+      for (int i = 0; i < MORE_THAN_A_STRIPE; i++) {
+        held.add(pool.get().get());
+      }
+      Held object = held.get(late);
+      twice.set(object);
+      assertThatIllegalStateException().isThrownBy(() -> pool.get().put(object));
+      pool.get().close();
+      assertThat(live).hasValue(0);
+    }
   }
 
   /** The first close is in the middle of its reset when the second one comes. */
