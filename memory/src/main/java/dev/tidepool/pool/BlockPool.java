@@ -545,6 +545,15 @@ public final class BlockPool implements AutoCloseable {
   }
 
   /**
+   * What is idle now and can go back to the source, for who frees some of it; first, what waits for
+   * that anyway goes back.
+   */
+  public List<IdlePiece> idlePieces() {
+    drain();
+    return trimming.pieces();
+  }
+
+  /**
    * Frees blocks that have been idle since before a time, least recently used first, while more
    * than the kept bytes are idle.
    *

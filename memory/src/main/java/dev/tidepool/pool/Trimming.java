@@ -39,6 +39,21 @@ final class Trimming {
     return counted(freed);
   }
 
+  /** What is idle now, for who frees it one by one. */
+  List<IdlePiece> pieces() {
+    return allIdle().stream().map(piece -> new IdlePiece(this, piece)).toList();
+  }
+
+  /** Frees this, if it is idle. */
+  long one(Reclaimable candidate) {
+    if (!candidate.claim(idle)) {
+      return 0;
+    }
+    long bytes = candidate.bytes();
+    free.accept(candidate);
+    return counted(bytes);
+  }
+
   /** Frees what has been idle since a time, or is older, the first to go first. */
   synchronized long idleSince(long nanoTime) {
     boolean byAge = limits.policy() == EvictionPolicy.TIME_TO_LIVE;

@@ -25,6 +25,7 @@ import dev.tidepool.TransferEngine;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.pool.ArrayPools;
+import dev.tidepool.pool.IdlePiece;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Program;
 import dev.tidepool.transfer.DeviceLink;
@@ -112,7 +113,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
             limit == null ? session.sharedHostPool(options) : null,
             limit,
             session.allocator(),
-            session.pinned(),
+            session.pinnedRoom(),
             options);
     this.arrays = new ArrayPools(options);
     this.registry = new LiveBuffers(this, pools);
@@ -300,6 +301,11 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   public List<BufferInfo> buffers() {
     checkOpen();
     return live().stream().filter(tenancy -> !tenancy.isClosing()).map(Tenancy::info).toList();
+  }
+
+  /** What lies idle of page-locked memory. */
+  Stream<IdlePiece> idlePinned() {
+    return pools.idlePinned();
   }
 
   Collection<Tenancy> live() {

@@ -1,7 +1,6 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.host.HeldScope;
-import dev.tidepool.host.PinnedBudget;
 import dev.tidepool.spi.Device;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -16,10 +15,10 @@ final class LockedMemory {
   private LockedMemory() {}
 
   /** What unlocks it and throws nothing; null if it cannot be locked, or no more may be. */
-  static @Nullable Runnable lock(Device device, PinnedBudget budget, MemorySegment memory) {
+  static @Nullable Runnable lock(Device device, PinnedRoom room, MemorySegment memory) {
     long bytes = memory.byteSize();
     // What is mapped may vanish, and is never given to drivers.
-    if (bytes == 0 || memory.isMapped() || !budget.reserve(bytes)) {
+    if (bytes == 0 || memory.isMapped() || !room.make(bytes, device.info().id())) {
       return null;
     }
     @Nullable HeldScope held = null;
@@ -32,7 +31,7 @@ final class LockedMemory {
           .log(System.Logger.Level.DEBUG, "wrapped memory stays as it is", e);
     } finally {
       if (unlocking == null) {
-        end(held, budget, bytes);
+        end(held, room, bytes);
       }
     }
     if (unlocking == null) {
@@ -51,15 +50,15 @@ final class LockedMemory {
         System.getLogger(LockedMemory.class.getName())
             .log(System.Logger.Level.WARNING, "wrapped memory could not be unlocked", e);
       } finally {
-        end(scope, budget, bytes);
+        end(scope, room, bytes);
       }
     };
   }
 
-  private static void end(@Nullable HeldScope held, PinnedBudget budget, long bytes) {
+  private static void end(@Nullable HeldScope held, PinnedRoom room, long bytes) {
     if (held != null) {
       held.close();
     }
-    budget.giveBack(bytes);
+    room.giveBack(bytes);
   }
 }

@@ -12,8 +12,8 @@ import dev.tidepool.host.HostMemory;
 import dev.tidepool.host.HostRequest;
 import dev.tidepool.host.MemoryAllocator;
 import dev.tidepool.host.NumaThread;
-import dev.tidepool.host.PinnedBudget;
 import dev.tidepool.pool.BlockPool;
+import dev.tidepool.pool.IdlePiece;
 import dev.tidepool.pool.Mover;
 import dev.tidepool.pool.PooledBlock;
 import dev.tidepool.runtime.flight.Flight;
@@ -72,7 +72,7 @@ final class Pools implements AutoCloseable {
 
   private final Device device;
   private final MemoryAllocator allocator;
-  private final PinnedBudget pinned;
+  private final PinnedRoom pinned;
   private final @Nullable MemoryLimit limit;
   private final MemoryOptions options;
   private final @Nullable BlockPool shared;
@@ -99,7 +99,7 @@ final class Pools implements AutoCloseable {
       @Nullable BlockPool shared,
       @Nullable MemoryLimit limit,
       MemoryAllocator allocator,
-      PinnedBudget pinned,
+      PinnedRoom pinned,
       MemoryOptions options) {
     this.device = device;
     this.shared = shared;
@@ -239,7 +239,7 @@ final class Pools implements AutoCloseable {
     if (!device.info().can(Capability.PINNED_MEMORY)) {
       return null;
     }
-    if (pinned.reserve(bytes) || (kind == Kind.PINNED && reserveFromIdle(bytes))) {
+    if (kind == Kind.PINNED ? pinned.make(bytes, device.info().id()) : pinned.reserve(bytes)) {
       try {
         return new ChargedBlock(
             fromItsNode(
@@ -257,10 +257,12 @@ final class Pools implements AutoCloseable {
     return null;
   }
 
-  /** Idle blocks of one pool must not keep a buffer of another from being page-locked. */
-  private boolean reserveFromIdle(long bytes) {
-    Predicate<Kind> locked = kind -> kind == Kind.PINNED || kind == Kind.STAGING;
-    return trim("budget", ofKinds(locked), BlockPool::trim) > 0 && pinned.reserve(bytes);
+  /** What lies idle of the blocks that may be page-locked. */
+  Stream<IdlePiece> idlePinned() {
+    return device.info().can(Capability.PINNED_MEMORY)
+        ? ofKinds(kind -> kind == Kind.PINNED || kind == Kind.STAGING)
+            .flatMap(pool -> pool.idlePieces().stream())
+        : Stream.empty();
   }
 
   /** Page-locked memory lies on the node that the buffer names, else on the device's. */

@@ -38,6 +38,7 @@ final class RuntimeSession implements TidepoolRuntime.Session {
   private final List<String> notes;
   private final MemoryAllocator allocator = new MemoryAllocator();
   private final PinnedBudget pinned;
+  private final PinnedRoom pinnedRoom;
   private final BlockPool hostPool;
   private final Workers workers;
   private final Maintenance maintenance;
@@ -66,6 +67,7 @@ final class RuntimeSession implements TidepoolRuntime.Session {
             options.pinnedLimit() == -1
                 ? HostMemory.now().totalBytes() / 4
                 : options.pinnedLimit());
+    this.pinnedRoom = new PinnedRoom(pinned, managers);
     this.hostPool = Pools.hostPool(allocator, options);
     this.workers = new Workers(options.concurrentTransfers());
     this.maintenance = new Maintenance(this);
@@ -213,6 +215,11 @@ final class RuntimeSession implements TidepoolRuntime.Session {
 
   PinnedBudget pinned() {
     return pinned;
+  }
+
+  /** Where managers find room in that budget. */
+  PinnedRoom pinnedRoom() {
+    return pinnedRoom;
   }
 
   Workers workers() {

@@ -12,7 +12,9 @@ import org.jspecify.annotations.Nullable;
 @Description("The pools of a memory manager gave idle blocks back to the driver and the system")
 public final class TrimEvent extends MemoryEvent {
   @Label("Cause")
-  @Description("request, shortage (the machine or the device has little memory left), or age")
+  @Description(
+      "request, shortage (the machine or the device has little memory left), age, or budget (the"
+          + " accelerator needed page-locked memory, which any manager gave back)")
   String cause = "";
 
   @Label("Bytes")

@@ -1,0 +1,74 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.host.PinnedBudget;
+import dev.tidepool.pool.IdlePiece;
+import dev.tidepool.runtime.flight.Flight;
+import dev.tidepool.runtime.flight.TrimEvent;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+
+/**
+ * Room for page-locked memory within the budget that all managers of a session share: what lies
+ * idle in the pools of one of them must not keep a buffer of another from being page-locked.
+ *
+ * <p>Safe for use by any thread, and holds no lock: blocks of other managers are claimed as by
+ * their own trimming, which puts their end off until the driver has them back.
+ */
+final class PinnedRoom {
+  private final PinnedBudget budget;
+  private final Collection<AcceleratorMemory> managers;
+
+  /**
+   * Room within a budget.
+   *
+   * @param managers that share it, now and later
+   */
+  PinnedRoom(PinnedBudget budget, Collection<AcceleratorMemory> managers) {
+    this.budget = budget;
+    this.managers = managers;
+  }
+
+  /** Reserves bytes, if so many are left. */
+  boolean reserve(long bytes) {
+    return budget.reserve(bytes);
+  }
+
+  /**
+   * Reserves bytes, for which idle blocks of all managers are freed if it must be, the oldest
+   * first; none, if all of them were not enough.
+   *
+   * @param asker the accelerator that needs them
+   */
+  boolean make(long bytes, String asker) {
+    if (budget.reserve(bytes)) {
+      return true;
+    }
+    List<IdlePiece> idle =
+        managers.stream()
+            .flatMap(AcceleratorMemory::idlePinned)
+            .sorted(Comparator.comparingLong(IdlePiece::age))
+            .toList();
+    long most = idle.stream().mapToLong(IdlePiece::bytes).sum();
+    return bytes <= budget.limitBytes() - budget.usedBytes() + most && makeOf(idle, bytes, asker);
+  }
+
+  private boolean makeOf(List<IdlePiece> idle, long bytes, String asker) {
+    TrimEvent event = Flight.trim();
+    long freed = 0;
+    boolean reserved = budget.reserve(bytes);
+    for (int i = 0; i < idle.size() && !reserved; i++) {
+      freed += idle.get(i).free();
+      reserved = budget.reserve(bytes);
+    }
+    if (event != null) {
+      event.trimmed(asker, "budget", freed);
+    }
+    return reserved;
+  }
+
+  /** Ends a reservation. */
+  void giveBack(long bytes) {
+    budget.giveBack(bytes);
+  }
+}
