@@ -177,7 +177,7 @@ public final class BlockPool implements AutoCloseable {
    */
   public Lease acquire(long bytes, long alignment) {
     PooledBlock block = take(bytes, alignment, true);
-    Lease lease = new Lease(block);
+    Lease lease = Lease.over(block);
     block.occupy(lease);
     return lease;
   }
@@ -288,8 +288,16 @@ public final class BlockPool implements AutoCloseable {
     calls.incrementAndGet();
     try {
       ledger.missed(sizeClass);
-      Block block = allocate(bytes, blockAlignment);
-      PooledBlock pooled = new PooledBlock(this, block, bytes, sizeClass, null);
+      return enrolled(allocate(bytes, blockAlignment), bytes, sizeClass);
+    } finally {
+      calls.decrementAndGet();
+    }
+  }
+
+  private PooledBlock enrolled(Block block, long bytes, int sizeClass) {
+    PooledBlock pooled = null;
+    try {
+      pooled = new PooledBlock(this, block, bytes, sizeClass, null);
       if (sizeClass != PooledBlock.NOT_KEPT) {
         idle.settle(pooled);
       }
@@ -298,8 +306,13 @@ public final class BlockPool implements AutoCloseable {
       }
       ledger.enrol(pooled);
       return pooled;
-    } finally {
-      calls.decrementAndGet();
+    } catch (RuntimeException | Error e) {
+      // The heap may be full: what nobody knows yet must not be lost.
+      if (pooled != null) {
+        idle.unsettle(pooled);
+      }
+      freeQuietly(block);
+      throw e;
     }
   }
 
@@ -315,27 +328,45 @@ public final class BlockPool implements AutoCloseable {
   }
 
   private @Nullable Slab cutSlab(int sizeClass, int count) {
+    Cut cut = new Cut(sizeClass, count);
     calls.incrementAndGet();
     try {
-      Block whole = allocate(count * SizeClasses.bytesOf(sizeClass), alignment);
-      if (isTakenInTurn(whole)) {
-        // The source gave another kind of memory than before.
-        freeQuietly(whole);
+      Slab slab = cut(allocate(count * SizeClasses.bytesOf(sizeClass), alignment), sizeClass);
+      if (slab == null) {
         return null;
       }
-      Slab slab = new Slab(whole);
-      List<PooledBlock> parts = slab.cut(this, sizeClass);
-      parts.forEach(idle::settle);
-      // The first is the caller's.
-      parts.subList(1, parts.size()).forEach(idle::putAnyway);
-      lastCut = new Cut(sizeClass, count);
+      lastCut = cut;
       slabBytes.addAndGet(sizeClass, slab.bytes());
       ledger.enrol(slab);
+      // From now on nothing makes objects. The first is the caller's.
+      for (int i = 1; i < slab.parts().size(); i++) {
+        idle.putAnyway(slab.parts().get(i));
+      }
       return slab;
     } catch (OutOfDeviceMemoryException e) {
       return null;
     } finally {
       calls.decrementAndGet();
+    }
+  }
+
+  private @Nullable Slab cut(Block whole, int sizeClass) {
+    Slab slab = null;
+    try {
+      if (isTakenInTurn(whole)) {
+        // The source gave another kind of memory than before.
+        freeQuietly(whole);
+        return null;
+      }
+      slab = new Slab(whole);
+      slab.cut(this, sizeClass).forEach(idle::settle);
+      return slab;
+    } catch (RuntimeException | Error e) {
+      for (int i = 0; slab != null && i < slab.parts().size(); i++) {
+        idle.unsettle(slab.parts().get(i));
+      }
+      freeQuietly(whole);
+      throw e;
     }
   }
 
@@ -481,8 +512,8 @@ public final class BlockPool implements AutoCloseable {
     if (zeroesOnRelease) {
       try {
         block.zero();
-      } catch (RuntimeException e) {
-        LOG.log(System.Logger.Level.WARNING, "a block of " + name + " could not be cleared", e);
+      } catch (RuntimeException | Error e) {
+        failed(block.bytes, "cleared", e);
         return false;
       }
     }
@@ -490,7 +521,7 @@ public final class BlockPool implements AutoCloseable {
   }
 
   void countRepeatedRelease() {
-    ledger.repeatedReleases.increment();
+    ledger.repeatedReleases.incrementAndGet();
   }
 
   /** Frees what its caller owns. */
@@ -514,7 +545,9 @@ public final class BlockPool implements AutoCloseable {
         freeQuietly(block.block);
       }
       case Slab slab -> {
-        slab.parts().forEach(idle::vacate);
+        for (int i = 0; i < slab.parts().size(); i++) {
+          idle.vacate(slab.parts().get(i));
+        }
         slabBytes.addAndGet(slab.sizeClass(), -slab.bytes());
         ledger.forget(slab);
         freeQuietly(slab.whole);
@@ -526,12 +559,21 @@ public final class BlockPool implements AutoCloseable {
     ledger.lost(block.byteSize());
     try {
       block.free();
-    } catch (RuntimeException e) {
-      ledger.failedFrees.increment();
+    } catch (RuntimeException | Error e) {
+      ledger.failedFrees.incrementAndGet();
+      failed(block.byteSize(), "freed", e);
+    }
+  }
+
+  private void failed(long bytes, String what, Throwable failure) {
+    try {
       LOG.log(
           System.Logger.Level.WARNING,
-          "a block of " + block.byteSize() + " bytes of " + name + " could not be freed",
-          e);
+          "a block of " + bytes + " bytes of " + name + " could not be " + what,
+          failure);
+    } catch (RuntimeException | Error e) {
+      // There is no room for the message either.
+      return;
     }
   }
 

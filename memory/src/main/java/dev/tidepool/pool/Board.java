@@ -37,6 +37,9 @@ final class Board {
   // Which places have a block; guarded by this.
   private long used;
 
+  /** The next one of its shelf with a free place; guarded by the shelf. */
+  @Nullable Board nextRoomy;
+
   /** The board of a shelf with that number, from 0. */
   Board(int index) {
     this.index = index;
@@ -69,9 +72,14 @@ final class Board {
     return true;
   }
 
+  /** Whether all places are taken. */
+  synchronized boolean isFull() {
+    return Long.bitCount(used) == PLACES;
+  }
+
   /** Ends the place of a block, which its caller owns; answers whether all places were taken. */
   synchronized boolean vacate(PooledBlock block) {
-    boolean full = Long.bitCount(used) == PLACES;
+    boolean full = isFull();
     used &= ~block.bit();
     places[Long.numberOfTrailingZeros(block.bit())] = null;
     return full;

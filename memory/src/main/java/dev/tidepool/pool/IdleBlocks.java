@@ -74,7 +74,11 @@ final class IdleBlocks {
       return block;
     }
     boolean near = stripes.hasRoom(sizeClass);
-    return settledNear(stripes.steal(sizeClass), near);
+    PooledBlock stolen = stripes.steal(sizeClass);
+    if (stolen != null && near) {
+      stripes.bring(stolen);
+    }
+    return stolen;
   }
 
   /** Takes a block of a class that belongs to no stripe. */
@@ -82,20 +86,15 @@ final class IdleBlocks {
     // First, for that may make objects, and what throws then must not hold a block.
     boolean near = stripes.hasRoom(sizeClass);
     PooledBlock block = shelves[sizeClass].take();
-    return block == null ? null : settledNear(discharged(block), near);
-  }
-
-  private @Nullable PooledBlock settledNear(@Nullable PooledBlock block, boolean near) {
-    if (block != null && near) {
-      // The next time it is found near.
-      leavePlace(block);
-      settle(block);
-      if (!block.isInStripe()) {
-        // Another thread was quicker, and on a shelf there is no credit.
-        withoutCredit(block);
-      }
+    if (block == null) {
+      return null;
     }
-    return block;
+    Board board = block.board();
+    if (near && stripes.settle(block)) {
+      // The next time it is found near. It leaves its place last, for it may get no other.
+      shelves[sizeClass].vacate(board, block);
+    }
+    return discharged(block);
   }
 
   /**
@@ -175,7 +174,14 @@ final class IdleBlocks {
     if (block.isInStripe()) {
       stripes.vacate(block);
     } else {
-      shelves[block.sizeClass].vacate(block);
+      shelves[block.sizeClass].vacate(block.board(), block);
+    }
+  }
+
+  /** Ends the place of a block that its caller owns, if it has one; it was never put down. */
+  void unsettle(PooledBlock block) {
+    if (block.isInStripe() || block.seenBoard() != null) {
+      leavePlace(block);
     }
   }
 

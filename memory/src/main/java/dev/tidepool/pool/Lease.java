@@ -34,6 +34,16 @@ public final class Lease {
     this.pooled = pooled;
   }
 
+  /** The same; if the heap has no room for it, the block goes back. */
+  public static Lease over(PooledBlock taken) {
+    try {
+      return new Lease(taken);
+    } catch (OutOfMemoryError e) {
+      taken.giveBack();
+      throw e;
+    }
+  }
+
   /**
    * The block: at least as large as was asked for.
    *

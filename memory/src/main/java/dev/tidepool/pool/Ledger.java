@@ -9,7 +9,6 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.ToLongFunction;
 
@@ -18,20 +17,19 @@ import java.util.function.ToLongFunction;
  * themselves, for which every block is enrolled from its allocation to its end.
  */
 final class Ledger {
-  final LongAdder failedFrees = new LongAdder();
-  final LongAdder trims = new LongAdder();
-  final LongAdder trimmedBytes = new LongAdder();
-  final LongAdder repeatedReleases = new LongAdder();
-
-  // Not adders: they may allocate, and these count what happens where blocks are given back.
+  // No adders anywhere: they may allocate, and these count where blocks change hands.
+  final AtomicLong failedFrees = new AtomicLong();
+  final AtomicLong repeatedReleases = new AtomicLong();
+  private final AtomicLong trims = new AtomicLong();
+  private final AtomicLong trimmedBytes = new AtomicLong();
   private final AtomicLong evictions = new AtomicLong();
   private final AtomicLongArray hitsOfTheGone = new AtomicLongArray(Census.COUNTS);
   private final AtomicLong reserved = new AtomicLong();
   private final AtomicLong peakReserved = new AtomicLong();
 
   private final AtomicLongArray misses = new AtomicLongArray(Census.COUNTS);
-  private final LongAdder allocations = new LongAdder();
-  private final LongAdder frees = new LongAdder();
+  private final AtomicLong allocations = new AtomicLong();
+  private final AtomicLong frees = new AtomicLong();
   private final Set<PooledBlock> singles = ConcurrentHashMap.newKeySet();
   private final Slabs slabs = new Slabs();
 
@@ -102,19 +100,19 @@ final class Ledger {
 
   /** The source gave a block. */
   void gained(long bytes) {
-    allocations.increment();
+    allocations.incrementAndGet();
     peakReserved.accumulateAndGet(reserved.addAndGet(bytes), Math::max);
   }
 
   /** A block goes back to the source. */
   void lost(long bytes) {
-    frees.increment();
+    frees.incrementAndGet();
     reserved.addAndGet(-bytes);
   }
 
   void trimmed(long bytes) {
-    trims.increment();
-    trimmedBytes.add(bytes);
+    trims.incrementAndGet();
+    trimmedBytes.addAndGet(bytes);
   }
 
   /** Shows all blocks that can be leased, or are. */
@@ -176,13 +174,13 @@ final class Ledger {
         sum(classes, SizeClassStatistics::idleBytes),
         sum(classes, SizeClassStatistics::leasedBlocks),
         sum(classes, SizeClassStatistics::leasedBytes),
-        allocations.sum(),
-        frees.sum(),
-        failedFrees.sum(),
+        allocations.get(),
+        frees.get(),
+        failedFrees.get(),
         evictions.get(),
-        trims.sum(),
-        trimmedBytes.sum(),
-        repeatedReleases.sum(),
+        trims.get(),
+        trimmedBytes.get(),
+        repeatedReleases.get(),
         name,
         reservedBytes(),
         peakReservedBytes(),

@@ -3,9 +3,7 @@ package dev.tidepool.pool;
 import dev.tidepool.EvictionPolicy;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.util.ArrayDeque;
 import java.util.Arrays;
-import java.util.Deque;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,8 +32,9 @@ final class Shelf {
   private final int[] recent = new int[RECENT];
   private int latest;
 
-  // Boards with a free place; guarded by this.
-  private final Deque<Board> roomy = new ArrayDeque<>();
+  // The first board with a free place, which leads on to the others; guarded by this. Linked
+  // through the boards: who frees a block makes no object.
+  private @Nullable Board roomy;
 
   /** 64 boards. */
   private static final class Section {
@@ -184,18 +183,14 @@ final class Shelf {
     }
   }
 
-  /** Gives a block, which its caller owns, a place. */
+  /**
+   * Gives a block, which its caller owns, a place. What throws, for it may make objects, leaves it
+   * without one.
+   */
   synchronized void settle(PooledBlock block) {
-    for (; ; ) {
-      Board board = roomy.peek();
-      if (board == null) {
-        board = grow();
-      }
-      if (board.settle(block)) {
-        return;
-      }
-      roomy.remove();
-    }
+    Board board = roomy == null ? grow() : roomy;
+    board.settle(block);
+    roomy = board.isFull() ? board.nextRoomy : board;
   }
 
   private Board grow() {
@@ -209,15 +204,14 @@ final class Shelf {
     }
     Board board = new Board(last.number * Section.BOARDS + last.used);
     last.boards[last.used++] = board;
-    roomy.add(board);
     return board;
   }
 
-  /** Ends the place of a block, which its caller owns. */
-  synchronized void vacate(PooledBlock block) {
-    Board board = block.board();
+  /** Ends the place of a block, which its caller owns, on a board. */
+  synchronized void vacate(Board board, PooledBlock block) {
     if (board.vacate(block)) {
-      roomy.add(board);
+      board.nextRoomy = roomy;
+      roomy = board;
     }
   }
 

@@ -129,10 +129,22 @@ final class Stripes {
     return known == null ? fresh : known;
   }
 
+  /** Brings a block of another stripe, which its caller owns, to the caller's if there is room. */
+  void bring(PooledBlock block) {
+    int from = block.stripe();
+    if (from != mine() && settle(block)) {
+      vacate(block, from);
+    }
+  }
+
   /** Ends the place of a block, which its caller owns. */
-  @SuppressWarnings("ReferenceEquality") // the very block is meant
   void vacate(PooledBlock block) {
-    @Nullable PooledBlock[] places = equipped(block.stripe());
+    vacate(block, block.stripe());
+  }
+
+  @SuppressWarnings("ReferenceEquality") // the very block is meant
+  private void vacate(PooledBlock block, int stripe) {
+    @Nullable PooledBlock[] places = equipped(stripe);
     synchronized (places) {
       for (int i = first(block.sizeClass); i < end(block.sizeClass); i++) {
         if (places[i] == block) {

@@ -179,9 +179,10 @@ final class Blocks {
   }
 
   private Lease further(PooledBlock block, Object tenant) {
+    Lease lease = Lease.over(block);
     counters.took();
     block.occupy(tenant);
-    return new Lease(block);
+    return lease;
   }
 
   private PooledBlock take(

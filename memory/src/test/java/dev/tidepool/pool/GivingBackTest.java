@@ -10,12 +10,14 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Who gives a block back may be the last one who can: he needs no memory for it. */
 class GivingBackTest {
   private static final int BLOCKS = 600;
+  private static final int MANY_BOARDS = 64 * 40;
   private static final int ROUNDS = 20;
 
   /** What this thread has allocated on the heap so far; reading it allocates nothing. */
@@ -42,6 +44,33 @@ class GivingBackTest {
     } catch (ReflectiveOperationException e) {
       return abort("this Java does not tell what a thread allocates: " + e);
     }
+  }
+
+  /** As who frees blocks does, behind whose places others come free. */
+  @Test
+  void leavingTheShelfTakesNothingOfTheHeap() {
+    Heap heap = heap();
+    BlockPool pool =
+        new BlockPool(
+            "test",
+            new CountedBlock.Memory(),
+            64,
+            new BlockPool.Limits(true, 0, 0, 0, EvictionPolicy.LRU, false));
+    PooledBlock[] blocks = new PooledBlock[MANY_BOARDS];
+    long least = Long.MAX_VALUE;
+    for (int round = 0; round < ROUNDS; round++) {
+      Shelf shelf = new Shelf(true);
+      for (int i = 0; i < blocks.length; i++) {
+        blocks[i] = new PooledBlock(pool, new BareBlock(), 1, 0, null);
+        shelf.settle(blocks[i]);
+      }
+      long before = heap.allocated();
+      for (PooledBlock block : blocks) {
+        shelf.vacate(block.board(), block);
+      }
+      least = Math.min(least, heap.allocated() - before);
+    }
+    assertThat(least).isZero();
   }
 
   /** With room for all, for some, and for none; as blocks of their own, and as parts of slabs. */
