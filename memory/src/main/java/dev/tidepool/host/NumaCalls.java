@@ -102,7 +102,7 @@ final class NumaCalls {
   /** The policy of the calling thread; LOCAL also for those that have no name here. */
   static NumaPolicy threadPolicy() {
     try (ThreadPolicy policy = ThreadPolicy.ofThisThread()) {
-      return policy(policy.mode, policy.mask);
+      return policy(policy.mode.get(JAVA_INT, 0), nodesOf(policy.mask));
     }
   }
 
@@ -155,15 +155,17 @@ final class NumaCalls {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment mode = arena.allocate(JAVA_INT);
       MemorySegment mask = mask(arena, List.of());
-      return get(mode, mask, address, MPOL_F_ADDR) == 0 ? policy(mode, mask) : NumaPolicy.LOCAL;
+      return get(mode, mask, address, MPOL_F_ADDR) == 0
+          ? policy(mode.get(JAVA_INT, 0), nodesOf(mask))
+          : NumaPolicy.LOCAL;
     }
   }
 
-  private static NumaPolicy policy(MemorySegment mode, MemorySegment mask) {
-    int code = mode.get(JAVA_INT, 0) & ~MPOL_MODE_FLAGS;
+  /** What the system calls so: without nodes it prefers the local one, or has no policy. */
+  static NumaPolicy policy(int mode, List<Integer> nodes) {
     for (NumaPolicy.Mode known : NumaPolicy.Mode.values()) {
-      if (known != NumaPolicy.Mode.LOCAL && code(known) == code) {
-        return new NumaPolicy(known, nodesOf(mask));
+      if (!nodes.isEmpty() && code(known) == (mode & ~MPOL_MODE_FLAGS)) {
+        return known == NumaPolicy.Mode.LOCAL ? NumaPolicy.LOCAL : new NumaPolicy(known, nodes);
       }
     }
     return NumaPolicy.LOCAL;

@@ -122,6 +122,18 @@ class NumaTest {
     assertThat(NumaPolicy.bind(3, 1, 3)).isEqualTo(NumaPolicy.bind(1, 3));
   }
 
+  /** Older kernels tell of a policy for the local node as one that prefers no node. */
+  @Test
+  void aPolicyWithoutNodesIsTheLocalOne() {
+    int staticNodes = 1 << 15;
+    assertThat(NumaCalls.policy(1, List.of())).isEqualTo(NumaPolicy.LOCAL);
+    assertThat(NumaCalls.policy(0, List.of())).isEqualTo(NumaPolicy.LOCAL);
+    assertThat(NumaCalls.policy(4, List.of())).isEqualTo(NumaPolicy.LOCAL);
+    assertThat(NumaCalls.policy(1 | staticNodes, List.of(3))).isEqualTo(NumaPolicy.preferred(3));
+    assertThat(NumaCalls.policy(2, List.of(1, 3))).isEqualTo(NumaPolicy.bind(1, 3));
+    assertThat(NumaCalls.policy(3, List.of(0, 1))).isEqualTo(NumaPolicy.interleave(0, 1));
+  }
+
   @Test
   void withoutNumaCallsMemoryIsPlainAndThatIsCounted() {
     MemoryAllocator plain = new MemoryAllocator(false);
