@@ -1,7 +1,5 @@
 package dev.tidepool.pool;
 
-import dev.tidepool.EvictionPolicy;
-import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.junit.jupiter.api.Test;
@@ -14,36 +12,22 @@ public class BoardModelTest {
   private static final int BLOCKS = 2;
 
   private final Board board = new Board(0);
-  private final AtomicIntegerArray owners = new AtomicIntegerArray(BLOCKS);
+  private final Owners owners = new Owners(BLOCKS);
 
   /** A board with one block idle and one taken. */
   public BoardModelTest() {
-    BlockPool pool =
-        new BlockPool(
-            "model",
-            (bytes, alignment) -> {
-              throw new AssertionError("the model allocates nothing");
-            },
-            64,
-            new BlockPool.Limits(true, 0, 0, 0, EvictionPolicy.LRU, false));
     for (int i = 0; i < BLOCKS; i++) {
-      PooledBlock block = new PooledBlock(pool, new BareBlock(), i, 0, null);
+      PooledBlock block = new PooledBlock(Owners.NO_POOL, new BareBlock(), i, 0, null);
       if (!board.settle(block)) {
         throw new AssertionError("the board has room");
       }
     }
-    owners.set(1, 1);
+    owners.own(1);
     board.put(1);
   }
 
-  private void own(int block) {
-    if (!owners.compareAndSet(block, 0, 1)) {
-      throw new AssertionError("a block has two owners");
-    }
-  }
-
   private boolean giveBack(int block) {
-    if (owners.compareAndSet(block, 1, 0) && (board.put(1L << block) & (1L << block)) != 0) {
+    if (owners.giveUp(block) && (board.put(1L << block) & (1L << block)) != 0) {
       throw new AssertionError("a block that somebody had was idle");
     }
     return true;
@@ -54,7 +38,7 @@ public class BoardModelTest {
   public boolean take() {
     PooledBlock block = board.take();
     if (block != null) {
-      own((int) block.bytes);
+      owners.own((int) block.bytes);
     }
     return true;
   }
@@ -63,7 +47,7 @@ public class BoardModelTest {
   @Operation
   public boolean takeFirst() {
     if (board.take(1)) {
-      own(0);
+      owners.own(0);
     }
     return true;
   }

@@ -1,7 +1,6 @@
 package dev.tidepool.pool;
 
 import dev.tidepool.EvictionPolicy;
-import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Validate;
@@ -19,22 +18,13 @@ public class CreditModelTest {
   private static final BlockPool.Limits LIMITS =
       new BlockPool.Limits(true, 1 << 20, BYTES, 0, EvictionPolicy.LRU, false);
 
-  private final BlockPool pool =
-      new BlockPool(
-          "model",
-          (bytes, alignment) -> {
-            throw new AssertionError("the model allocates nothing");
-          },
-          64,
-          LIMITS);
   private final IdleBlocks idle = new IdleBlocks(LIMITS, this::own, () -> false);
   private final PooledBlock[] blocks = {
-    new PooledBlock(pool, new BareBlock(), BYTES, CLASS, null),
-    new PooledBlock(pool, new BareBlock(), BYTES, CLASS, null)
+    new PooledBlock(Owners.NO_POOL, new BareBlock(), BYTES, CLASS, null),
+    new PooledBlock(Owners.NO_POOL, new BareBlock(), BYTES, CLASS, null)
   };
 
-  /** 0: idle or gone, 1: somebody has it. */
-  private final AtomicIntegerArray owners = new AtomicIntegerArray(blocks.length);
+  private final Owners owners = new Owners(blocks.length);
 
   /** Two blocks, both leased, the first one with a credit. */
   public CreditModelTest() {
@@ -44,18 +34,16 @@ public class CreditModelTest {
     if (!idle.put(blocks[0]) || idle.takeAny(CLASS) != blocks[0]) {
       throw new AssertionError("the first block is idle");
     }
-    owners.set(0, 1);
-    owners.set(1, 1);
+    owners.own(0);
+    owners.own(1);
   }
 
   private void own(PooledBlock block) {
-    if (!owners.compareAndSet(block == blocks[0] ? 0 : 1, 0, 1)) {
-      throw new AssertionError("a block has two owners");
-    }
+    owners.own(block == blocks[0] ? 0 : 1);
   }
 
   private boolean giveBack(int number) {
-    if (!owners.compareAndSet(number, 1, 0)) {
+    if (!owners.giveUp(number)) {
       return true;
     }
     if (!idle.put(blocks[number])) {
@@ -102,7 +90,7 @@ public class CreditModelTest {
     for (int i = 0; i < blocks.length; i++) {
       boolean isIdle = blocks[i].isIdle();
       idleBlocks += isIdle ? 1 : 0;
-      if (isIdle == (owners.get(i) == 1)) {
+      if (isIdle == owners.isOwned(i)) {
         throw new AssertionError("block " + i + " is lost, or idle while somebody has it");
       }
     }

@@ -50,18 +50,12 @@ class GivingBackTest {
   @Test
   void leavingTheShelfTakesNothingOfTheHeap() {
     Heap heap = heap();
-    BlockPool pool =
-        new BlockPool(
-            "test",
-            new CountedBlock.Memory(),
-            64,
-            new BlockPool.Limits(true, 0, 0, 0, EvictionPolicy.LRU, false));
     PooledBlock[] blocks = new PooledBlock[MANY_BOARDS];
     long least = Long.MAX_VALUE;
     for (int round = 0; round < ROUNDS; round++) {
       Shelf shelf = new Shelf(true);
       for (int i = 0; i < blocks.length; i++) {
-        blocks[i] = new PooledBlock(pool, new BareBlock(), 1, 0, null);
+        blocks[i] = new PooledBlock(Owners.NO_POOL, new BareBlock(), 1, 0, null);
         shelf.settle(blocks[i]);
       }
       long before = heap.allocated();

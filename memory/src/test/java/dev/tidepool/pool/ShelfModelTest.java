@@ -2,8 +2,6 @@ package dev.tidepool.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tidepool.EvictionPolicy;
-import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Validate;
@@ -20,39 +18,25 @@ public class ShelfModelTest {
 
   private final Shelf shelf = new Shelf(true);
   private final PooledBlock[] blocks = new PooledBlock[BLOCKS];
-  private final AtomicIntegerArray owners = new AtomicIntegerArray(BLOCKS);
+  private final Owners owners = new Owners(BLOCKS);
 
   /** A shelf with one block idle and one taken. */
   public ShelfModelTest() {
     for (int i = 0; i < BLOCKS; i++) {
       blocks[i] = settled(i);
     }
-    owners.set(1, 1);
+    owners.own(1);
     shelf.put(blocks[0]);
   }
 
   private PooledBlock settled(int bytes) {
-    BlockPool pool =
-        new BlockPool(
-            "model",
-            (asked, alignment) -> {
-              throw new AssertionError("the model allocates nothing");
-            },
-            64,
-            new BlockPool.Limits(true, 0, 0, 0, EvictionPolicy.LRU, false));
-    PooledBlock block = new PooledBlock(pool, new BareBlock(), bytes, 0, null);
+    PooledBlock block = new PooledBlock(Owners.NO_POOL, new BareBlock(), bytes, 0, null);
     shelf.settle(block);
     return block;
   }
 
-  private void own(int block) {
-    if (!owners.compareAndSet(block, 0, 1)) {
-      throw new AssertionError("a block has two owners");
-    }
-  }
-
   private boolean giveBack(int block) {
-    if (owners.compareAndSet(block, 1, 0)) {
+    if (owners.giveUp(block)) {
       shelf.put(blocks[block]);
     }
     return true;
@@ -63,7 +47,7 @@ public class ShelfModelTest {
   public boolean take() {
     PooledBlock block = shelf.take();
     if (block != null) {
-      own((int) block.bytes);
+      owners.own((int) block.bytes);
     }
     return true;
   }
@@ -72,7 +56,7 @@ public class ShelfModelTest {
   @Operation
   public boolean takeFirst() {
     if (blocks[0].board().take(blocks[0].bit())) {
-      own(0);
+      owners.own(0);
     }
     return true;
   }
@@ -93,10 +77,10 @@ public class ShelfModelTest {
   @Validate
   public void nothingIsForgotten() {
     for (PooledBlock block = shelf.take(); block != null; block = shelf.take()) {
-      own((int) block.bytes);
+      owners.own((int) block.bytes);
     }
     for (int i = 0; i < BLOCKS; i++) {
-      if (owners.get(i) == 0) {
+      if (!owners.isOwned(i)) {
         throw new AssertionError("block " + i + " is idle, and the shelf does not find it");
       }
     }
