@@ -25,8 +25,6 @@ final class Copies {
   private final long byteSize;
   private final boolean shared;
   private final boolean owned;
-  // Of the block that is both: a buffer may come back from a file in another kind of memory.
-  private boolean mapped;
   private final @Nullable Runnable ending;
   private boolean locked;
   private @Nullable Object file;
@@ -37,16 +35,10 @@ final class Copies {
   // Where the bytes are when there is no block at all.
   private SpillFile.@Nullable Extent spilled;
 
-  private Copies(
-      long byteSize,
-      boolean shared,
-      boolean owned,
-      @Nullable Block both,
-      @Nullable Runnable ending) {
+  private Copies(long byteSize, boolean shared, boolean owned, @Nullable Runnable ending) {
     this.byteSize = byteSize;
     this.shared = shared;
     this.owned = owned;
-    this.mapped = both != null && isMapped(both);
     this.ending = ending;
   }
 
@@ -54,7 +46,7 @@ final class Copies {
   static Copies atBirth(Device device, MemoryLocation location, long byteSize, Lease lease) {
     boolean shared =
         device.info().can(Capability.SHARED_MEMORY) || location == MemoryLocation.UNIFIED;
-    Copies copies = new Copies(byteSize, shared, true, shared ? lease.block() : null, null);
+    Copies copies = new Copies(byteSize, shared, true, null);
     if (shared) {
       copies.setBoth(lease);
     } else if (location == MemoryLocation.DEVICE) {
@@ -78,7 +70,7 @@ final class Copies {
       @Nullable Block adopted,
       @Nullable Runnable ending,
       @Nullable Object file) {
-    Copies copies = new Copies(memory.byteSize(), adopted != null, false, adopted, ending);
+    Copies copies = new Copies(memory.byteSize(), adopted != null, false, ending);
     copies.file = file;
     copies.host = memory;
     copies.device = adopted;
@@ -103,7 +95,7 @@ final class Copies {
    * @param ending what ends this process's use of it
    */
   static Copies amongProcesses(long byteSize, Block block, Runnable ending) {
-    Copies copies = new Copies(byteSize, false, true, null, ending);
+    Copies copies = new Copies(byteSize, false, true, ending);
     copies.device = block;
     return copies;
   }
@@ -138,9 +130,13 @@ final class Copies {
     return owned || host().scope().isAlive();
   }
 
-  /** Whether the host must ask before it touches the shared block. */
+  /**
+   * Whether the host must ask before it touches the one block that there is. A buffer may come back
+   * from a file in another kind of memory.
+   */
   boolean isMapped() {
-    return mapped;
+    Block both = shared ? device : null;
+    return both != null && isMapped(both);
   }
 
   /** Whether the host must ask before it touches a block that it shares with the device. */
@@ -173,7 +169,6 @@ final class Copies {
   private void setBoth(Lease lease) {
     setDevice(lease);
     host = segment(lease);
-    mapped = isMapped(lease.block());
   }
 
   /** The bytes of a block that the host reaches, exactly as many as the storage has. */
