@@ -120,9 +120,6 @@ final class Releases {
    * @return whether it was the caller who ended it
    */
   boolean freeDormant(Tenancy tenancy, PooledBlock block, long number) {
-    if (freeAtOnce(block, number, tenancy.byteSize())) {
-      return true;
-    }
     if (!block.endDormancy(number)) {
       return false;
     }
@@ -133,7 +130,7 @@ final class Releases {
   }
 
   /**
-   * The same with one exchange, where the block needs no other care.
+   * The same with one exchange, where the block needs no other care. Asked first by who closes.
    *
    * @param bytes of the buffer
    * @return whether it was the caller who ended it; if not, it may be {@link #freeDormant} that
