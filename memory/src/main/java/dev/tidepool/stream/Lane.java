@@ -171,7 +171,10 @@ final class Lane implements Runnable {
     }
   }
 
-  /** All results are fetched before any is written, so that no sink gets a range twice. */
+  /**
+   * All results are fetched before any is written, and nothing that fails behind that is left to
+   * another lane, so that no sink gets a range twice.
+   */
   private void write(Range range, Map<String, UnifiedBuffer<?>> views) {
     Map<String, HostMapping> mappings = new LinkedHashMap<>();
     try {
@@ -183,7 +186,6 @@ final class Lane implements Runnable {
           (name, mapping) ->
               known(job.sinks().get(name), name).write(range.from(), mapping.segment()));
       job.written().accept(range);
-      phase = Phase.ACCELERATOR;
     } finally {
       mappings.values().forEach(HostMapping::close);
     }

@@ -401,6 +401,20 @@ class ChunkedPipelineTest {
     assertThat(second.open).hasValue(0);
   }
 
+  @Test
+  void aRangeThatWasWrittenIsNotLeftToTheOthersWhateverFailsThen() {
+    RuntimeException lost = lost("the device was lost right behind");
+    second.unmapping = lost;
+    CountDownLatch begun = new CountDownLatch(1);
+    second.beforeKernels = begun::countDown;
+    memory.beforeKernels = () -> awaitUninterruptibly(begun);
+    ChunkedPipeline pipeline =
+        doubling(counting(), new Ints(new int[LENGTH])).on(second.manager()).build(SMALL);
+
+    assertThatThrownBy(pipeline::run).isSameAs(lost);
+    assertThat(pipeline.dropped()).isEmpty();
+  }
+
   private static void awaitUninterruptibly(CountDownLatch latch) {
     try {
       assertThat(latch.await(60, TimeUnit.SECONDS)).isTrue();

@@ -53,6 +53,9 @@ final class PlainMemory {
   /** Elements that are computed before it fails. */
   volatile long elementsBeforeFailure;
 
+  /** What the end of every mapping that reads fails with; null for nothing. */
+  volatile @Nullable RuntimeException unmapping;
+
   final AtomicLong computed = new AtomicLong();
 
   /** A manager with so many bytes of memory. */
@@ -110,7 +113,7 @@ final class PlainMemory {
         });
   }
 
-  private static UnifiedBuffer<?> buffer(ElementType<?> type, MemorySegment memory, Runnable end) {
+  private UnifiedBuffer<?> buffer(ElementType<?> type, MemorySegment memory, Runnable end) {
     long width = type.byteSize();
     return fake(
         UnifiedBuffer.class,
@@ -126,7 +129,7 @@ final class PlainMemory {
                       type,
                       memory.asSlice((long) arguments[0] * width, (long) arguments[1] * width),
                       () -> {});
-              case "map" -> mapping(arguments[0] == MapMode.READ ? memory.asReadOnly() : memory);
+              case "map" -> mapping(memory, (MapMode) arguments[0]);
               case "close" -> {
                 end.run();
                 yield null;
@@ -135,9 +138,19 @@ final class PlainMemory {
             });
   }
 
-  private static HostMapping mapping(MemorySegment segment) {
+  private HostMapping mapping(MemorySegment memory, MapMode mode) {
     return fake(
-        HostMapping.class, (_, method, _) -> method.getName().equals("segment") ? segment : null);
+        HostMapping.class,
+        (_, method, _) -> {
+          if (method.getName().equals("segment")) {
+            return mode.writes() ? memory : memory.asReadOnly();
+          }
+          RuntimeException broken = unmapping;
+          if (broken != null && !mode.writes()) {
+            throw broken;
+          }
+          return null;
+        });
   }
 
   private record Compiled(TypedProgram program, CpuLoop loop) {}
