@@ -213,15 +213,18 @@ public final class ElementType<A> {
    *     count
    */
   public long bytes(long length) {
-    if (length < 0) {
-      throw new IllegalArgumentException(
-          "length is " + length + ", but a buffer has zero elements or more");
+    // Unsigned, a negative length is more than any.
+    if (Long.compareUnsigned(length, mostElements) > 0) {
+      throw uncountable(length);
     }
-    if (length > mostElements) {
-      throw new IllegalArgumentException(
-          length + " elements of " + byteSize() + " bytes exceed " + Long.MAX_VALUE + " bytes");
-    }
-    return length * byteSize();
+    return length * byteSize;
+  }
+
+  private IllegalArgumentException uncountable(long length) {
+    return new IllegalArgumentException(
+        length < 0
+            ? "length is " + length + ", but a buffer has zero elements or more"
+            : length + " elements of " + byteSize + " bytes exceed " + Long.MAX_VALUE + " bytes");
   }
 
   /** Copies elements of a carrier array to memory; bounds are checked, any byte offset is legal. */

@@ -205,6 +205,28 @@ public final class BlockPool implements AutoCloseable {
   }
 
   /**
+   * A block that the calling thread's stripe seems to have idle, for {@link PooledBlock#takeNear};
+   * null if it has none, or the pool keeps none. Costs a nanosecond or two.
+   *
+   * @param bytes at least 0, which is served like 1
+   */
+  public @Nullable PooledBlock seenNear(long bytes) {
+    return stripes.seen(SizeClasses.indexOf(bytes));
+  }
+
+  /**
+   * Takes a block from the shelf that all threads share; null if it has none, or the pool keeps
+   * none.
+   *
+   * @param bytes at least 0, which is served like 1
+   */
+  public @Nullable PooledBlock takeShared(long bytes) {
+    PooledBlock block =
+        bytes > SizeClasses.LARGEST ? null : idle.takeShared(SizeClasses.indexOf(bytes));
+    return block == null ? null : again(block);
+  }
+
+  /**
    * Takes a block that the calling thread's stripe has idle, or the shelf that all share; null if
    * neither has one, or the pool keeps none. Costs some nanoseconds.
    *
@@ -214,12 +236,8 @@ public final class BlockPool implements AutoCloseable {
     if (bytes > SizeClasses.LARGEST) {
       return null;
     }
-    int sizeClass = SizeClasses.indexOf(bytes);
-    PooledBlock block = stripes.take(sizeClass);
-    if (block == null) {
-      block = idle.takeShared(sizeClass);
-    }
-    return block == null ? null : again(block);
+    PooledBlock block = stripes.take(SizeClasses.indexOf(bytes));
+    return block == null ? takeShared(bytes) : again(block);
   }
 
   /**

@@ -51,12 +51,6 @@ abstract class LeaseNotes extends Apart {
   @SuppressWarnings("unused") // through HOLDER
   private volatile long holder;
 
-  /**
-   * How many dormant tenants it has had. Beside the holder, which says it too: who has just taken
-   * the block would wait for his own exchange to read it there.
-   */
-  private long tenants;
-
   // Of the last dormant tenant. Written by the block's owner while nobody is dormant.
   private long length;
   private @Nullable ElementType<?> type;
@@ -81,9 +75,13 @@ abstract class LeaseNotes extends Apart {
   public record Dormant(
       long number, ElementType<?> type, long length, Allocation allocation, Object watch) {}
 
-  /** The number of the next dormant tenant, more than 0. For the block's owner. */
+  /**
+   * The number of the next dormant tenant, more than 0. For the block's owner; and for who is about
+   * to {@linkplain #takeUp(long) take} it, which fails if there was another meanwhile. Read before
+   * that, for whoever reads a word that he has just exchanged waits for the exchange.
+   */
   public long nextDormant() {
-    return tenants + 1;
+    return (holder >>> STATE_BITS) + 1;
   }
 
   /** Says who has the block, for all who look at what lives; a block that goes back has none. */
@@ -105,8 +103,15 @@ abstract class LeaseNotes extends Apart {
   @SuppressWarnings("ReferenceEquality") // another equal one will do, but the same is quicker seen
   public void occupyDormant(
       long number, ElementType<?> type, long length, Allocation allocation, Object watch) {
-    this.tenants = number;
     this.length = length;
+    if (this.type != type || this.allocation != allocation || this.watch != watch) {
+      note(type, allocation, watch);
+    }
+    HOLDER.setRelease(this, word(number, DORMANT));
+  }
+
+  @SuppressWarnings("ReferenceEquality") // as above
+  private void note(ElementType<?> type, Allocation allocation, Object watch) {
     if (this.type != type) {
       this.type = type;
     }
@@ -116,7 +121,6 @@ abstract class LeaseNotes extends Apart {
     if (this.watch != watch) {
       this.watch = watch;
     }
-    HOLDER.setRelease(this, word(number, DORMANT));
   }
 
   /** Whether that tenant has the block and asked nothing of it yet. */
@@ -160,6 +164,14 @@ abstract class LeaseNotes extends Apart {
   boolean takeUp() {
     long now = holder;
     return (now & STATE) == LAID_DOWN && HOLDER.compareAndSet(this, now, now & ~STATE);
+  }
+
+  /**
+   * Takes the block if it lies in its stripe, and the next dormant tenant is still the one with
+   * that number; whether it is the caller's now.
+   */
+  boolean takeUp(long next) {
+    return HOLDER.compareAndSet(this, word(next - 1, LAID_DOWN), word(next - 1, OWNED));
   }
 
   /** Whether it lies in its stripe. */

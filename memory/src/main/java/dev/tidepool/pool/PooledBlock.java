@@ -99,6 +99,20 @@ public final class PooledBlock extends LeaseNotes implements Reclaimable {
   }
 
   /**
+   * Takes a block that {@linkplain BlockPool#seenNear was seen} to lie near the caller.
+   *
+   * @param next the {@link #nextDormant} of it, read before
+   * @return whether it is the caller's now
+   */
+  public boolean takeNear(long next) {
+    if (!takeUp(next)) {
+      return false;
+    }
+    hits++;
+    return true;
+  }
+
+  /**
    * Ends a tenant's dormancy and gives the block back, both with one exchange. Never throws,
    * allocates or waits.
    *

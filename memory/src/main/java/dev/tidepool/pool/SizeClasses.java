@@ -33,25 +33,47 @@ final class SizeClasses {
   /** How many classes there are. */
   static final int COUNT = COARSE + ((LARGEST_BITS - FINE_FROM_BITS) << FINE_STEP_BITS);
 
-  private SizeClasses() {}
+  // For each number of leading zeros of a size, less 1: how many of its bits say nothing of the
+  // class, and the class of the size where the others are all 0. Sizes come in no order that a
+  // processor could foretell, so a table is quicker than asking which of the ranges it is.
+  private static final byte[] SHIFTS = new byte[Long.SIZE];
+  private static final short[] BASES = new short[Long.SIZE];
 
-  /** The smallest class that holds so many bytes; bytes are from 1 to {@link #LARGEST}. */
-  static int indexOf(long bytes) {
-    if (bytes <= SMALLEST) {
-      return 0;
+  static {
+    for (int zeros = 0; zeros < Long.SIZE; zeros++) {
+      // The size is in the doubling (2^bits, 2^(bits+1)].
+      int bits = Long.SIZE - 1 - zeros;
+      if (bits < SPLIT_FROM_BITS || bits >= LARGEST_BITS) {
+        SHIFTS[zeros] = Long.SIZE - 1;
+        BASES[zeros] = (short) (bits < SPLIT_FROM_BITS ? bits - SMALLEST_BITS + 1 : COUNT);
+      } else if (bits < FINE_FROM_BITS) {
+        split(zeros, UNSPLIT, bits, bits - SPLIT_FROM_BITS, STEP_BITS);
+      } else {
+        split(zeros, COARSE, bits, bits - FINE_FROM_BITS, FINE_STEP_BITS);
+      }
     }
-    // The doubling (2^bits, 2^(bits+1)] that the size lies in.
-    int bits = 63 - Long.numberOfLeadingZeros(bytes - 1);
-    if (bits < SPLIT_FROM_BITS) {
-      return bits - SMALLEST_BITS + 1;
-    }
-    return bits < FINE_FROM_BITS
-        ? UNSPLIT + ((bits - SPLIT_FROM_BITS) << STEP_BITS) + step(bytes, bits, STEP_BITS)
-        : COARSE + ((bits - FINE_FROM_BITS) << FINE_STEP_BITS) + step(bytes, bits, FINE_STEP_BITS);
+    // Nothing, less 1: all bits are set.
+    BASES[0] = -1;
   }
 
-  private static int step(long bytes, int bits, int stepBits) {
-    return (int) ((bytes - 1) >>> (bits - stepBits)) & ((1 << stepBits) - 1);
+  private static void split(int zeros, int first, int bits, int doublings, int stepBits) {
+    SHIFTS[zeros] = (byte) (bits - stepBits);
+    // The size's own highest bit is among those that are left.
+    BASES[zeros] = (short) (first + ((doublings - 1) << stepBits));
+  }
+
+  private SizeClasses() {}
+
+  /**
+   * The smallest class that holds so many bytes; {@link #COUNT} above {@link #LARGEST}.
+   *
+   * @param bytes at least 0, which is like 1
+   */
+  static int indexOf(long bytes) {
+    long last = bytes - 1;
+    // Below 64 as it is, but the compiler does not know.
+    int zeros = Long.numberOfLeadingZeros(last | (SMALLEST - 1)) & (Long.SIZE - 1);
+    return BASES[zeros] + (int) (last >>> SHIFTS[zeros]);
   }
 
   /**

@@ -21,8 +21,16 @@ import org.jspecify.annotations.Nullable;
  * class.
  */
 final class Stripes {
-  private static final VarHandle ELEMENT =
-      MethodHandles.arrayElementVarHandle(PooledBlock[][].class);
+  private static final VarHandle PLACES_OF_ALL;
+
+  static {
+    try {
+      PLACES_OF_ALL =
+          MethodHandles.lookup().findVarHandle(Stripes.class, "places", PooledBlock[].class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
 
   /** Blocks of a class that a stripe has at most; all are looked at for one that is idle. */
   private static final int PLACES = 4;
@@ -32,29 +40,51 @@ final class Stripes {
 
   private static final int LARGE_PLACES = 2;
 
-  // The places of a stripe are written under the monitor of its array, and read without: the word
-  // in the block decides.
-  private final @Nullable PooledBlock[][] stripes;
+  /** Classes that have places; the last one, of blocks above all sizes, never uses them. */
+  private static final int CLASSES = SizeClasses.COUNT + 1;
+
+  private final int stripes;
+
+  // Of all stripes, and null while none has any. Written under the monitor of the array, and read
+  // without: the word in the block decides.
+  private volatile @Nullable PooledBlock @Nullable [] places;
 
   Stripes(int processors) {
-    stripes = new PooledBlock[Striping.stripes(Math.clamp(processors, 1, 32))][];
-  }
-
-  /** A stripe's places; null if it has none yet. */
-  private @Nullable PooledBlock @Nullable [] places(int stripe) {
-    return (PooledBlock[]) ELEMENT.getAcquire(stripes, stripe);
+    stripes = Striping.stripes(Math.clamp(processors, 1, 32));
   }
 
   private int mine() {
-    return Striping.mine(stripes.length);
+    return Striping.mine(stripes);
   }
 
-  private static int first(int sizeClass) {
-    return sizeClass * PLACES;
+  private static int first(int stripe, int sizeClass) {
+    return (stripe * CLASSES + sizeClass) * PLACES;
   }
 
-  private static int end(int sizeClass) {
-    return first(sizeClass) + (SizeClasses.bytesOf(sizeClass) < LARGE_FROM ? PLACES : LARGE_PLACES);
+  private static int end(int stripe, int sizeClass) {
+    return first(stripe, sizeClass)
+        + (SizeClasses.bytesOf(sizeClass) < LARGE_FROM ? PLACES : LARGE_PLACES);
+  }
+
+  /** A block of the caller's stripe that seems idle; null if none does. */
+  @Nullable PooledBlock seen(int sizeClass) {
+    @Nullable PooledBlock[] known = places;
+    if (known == null) {
+      return null;
+    }
+    int first = first(mine(), sizeClass);
+    PooledBlock block = known[first];
+    return block != null && block.isLaidDown() ? block : seenBehind(known, first);
+  }
+
+  private static @Nullable PooledBlock seenBehind(@Nullable PooledBlock[] known, int first) {
+    for (int i = first + 1; i < first + PLACES; i++) {
+      PooledBlock block = known[i];
+      if (block != null && block.isLaidDown()) {
+        return block;
+      }
+    }
+    return null;
   }
 
   /** Takes an idle block of the caller's stripe. */
@@ -63,13 +93,13 @@ final class Stripes {
   }
 
   private @Nullable PooledBlock take(int stripe, int sizeClass) {
-    @Nullable PooledBlock[] places = places(stripe);
-    if (places == null) {
+    @Nullable PooledBlock[] known = places;
+    if (known == null) {
       return null;
     }
-    int first = first(sizeClass);
+    int first = first(stripe, sizeClass);
     for (int i = first; i < first + PLACES; i++) {
-      PooledBlock block = places[i];
+      PooledBlock block = known[i];
       if (block != null && block.takeUp()) {
         return block;
       }
@@ -79,7 +109,7 @@ final class Stripes {
 
   /** Takes an idle block of any stripe. */
   @Nullable PooledBlock steal(int sizeClass) {
-    for (int i = 0; i < stripes.length; i++) {
+    for (int i = 0; i < stripes; i++) {
       PooledBlock block = take(i, sizeClass);
       if (block != null) {
         return block;
@@ -90,12 +120,12 @@ final class Stripes {
 
   /** Whether the caller's stripe has a free place for a block of a class; makes the places. */
   boolean hasRoom(int sizeClass) {
-    return freePlace(equipped(mine()), sizeClass) >= 0;
+    return freePlace(equipped(), mine(), sizeClass) >= 0;
   }
 
-  private static int freePlace(@Nullable PooledBlock[] places, int sizeClass) {
-    for (int i = first(sizeClass); i < end(sizeClass); i++) {
-      if (places[i] == null) {
+  private static int freePlace(@Nullable PooledBlock[] known, int stripe, int sizeClass) {
+    for (int i = first(stripe, sizeClass); i < end(stripe, sizeClass); i++) {
+      if (known[i] == null) {
         return i;
       }
     }
@@ -107,25 +137,25 @@ final class Stripes {
    */
   boolean settle(PooledBlock block) {
     int stripe = mine();
-    @Nullable PooledBlock[] places = equipped(stripe);
-    synchronized (places) {
-      int place = freePlace(places, block.sizeClass);
+    @Nullable PooledBlock[] known = equipped();
+    synchronized (known) {
+      int place = freePlace(known, stripe, block.sizeClass);
       if (place < 0) {
         return false;
       }
-      places[place] = block;
+      known[place] = block;
       block.settled(stripe);
       return true;
     }
   }
 
-  private @Nullable PooledBlock[] equipped(int stripe) {
-    @Nullable PooledBlock[] known = places(stripe);
+  private @Nullable PooledBlock[] equipped() {
+    @Nullable PooledBlock[] known = places;
     if (known != null) {
       return known;
     }
-    @Nullable PooledBlock[] fresh = new PooledBlock[first(SizeClasses.COUNT)];
-    known = (PooledBlock[]) ELEMENT.compareAndExchange(stripes, stripe, null, fresh);
+    @Nullable PooledBlock[] fresh = new PooledBlock[first(stripes, 0)];
+    known = (PooledBlock[]) PLACES_OF_ALL.compareAndExchange(this, null, fresh);
     return known == null ? fresh : known;
   }
 
@@ -144,11 +174,11 @@ final class Stripes {
 
   @SuppressWarnings("ReferenceEquality") // the very block is meant
   private void vacate(PooledBlock block, int stripe) {
-    @Nullable PooledBlock[] places = equipped(stripe);
-    synchronized (places) {
-      for (int i = first(block.sizeClass); i < end(block.sizeClass); i++) {
-        if (places[i] == block) {
-          places[i] = null;
+    @Nullable PooledBlock[] known = equipped();
+    synchronized (known) {
+      for (int i = first(stripe, block.sizeClass); i < end(stripe, block.sizeClass); i++) {
+        if (known[i] == block) {
+          known[i] = null;
         }
       }
     }
@@ -158,10 +188,10 @@ final class Stripes {
   @Nullable PooledBlock firstToGo(
       int sizeClass, EvictionPolicy policy, @Nullable PooledBlock best) {
     PooledBlock goes = best;
-    for (int stripe = 0; stripe < stripes.length; stripe++) {
-      @Nullable PooledBlock[] places = places(stripe);
-      for (int i = first(sizeClass); places != null && i < end(sizeClass); i++) {
-        PooledBlock block = places[i];
+    @Nullable PooledBlock[] known = places;
+    for (int stripe = 0; known != null && stripe < stripes; stripe++) {
+      for (int i = first(stripe, sizeClass); i < end(stripe, sizeClass); i++) {
+        PooledBlock block = known[i];
         if (block != null && block.isLaidDown() && block.goesBefore(goes, policy)) {
           goes = block;
         }
@@ -173,10 +203,10 @@ final class Stripes {
   /** Shows blocks of a class that seem taken; whether any of them was what is looked for. */
   boolean anyTaken(int sizeClass, Predicate<PooledBlock> action) {
     boolean any = false;
-    for (int stripe = 0; stripe < stripes.length; stripe++) {
-      @Nullable PooledBlock[] places = places(stripe);
-      for (int i = first(sizeClass); places != null && i < end(sizeClass); i++) {
-        PooledBlock block = places[i];
+    @Nullable PooledBlock[] known = places;
+    for (int stripe = 0; known != null && stripe < stripes; stripe++) {
+      for (int i = first(stripe, sizeClass); i < end(stripe, sizeClass); i++) {
+        PooledBlock block = known[i];
         if (block != null && !block.isLaidDown()) {
           any |= action.test(block);
         }

@@ -126,18 +126,18 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     // A file, which would stay open if anything of the above refused its options.
     this.spilling =
         options.spillDirectory().map(directory -> new Spilling(directory, registry)).orElse(null);
-    Cohorts cohorts = SitedCohorts.of(this);
+    Cohorts cohorts = Cohorts.of(this, counters);
     Reports reports = new Reports(options.reportListener());
     this.guards = new Guards(this, reports);
     this.erasure = new Erasure(this);
     this.room = new Room(this, pools, counters, spilling);
     this.blocks = new Blocks(this, pools, counters);
-    this.allocations = new Allocations(this, blocks, cohorts, accounts, counters);
     this.foreign = new ForeignBuffers(this, registry, cohorts, accounts, counters);
     this.leaks = new Leaks(this, cohorts, counters, reports);
     this.upkeep = new Upkeep(this, pools, arrays, cohorts, pressure);
     this.ending = new Ending(this, registry, pools, this::end);
     this.releases = new Releases(this, registry, accounts, counters, guards, ending);
+    this.allocations = new Allocations(this, blocks, cohorts, accounts, counters, releases);
     this.registration = options.jmx() ? ManagementBean.register(this) : null;
   }
 

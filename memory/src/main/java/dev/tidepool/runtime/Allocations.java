@@ -3,6 +3,7 @@ package dev.tidepool.runtime;
 import dev.tidepool.Allocation;
 import dev.tidepool.ElementType;
 import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.pool.BlockPool;
 import dev.tidepool.pool.PooledBlock;
 import dev.tidepool.runtime.flight.Flight;
 import java.util.Objects;
@@ -17,54 +18,65 @@ import org.jspecify.annotations.Nullable;
 final class Allocations {
   private final AcceleratorMemory memory;
   private final Blocks blocks;
+  // By location, where buffers may have blocks of those before them. Here, because who takes a
+  // block waits for each link of the way to it.
+  private final @Nullable BlockPool[] near;
   private final Cohorts cohorts;
   private final Accounts accounts;
   private final Counters counters;
+  private final Releases releases;
   private final @Nullable AllocationTrace trace;
   // Whether buffers have a storage from the start.
   private final boolean wakesBuffers;
-  private final boolean mayReuse;
 
   Allocations(
       AcceleratorMemory memory,
       Blocks blocks,
       Cohorts cohorts,
       Accounts accounts,
-      Counters counters) {
+      Counters counters,
+      Releases releases) {
     this.memory = memory;
     this.blocks = blocks;
     this.cohorts = cohorts;
     this.accounts = accounts;
     this.counters = counters;
+    this.releases = releases;
     this.trace = memory.session().trace();
     this.wakesBuffers = memory.isParanoid() || trace != null;
-    this.mayReuse = blocks.areKept() && !wakesBuffers && !accounts.keepHistory();
+    BlockPool[] births = blocks.births();
+    boolean mayReuse = blocks.areKept() && !wakesBuffers && !accounts.keepHistory();
+    this.near = mayReuse ? births : new BlockPool[births.length];
   }
 
+  @SuppressWarnings("EnumOrdinal") // a map's way to its value is longer by three loads
   <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length, Allocation allocation) {
     Objects.requireNonNull(allocation, "allocation");
     long bytes = Objects.requireNonNull(type, "type").bytes(length);
     Cohort.Token sampled = cohorts.sampled(bytes);
-    UnifiedBuffer<A> buffer =
-        mayReuse && sampled == null && allocation.isPlain()
-            ? reuse(type, length, allocation, bytes)
-            : null;
+    BlockPool pool =
+        sampled == null && allocation.isPlain() ? near[allocation.location().ordinal()] : null;
+    UnifiedBuffer<A> buffer = pool == null ? null : reuse(pool, type, length, allocation, bytes);
     return buffer == null ? allocate(type, length, allocation, bytes, sampled) : buffer;
   }
 
-  /** A plain buffer over a block that lies idle near the caller; null if none does. */
+  /**
+   * A plain buffer over a block that lies idle near the caller, or on a shelf; null if none does.
+   */
   private <A> @Nullable UnifiedBuffer<A> reuse(
-      ElementType<A> type, long length, Allocation allocation, long bytes) {
-    // Before the block is taken: the exchanges that take it and give it back each wait for all
-    // that was written before, and so share that. Nothing that is thrown can lose the block, too.
-    Cohort.Token token = cohorts.join();
-    WholeBuffer<A> buffer = new WholeBuffer<>(token, type, length, allocation);
-    PooledBlock block = blocks.idleNear(bytes, allocation);
+      BlockPool pool, ElementType<A> type, long length, Allocation allocation, long bytes) {
+    Thread thread = Thread.currentThread();
+    Counters.Tally tally = counters.of(thread);
+    Cohort.Token token = cohorts.join(tally);
+    // Well before the block is taken: the exchanges that take it and give it back each wait until
+    // all that was written before is in the cache. Nothing that is thrown can lose the block, too.
+    WholeBuffer<A> buffer = new WholeBuffer<>(releases, token, type, length, allocation);
+    PooledBlock seen = pool.seenNear(bytes);
+    PooledBlock block = seen != null && buffer.movesInto(seen) ? seen : shared(pool, bytes, buffer);
     if (block == null) {
       return null;
     }
-    buffer.moveInto(block);
-    counters.allocated(bytes);
+    counters.allocated(tally, thread, bytes);
     buffer.occupy(block);
     if (Flight.recordsAllocations()) {
       record(type, allocation, bytes);
@@ -73,6 +85,14 @@ final class Allocations {
       prepare(buffer, allocation);
     }
     return buffer;
+  }
+
+  private static @Nullable PooledBlock shared(BlockPool pool, long bytes, WholeBuffer<?> buffer) {
+    PooledBlock block = pool.takeShared(bytes);
+    if (block != null) {
+      buffer.moveInto(block);
+    }
+    return block;
   }
 
   private void record(ElementType<?> type, Allocation allocation, long bytes) {
@@ -94,7 +114,8 @@ final class Allocations {
       // Only now: whoever makes room must not hold the token of a cohort that may have leaked.
       Cohort.Token token = sampled == null ? cohorts.join() : sampled;
       if (last == null) {
-        buffer = new WholeBuffer<>(token, type, length, allocation);
+        buffer = new WholeBuffer<>(releases, token, type, length, allocation);
+        buffer.moveInto(block);
       } else {
         Tenancy tenancy = Tenancy.withoutBlock(type, length, allocation, token.cohort());
         buffer = new WholeBuffer<>(tenancy, token, type);
@@ -111,7 +132,6 @@ final class Allocations {
     }
     accounts.allocated(allocation, bytes);
     if (last == null) {
-      buffer.moveInto(block);
       buffer.occupy(block);
     }
     if (Flight.recordsAllocations()) {

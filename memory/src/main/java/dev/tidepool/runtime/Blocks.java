@@ -38,10 +38,9 @@ final class Blocks {
     this.keeps = memory.options().pooling() && !paranoid;
   }
 
-  /** The block for a plain buffer that lies idle near the calling thread; null if none does. */
-  @SuppressWarnings("EnumOrdinal") // a map's way to its value is longer by three loads
-  @Nullable PooledBlock idleNear(long bytes, Allocation allocation) {
-    return births[allocation.location().ordinal()].takeIdle(bytes);
+  /** The pools of plain buffers, by the ordinal of the location. */
+  BlockPool[] births() {
+    return births;
   }
 
   /** Whether blocks are kept for buffers at all. */
@@ -54,9 +53,10 @@ final class Blocks {
    *
    * @throws UnsupportedOperationException if the device has no memory at that location
    */
+  @SuppressWarnings("EnumOrdinal") // as in Allocations
   PooledBlock forBuffer(long bytes, Allocation allocation) {
     if (keeps && allocation.isPlain()) {
-      PooledBlock block = idleNear(bytes, allocation);
+      PooledBlock block = births[allocation.location().ordinal()].takeIdle(bytes);
       if (block == null && allocation.location() == MemoryLocation.DEVICE) {
         block = takeInTurn(pools.pool(pools.kindOf(MemoryLocation.DEVICE)), bytes);
       }

@@ -1,8 +1,6 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.pool.Striping;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
+import dev.tidepool.MemoryOptions;
 import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;
 import java.util.Collections;
@@ -15,23 +13,32 @@ import org.jspecify.annotations.Nullable;
  * meet.
  */
 class Cohorts {
-  private static final VarHandle OPEN = MethodHandles.arrayElementVarHandle(Cohort.Token[].class);
-
-  private static final int STRIPES = 8;
-
-  /** Tokens of two cache lines: one stripe's is replaced often, and the others' are read more. */
-  private static final int STRIDE = 32;
-
   /** Members of one cohort, about. */
   private static final int CAPACITY = 64;
 
   private final AcceleratorMemory memory;
   private final ReferenceQueue<Cohort.Token> unreachable = new ReferenceQueue<>();
-  private final Cohort.@Nullable Token[] open = new Cohort.Token[STRIPES * STRIDE];
+  private final Counters counters;
 
-  /** None yet, of a manager's buffers. */
-  Cohorts(AcceleratorMemory memory) {
+  /**
+   * None yet, of a manager's buffers.
+   *
+   * @param counters with a place for the open cohort of each stripe, which costs no second look
+   */
+  Cohorts(AcceleratorMemory memory, Counters counters) {
     this.memory = memory;
+    this.counters = counters;
+  }
+
+  /** Cohorts as the options of a manager say. */
+  static Cohorts of(AcceleratorMemory memory, Counters counters) {
+    MemoryOptions options = memory.options();
+    // Here, so that the other class is not there where no manager needs it.
+    return switch (options.diagnostics()) {
+      case OFF, COUNTERS -> new Cohorts(memory, counters);
+      case SITES -> new SitedCohorts(memory, counters, new SiteSampling(options.siteSampling()));
+      case PARANOID -> new SitedCohorts(memory, counters, new SiteSampling(1));
+    };
   }
 
   /**
@@ -44,9 +51,13 @@ class Cohorts {
 
   /** The token for the handles of a new buffer, whose cohort it has joined. */
   final Cohort.Token join() {
-    int stripe = Striping.mine(STRIPES) * STRIDE;
-    Cohort.Token current = (Cohort.Token) OPEN.getAcquire(open, stripe);
-    return current != null && current.cohort().join(CAPACITY) ? current : replace(stripe);
+    return join(counters.of(Thread.currentThread()));
+  }
+
+  /** The same for who knows what his thread's stripe has. */
+  final Cohort.Token join(Counters.Tally tally) {
+    Cohort.Token current = tally.open();
+    return current != null && current.cohort().join(CAPACITY) ? current : replace(tally);
   }
 
   /** The token for a buffer that is watched by itself. */
@@ -54,10 +65,13 @@ class Cohorts {
     return new Cohort.Token(memory, unreachable, site);
   }
 
-  private Cohort.Token replace(int stripe) {
+  private Cohort.Token replace(Counters.Tally tally) {
+    // By a constructor here, and not by `alone`: short methods are taken into the way of every
+    // allocation, however seldom they are called.
     Cohort.Token fresh = new Cohort.Token(memory, unreachable, "");
-    fresh.cohort().join(CAPACITY);
-    OPEN.setRelease(open, stripe, fresh);
+    Cohort cohort = fresh.cohort();
+    cohort.join(CAPACITY);
+    tally.open(fresh);
     return fresh;
   }
 
@@ -66,9 +80,7 @@ class Cohorts {
 
   /** Closes the open cohorts, so that their tokens depend on handles alone. */
   void seal() {
-    for (int i = 0; i < open.length; i += STRIDE) {
-      OPEN.setVolatile(open, i, null);
-    }
+    counters.forEachTally(tally -> tally.open(null));
   }
 
   /** The cohorts whose handles are all gone, each answered once. */

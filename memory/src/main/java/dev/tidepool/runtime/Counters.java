@@ -9,6 +9,7 @@ import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  * the next time, and a buffer counts until its close is over.)
  */
 class Counters {
+  private static final VarHandle OPEN;
   private static final VarHandle OWNER;
   private static final VarHandle OWN_FREED;
   private static final VarHandle OWN_ALLOCATIONS;
@@ -40,6 +42,7 @@ class Counters {
   static {
     try {
       MethodHandles.Lookup lookup = MethodHandles.lookup();
+      OPEN = lookup.findVarHandle(Tally.class, "open", Cohort.Token.class);
       OWNER = lookup.findVarHandle(Tally.class, "owner", Thread.class);
       OWN_FREED = lookup.findVarHandle(Tally.class, "ownFreed", long.class);
       OWN_ALLOCATIONS = lookup.findVarHandle(Tally.class, "ownAllocations", long.class);
@@ -54,24 +57,29 @@ class Counters {
     }
   }
 
-  /** One stripe's counts; volatile where others read what is written plainly. */
+  /**
+   * What a stripe of threads has: its counts, volatile where others read what is written plainly,
+   * and the cohort that its buffers join.
+   */
   @SuppressWarnings("UnusedVariable") // the padding
-  private static final class Tally extends Apart {
-    @Nullable Thread owner;
+  static final class Tally extends Apart {
+    private @Nullable Thread owner;
+
+    private Cohort.@Nullable Token open;
 
     // The owner's, written with release, so that a sum sees an allocation before its free.
-    long ownAllocations;
-    long ownFrees;
-    long ownBytes;
-    long ownFreed;
+    private long ownAllocations;
+    private long ownFrees;
+    private long ownBytes;
+    private long ownFreed;
 
-    volatile long sharedAllocations;
-    volatile long sharedFrees;
-    volatile long sharedBytes;
-    volatile long sharedFreed;
+    private volatile long sharedAllocations;
+    private volatile long sharedFrees;
+    private volatile long sharedBytes;
+    private volatile long sharedFreed;
 
     /** Live bytes that need no look at the others. */
-    volatile long ceiling;
+    private volatile long ceiling;
 
     // Keeps the next tally on the heap a cache line away.
     long pad1;
@@ -83,20 +91,29 @@ class Counters {
     long pad7;
     long pad8;
 
+    /** The token of the cohort that buffers of these threads join; null if none is open. */
+    Cohort.@Nullable Token open() {
+      return (Cohort.Token) OPEN.getAcquire(this);
+    }
+
+    void open(Cohort.@Nullable Token token) {
+      OPEN.setRelease(this, token);
+    }
+
     @SuppressWarnings("ReferenceEquality") // the very thread is meant
-    boolean isOwnedBy(Thread thread) {
+    private boolean isOwnedBy(Thread thread) {
       return owner == thread;
     }
 
-    long allocatedBytes() {
+    private long allocatedBytes() {
       return (long) OWN_BYTES.getAcquire(this) + sharedBytes;
     }
 
-    long freedBytes() {
+    private long freedBytes() {
       return (long) OWN_FREED.getAcquire(this) + sharedFreed;
     }
 
-    long live() {
+    private long live() {
       return allocatedBytes() - freedBytes();
     }
   }
@@ -123,38 +140,60 @@ class Counters {
     }
   }
 
-  private Tally mine(Thread thread) {
+  /** What a thread's stripe has. */
+  final Tally of(Thread thread) {
     return tallies[Striping.of(thread, tallies.length)];
   }
 
-  void allocated(long bytes) {
+  /** What each of the stripes has. */
+  final void forEachTally(Consumer<Tally> action) {
+    for (Tally tally : tallies) {
+      action.accept(tally);
+    }
+  }
+
+  final void allocated(long bytes) {
     Thread thread = Thread.currentThread();
-    Tally tally = mine(thread);
+    allocated(of(thread), thread, bytes);
+  }
+
+  /** The same for who knows what his thread's stripe has. */
+  void allocated(Tally tally, Thread thread, long bytes) {
     if (tally.isOwnedBy(thread)) {
       OWN_ALLOCATIONS.setRelease(tally, tally.ownAllocations + 1);
       OWN_BYTES.setRelease(tally, tally.ownBytes + bytes);
-    } else if (adopts(tally, thread)) {
-      allocated(bytes);
-      return;
     } else {
-      SHARED_ALLOCATIONS.getAndAdd(tally, 1L);
-      SHARED_BYTES.getAndAdd(tally, bytes);
+      allocatedByOther(tally, thread, bytes);
     }
     if (tally.live() > tally.ceiling) {
       raise(tally);
     }
   }
 
+  private static void allocatedByOther(Tally tally, Thread thread, long bytes) {
+    if (adopts(tally, thread)) {
+      OWN_ALLOCATIONS.setRelease(tally, tally.ownAllocations + 1);
+      OWN_BYTES.setRelease(tally, tally.ownBytes + bytes);
+    } else {
+      SHARED_ALLOCATIONS.getAndAdd(tally, 1L);
+      SHARED_BYTES.getAndAdd(tally, bytes);
+    }
+  }
+
   void freed(long bytes) {
     Thread thread = Thread.currentThread();
-    Tally tally = mine(thread);
+    Tally tally = of(thread);
     if (tally.isOwnedBy(thread)) {
       OWN_FREES.setRelease(tally, tally.ownFrees + 1);
       OWN_FREED.setRelease(tally, tally.ownFreed + bytes);
     } else {
-      SHARED_FREES.getAndAdd(tally, 1L);
-      SHARED_FREED.getAndAdd(tally, bytes);
+      freedByOther(tally, bytes);
     }
+  }
+
+  private static void freedByOther(Tally tally, long bytes) {
+    SHARED_FREES.getAndAdd(tally, 1L);
+    SHARED_FREED.getAndAdd(tally, bytes);
   }
 
   /** Makes a platform thread the owner of a tally that has none alive. */

@@ -18,7 +18,7 @@ final class NoCounters extends Counters {
   }
 
   @Override
-  void allocated(long bytes) {}
+  void allocated(Tally tally, Thread thread, long bytes) {}
 
   @Override
   void freed(long bytes) {}

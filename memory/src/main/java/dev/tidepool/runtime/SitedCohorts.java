@@ -1,6 +1,5 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.MemoryOptions;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,19 +12,10 @@ final class SitedCohorts extends Cohorts {
   private final Sites sites = new Sites();
   private final SiteSampling sampling;
 
-  private SitedCohorts(AcceleratorMemory memory, SiteSampling sampling) {
-    super(memory);
+  /** None yet; the sampling says whose sites are recorded. */
+  SitedCohorts(AcceleratorMemory memory, Counters counters, SiteSampling sampling) {
+    super(memory, counters);
     this.sampling = sampling;
-  }
-
-  /** Cohorts as the options of a manager say. */
-  static Cohorts of(AcceleratorMemory memory) {
-    MemoryOptions options = memory.options();
-    return switch (options.diagnostics()) {
-      case OFF, COUNTERS -> new Cohorts(memory);
-      case SITES -> new SitedCohorts(memory, new SiteSampling(options.siteSampling()));
-      case PARANOID -> new SitedCohorts(memory, new SiteSampling(1));
-    };
   }
 
   @Override

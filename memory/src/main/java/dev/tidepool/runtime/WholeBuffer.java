@@ -26,6 +26,8 @@ final class WholeBuffer<A> extends TypedBuffer<A> {
     }
   }
 
+  // The token knows the way there, too, but who closes a buffer waits for each link of it.
+  private final Releases releases;
   private final Allocation allocation;
   private final long length;
 
@@ -36,15 +38,21 @@ final class WholeBuffer<A> extends TypedBuffer<A> {
   private volatile @Nullable Tenancy tenancy;
 
   /** The handle of a dormant buffer, which will {@linkplain #moveInto move in} next. */
-  WholeBuffer(Cohort.Token token, ElementType<A> type, long length, Allocation allocation) {
+  WholeBuffer(
+      Releases releases,
+      Cohort.Token token,
+      ElementType<A> type,
+      long length,
+      Allocation allocation) {
     super(token, type);
+    this.releases = releases;
     this.length = length;
     this.allocation = allocation;
   }
 
   /** The handle of a buffer that is awake. */
   WholeBuffer(Tenancy tenancy, Cohort.Token token, ElementType<A> type) {
-    this(token, type, tenancy.length(), tenancy.allocation());
+    this(tenancy.memory().releases(), token, type, tenancy.length(), tenancy.allocation());
     this.tenancy = tenancy;
     // Whoever gets hold of the handle finds it, as if it were final.
     VarHandle.storeStoreFence();
@@ -54,6 +62,12 @@ final class WholeBuffer<A> extends TypedBuffer<A> {
   void moveInto(PooledBlock taken) {
     block = taken;
     number = taken.nextDormant();
+  }
+
+  /** The same for a block that was seen to lie near the caller; false if another has taken it. */
+  boolean movesInto(PooledBlock seen) {
+    moveInto(seen);
+    return seen.takeNear(number);
   }
 
   /** Lets others see that the block which this moved into has a tenant. */
@@ -101,13 +115,9 @@ final class WholeBuffer<A> extends TypedBuffer<A> {
 
   @Override
   void end() {
-    if (tenancy != null || block == null || !freedAtOnce(block)) {
+    if (tenancy != null || block == null || !releases.freeAtOnce(block, number, bytes())) {
       tenancy().close();
     }
-  }
-
-  private boolean freedAtOnce(PooledBlock held) {
-    return token().cohort().memory().releases().freeAtOnce(held, number, bytes());
   }
 
   @Override

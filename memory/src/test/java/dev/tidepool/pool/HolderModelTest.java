@@ -60,9 +60,9 @@ public class HolderModelTest {
   /** A new dormant tenant. */
   @Operation
   public boolean allocate() {
-    if (block.takeUp()) {
+    long number = block.nextDormant();
+    if (block.isLaidDown() && block.takeUp(number)) {
       own();
-      long number = block.nextDormant();
       latest.set(number);
       disown();
       block.occupyDormant(number, ElementType.BYTE, 1, Allocation.at(MemoryLocation.HOST), "watch");
