@@ -10,8 +10,6 @@ import java.nio.file.attribute.PosixFileAttributeView;
 import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.HashSet;
-import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -19,21 +17,18 @@ import org.jspecify.annotations.Nullable;
 final class FileAccess {
   private static final Set<PosixFilePermission> OWNER_ONLY =
       PosixFilePermissions.fromString("rw-------");
-  private static final Set<PosixFilePermission> GROUP =
-      PosixFilePermissions.fromString("---rwx---");
 
   private FileAccess() {}
 
   /** What makes a new file its owner's alone, from its first byte. */
-  static FileAttribute<?>[] ownerOnly(Path file) throws IOException {
+  static FileAttribute<?>[] ownerOnly(Path file) {
     return isKnown(file)
         ? new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(OWNER_ONLY)}
         : new FileAttribute<?>[0];
   }
 
-  private static boolean isKnown(Path file) throws IOException {
-    Path folder = Objects.requireNonNull(file.getParent(), "a file has a folder");
-    return Files.getFileStore(folder).supportsFileAttributeView("posix");
+  private static boolean isKnown(Path file) {
+    return file.getFileSystem().supportedFileAttributeViews().contains("posix");
   }
 
   /** Makes a file its owner's alone. */
@@ -45,11 +40,12 @@ final class FileAccess {
   }
 
   /**
-   * What a file is, without following a link.
+   * Checks a file that somebody made; one that was just made needs none, for some file systems keep
+   * no permissions.
    *
    * @throws IOException if it is no regular file, or others reach it
    */
-  static BasicFileAttributes ofOwnersAlone(Path file) throws IOException {
+  static void checkOwnersAlone(Path file) throws IOException {
     Class<? extends BasicFileAttributes> kind =
         isKnown(file) ? PosixFileAttributes.class : BasicFileAttributes.class;
     BasicFileAttributes attributes = Files.readAttributes(file, kind, LinkOption.NOFOLLOW_LINKS);
@@ -59,7 +55,12 @@ final class FileAccess {
     if (!attributes.isRegularFile() || reached) {
       throw new IOException("it is no file of this user alone; delete it");
     }
-    return attributes;
+  }
+
+  /** Tells a file from others; of a link itself. Null where the system tells nothing. */
+  static @Nullable Object key(Path file) throws IOException {
+    return Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
+        .fileKey();
   }
 
   /** Lets those reach a file of its owner's alone who reach the one that it will replace. */
@@ -70,19 +71,20 @@ final class FileAccess {
       return;
     }
     PosixFileAttributes attributes = before.readAttributes();
-    Set<PosixFilePermission> permissions = new HashSet<>(attributes.permissions());
+    String permissions = PosixFilePermissions.toString(attributes.permissions());
     if (!attributes.group().equals(view.readAttributes().group())) {
       try {
         view.setGroup(attributes.group());
       } catch (IOException _) {
-        // Not ours to give; and those of our own group were never meant.
-        permissions.removeAll(GROUP);
+        // Not ours to give; and those of our own group were meant as all others are.
+        permissions = permissions.substring(0, 3) + permissions.substring(6).repeat(2);
       }
     }
-    view.setPermissions(permissions);
+    view.setPermissions(PosixFilePermissions.fromString(permissions));
   }
 
   private static @Nullable PosixFileAttributeView view(Path file) {
-    return Files.getFileAttributeView(file, PosixFileAttributeView.class);
+    return Files.getFileAttributeView(
+        file, PosixFileAttributeView.class, LinkOption.NOFOLLOW_LINKS);
   }
 }

@@ -9,7 +9,6 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -81,17 +80,21 @@ final class LockedFile implements AutoCloseable {
   record Candidate(Path path, FileChannel channel, @Nullable Object key) {
     /** The file at a path, made if there is none; null if it is just gone. */
     static @Nullable Candidate at(Path path) throws IOException {
+      boolean made = true;
       try {
         Files.createFile(path, FileAccess.ownerOnly(path));
       } catch (FileAlreadyExistsException _) {
-        // Then it must be ours.
+        made = false;
       }
       try {
-        BasicFileAttributes attributes = FileAccess.ofOwnersAlone(path);
+        if (!made) {
+          FileAccess.checkOwnersAlone(path);
+        }
+        Object key = FileAccess.key(path);
         FileChannel channel =
             FileChannel.open(
                 path, StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
-        return new Candidate(path, channel, attributes.fileKey());
+        return new Candidate(path, channel, key);
       } catch (NoSuchFileException _) {
         return null;
       }
@@ -103,7 +106,7 @@ final class LockedFile implements AutoCloseable {
         if (!takes()) {
           throw inUse();
         }
-        if (Objects.equals(key, FileAccess.ofOwnersAlone(path).fileKey())) {
+        if (Objects.equals(key, FileAccess.key(path))) {
           return channel;
         }
       } catch (NoSuchFileException _) {
