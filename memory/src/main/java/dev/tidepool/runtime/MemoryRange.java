@@ -37,21 +37,13 @@ public record MemoryRange(Object memory, long from, long to) {
   }
 
   /**
-   * Bytes of a file, which are those of buffers that are mapped from it.
-   *
-   * @throws IOException if there is no such file
-   */
-  public static MemoryRange ofFile(Path file, long offset, long bytes) throws IOException {
-    return new MemoryRange(key(file), offset, offset + bytes);
-  }
-
-  /**
-   * All bytes that a file may have; no buffer has as many.
+   * All bytes that a file may have, which are those of buffers that are mapped from it; no buffer
+   * has as many.
    *
    * @throws IOException if there is no such file
    */
   public static MemoryRange ofFile(Path file) throws IOException {
-    return ofFile(file, 0, Long.MAX_VALUE);
+    return new MemoryRange(key(file), 0, Long.MAX_VALUE);
   }
 
   /** Tells a file from others, whatever its names. */

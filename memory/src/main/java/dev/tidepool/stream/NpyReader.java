@@ -29,11 +29,13 @@ public final class NpyReader implements ElementSource, AutoCloseable {
   private final Path path;
   private final NpyHeader header;
   private final ByteSource file;
+  private final MemoryRange whole;
 
-  private NpyReader(Path path, NpyHeader header, ByteSource file) {
+  private NpyReader(Path path, NpyHeader header, ByteSource file) throws IOException {
     this.path = path;
     this.header = header;
     this.file = file;
+    this.whole = MemoryRange.ofFile(path);
   }
 
   /**
@@ -111,10 +113,16 @@ public final class NpyReader implements ElementSource, AutoCloseable {
   }
 
   /** Where the elements are, one after another; if they are compressed, the whole file. */
-  MemoryRange bytes() throws IOException {
+  MemoryRange bytes() {
+    long from = header.dataOffset();
     return file instanceof Lz4File
-        ? MemoryRange.ofFile(path)
-        : MemoryRange.ofFile(path, header.dataOffset(), header.dataBytes());
+        ? whole
+        : new MemoryRange(whole.memory(), from, from + header.dataBytes());
+  }
+
+  /** All of the file, which its name may have left since it was opened. */
+  MemoryRange whole() {
+    return whole;
   }
 
   @Override

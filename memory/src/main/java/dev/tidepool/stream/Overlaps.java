@@ -1,8 +1,6 @@
 package dev.tidepool.stream;
 
-import dev.tidepool.TransferException;
 import dev.tidepool.runtime.MemoryRange;
-import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -50,7 +48,7 @@ final class Overlaps {
 
   private static void checkReadable(
       String name, ElementSource source, Map<String, MemoryRange> written) {
-    MemoryRange bytes = bytes(name, source);
+    MemoryRange bytes = bytes(source);
     if (bytes == null) {
       return;
     }
@@ -66,18 +64,13 @@ final class Overlaps {
   }
 
   /** Where the elements are read, in their order; null if that is not known. */
-  private static @Nullable MemoryRange bytes(String name, ElementSource source) {
-    try {
-      return switch (source) {
-        case BufferElements(var buffer) -> MemoryRange.of(buffer);
-        case NpyReader reader -> reader.bytes();
-        case TransposedSource turned -> turned.bytes();
-        default -> null;
-      };
-    } catch (IOException e) {
-      throw new TransferException(
-          "cannot look at the file of '" + name + "': " + FileErrors.reason(e), e);
-    }
+  private static @Nullable MemoryRange bytes(ElementSource source) {
+    return switch (source) {
+      case BufferElements(var buffer) -> MemoryRange.of(buffer);
+      case NpyReader reader -> reader.bytes();
+      case TransposedSource turned -> turned.bytes();
+      default -> null;
+    };
   }
 
   private static String inOneMemory(MemoryRange written, MemoryRange other) {

@@ -7,7 +7,6 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.runtime.MemoryRange;
-import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -41,8 +40,8 @@ final class TransposedSource implements ElementSource {
   }
 
   /** What is read in another order than it lies in: all of the file. */
-  MemoryRange bytes() throws IOException {
-    return MemoryRange.ofFile(reader.path());
+  MemoryRange bytes() {
+    return reader.whole();
   }
 
   @Override

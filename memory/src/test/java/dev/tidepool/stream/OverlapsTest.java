@@ -19,6 +19,8 @@ import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Buffers that a pipeline reads and writes may be the same, and else have nothing in common. */
@@ -169,6 +171,29 @@ class OverlapsTest {
     ValueLayout.OfInt layout = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.nativeOrder());
     for (int i = 0; i < LENGTH; i++) {
       assertThat(found.get(layout, data + 4L * i)).isEqualTo(2 * i);
+    }
+  }
+
+  @EnabledOnOs({OS.LINUX, OS.MAC})
+  @Test
+  void aFileThatLostItsNameIsReadAllTheSameAndStillKnown() throws IOException {
+    Path file = folder.resolve("x.npy");
+    NpyHeader header = NpyHeader.of(NpyType.INT32, false, List.of((long) LENGTH));
+    try (NpyWriter writer = NpyWriter.create(file, header, false)) {
+      writer.write(0, MemorySegment.ofArray(values));
+      writer.commit();
+    }
+    try (NpyReader x = NpyReader.open(file);
+        UnifiedBuffer<byte[]> bytes = memory.map(file, ElementType.BYTE, MapMode.READ_WRITE);
+        UnifiedBuffer<int[]> y = memory.allocate(ElementType.INT, LENGTH)) {
+      Files.delete(file);
+      Pipeline.from("x", x).through("y = 2*x").to("y", y).on(memory).run(SMALL);
+      assertDoubled(y);
+      UnifiedBuffer<int[]> before =
+          bytes.slice(header.dataOffset() - 8, 4L * LENGTH).as(ElementType.INT);
+      assertRefused(
+          Pipeline.from("x", x).through("y = 2*x").to("y", before).on(memory),
+          "'y' is written over elements of 'x'");
     }
   }
 
