@@ -29,9 +29,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Several lanes run side by side, at least two chunks in flight: while one waits for its file,
  * another one computes and a third one writes. Where the accelerator shares the host's memory,
  * files are read into and written from the very bytes that the kernel computes on, and a chunk
- * stays in the processor's cache from its file to its file. Elsewhere buffers are page-locked on
- * the host, and lanes overlap their transfers. What one kernel writes for the next one stays where
- * it was computed.
+ * stays in the processor's cache from its file to its file. Elsewhere buffers that the host fills
+ * or empties are page-locked, and lanes overlap their transfers. What one kernel writes for the
+ * next one stays where it was computed.
  *
  * <p>Several accelerators take chunks from one queue, by their measured speed. One that fails
  * leaves its chunks to the others; {@link #dropped()} tells. When memory runs out, chunks are
