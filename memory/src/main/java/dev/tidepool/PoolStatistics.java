@@ -18,7 +18,8 @@ import java.util.List;
  * @param driverFrees cumulative: blocks that went back
  * @param failedFrees cumulative: those of them that the driver refused to take; they count as gone
  * @param evictions cumulative: blocks freed because a cap was reached
- * @param trims cumulative: trimmings that freed something
+ * @param trims cumulative: trimmings that freed something; each block that made room for
+ *     page-locked memory of another counts as one
  * @param trimmedBytes cumulative: bytes that they freed
  * @param repeatedReleases cumulative: leases given back again, and ignored
  * @param name what messages call the pool: its memory, such as {@code cuda:0 DEVICE}

@@ -10,6 +10,7 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -328,6 +329,7 @@ public final class BlockPool implements AutoCloseable {
       // The heap may be full: what nobody knows yet must not be lost.
       if (pooled != null) {
         idle.unsettle(pooled);
+        ledger.forget(pooled);
       }
       freeQuietly(block);
       throw e;
@@ -607,10 +609,12 @@ public final class BlockPool implements AutoCloseable {
   /**
    * What is idle now and can go back to the source, for who frees some of it; first, what waits for
    * that anyway goes back.
+   *
+   * @param wanted which of the source's blocks count
    */
-  public List<IdlePiece> idlePieces() {
+  public List<IdlePiece> idlePieces(Predicate<Block> wanted) {
     drain();
-    return trimming.pieces();
+    return trimming.pieces(wanted);
   }
 
   /**

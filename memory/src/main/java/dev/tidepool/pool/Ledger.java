@@ -55,7 +55,11 @@ final class Ledger {
 
   void forget(PooledBlock single) {
     retired(single);
-    singles.remove(single);
+    try {
+      singles.remove(single);
+    } catch (OutOfMemoryError e) {
+      // The set may allocate to count. What is retired counts nowhere, and can go.
+    }
   }
 
   /** The same for all parts of a slab, which its caller claimed; makes no object. */

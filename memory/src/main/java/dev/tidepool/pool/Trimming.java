@@ -1,10 +1,12 @@
 package dev.tidepool.pool;
 
 import dev.tidepool.EvictionPolicy;
+import dev.tidepool.spi.Block;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 
 /**
  * Gives idle memory back: all of it, or what has not been used for a while.
@@ -40,8 +42,18 @@ final class Trimming {
   }
 
   /** What is idle now, for who frees it one by one. */
-  List<IdlePiece> pieces() {
-    return allIdle().stream().map(piece -> new IdlePiece(this, piece)).toList();
+  List<IdlePiece> pieces(Predicate<Block> wanted) {
+    return allIdle().stream()
+        .filter(piece -> wanted.test(sourceOf(piece)))
+        .map(piece -> new IdlePiece(this, piece))
+        .toList();
+  }
+
+  private static Block sourceOf(Reclaimable piece) {
+    return switch (piece) {
+      case PooledBlock block -> block.block;
+      case Slab slab -> slab.whole;
+    };
   }
 
   /** Frees this, if it is idle. */

@@ -64,6 +64,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private final LiveBuffers registry;
   private final @Nullable Spilling spilling;
   private final Counters counters;
+  private final Cohorts cohorts;
   private final Accounts accounts;
   private final Guards guards;
   private final Erasure erasure;
@@ -126,7 +127,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     // A file, which would stay open if anything of the above refused its options.
     this.spilling =
         options.spillDirectory().map(directory -> new Spilling(directory, registry)).orElse(null);
-    Cohorts cohorts = Cohorts.of(this, counters);
+    this.cohorts = Cohorts.of(this, counters);
     Reports reports = new Reports(options.reportListener());
     this.guards = new Guards(this, reports);
     this.erasure = new Erasure(this);
@@ -556,6 +557,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   /** What is left when every buffer is freed. */
   private void end() {
+    cohorts.seal(); // or who keeps a measurement would keep this
     Closing.quietly("kernels", kernels);
     DeviceLink opened = link.getAndSet(null);
     if (opened != null) {

@@ -36,8 +36,8 @@ class Cohorts {
     // Here, so that the other class is not there where no manager needs it.
     return switch (options.diagnostics()) {
       case OFF, COUNTERS -> new Cohorts(memory, counters);
-      case SITES -> new SitedCohorts(memory, counters, new SiteSampling(options.siteSampling()));
-      case PARANOID -> new SitedCohorts(memory, counters, new SiteSampling(1));
+      case SITES -> SitedCohorts.of(memory, counters, new SiteSampling(options.siteSampling()));
+      case PARANOID -> SitedCohorts.of(memory, counters, new SiteSampling(1));
     };
   }
 

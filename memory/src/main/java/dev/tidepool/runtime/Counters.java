@@ -8,6 +8,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.ToLongFunction;
@@ -120,9 +121,10 @@ class Counters {
 
   private final LongAdder evictions = new LongAdder();
   private final LongAdder leaks = new LongAdder();
-  private final LongAdder misses = new LongAdder();
+  // No adders: they may allocate, and these count while a block is nobody else's.
+  private final AtomicLong misses = new AtomicLong();
   // Blocks that were taken, less buffers that were allocated.
-  private final LongAdder furtherBlocks = new LongAdder();
+  private final AtomicLong furtherBlocks = new AtomicLong();
   private final Tally[] tallies;
 
   private static final class Peak {
@@ -220,17 +222,17 @@ class Counters {
 
   /** Another block was taken than that of a new buffer. */
   void took() {
-    furtherBlocks.increment();
+    furtherBlocks.incrementAndGet();
   }
 
   /** A new buffer has no block. */
   void adopted() {
-    furtherBlocks.decrement();
+    furtherBlocks.decrementAndGet();
   }
 
   /** For a block that was taken the driver had to be asked. */
   void missed() {
-    misses.increment();
+    misses.incrementAndGet();
   }
 
   void evicted() {
@@ -270,11 +272,11 @@ class Counters {
 
   /** Blocks that were there when they were needed. */
   long hits() {
-    return Math.max(0, allocations() + furtherBlocks.sum() - misses.sum());
+    return Math.max(0, allocations() + furtherBlocks.get() - misses.get());
   }
 
   long misses() {
-    return misses.sum();
+    return misses.get();
   }
 
   long evictions() {

@@ -18,7 +18,7 @@ final class LockedMemory {
   static @Nullable Runnable lock(Device device, PinnedRoom room, MemorySegment memory) {
     long bytes = memory.byteSize();
     // What is mapped may vanish, and is never given to drivers.
-    if (bytes == 0 || memory.isMapped() || !room.make(bytes, device.info().id())) {
+    if (bytes == 0 || memory.isMapped() || !room.reserve(bytes)) {
       return null;
     }
     @Nullable HeldScope held = null;

@@ -1,7 +1,7 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.pool.BlockPool;
-import dev.tidepool.spi.Block;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class MemoryLimit {
   private final @Nullable Pressure pressure;
+  private final LongConsumer uncharged = this::giveBack;
   // Guarded by this.
   private long limitBytes;
   private long usedBytes;
@@ -106,8 +107,7 @@ final class MemoryLimit {
     return (bytes, alignment) -> {
       reserve(bytes);
       try {
-        Block block = source.allocate(bytes, alignment);
-        return new ChargedBlock(block, this::giveBack, bytes);
+        return ChargedBlock.over(source.allocate(bytes, alignment), uncharged, bytes);
       } catch (RuntimeException | Error e) {
         giveBack(bytes);
         throw e;

@@ -13,7 +13,7 @@ import java.util.List;
  * idle in the pools of one of them must not keep a buffer of another from being page-locked.
  *
  * <p>Safe for use by any thread, and holds no lock: blocks of other managers are claimed as by
- * their own trimming, which puts their end off until the driver has them back.
+ * their own trimming. The devices stay open, for who asks is counted as busy in a pool of his own.
  */
 final class PinnedRoom {
   private final PinnedBudget budget;
@@ -36,7 +36,8 @@ final class PinnedRoom {
 
   /**
    * Reserves bytes, for which idle blocks of all managers are freed if it must be, the oldest
-   * first; none, if all of them were not enough.
+   * first; none, if all of them were not enough. Who looks for room at the same time may be in the
+   * way.
    *
    * @param asker the accelerator that needs them
    */

@@ -34,6 +34,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
+import java.util.function.LongConsumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
@@ -73,6 +74,8 @@ final class Pools implements AutoCloseable {
   private final Device device;
   private final MemoryAllocator allocator;
   private final PinnedRoom pinned;
+  // One object, which tells the blocks that count there from all others.
+  private final LongConsumer unlocked;
   private final @Nullable MemoryLimit limit;
   private final MemoryOptions options;
   private final @Nullable BlockPool shared;
@@ -110,6 +113,7 @@ final class Pools implements AutoCloseable {
     }
     this.allocator = allocator;
     this.pinned = pinned;
+    this.unlocked = pinned::giveBack;
     this.transit =
         new BlockPool(
             "bytes on their way",
@@ -241,10 +245,10 @@ final class Pools implements AutoCloseable {
     }
     if (kind == Kind.PINNED ? pinned.make(bytes, device.info().id()) : pinned.reserve(bytes)) {
       try {
-        return new ChargedBlock(
+        return ChargedBlock.over(
             fromItsNode(
                 placement, () -> device.allocate(bytes, alignment, BlockKind.PINNED, placement)),
-            pinned::giveBack,
+            unlocked,
             bytes);
       } catch (OutOfDeviceMemoryException | UnsupportedOperationException e) {
         pinned.giveBack(bytes);
@@ -257,12 +261,16 @@ final class Pools implements AutoCloseable {
     return null;
   }
 
-  /** What lies idle of the blocks that may be page-locked. */
+  /** What lies idle of page-locked memory, without the plain blocks that stand in for some. */
   Stream<IdlePiece> idlePinned() {
     return device.info().can(Capability.PINNED_MEMORY)
         ? ofKinds(kind -> kind == Kind.PINNED || kind == Kind.STAGING)
-            .flatMap(pool -> pool.idlePieces().stream())
+            .flatMap(pool -> pool.idlePieces(this::isLocked).stream())
         : Stream.empty();
+  }
+
+  private boolean isLocked(Block block) {
+    return block instanceof ChargedBlock charged && charged.countsFor(unlocked);
   }
 
   /** Page-locked memory lies on the node that the buffer names, else on the device's. */

@@ -18,6 +18,11 @@ final class SitedCohorts extends Cohorts {
     this.sampling = sampling;
   }
 
+  /** By its general type, or who chooses between the two would have to load this one. */
+  static Cohorts of(AcceleratorMemory memory, Counters counters, SiteSampling sampling) {
+    return new SitedCohorts(memory, counters, sampling);
+  }
+
   @Override
   Cohort.@Nullable Token sampled(long bytes) {
     return sampling.takes(bytes) ? alone(sites.here()) : null;

@@ -12,6 +12,7 @@ import dev.tidepool.spi.Discovery;
 import dev.tidepool.testkit.simulated.SimulatedDevice;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -69,6 +70,7 @@ class SharedPinnedBudgetTest {
       assertThat(memory(1).statistics().pinnedFallbacks()).isZero();
       assertThat(memory(1).statistics().pinnedBytes()).isEqualTo(BUDGET);
       assertThat(memory(0).statistics().totalPooled()).isZero();
+      memory(1).synchronize(); // the prefetch may still be on its way out
     }
     pinned(memory(0), BUDGET).close();
     assertThat(memory(0).statistics().pinnedFallbacks()).isZero();
@@ -93,6 +95,35 @@ class SharedPinnedBudgetTest {
       assertThat(memory(2).statistics().pinnedFallbacks()).isEqualTo(1);
       assertThat(memory(2).statistics().pinnedBytes()).isEqualTo(BUDGET);
       assertThat(frees(0) + frees(1)).isZero();
+    }
+  }
+
+  @Test
+  void plainBlocksThatStandInForPageLockedOnesStayAndCountForNothing() {
+    try (UnifiedBuffer<byte[]> _ = pinned(memory(0), BUDGET)) {
+      pinned(memory(1), BYTES).close();
+      pinned(memory(2), BYTES).close();
+      assertThat(memory(1).statistics().totalPooled()).isEqualTo(BYTES);
+    }
+  }
+
+  @Test
+  void pageLockedBlocksStayWherePlainOnesOnlyMakeItSeemEnough() {
+    pinned(memory(1), BYTES).close();
+    try (UnifiedBuffer<byte[]> _ = pinned(memory(0), BYTES)) {
+      pinned(memory(2), BUDGET).close();
+      pinned(memory(0), BUDGET).close();
+      assertThat(memory(1).statistics().totalPooled()).isEqualTo(BYTES);
+    }
+  }
+
+  @Test
+  void wrappingOnADeviceThatCannotLockFreesNothing() {
+    pinned(memory(1), BUDGET).close();
+    try (Arena arena = Arena.ofShared();
+        UnifiedBuffer<byte[]> _ =
+            memory(3).wrap(ElementType.BYTE, arena.allocate(BUDGET), MemoryLocation.PINNED)) {
+      assertThat(memory(1).statistics().totalPooled()).isEqualTo(BUDGET);
     }
   }
 
