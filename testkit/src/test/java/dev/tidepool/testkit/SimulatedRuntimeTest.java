@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.tidepool.Allocation;
 import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
+import dev.tidepool.HostMapping;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MapMode;
@@ -246,6 +247,30 @@ class SimulatedRuntimeTest {
       memory.synchronize();
       assertThatThrownBy(() -> contents(buffer)).isInstanceOf(dev.tidepool.TidepoolException.class);
       Patterns.assertEqual(contents(buffer), pattern(1), "and only there");
+    }
+  }
+
+  @Test
+  void aPrefetchKeepsWhatItMovesWhenTheBufferIsClosed() {
+    UnifiedBuffer<float[]> buffer = memory.allocate(ElementType.FLOAT, LENGTH, MemoryLocation.HOST);
+    buffer.copyFrom(pattern(1));
+    device.pause();
+    buffer.prefetchToDevice();
+    buffer.close();
+    assertThat(memory.statistics().totalAllocated()).isEqualTo((long) LENGTH * Float.BYTES);
+    device.resume();
+    memory.synchronize();
+    assertThat(memory.statistics().totalAllocated()).isZero();
+  }
+
+  @Test
+  void aPrefetchOfWhatTheHostWritesIsRefused() {
+    try (UnifiedBuffer<float[]> buffer =
+            memory.allocate(ElementType.FLOAT, LENGTH, MemoryLocation.HOST);
+        HostMapping _ = buffer.map(MapMode.WRITE)) {
+      assertThatThrownBy(buffer::prefetchToDevice)
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("mapped");
     }
   }
 
