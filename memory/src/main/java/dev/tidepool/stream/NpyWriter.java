@@ -70,8 +70,9 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
    *
    * @param header from {@link NpyHeader#of}
    * @param overwrite whether a target that exists is replaced
-   * @throws TransferException if the target exists and may not be replaced, is no regular file, its
-   *     folder is missing or read-only, or the disk has no room for all of it
+   * @throws TransferException if the target exists and may not be replaced, is no regular file or
+   *     a link that leads to none, its folder is missing or read-only, or the disk has no room for
+   *     all of it
    */
   public static NpyWriter create(Path target, NpyHeader header, boolean overwrite) {
     return create(target, header, overwrite, newPartialName(), false);
@@ -137,6 +138,12 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     }
     try {
       boolean exists = Files.exists(target);
+      if (!exists && Files.isSymbolicLink(target)) {
+        // Before all is computed: in the end it could not be put there.
+        throw new TransferException(
+            target + " is a symbolic link that leads to no file; remove it, or name another file",
+            null);
+      }
       if (exists && !Files.isRegularFile(target)) {
         throw new TransferException(target + " exists and is no regular file", null);
       }

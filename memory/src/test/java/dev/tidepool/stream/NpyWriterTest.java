@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -224,6 +225,20 @@ class NpyWriterTest {
 
     assertThat(link).isSymbolicLink();
     assertThat(Files.size(real)).isEqualTo(132);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"gone.npy", "link.npy"})
+  void aSymbolicLinkThatLeadsNowhereIsRefusedAtOnce(String place) throws IOException {
+    Path link = Files.createSymbolicLink(folder.resolve("link.npy"), Path.of(place));
+    for (boolean overwrite : List.of(true, false)) {
+      assertThatThrownBy(() -> NpyWriter.create(link, floats(1), overwrite))
+          .isInstanceOf(TransferException.class)
+          .hasMessageContaining("leads to no file");
+    }
+    try (Stream<Path> left = Files.list(folder)) {
+      assertThat(left).containsExactly(link);
+    }
   }
 
   @Test
