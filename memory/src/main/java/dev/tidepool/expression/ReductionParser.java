@@ -51,7 +51,10 @@ final class ReductionParser {
     Token function = tokens.get(start + 2);
     Optional<Kind> kind = Kind.of(function.text());
     List<Integer> ends = argumentEnds(start + 3, end);
-    if (kind.isEmpty() || ends.isEmpty() || ends.getLast() != end - 1) {
+    if (kind.isPresent() && ends.isEmpty()) {
+      throw error(tokens.get(end), "a ')' is missing before " + tokens.get(end).described());
+    }
+    if (kind.isEmpty() || ends.getLast() != end - 1) {
       return;
     }
     int given = end - start == 5 ? 0 : ends.size();
@@ -113,10 +116,12 @@ final class ReductionParser {
   }
 
   private void checkUsedOnce(Token target) {
-    for (Token token : tokens) {
+    for (int i = 0; i < tokens.size(); i++) {
+      Token token = tokens.get(i);
       if (token.kind() == Token.Kind.NAME
           && token.text().equals(target.text())
-          && token.position() != target.position()) {
+          && token.position() != target.position()
+          && !tokens.get(i + 1).is("(")) { // A function may have the same name.
         throw error(
             token,
             "'"

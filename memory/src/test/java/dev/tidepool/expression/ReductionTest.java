@@ -39,6 +39,14 @@ class ReductionTest {
     assertThat(Expression.parseReducing("s = min(a)").reductions()).hasSize(1);
   }
 
+  @Test
+  void aReductionMayBeCalledWhatItsFunctionIs() {
+    Expression expression = Expression.parseReducing("sum = sum(x); mean = mean(x)");
+
+    assertThat(expression.reductions()).extracting(Reduction::name).containsExactly("sum", "mean");
+    assertThat(expression.source()).isEqualTo("sum =    (x); mean =     (x)");
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -53,7 +61,10 @@ class ReductionTest {
         "s = histogram(x, 3, 2*a, 1)     | the name of a scalar            | 21",
         "s = sum(x); t = s               | known only when all were read   | 17",
         "s = sum(s)                      | known only when all were read   | 9",
-        "s = sum(x); s = sum(y)          | known only when all were read   | 13"
+        "s = sum(x); s = sum(y)          | known only when all were read   | 13",
+        "s = sum(2*(x + 1)               | a ')' is missing before the end | 18",
+        "s = max(x; t = x                | a ')' is missing before ';'     | 10",
+        "max = max(x)                    | can't be assigned               | 1"
       })
   void whatIsNoReductionIsRefusedAtItsPlace(String source, String problem, int column) {
     assertThatExceptionOfType(ExpressionException.class)
