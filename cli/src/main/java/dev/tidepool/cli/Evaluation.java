@@ -14,6 +14,7 @@ import dev.tidepool.stream.NpyFormatException;
 import dev.tidepool.stream.NpyType;
 import dev.tidepool.stream.StreamOptions;
 import java.io.PrintStream;
+import java.nio.file.FileAlreadyExistsException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -100,7 +101,11 @@ final class Evaluation {
               request.force(),
               options);
       return request.resume() ? NpyEvaluation.resume(evaluation) : NpyEvaluation.open(evaluation);
-    } catch (NpyFormatException | TransferException | ArithmeticException e) {
+    } catch (TransferException e) {
+      throw e.getCause() instanceof FileAlreadyExistsException
+          ? new WrongArguments(e.getMessage() + " (--force)", e)
+          : new WrongArguments(e);
+    } catch (NpyFormatException | ArithmeticException e) {
       throw new WrongArguments(e);
     }
   }

@@ -81,7 +81,8 @@ final class Resolver {
         expression.names().stream().filter(name -> name.access().writes()).map(Name::name).toList();
     if (outputs.stream().noneMatch(operands::containsKey)) {
       throw new IllegalArgumentException(
-          "nothing would be written: bind an array to " + String.join(" or ", outputs));
+          "nothing would be written: give an array or a buffer for "
+              + String.join(" or ", outputs));
     }
   }
 

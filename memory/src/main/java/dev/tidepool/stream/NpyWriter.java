@@ -166,7 +166,8 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
   private static TransferException existing(
       Path target, @Nullable FileAlreadyExistsException cause) {
     return new TransferException(
-        target + " exists; name another file, or allow overwriting (--force)", cause);
+        target + " exists; name another file, or allow overwriting",
+        cause == null ? new FileAlreadyExistsException(target.toString()) : cause);
   }
 
   private static void checkRoom(Path target, Path folder, long bytes) throws IOException {

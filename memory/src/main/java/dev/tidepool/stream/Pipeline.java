@@ -309,6 +309,7 @@ public final class Pipeline {
     if (memories.isEmpty()) {
       throw new IllegalArgumentException("a pipeline without an accelerator; add one with on");
     }
+    checkResults();
     boolean onlyFiles =
         !inputFiles.isEmpty() && sources.isEmpty() && sinks.isEmpty() && consumers.isEmpty();
     boolean known = kernels.stream().noneMatch(KernelSource.Java.class::isInstance);
@@ -332,6 +333,20 @@ public final class Pipeline {
                 + reduction.name()
                 + "' is known when all elements were read: no other kernel can use it");
       }
+    }
+  }
+
+  private void checkResults() {
+    Set<String> results = new LinkedHashSet<>(outputFiles.keySet());
+    results.addAll(sinks.keySet());
+    results.addAll(consumers.keySet());
+    if (results.isEmpty() && reductions.isEmpty()) {
+      throw new IllegalArgumentException("a pipeline without a result; add one with to");
+    }
+    kernels.forEach(kernel -> results.removeAll(StagePlan.names(kernel)));
+    if (!results.isEmpty()) {
+      throw new IllegalArgumentException(
+          "no kernel makes '" + results.iterator().next() + "'; assign it, or leave it out");
     }
   }
 

@@ -115,7 +115,7 @@ class ExpressionTest {
             () ->
                 Expression.parse("y = x; z = y")
                     .resolve(Map.of("x", Operand.array(ScalarType.INT8))))
-        .withMessage("nothing would be written: bind an array to y or z");
+        .withMessage("nothing would be written: give an array or a buffer for y or z");
   }
 
   @Test

@@ -229,7 +229,9 @@ class PipelineTest {
         .hasMessageContaining("without an accelerator");
     assertThatThrownBy(
             () -> Pipeline.from("x", x).through("y = x").to("z", path("z")).on(memory).run(SMALL))
-        .hasMessageContaining("nothing would be written");
+        .hasMessageContaining("no kernel makes 'z'");
+    assertThatThrownBy(() -> Pipeline.from("x", x).through("y = x").on(memory).run(SMALL))
+        .hasMessageContaining("without a result; add one with to");
     assertThatThrownBy(
             () ->
                 Pipeline.from("x", x).through("y = x + q").to("y", path("y")).on(memory).run(SMALL))
