@@ -31,8 +31,10 @@ record ChunkPlan(int lanes, long chunk) {
    * @param perElement bytes of an element of all arrays together
    * @param shared whether the accelerator shares the host's memory, so that there is one copy
    * @param processors how many the machine has
+   * @param accelerators how many share the memory limit evenly, this one included
    */
-  record Work(long length, long widest, long perElement, boolean shared, int processors) {
+  record Work(
+      long length, long widest, long perElement, boolean shared, int processors, int accelerators) {
     long footprint() {
       return shared ? perElement : 2 * perElement;
     }
@@ -56,7 +58,7 @@ record ChunkPlan(int lanes, long chunk) {
     // Little work is divided evenly, in whole smallest chunks, rather than left to one lane.
     wanted = Math.min(wanted, roundUp(ceilDivide(length, Math.max(FEWEST_LANES, lanes - spare))));
 
-    long affordable = options.memoryLimit() / work.footprint();
+    long affordable = options.memoryLimit() / work.accelerators() / work.footprint();
     if (length <= Math.min(wanted, affordable)) {
       return new ChunkPlan(1, length);
     }
@@ -70,13 +72,18 @@ record ChunkPlan(int lanes, long chunk) {
   }
 
   private static IllegalArgumentException tooSmall(Work work, long length, long limit) {
-    long least = Math.min(length, FEWEST_LANES * SMALLEST_CHUNK) * work.footprint();
+    long each = Math.min(length, FEWEST_LANES * SMALLEST_CHUNK) * work.footprint();
+    long least = each * work.accelerators();
+    String among =
+        work.accelerators() == 1 ? "" : " on each of " + work.accelerators() + " accelerators";
     return new IllegalArgumentException(
         "a memory limit of "
             + ByteSize.format(limit)
             + " is too small: the arrays take "
             + work.footprint()
-            + " bytes an element, so the least that works is "
+            + " bytes an element"
+            + among
+            + ", so the least that works is "
             + least
             + " bytes");
   }

@@ -66,14 +66,15 @@ public final class ChunkedPipeline {
     this.bytesPerElement = builder.movedBytesPerElement();
     this.length = builder.length;
     this.progress = options.progress();
-    long limit = Math.max(1, options.memoryLimit() / builder.memories.size());
-    StreamOptions each = options.withMemoryLimit(limit);
     for (int i = 0; i < builder.memories.size(); i++) {
       UnifiedMemoryManager memory = builder.memories.get(i);
       boolean shared = memory.accelerator().capabilities().contains(Capability.SHARED_MEMORY);
       int processors = Runtime.getRuntime().availableProcessors();
       ChunkPlan plan =
-          ChunkPlan.of(new ChunkPlan.Work(length, widest, perElement, shared, processors), each);
+          ChunkPlan.of(
+              new ChunkPlan.Work(
+                  length, widest, perElement, shared, processors, builder.memories.size()),
+              options);
       Lane.Job job =
           new Lane.Job(
               memory,

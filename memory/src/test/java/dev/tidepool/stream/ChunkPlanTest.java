@@ -10,7 +10,7 @@ class ChunkPlanTest {
   private static final StreamOptions DEFAULTS = StreamOptions.defaults();
 
   private static ChunkPlan.Work floats(long length, boolean shared) {
-    return new ChunkPlan.Work(length, 4, 8, shared, 4);
+    return new ChunkPlan.Work(length, 4, 8, shared, 4, 1);
   }
 
   @Test
@@ -28,7 +28,7 @@ class ChunkPlanTest {
 
   @Test
   void oneProcessorStillHasTwoChunksInFlight() {
-    assertThat(ChunkPlan.of(new ChunkPlan.Work(1L << 30, 4, 8, true, 1), DEFAULTS).lanes())
+    assertThat(ChunkPlan.of(new ChunkPlan.Work(1L << 30, 4, 8, true, 1, 1), DEFAULTS).lanes())
         .isEqualTo(2);
     assertThat(ChunkPlan.of(floats(1L << 30, true), DEFAULTS.withLanes(1)).lanes()).isEqualTo(2);
   }
@@ -37,7 +37,7 @@ class ChunkPlanTest {
   void aChunkIsCountedByItsWidestArray() {
     ChunkPlan plan =
         ChunkPlan.of(
-            new ChunkPlan.Work(1L << 30, 8, 13, true, 2), DEFAULTS.withChunkBytes(64 << 10));
+            new ChunkPlan.Work(1L << 30, 8, 13, true, 2, 1), DEFAULTS.withChunkBytes(64 << 10));
 
     assertThat(plan.chunk()).isEqualTo(8 << 10);
   }
@@ -65,6 +65,17 @@ class ChunkPlanTest {
   }
 
   @Test
+  void aLimitThatIsTooSmallForSeveralAcceleratorsIsNamedAsItWasGiven() {
+    ChunkPlan.Work work = new ChunkPlan.Work(1L << 30, 4, 8, true, 4, 3);
+    assertThatThrownBy(() -> ChunkPlan.of(work, DEFAULTS.withMemoryLimit(49_000)))
+        .hasMessageContaining("47.9 KiB is too small")
+        .hasMessageContaining("on each of 3 accelerators")
+        .hasMessageContaining("the least that works is 49152 bytes");
+    assertThat(ChunkPlan.of(work, DEFAULTS.withMemoryLimit(49_152)))
+        .isEqualTo(new ChunkPlan(2, 1024));
+  }
+
+  @Test
   void noPlanExceedsItsLimitAndEveryPlanHasTwoChunksInFlightOrOneInAll() {
     Random random = new Random(3);
     for (int i = 0; i < 20_000; i++) {
@@ -75,7 +86,8 @@ class ChunkPlanTest {
               widest,
               widest + random.nextInt(30),
               random.nextBoolean(),
-              1 + random.nextInt(64));
+              1 + random.nextInt(64),
+              1 + random.nextInt(3));
       StreamOptions options =
           new StreamOptions(
               random.nextLong(1L << 26),
@@ -86,7 +98,7 @@ class ChunkPlanTest {
       ChunkPlan plan = ChunkPlan.of(work, options);
 
       assertThat(plan.chunk()).isPositive();
-      assertThat(plan.lanes() * plan.chunk() * work.footprint())
+      assertThat(plan.lanes() * plan.chunk() * work.footprint() * work.accelerators())
           .isLessThanOrEqualTo(options.memoryLimit());
       assertThat(plan.lanes() >= 2 || plan.chunk() >= work.length()).isTrue();
     }
