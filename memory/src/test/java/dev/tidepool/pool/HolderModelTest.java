@@ -2,9 +2,7 @@ package dev.tidepool.pool;
 
 import dev.tidepool.Allocation;
 import dev.tidepool.ElementType;
-import dev.tidepool.EvictionPolicy;
 import dev.tidepool.MemoryLocation;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
@@ -21,7 +19,7 @@ public class HolderModelTest {
   private static final int MOST_TENANTS = 16;
 
   private final PooledBlock block;
-  private final AtomicInteger owners = new AtomicInteger();
+  private final Owners owners = new Owners(1);
   private final AtomicIntegerArray ends = new AtomicIntegerArray(MOST_TENANTS);
 
   /** What the handle of the latest tenant knows. */
@@ -29,26 +27,8 @@ public class HolderModelTest {
 
   /** An idle block. */
   public HolderModelTest() {
-    BlockPool pool =
-        new BlockPool(
-            "model",
-            (bytes, alignment) -> {
-              throw new AssertionError("the model allocates nothing");
-            },
-            64,
-            new BlockPool.Limits(true, 0, 0, 0, EvictionPolicy.LRU, false));
-    block = new PooledBlock(pool, new BareBlock(), 1024, 0, null);
+    block = new PooledBlock(Owners.NO_POOL, new BareBlock(), 1024, 0, null);
     block.layDown();
-  }
-
-  private void own() {
-    if (!owners.compareAndSet(0, 1)) {
-      throw new AssertionError("a block has two owners");
-    }
-  }
-
-  private void disown() {
-    owners.set(0);
   }
 
   private void ended(long tenant) {
@@ -62,9 +42,9 @@ public class HolderModelTest {
   public boolean allocate() {
     long number = block.nextDormant();
     if (block.isLaidDown() && block.takeUp(number)) {
-      own();
+      owners.own(0);
       latest.set(number);
-      disown();
+      owners.giveUp(0);
       block.occupyDormant(number, ElementType.BYTE, 1, Allocation.at(MemoryLocation.HOST), "watch");
     }
     return true;
@@ -85,9 +65,9 @@ public class HolderModelTest {
   public boolean wake() {
     PooledBlock.Dormant found = block.dormant();
     if (found != null && block.endDormancy(found.number())) {
-      own();
+      owners.own(0);
       ended(found.number());
-      disown();
+      owners.giveUp(0);
       block.layDown();
     }
     return true;
@@ -97,8 +77,8 @@ public class HolderModelTest {
   @Operation
   public boolean claim() {
     if (block.takeUp()) {
-      own();
-      disown();
+      owners.own(0);
+      owners.giveUp(0);
       block.layDown();
     }
     return true;
