@@ -40,6 +40,8 @@ import java.time.Duration;
  * @param spilledBytes current: bytes of live buffers that are in the spill file
  * @param spills cumulative: buffers written to the spill file because memory ran out
  * @param unspills cumulative: buffers brought back from it because they were touched
+ * @param lostResults cumulative: buffers over wrapped memory, mapped files or shared memory whose
+ *     newest bytes could not be brought back from the device; a {@link LostResultReport} names each
  */
 public record MemoryStatistics(
     long totalAllocated,
@@ -62,7 +64,8 @@ public record MemoryStatistics(
     long uptimeNanos,
     long spilledBytes,
     long spills,
-    long unspills) {
+    long unspills,
+    long lostResults) {
 
   /** The part of blocks that a pool served, from 0 to 1; 0 before the first. */
   public double hitRate() {

@@ -416,7 +416,7 @@ final class SnapshotTest {
   void whateverTheFailureNoPartOfAFileIsLeft() {
     Path file = folder.resolve("snapshot.json");
     MemoryStatistics none =
-        new MemoryStatistics(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+        new MemoryStatistics(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
     Snapshot snapshot =
         new Snapshot(
             Instant.EPOCH,

@@ -103,6 +103,7 @@ final class StatisticsTest {
         uptime.toNanos(),
         0,
         0,
+        0,
         0);
   }
 

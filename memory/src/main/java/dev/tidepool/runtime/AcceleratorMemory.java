@@ -67,6 +67,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private final Cohorts cohorts;
   private final Accounts accounts;
   private final Guards guards;
+  private final LostResults lostResults;
   private final Erasure erasure;
   private final Room room;
   private final Blocks blocks;
@@ -130,6 +131,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     this.cohorts = Cohorts.of(this, counters);
     Reports reports = new Reports(options.reportListener());
     this.guards = new Guards(this, reports);
+    this.lostResults = new LostResults(this, counters, reports);
     this.erasure = new Erasure(this);
     this.room = new Room(this, pools, counters, spilling);
     this.blocks = new Blocks(this, pools, counters);
@@ -387,6 +389,32 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     checkOpen();
     awaitWork();
     futures.await();
+    bringBack();
+  }
+
+  /**
+   * Brings what the device has newer back to memory that outlives its buffer, and waits for what is
+   * closed meanwhile.
+   */
+  private void bringBack() {
+    RuntimeException failure = null;
+    for (Storage storage : awake()) {
+      try {
+        if (storage.isOutlived() && storage.isOpen()) {
+          storage.bringBack();
+        }
+      } catch (RuntimeException e) {
+        if (failure == null) {
+          failure = e;
+        } else {
+          failure.addSuppressed(e);
+        }
+      }
+    }
+    awaitWork();
+    if (failure != null) {
+      throw failure;
+    }
   }
 
   /** Waits for what is under way on buffers. */
@@ -498,6 +526,11 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   /** What overwrites released memory. */
   Erasure erasure() {
     return erasure;
+  }
+
+  /** Where results that could not be brought back are told of. */
+  LostResults lostResults() {
+    return lostResults;
   }
 
   /** What gives the memory of buffers back. */

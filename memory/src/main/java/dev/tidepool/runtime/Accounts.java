@@ -114,7 +114,8 @@ final class Accounts {
         System.nanoTime() - bornNanos,
         spilling == null ? 0 : spilling.spilledBytes(),
         spilling == null ? 0 : spilling.spills(),
-        spilling == null ? 0 : spilling.returns());
+        spilling == null ? 0 : spilling.returns(),
+        counters.lostResults());
   }
 
   /** Bytes in live buffers. */

@@ -115,6 +115,19 @@ final class Copies {
     return owned;
   }
 
+  /**
+   * Whether the bytes are still there when the buffer is gone: they are the caller's, a file's, or
+   * other processes' too.
+   */
+  boolean outlivesBuffer() {
+    return !owned || isAmongProcesses();
+  }
+
+  /** Whether the memory is the caller's, whose arena may be closed at any time. */
+  boolean isCallers() {
+    return !owned && !locked && ending == null;
+  }
+
   /** What tells the mapped file from others; null of all other memory. */
   @Nullable Object file() {
     return file;

@@ -121,6 +121,7 @@ class Counters {
 
   private final LongAdder evictions = new LongAdder();
   private final LongAdder leaks = new LongAdder();
+  private final LongAdder lostResults = new LongAdder();
   // No adders: they may allocate, and these count while a block is nobody else's.
   private final AtomicLong misses = new AtomicLong();
   // Blocks that were taken, less buffers that were allocated.
@@ -243,6 +244,10 @@ class Counters {
     leaks.increment();
   }
 
+  void lostResult() {
+    lostResults.increment();
+  }
+
   long allocations() {
     return sum(tally -> (long) OWN_ALLOCATIONS.getAcquire(tally) + tally.sharedAllocations);
   }
@@ -285,6 +290,10 @@ class Counters {
 
   long leaks() {
     return leaks.sum();
+  }
+
+  long lostResults() {
+    return lostResults.sum();
   }
 
   /** Bytes in live buffers; a sum that others change meanwhile is not below nothing. */

@@ -1,6 +1,7 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.LeakReport;
+import dev.tidepool.TransferException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
@@ -58,7 +59,7 @@ final class Ending {
     pools.awaitTenants();
     do {
       for (Tenancy tenancy : registry.all()) {
-        if (tenancy.close()) {
+        if (close(tenancy)) {
           open.add(tenancy);
         }
       }
@@ -72,6 +73,15 @@ final class Ending {
     // The last mapping may have been closed meanwhile.
     endIfSettled();
     return open;
+  }
+
+  private static boolean close(Tenancy tenancy) {
+    try {
+      return tenancy.close();
+    } catch (TransferException lost) {
+      // It was open, and is freed now; what it lost was counted and reported.
+      return true;
+    }
   }
 
   /**

@@ -3,6 +3,7 @@ package dev.tidepool.runtime;
 import dev.tidepool.BufferState;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.TransferWay;
+import dev.tidepool.host.HeldScope;
 import dev.tidepool.host.VanishedBytes;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.runtime.flight.Flight;
@@ -428,6 +429,44 @@ final class Residency {
     boolean alone =
         copies.isShared() ? !hostHolds : state == BufferState.DEVICE_ONLY && !copies.hasHost();
     return alone ? copies.deviceLease() : null;
+  }
+
+  /**
+   * Brings what the device has newer back to memory that outlives the buffer. The arena of a
+   * caller's memory is held open meanwhile, so that it cannot end under the copy.
+   *
+   * @throws IllegalStateException if that memory has ended
+   */
+  void writeBack() {
+    lockMoving();
+    try {
+      if (copies.isShared() || isHostNewest() || copies.isAmongProcesses()) {
+        return;
+      }
+      try (HeldScope _ = copies.isCallers() ? hold(copies.host()) : null) {
+        fetch(0, size);
+      }
+    } finally {
+      moving.unlock();
+    }
+  }
+
+  private static @Nullable HeldScope hold(MemorySegment memory) {
+    try {
+      return HeldScope.of(memory);
+    } catch (UnsupportedOperationException notHere) {
+      // Without native access the arena can be closed, which the copy then fails with.
+      return null;
+    }
+  }
+
+  /** How many bytes are newer on the device than in the host's copy; 0 where one block is both. */
+  long newerOnDevice() {
+    synchronized (storage) {
+      return copies.isShared() || isHostNewest()
+          ? 0
+          : dirty.within(0, size).stream().mapToLong(DirtyRanges.Range::bytes).sum();
+    }
   }
 
   /** Whether there is a device copy that could be made again from the host's. */

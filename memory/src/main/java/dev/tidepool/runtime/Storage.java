@@ -4,9 +4,11 @@ import dev.tidepool.BufferMetrics;
 import dev.tidepool.Capability;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.TransferException;
 import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.pool.Lease;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
@@ -22,6 +24,10 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Locking.</b> Its monitor guards its order of work, its mappings and its closing; it is held
  * for moments only, never while bytes move or a driver is called. The monitors of several storages
  * are taken in the order of their numbers.
+ *
+ * <p><b>Memory that outlives the buffer</b> (a caller's, a file's, other processes') has its newest
+ * bytes when {@link #close} returns: the closing thread waits for the work ahead, brings back what
+ * is newer on the device, and frees. All other closes wait for nothing.
  */
 final class Storage {
   private static final AtomicLong NUMBERS = new AtomicLong();
@@ -31,6 +37,7 @@ final class Storage {
   private final AcceleratorMemory memory;
   private final boolean writable;
   private final boolean exclusive;
+  private final boolean outlived;
   private final Residency residency;
   private final Movements movements = new Movements();
   private final Lane lane = new Lane();
@@ -39,6 +46,12 @@ final class Storage {
   // Guarded by this; `closed` is also read without.
   private volatile boolean closed;
   private boolean leaked;
+  // Whether it is closed and nothing but an open mapping keeps it from being freed.
+  private boolean settled;
+  private boolean freed;
+  // The thread that closed memory that outlives the buffer, and those that run work on it now.
+  private @Nullable Thread closer;
+  private final List<Thread> runners = new ArrayList<>(1);
   private boolean exposed;
   private int mappings;
   private int writingMappings;
@@ -66,6 +79,7 @@ final class Storage {
     this.memory = tenancy.memory();
     this.writable = writable;
     this.exclusive = copies.isMapped() || mayReturnMapped(tenancy, copies);
+    this.outlived = copies.outlivesBuffer();
     this.residency = new Residency(this, memory, copies, tenancy.birthState());
   }
 
@@ -131,10 +145,7 @@ final class Storage {
   void check(Use use, long nowNanos) {
     checkOpen();
     if (!residency.copies().isAlive()) {
-      throw new IllegalStateException(
-          "the memory under "
-              + this
-              + " has ended: its arena was closed before the buffer; keep it open as long");
+      throw memoryEnded(null);
     }
     if (use.writes() && !writable) {
       throw new UnsupportedOperationException(
@@ -164,6 +175,24 @@ final class Storage {
     }
     view = View.NONE;
     lastUse = nowNanos;
+  }
+
+  private IllegalStateException memoryEnded(@Nullable Throwable cause) {
+    return new IllegalStateException(
+        "the memory under "
+            + this
+            + " has ended: its arena was closed before the buffer; keep it open as long",
+        cause);
+  }
+
+  /**
+   * What users see of a failure of work on this storage. Java says no more than "closed" of memory
+   * whose arena was closed under the work.
+   */
+  Throwable explained(Throwable failure) {
+    return failure instanceof IllegalStateException && !residency.copies().isAlive()
+        ? memoryEnded(failure)
+        : failure;
   }
 
   /** Fails if the storage is closed. */
@@ -254,7 +283,7 @@ final class Storage {
       mappings--;
       writingMappings -= mode.writes() ? 1 : 0;
       openMappings -= opened ? 1 : 0;
-      frees = closed && mappings == 0;
+      frees = settled && mappings == 0;
     }
     if (frees) {
       release();
@@ -268,8 +297,18 @@ final class Storage {
     }
   }
 
-  /** Closes; frees once work and mappings end. Whether it was open. */
+  /**
+   * Closes; frees once work and mappings end. Whether it was open. Waits only for memory that
+   * outlives the buffer.
+   *
+   * @throws dev.tidepool.TransferException if bytes that the device wrote to such memory are lost;
+   *     all is freed then
+   */
   boolean close() {
+    return outlived ? closeAndWriteBack() : closeWithoutWaiting();
+  }
+
+  private boolean closeWithoutWaiting() {
     boolean frees;
     boolean freesAtOnce;
     synchronized (this) {
@@ -277,6 +316,7 @@ final class Storage {
         return false;
       }
       closed = true;
+      settled = true;
       view = View.NONE;
       frees = mappings == 0;
       freesAtOnce = frees && isUnused() && memory.releases().happenHere(this);
@@ -295,6 +335,129 @@ final class Storage {
     return true;
   }
 
+  private boolean closeAndWriteBack() {
+    boolean waits;
+    synchronized (this) {
+      if (closed) {
+        awaitFreed();
+        return false;
+      }
+      closed = true;
+      view = View.NONE;
+      closer = Thread.currentThread();
+      waits = !runners.contains(closer);
+    }
+    Work writeBack =
+        Work.alwaysReading(this, memory.transferThreads(), this::writeBack)
+            .retrying(memory.retries());
+    if (!waits) {
+      // Inside of work on this very buffer, which would wait for itself.
+      writeBack.failing(failure -> memory.lostResults().tell(this, failure)).release(false);
+      settle(false);
+      return true;
+    }
+    @Nullable TransferException lost = null;
+    try {
+      Throwable failure = writeBack.performAlways(memory.runsHere(this));
+      lost = failure == null ? null : memory.lostResults().tell(this, failure);
+    } finally {
+      settle(true);
+    }
+    if (lost != null) {
+      throw lost;
+    }
+    return true;
+  }
+
+  private void writeBack() {
+    try {
+      residency.writeBack();
+    } catch (RuntimeException | Error e) {
+      throw Failures.transfer(e, "writing back");
+    }
+  }
+
+  /** The newest bytes are where they belong, or are lost: frees unless a mapping is open. */
+  private void settle(boolean waits) {
+    boolean frees;
+    synchronized (this) {
+      settled = true;
+      frees = mappings == 0;
+      notifyAll();
+    }
+    if (frees) {
+      release();
+      if (waits) {
+        lastWork().await();
+      }
+    }
+  }
+
+  /** Waits while another thread closes; the monitor is held. An interrupt stays set. */
+  private void awaitFreed() {
+    Thread current = Thread.currentThread();
+    boolean interrupted = false;
+    while (!freed
+        && !(settled && mappings > 0)
+        && !current.equals(closer)
+        && !runners.contains(current)) {
+      try {
+        wait();
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      current.interrupt();
+    }
+  }
+
+  /** The calling thread runs work on it. Only known of memory that outlives the buffer. */
+  void runs() {
+    if (outlived) {
+      synchronized (this) {
+        runners.add(Thread.currentThread());
+      }
+    }
+  }
+
+  /** The calling thread has run the work. */
+  void ran() {
+    if (outlived) {
+      synchronized (this) {
+        runners.remove(Thread.currentThread());
+      }
+    }
+  }
+
+  /** Whether its bytes are still there when it is closed. */
+  boolean isOutlived() {
+    return outlived;
+  }
+
+  /**
+   * Brings what the device has newer to memory that outlives the buffer, unless that is done by the
+   * thread that closes it.
+   *
+   * @throws RuntimeException what that failed with
+   */
+  void bringBack() {
+    Throwable failure =
+        Work.alwaysReading(
+                this,
+                memory.transferThreads(),
+                () -> {
+                  if (isOpen()) {
+                    writeBack();
+                  }
+                })
+            .retrying(memory.retries())
+            .performAlways(memory.runsHere(this));
+    if (failure != null) {
+      throw Failures.unchecked(failure);
+    }
+  }
+
   /**
    * Closes because no handle is left. No mapping can be in use any more, for its segment holds the
    * handle. Whether it was open.
@@ -304,8 +467,9 @@ final class Storage {
     boolean frees;
     synchronized (this) {
       wasOpen = !closed;
-      frees = wasOpen || mappings > 0;
+      frees = wasOpen || (settled && mappings > 0);
       closed = true;
+      settled |= wasOpen;
       leaked = true;
       view = View.NONE;
       mappings = 0;
@@ -394,9 +558,25 @@ final class Storage {
 
   /** Gives the memory back; nothing is under way, and nothing is let in any more. */
   private void free() {
+    try {
+      freeBlocks();
+    } finally {
+      if (outlived) {
+        synchronized (this) {
+          freed = true;
+          notifyAll();
+        }
+      }
+    }
+  }
+
+  private void freeBlocks() {
     occupancy.close();
     if (memory.releases().succeeded(this)) {
       return;
+    }
+    if (outlived && isLeaked()) {
+      memory.lostResults().tellIfLost(this);
     }
     boolean clean = true;
     try {
@@ -412,6 +592,12 @@ final class Storage {
     }
     recordFree();
     memory.releases().free(this, clean && !seen, clean);
+  }
+
+  private boolean isLeaked() {
+    synchronized (this) {
+      return leaked;
+    }
   }
 
   /** The work that others wait for at the end: what frees the storage, else what is under way. */

@@ -6,6 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
@@ -101,6 +102,11 @@ final class Work implements Runnable {
     return new Work(List.of(Use.write(storage)), body, executor, true);
   }
 
+  /** Work that reads a storage, whatever failed before it, and that a closed storage accepts. */
+  static Work alwaysReading(Storage storage, Executor executor, Body body) {
+    return new Work(List.of(Use.read(storage)), body, executor, true);
+  }
+
   /**
    * Work of the library's own that moves bytes of storages to make room: no use of them that
    * counts, and nothing may run beside it.
@@ -175,6 +181,20 @@ final class Work implements Runnable {
   }
 
   /**
+   * Performs work that always runs.
+   *
+   * @return what its own body failed with in the end, whatever failed before it; null if it did not
+   */
+  @Nullable Throwable performAlways(boolean here) {
+    AtomicReference<@Nullable Throwable> own = new AtomicReference<>();
+    failing = own::set;
+    awaited = here;
+    enter(0);
+    finishHereOrJoin(false);
+    return own.get();
+  }
+
+  /**
    * Performs the work only if all its storages are open and nothing is ahead on any.
    *
    * @return whether it was performed
@@ -219,6 +239,10 @@ final class Work implements Runnable {
   }
 
   private void finishHereOrJoin() {
+    finishHereOrJoin(true);
+  }
+
+  private void finishHereOrJoin(boolean rethrow) {
     boolean isReady = entered();
     if (awaited) {
       if (!isReady) {
@@ -232,7 +256,7 @@ final class Work implements Runnable {
       await();
     }
     Throwable thrown = failure();
-    if (thrown != null) {
+    if (rethrow && thrown != null) {
       throw Failures.unchecked(thrown);
     }
   }
@@ -521,12 +545,19 @@ final class Work implements Runnable {
 
   private @Nullable Throwable attempt() {
     attempts++;
+    uses.forEach(use -> use.storage().runs());
     try {
       bringBack();
       body.run();
       return null;
     } catch (Throwable e) {
-      return e;
+      Throwable explained = e;
+      for (Use use : uses) {
+        explained = use.storage().explained(explained);
+      }
+      return explained;
+    } finally {
+      uses.forEach(use -> use.storage().ran());
     }
   }
 

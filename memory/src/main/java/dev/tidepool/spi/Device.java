@@ -59,6 +59,10 @@ public interface Device extends AutoCloseable {
   /**
    * A block over memory of the host that is not the library's, if this device's commands can use it
    * where it lies; null if they need a copy. Freeing such a block leaves the memory alone.
+   *
+   * <p>Only a device that touches the memory through its segment may answer with a block: the
+   * caller can close the arena at any time, and a driver that runs a kernel over freed memory ends
+   * the process.
    */
   default @Nullable Block adopt(MemorySegment memory) {
     return null;

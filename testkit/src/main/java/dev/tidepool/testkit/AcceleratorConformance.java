@@ -20,6 +20,7 @@ import dev.tidepool.testkit.conformance.KernelConformance;
 import dev.tidepool.testkit.conformance.LifetimeConformance;
 import dev.tidepool.testkit.conformance.MappingConformance;
 import dev.tidepool.testkit.conformance.OrderConformance;
+import dev.tidepool.testkit.conformance.OutlivedMemoryConformance;
 import dev.tidepool.testkit.conformance.SegmentCopyConformance;
 import dev.tidepool.testkit.conformance.SharedMemoryConformance;
 import dev.tidepool.testkit.conformance.TransferConformance;
@@ -257,6 +258,15 @@ public abstract class AcceleratorConformance {
   /** Processes share memory by a name. */
   @Nested
   public class SharedMemory extends SharedMemoryConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** What outlives its buffer has the newest bytes when the buffer is closed. */
+  @Nested
+  public class OutlivedMemory extends OutlivedMemoryConformance {
     @Override
     protected Bench bench() {
       return AcceleratorConformance.this.bench();

@@ -32,7 +32,7 @@ final class SimulatedBlock implements Block {
   private final long number;
   private final BlockKind kind;
   private final HostAccess access;
-  private final @Nullable Arena arena;
+  private final Arena arena;
   private final MemorySegment store;
   private final @Nullable MemorySegment host;
   private int pending;
@@ -60,17 +60,6 @@ final class SimulatedBlock implements Block {
         };
   }
 
-  /** A block over memory that somebody else owns. */
-  SimulatedBlock(SimulatedDevice device, long number, MemorySegment memory) {
-    this.device = device;
-    this.number = number;
-    kind = BlockKind.UNIFIED;
-    access = HostAccess.DIRECT;
-    arena = null;
-    store = memory;
-    host = memory;
-  }
-
   @Override
   public long byteSize() {
     return store.byteSize();
@@ -92,10 +81,6 @@ final class SimulatedBlock implements Block {
 
   BlockKind kind() {
     return kind;
-  }
-
-  boolean isAdopted() {
-    return arena == null;
   }
 
   /** The device's bytes; for the command that runs. */
@@ -191,9 +176,6 @@ final class SimulatedBlock implements Block {
       checkUntouched("after it was released");
     }
     device.gone(this);
-    if (arena == null) {
-      return;
-    }
     try {
       arena.close();
     } catch (IllegalStateException e) {

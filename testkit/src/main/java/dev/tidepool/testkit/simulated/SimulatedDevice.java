@@ -202,16 +202,6 @@ public final class SimulatedDevice implements Device {
     }
   }
 
-  @Override
-  public @Nullable Block adopt(MemorySegment memory) {
-    if (hardware.hostAccess() != HostAccess.DIRECT || !memory.isNative()) {
-      return null;
-    }
-    SimulatedBlock block = new SimulatedBlock(this, NUMBERS.incrementAndGet(), memory);
-    blocks.add(block);
-    return block;
-  }
-
   private HostAccess accessOf(BlockKind kind) {
     return switch (kind) {
       case DEVICE -> hardware.hostAccess();
@@ -261,9 +251,7 @@ public final class SimulatedDevice implements Device {
     if (block.kind() == BlockKind.PINNED) {
       pinned.remove(block.store().address());
     }
-    if (!block.isAdopted()) {
-      unreserve(block.byteSize(), block.kind());
-    }
+    unreserve(block.byteSize(), block.kind());
   }
 
   void opened(SimulatedEvent event) {
