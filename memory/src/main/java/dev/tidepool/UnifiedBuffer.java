@@ -150,7 +150,23 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
   /** What was moved for this buffer so far; a slice or view answers for its root. */
   BufferMetrics metrics();
 
-  /** Gives the bytes back when the work that uses them ends. Idempotent; waits for nothing. */
+  /**
+   * Gives the bytes back when the work that uses them ends. Idempotent.
+   *
+   * <p>Over memory that outlives the buffer ({@link UnifiedMemoryManager#wrap wrapped}, {@link
+   * UnifiedMemoryManager#map mapped} from a file, or {@linkplain UnifiedMemoryManager#createShared
+   * shared}) this method waits for the work that uses it, reads included, and brings back the bytes
+   * that are newer on the device; then the caller may close the arena or read the file. It does so
+   * on any thread, virtual ones and completion callbacks included, and is not interruptible; an
+   * interrupt stays set. A second closer waits for the first. Called inside of work on this very
+   * buffer, as by a progress listener, it does not wait: the bytes are brought back when that work
+   * has ended. For every other buffer this method waits for nothing, and closing a slice or a view
+   * ends the slice or view only.
+   *
+   * @throws TransferException if the bytes of such memory could not be brought back, after
+   *     everything was freed; it is logged, {@linkplain MemoryStatistics#lostResults() counted} and
+   *     reported as a {@link LostResultReport} as well
+   */
   @Override
   void close();
 }

@@ -84,8 +84,10 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   <A> UnifiedBuffer<A> copyOf(A array);
 
   /**
-   * A HOST buffer over memory of the caller, without a copy; the caller keeps owning it and its
-   * scope must outlive the buffer.
+   * A HOST buffer over memory of the caller, which keeps owning it. The memory is the host's copy of
+   * the buffer. Kernels of the CPU compute in it; every other accelerator works on a copy in its own
+   * memory, and {@link UnifiedBuffer#close()} brings newer bytes back. The arena must stay open
+   * until then: if it is closed first, what the device computed is lost, and reported.
    *
    * @throws IllegalArgumentException if the segment is on the heap, belongs to one thread, is
    *     read-only, or is no whole number of elements
@@ -105,8 +107,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   <A> UnifiedBuffer<A> wrap(ElementType<A> type, MemorySegment memory, MemoryLocation location);
 
   /**
-   * A HOST buffer over a file, without a copy. READ refuses writes with an {@link
-   * UnsupportedOperationException}; the other modes write through to the file.
+   * A HOST buffer over a file, whose mapped bytes are the host's copy. READ refuses writes with an
+   * {@link UnsupportedOperationException}; the other modes write through to the file. What a device
+   * computed is in the file when {@link UnifiedBuffer#close()} returns.
    *
    * @throws IllegalArgumentException if the file is no whole number of elements
    * @throws TransferException if it cannot be opened or mapped
@@ -271,7 +274,15 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    */
   void limit(long bytes);
 
-  /** Waits until all work asked for so far is done; failed work does not throw here. */
+  /**
+   * Waits until all work asked for so far is done, and until the memory of buffers that were closed
+   * has gone back; failed work does not throw here. Then the memory under all buffers that is not
+   * theirs alone ({@linkplain #wrap wrapped}, {@linkplain #map mapped} from files, {@linkplain
+   * #createShared shared}) has the newest bytes.
+   *
+   * @throws TransferException if such bytes could not be brought back from the device, where they
+   *     still are; of several failures the others are suppressed
+   */
   void synchronize();
 
   /** What moves bytes between buffers. */

@@ -51,7 +51,7 @@ final class Storage {
   private boolean freed;
   // The thread that closed memory that outlives the buffer, and those that run work on it now.
   private @Nullable Thread closer;
-  private final List<Thread> runners = new ArrayList<>(1);
+  private final List<Thread> runners;
   private boolean exposed;
   private int mappings;
   private int writingMappings;
@@ -80,6 +80,7 @@ final class Storage {
     this.writable = writable;
     this.exclusive = copies.isMapped() || mayReturnMapped(tenancy, copies);
     this.outlived = copies.outlivesBuffer();
+    this.runners = outlived ? new ArrayList<>(1) : List.of();
     this.residency = new Residency(this, memory, copies, tenancy.birthState());
   }
 

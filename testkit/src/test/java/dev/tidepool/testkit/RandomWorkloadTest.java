@@ -188,7 +188,7 @@ class RandomWorkloadTest {
     Workload workload = new Workload(List.of(memory), null);
     for (int i = 0; i < times; i++) {
       for (Operation.Kind kind : List.of(Operation.Kind.REPLACE, Operation.Kind.READ_ALL)) {
-        workload.perform(new Operation(i, kind, 0, 0, 3, 0, Failure.REFUSED));
+        workload.perform(new Operation(i, kind, 0, 0, 4, 0, Failure.REFUSED));
       }
     }
     return workload.finish();

@@ -8,31 +8,44 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
-/** Buffers over memory that is not the library's: all zeros, and at least one element long. */
-final class Foreign {
-  private Foreign() {}
+/**
+ * A buffer over memory that outlives it: all zeros, and at least one element long.
+ *
+ * @param memory the same bytes by another way, which stays when the buffer is closed
+ */
+record Foreign(UnifiedBuffer<int[]> buffer, MemorySegment memory) {
 
   /** Over native memory, which lives as long as anybody reaches it. */
-  static UnifiedBuffer<int[]> wrapped(UnifiedMemoryManager manager, int length) {
+  static Foreign wrapped(UnifiedMemoryManager manager, int length) {
     MemorySegment memory = Arena.ofAuto().allocate(bytes(length), Integer.BYTES);
-    return manager.wrap(ElementType.INT, memory);
+    return new Foreign(manager.wrap(ElementType.INT, memory), memory);
+  }
+
+  /** What the memory holds. */
+  int[] contents() {
+    return memory.toArray(ValueLayout.JAVA_INT);
   }
 
   /** Over a file that has no name any more. */
-  static UnifiedBuffer<int[]> mapped(UnifiedMemoryManager manager, int length) {
+  static Foreign mapped(UnifiedMemoryManager manager, int length) {
     try {
       Path file = Files.createTempFile("tidepool-workload", ".raw");
       try {
-        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+        MemorySegment memory;
+        try (FileChannel channel =
+            FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
           channel.write(ByteBuffer.allocate(1), bytes(length) - 1);
+          memory =
+              channel.map(FileChannel.MapMode.READ_ONLY, 0, bytes(length), Arena.ofAuto());
         }
-        return manager.map(file, ElementType.INT, MapMode.READ_WRITE);
+        return new Foreign(manager.map(file, ElementType.INT, MapMode.READ_WRITE), memory);
       } finally {
         delete(file);
       }

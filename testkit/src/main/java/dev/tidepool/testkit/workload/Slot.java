@@ -14,6 +14,8 @@ final class Slot {
   final int index;
   @Nullable UnifiedBuffer<int[]> buffer;
   @Nullable UnifiedMemoryManager manager;
+  // The memory under the buffer where it outlives it.
+  @Nullable Foreign foreign;
   int[] model = new int[0];
   History history;
 

@@ -11,6 +11,7 @@ import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.PeerAccess;
 import dev.tidepool.TidepoolException;
+import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.testkit.fault.Failure;
@@ -122,7 +123,10 @@ public final class Workload {
         readLast(slot, buffer);
       }
       if (buffer != null) {
-        buffer.close();
+        close(
+            new Operation(-1, Operation.Kind.REPLACE, slot.index, 0, 0, 0, Failure.REFUSED),
+            slot,
+            buffer);
       }
       left.add(slot.history);
     }
@@ -228,12 +232,30 @@ public final class Workload {
     }
   }
 
+  /** Closes a buffer; memory that outlives it must have what was written last. */
+  private void close(Operation operation, Slot slot, UnifiedBuffer<int[]> buffer) {
+    Foreign foreign = slot.foreign;
+    slot.foreign = null;
+    try {
+      buffer.close();
+    } catch (TransferException lost) {
+      if (faults == null || foreign == null) {
+        throw lost;
+      }
+      return;
+    }
+    if (foreign != null) {
+      slot.history.read(
+          operation, CompletableFuture.completedFuture(null), foreign.contents(), slot.model);
+    }
+  }
+
   private void replace(Operation operation, Slot slot, SplittableRandom random) {
     UnifiedBuffer<int[]> old = slot.buffer;
     if (old != null) {
       slot.buffer = null;
       left.add(slot.history);
-      old.close();
+      close(operation, slot, old);
     }
     slot.history = new History(faults != null);
     UnifiedMemoryManager manager =
@@ -246,12 +268,16 @@ public final class Workload {
     int foreign = length == 0 ? -1 : random.nextInt(10);
     boolean zeroed = foreign == 0 || foreign == 1 || random.nextBoolean();
     Allocation asked = zeroed ? allocation.zeroed() : allocation;
-    UnifiedBuffer<int[]> buffer =
+    slot.foreign =
         switch (foreign) {
           case 0 -> Foreign.wrapped(manager, length);
           case 1 -> Foreign.mapped(manager, length);
-          default -> manager.allocate(ElementType.INT, length, asked);
+          default -> null;
         };
+    UnifiedBuffer<int[]> buffer =
+        slot.foreign == null
+            ? manager.allocate(ElementType.INT, length, asked)
+            : slot.foreign.buffer();
     slot.buffer = buffer;
     slot.manager = manager;
     slot.model = new int[length];
