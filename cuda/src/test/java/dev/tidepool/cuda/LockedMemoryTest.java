@@ -160,9 +160,16 @@ class LockedMemoryTest {
         Arena arena = Arena.ofShared();
         FileChannel channel =
             FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+      UnifiedMemoryManager memory = memory(tidepool);
       MemorySegment mapped = channel.map(FileChannel.MapMode.READ_WRITE, 0, 4096, arena);
-      wrapped(memory(tidepool), mapped).close();
+      wrapped(memory, mapped).close();
+      // Does not say that it is mapped.
+      MemorySegment view =
+          MemorySegment.ofBuffer(
+              channel.map(FileChannel.MapMode.READ_WRITE, 0, 4096).asFloatBuffer());
+      wrapped(memory, view).close();
       assertThat(simulated.calls("cuMemHostRegister_v2")).isZero();
+      assertThat(memory.statistics().pinnedFallbacks()).isEqualTo(2);
     }
   }
 

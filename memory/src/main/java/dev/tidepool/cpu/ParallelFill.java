@@ -21,14 +21,13 @@ public final class ParallelFill {
   private ParallelFill() {}
 
   /**
-   * Repeats a pattern; the last repetition may be cut. Returns when all is set. What is mapped from
-   * a file is set by the calling thread alone.
+   * Repeats a pattern; the last repetition may be cut. Returns when all is set.
    *
    * @param target memory that all threads may access
    * @param pattern at least one byte
    */
   public static void fill(MemorySegment target, MemorySegment pattern) {
-    if (target.byteSize() < LARGE || target.isMapped()) {
+    if (target.byteSize() < LARGE) {
       repeat(pattern, target);
       return;
     }

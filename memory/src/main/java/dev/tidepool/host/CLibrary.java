@@ -134,8 +134,8 @@ final class CLibrary {
   }
 
   /**
-   * Sets all bytes of native memory, which stays alive meanwhile. Not for mapped files: the process
-   * would end with the file's bytes.
+   * Sets all bytes of {@linkplain OwnMemory own memory}, which stays alive meanwhile. The process
+   * would end if the bytes vanished.
    */
   static void set(MemorySegment memory, byte value) {
     try {

@@ -18,10 +18,10 @@ final class Comparisons {
 
   /** The offset of the first byte that differs or that one has alone; -1 for equal ones. */
   static long mismatch(MemorySegment left, MemorySegment right) {
-    if (!left.isMapped() && !right.isMapped()) {
+    if (isThere(left) && isThere(right)) {
       return left.mismatch(right);
     }
-    // The virtual machine's own comparison is vector code, and dies where a file's bytes vanished.
+    // The virtual machine's own comparison is vector code, which may end the process.
     long both = Math.min(left.byteSize(), right.byteSize());
     byte[] l = new byte[(int) Math.min(BLOCK, both)];
     byte[] r = new byte[l.length];
@@ -35,6 +35,11 @@ final class Comparisons {
       }
     }
     return left.byteSize() == right.byteSize() ? -1 : both;
+  }
+
+  /** Whether the bytes cannot vanish. */
+  private static boolean isThere(MemorySegment segment) {
+    return !segment.isNative() || OwnMemory.contains(segment);
   }
 
   /** As {@code memcmp}; where one is the front of the other, the shorter one comes first. */

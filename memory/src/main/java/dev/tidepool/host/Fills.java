@@ -10,8 +10,7 @@ import java.lang.foreign.MemorySegment;
  * Repeats a pattern: the front is written, then copied behind itself, twice as much each time.
  *
  * <p>Copies are bounded, so that the part that is copied stays in the cache. A large segment of
- * native memory is set to one byte by the C library, which is twice as fast; not a mapped one,
- * whose bytes may vanish.
+ * {@linkplain OwnMemory own memory} is set to one byte by the C library, which is twice as fast.
  */
 final class Fills {
   private static final long SEED = 256;
@@ -25,10 +24,7 @@ final class Fills {
   private Fills() {}
 
   static void fill(MemorySegment target, byte value) {
-    if (target.byteSize() >= LARGE
-        && target.isNative()
-        && !target.isMapped()
-        && CLibrary.hasSetting()) {
+    if (target.byteSize() >= LARGE && CLibrary.hasSetting() && OwnMemory.contains(target)) {
       CLibrary.set(target, value);
       return;
     }

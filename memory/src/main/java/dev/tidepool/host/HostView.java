@@ -18,10 +18,12 @@ public final class HostView {
   /**
    * Views all of the memory.
    *
-   * @param memory without a scope of its own
+   * @param memory without a scope of its own; allocated by a driver for this library, so that its
+   *     bytes cannot vanish before the view is closed
    */
   public HostView(MemorySegment memory) {
     segment = memory.reinterpret(memory.byteSize(), arena, null);
+    OwnMemory.add(segment);
   }
 
   /** The view, reachable by all threads; the same object each time. */
@@ -40,6 +42,7 @@ public final class HostView {
     while (true) {
       try {
         arena.close();
+        OwnMemory.remove(segment);
         return;
       } catch (IllegalStateException inUse) {
         if (System.nanoTime() - start > LONGEST_WAIT_NANOS) {

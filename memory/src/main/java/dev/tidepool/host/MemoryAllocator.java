@@ -273,6 +273,21 @@ public final class MemoryAllocator {
 
   private HostBlock tracked(
       Arena arena, MemorySegment segment, Backing backing, Runnable giveBack) {
+    Runnable freeing =
+        () -> {
+          try {
+            OwnMemory.remove(segment);
+          } finally {
+            giveBack.run();
+          }
+        };
+    try {
+      OwnMemory.add(segment);
+    } catch (OutOfMemoryError e) {
+      arena.close();
+      freeing.run();
+      throw e;
+    }
     counters.add(backing);
     return new HostBlock(
         arena,
@@ -280,7 +295,7 @@ public final class MemoryAllocator {
         backing,
         () -> {
           try {
-            giveBack.run();
+            freeing.run();
           } finally {
             counters.remove(backing);
           }

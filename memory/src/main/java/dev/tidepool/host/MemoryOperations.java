@@ -27,10 +27,12 @@ import java.lang.foreign.MemorySegment;
  * </ul>
  *
  * <p><b>Speed.</b> In programs that start with {@code --add-modules jdk.incubator.vector}
- * conversions, byte swaps and reductions of native memory use vector instructions in place, and so
- * do {@link #split} and {@link #join} of small structs of words on processors with vectors of 512
- * bits. Without them {@link #split} and {@link #join} of many structs of members of 4 and 8 bytes
- * work in place too; else, and for mapped memory always, bytes go through small blocks of the heap.
+ * conversions, byte swaps and reductions of memory that Tidepool allocated (segments of buffers and
+ * of {@link MemoryAllocator}'s blocks) use vector instructions in place, and so do {@link #split}
+ * and {@link #join} of small structs of words on processors with vectors of 512 bits. Without them
+ * {@link #split} and {@link #join} of many structs of members of 4 and 8 bytes work in place too.
+ * Otherwise bytes go through small blocks of the heap, those of all other memory always: it may be
+ * a mapped file, whether its segment says so or not.
  * Results are the same bit for bit. Each call runs on the calling thread alone; several threads may
  * work on parts of a segment.
  */

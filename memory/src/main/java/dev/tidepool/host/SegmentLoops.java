@@ -93,11 +93,11 @@ interface SegmentLoops {
   }
 
   /**
-   * The bytes of mapped files can vanish: a vector instruction would end the process. Segments of
-   * the heap would make the loops slower for all others, for they would have several kinds to tell
-   * apart.
+   * Only own memory, whose bytes cannot vanish: a vector instruction would end the process.
+   * Segments of the heap would make the loops slower for all others, for they would have several
+   * kinds to tell apart.
    */
   private static boolean inPlace(MemorySegment segment) {
-    return segment.isNative() && !segment.isMapped();
+    return OwnMemory.contains(segment);
   }
 }

@@ -95,7 +95,7 @@ final class StructFields {
     }
     Operands.touching(
         structs,
-        anyMapped(columns),
+        anyNative(columns),
         () -> new ColumnMoves(struct.byteSize(), members, count).split(structs, columns));
   }
 
@@ -112,7 +112,7 @@ final class StructFields {
     }
     Operands.touching(
         structs,
-        anyMapped(columns),
+        anyNative(columns),
         () -> new ColumnMoves(struct.byteSize(), members, count).join(columns, structs));
   }
 
@@ -152,10 +152,10 @@ final class StructFields {
                 .formatted(columns.length, members.size(), struct, primitives.size()));
   }
 
-  /** A mapped one of the columns if there is one. */
-  private static MemorySegment anyMapped(MemorySegment[] columns) {
+  /** A native one of the columns if there is one. */
+  private static MemorySegment anyNative(MemorySegment[] columns) {
     for (MemorySegment column : columns) {
-      if (column.isMapped()) {
+      if (column.isNative()) {
         return column;
       }
     }

@@ -22,9 +22,12 @@ public final class VanishedBytes {
     var _ = Thread.holdsLock(VanishedBytes.class);
   }
 
-  /** {@link #surface()} after an access to two segments, if one of them is mapped. */
+  /**
+   * {@link #surface()} after an access to two segments, unless both are of the heap. To ask whose
+   * memory they are would cost as much.
+   */
   public static void surface(MemorySegment one, MemorySegment other) {
-    if (one.isMapped() || other.isMapped()) {
+    if (one.isNative() || other.isNative()) {
       surface();
     }
   }

@@ -2,8 +2,11 @@ package dev.tidepool.lz4;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
 
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.Objects;
 
@@ -30,6 +33,9 @@ public final class Lz4Compressor {
 
   /** After so many misses steps grow by one. */
   private static final int PATIENCE_BITS = 6;
+
+  private static final ValueLayout.OfLong LITTLE_LONG =
+      JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
   private final int[] places = new int[1 << HASH_BITS];
 
@@ -84,8 +90,19 @@ public final class Lz4Compressor {
   /** How many bytes are the same at two places, up to where the last literals begin. */
   private static long same(MemorySegment source, long place, long at) {
     long room = source.byteSize() - LAST_LITERALS - at;
-    long mismatch = MemorySegment.mismatch(source, place, place + room, source, at, at + room);
-    return mismatch < 0 ? room : mismatch;
+    // By plain access: the source may be a mapped file, and MemorySegment.mismatch is vector code.
+    long same = 0;
+    for (; same <= room - Long.BYTES; same += Long.BYTES) {
+      long difference = source.get(LITTLE_LONG, place + same) ^ source.get(LITTLE_LONG, at + same);
+      if (difference != 0) {
+        return same + Long.numberOfTrailingZeros(difference) / Byte.SIZE;
+      }
+    }
+    while (same < room
+        && source.get(JAVA_BYTE, place + same) == source.get(JAVA_BYTE, at + same)) {
+      same++;
+    }
+    return same;
   }
 
   /** Writes a token and literals; answers where the next byte goes. */

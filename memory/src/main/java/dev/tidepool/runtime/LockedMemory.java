@@ -1,6 +1,7 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.host.HeldScope;
+import dev.tidepool.host.OwnMemory;
 import dev.tidepool.spi.Device;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -17,15 +18,18 @@ final class LockedMemory {
   /** What unlocks it and throws nothing; null if it cannot be locked, or no more may be. */
   static @Nullable Runnable lock(Device device, PinnedRoom room, MemorySegment memory) {
     long bytes = memory.byteSize();
-    // What is mapped may vanish, and is never given to drivers.
-    if (bytes == 0 || memory.isMapped() || !room.reserve(bytes)) {
+    if (bytes == 0 || !room.reserve(bytes)) {
       return null;
     }
     @Nullable HeldScope held = null;
     @Nullable Runnable unlocking = null;
     try {
       held = HeldScope.of(memory);
-      unlocking = device.lock(memory);
+      // What has a file behind it may vanish, and is never given to drivers. Asked while the scope
+      // is held, so that the answer stays true.
+      if (OwnMemory.containsOrIsAnonymous(memory)) {
+        unlocking = device.lock(memory);
+      }
     } catch (UnsupportedOperationException e) {
       System.getLogger(LockedMemory.class.getName())
           .log(System.Logger.Level.DEBUG, "wrapped memory stays as it is", e);

@@ -101,9 +101,9 @@ class ColumnMovesTest {
   void vectorsTransposeInPlaceWhatTheyCanAndNothingElse() {
     int count = 5003;
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment structs = arena.allocate(count * 64L);
+      MemorySegment structs = Kinds.own(arena, count * 64L);
       MemorySegment[] columns = {
-        arena.allocate(count * 8L), arena.allocate(count * 8L), arena.allocate(count * 8L)
+        Kinds.own(arena, count * 8L), Kinds.own(arena, count * 8L), Kinds.own(arena, count * 8L)
       };
       SegmentLoops loops = SegmentLoops.of(structs, columns);
       Layout floats = Layout.of(3, 4);
