@@ -385,6 +385,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   @Override
   public void synchronize() {
     checkOpen();
+    KernelBody.checkMayAwaitAll(this, "synchronize()");
     awaitWork();
     futures.await();
   }
@@ -542,6 +543,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   @Override
   public void close() {
+    KernelBody.checkMayAwaitAll(this, "close()");
     if (!closing.compareAndSet(false, true)) {
       return;
     }
