@@ -12,8 +12,9 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Runs each command on the calling thread, before it returns. In order for each caller; a monitor
- * keeps the commands of several callers apart, as a queue promises.
+ * Runs each command on the calling thread, before it returns: in order for each caller. Commands of
+ * several callers may run at the same time, for they use different bytes. No lock is held, because
+ * a kernel's body may use this queue, and may wait for others that do.
  */
 final class CpuQueue implements Queue {
   private static final AtomicLong IDS = new AtomicLong();
@@ -72,30 +73,16 @@ final class CpuQueue implements Queue {
 
   /** Every command has ended when its call returned. */
   @Override
-  public void finish() {
-    run(() -> {}).await();
-  }
+  public void finish() {}
 
   @Override
-  public void close() {
-    finish();
-  }
+  public void close() {}
 
   static MemorySegment bytes(Block block) {
     return Objects.requireNonNull(block.segment(), "the CPU needs blocks with a segment");
   }
 
-  private CpuEvent run(Runnable command) {
-    if (Crew.isHand()) {
-      // Asked for by the body of a kernel, whose launch may hold this queue and waits for the body.
-      return attempt(command);
-    }
-    synchronized (this) {
-      return attempt(command);
-    }
-  }
-
-  private static CpuEvent attempt(Runnable command) {
+  private static CpuEvent run(Runnable command) {
     try {
       command.run();
       VanishedBytes.surface();

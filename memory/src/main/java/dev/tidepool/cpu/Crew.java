@@ -2,7 +2,9 @@ package dev.tidepool.cpu;
 
 import dev.tidepool.TidepoolException;
 import dev.tidepool.host.VanishedBytes;
+import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -43,11 +45,6 @@ final class Crew {
     }
   }
 
-  /** Whether this thread is at work for a launch that another thread waits for. */
-  static boolean isHand() {
-    return Thread.currentThread() instanceof Hand;
-  }
-
   private static @Nullable ThreadPoolExecutor hands() {
     if (THREADS == 1) {
       return null;
@@ -75,16 +72,24 @@ final class Crew {
       return;
     }
     Spread spread = new Spread(items, grain, pieces, piece);
+    Object owner = LaunchScope.owner();
+    Runnable help = owner == null ? spread : () -> LaunchScope.run(owner, spread);
     try {
       for (int i = 0; i < Math.min(THREADS - 1, pieces - 1); i++) {
-        HANDS.execute(spread);
+        HANDS.execute(help);
       }
     } catch (OutOfMemoryError e) {
       // No thread could be made; the caller and the hands that there are do without it.
       LOG.log(System.Logger.Level.DEBUG, "a kernel runs on fewer threads", e);
     }
     spread.run();
-    spread.join();
+    if (owner == null) {
+      spread.awaitPieces();
+    } else {
+      // A body may wait for other kernels, for which the calling thread may be needed.
+      spread.awaitPiecesReplaced();
+    }
+    spread.surface();
   }
 
   /** Runs work whose launches stay on the calling thread. */
@@ -131,8 +136,33 @@ final class Crew {
       return next.get() >= items ? items : next.getAndAdd(grain);
     }
 
+    /** {@link #awaitPieces} while another thread takes the place of this one in its pool. */
+    void awaitPiecesReplaced() {
+      try {
+        ForkJoinPool.managedBlock(
+            new ForkJoinPool.ManagedBlocker() {
+              @Override
+              public boolean block() {
+                awaitPieces();
+                return true;
+              }
+
+              @Override
+              public boolean isReleasable() {
+                return unfinished.get() == 0;
+              }
+            });
+      } catch (RejectedExecutionException | IllegalStateException | OutOfMemoryError e) {
+        // No thread takes its place. The pieces use the launch's memory, so it waits all the same.
+        LOG.log(System.Logger.Level.DEBUG, "a pool does without one of its threads", e);
+        awaitPieces();
+      } catch (InterruptedException e) {
+        throw new AssertionError("a wait that is not interruptible was interrupted", e);
+      }
+    }
+
     /** Waits for the pieces that others claimed. An interrupt stays set. */
-    void join() {
+    void awaitPieces() {
       boolean interrupted = false;
       while (unfinished.get() > 0) {
         LockSupport.park(this);
@@ -141,6 +171,10 @@ final class Crew {
       if (interrupted) {
         Thread.currentThread().interrupt();
       }
+    }
+
+    /** Throws what the first piece that failed threw. */
+    void surface() {
       Throwable thrown = failure.get();
       if (thrown instanceof RuntimeException e) {
         throw e;

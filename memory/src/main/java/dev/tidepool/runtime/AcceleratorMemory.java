@@ -387,6 +387,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   @Override
   public void synchronize() {
     checkOpen();
+    KernelBody.checkMayAwaitAll(this, "synchronize()");
     awaitWork();
     futures.await();
     bringBack();
@@ -575,6 +576,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   @Override
   public void close() {
+    KernelBody.checkMayAwaitAll(this, "close()");
     if (!closing.compareAndSet(false, true)) {
       return;
     }

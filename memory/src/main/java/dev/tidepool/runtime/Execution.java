@@ -270,7 +270,9 @@ final class Execution {
               ? argument(placed.get(array++))
               : new KernelArgument.Scalar(scalar(parameter)));
     }
-    run(new Launch(program, arguments, range));
+    Launch launch = new Launch(program, arguments, range);
+    Work running = Objects.requireNonNull(work, "who runs this");
+    KernelBody.launch(source, parameters, memory, running, () -> run(launch));
   }
 
   /** Sees to device memory for all arguments, before the bytes of any travel. */

@@ -3,7 +3,9 @@ package dev.tidepool.runtime;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Several parts that count as one operation: done when all are, failed with the first failure in
@@ -50,6 +52,26 @@ final class JointFuture extends CompletableFuture<Void> {
     } else {
       complete(null);
     }
+  }
+
+  private void checkMayAwait() {
+    for (CompletableFuture<Void> part : parts) {
+      if (part instanceof OperationFuture operation) {
+        operation.checkMayAwait();
+      }
+    }
+  }
+
+  @Override
+  public @Nullable Void join() {
+    checkMayAwait();
+    return super.join();
+  }
+
+  @Override
+  public @Nullable Void get() throws InterruptedException, ExecutionException {
+    checkMayAwait();
+    return super.get();
   }
 
   @Override

@@ -2,6 +2,7 @@ package dev.tidepool.runtime;
 
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
@@ -43,6 +44,29 @@ final class OperationFuture extends CompletableFuture<Void> {
 
   private void stopped() {
     completeExceptionally(new CancellationException("cancelled before it started"));
+  }
+
+  /**
+   * Checks that the calling thread may wait for the work.
+   *
+   * @throws IllegalStateException if it computes the body of a kernel that must end before
+   */
+  void checkMayAwait() {
+    if (!isDone()) {
+      KernelBody.checkMayAwait(work);
+    }
+  }
+
+  @Override
+  public @Nullable Void join() {
+    checkMayAwait();
+    return super.join();
+  }
+
+  @Override
+  public @Nullable Void get() throws InterruptedException, ExecutionException {
+    checkMayAwait();
+    return super.get();
   }
 
   @Override

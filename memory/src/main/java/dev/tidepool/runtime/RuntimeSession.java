@@ -246,6 +246,7 @@ final class RuntimeSession implements TidepoolRuntime.Session {
 
   @Override
   public void close() {
+    managers.forEach(manager -> KernelBody.checkMayAwaitAll(manager, "close()"));
     synchronized (this) {
       closed = true;
     }

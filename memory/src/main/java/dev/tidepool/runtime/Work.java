@@ -1,7 +1,13 @@
 package dev.tidepool.runtime;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -227,6 +233,20 @@ final class Work implements Runnable {
     return true;
   }
 
+  /** Checks that the thread that asked may wait for the turn; if it may not, it takes that back. */
+  private void checkMayAwait() {
+    try {
+      KernelBody.checkMayAwait(this);
+    } catch (IllegalStateException forEver) {
+      // The turn comes when the body that asked has ended, and is nobody's on that thread then.
+      awaited = false;
+      if (!always) {
+        cancel();
+      }
+      throw forEver;
+    }
+  }
+
   private boolean enterIfIdle(int index) {
     if (index == uses.size()) {
       enter(0);
@@ -244,6 +264,9 @@ final class Work implements Runnable {
 
   private void finishHereOrJoin(boolean rethrow) {
     boolean isReady = entered();
+    if (!isReady) {
+      checkMayAwait();
+    }
     if (awaited) {
       if (!isReady) {
         awaitTurn();
@@ -311,6 +334,10 @@ final class Work implements Runnable {
 
   /** Waits for the turn of work that the calling thread runs. */
   private void awaitTurn() {
+    KernelThreads.whileReplaced(this::waitForTurn);
+  }
+
+  private void waitForTurn() {
     boolean interrupted = false;
     synchronized (this) {
       while (!turn) {
@@ -370,8 +397,19 @@ final class Work implements Runnable {
     return stage == Stage.CANCELLED;
   }
 
-  /** Waits for the end, without a word on failure. */
+  /**
+   * Waits for the end, without a word on failure.
+   *
+   * @throws IllegalStateException if the thread computes a kernel that must end before
+   */
   void await() {
+    if (!isDone()) {
+      KernelBody.checkMayAwait(this);
+      KernelThreads.whileReplaced(this::waitForEnd);
+    }
+  }
+
+  private void waitForEnd() {
     boolean interrupted = false;
     synchronized (this) {
       while (stage != Stage.DONE) {
@@ -408,6 +446,41 @@ final class Work implements Runnable {
       Thread.currentThread().interrupt();
     }
     return done;
+  }
+
+  /** Whether it has ended. */
+  synchronized boolean isDone() {
+    return stage == Stage.DONE;
+  }
+
+  /** Whether it is the other work, or waits for that, perhaps behind more work between them. */
+  boolean isOrComesAfter(Work other) {
+    Set<Work> seen = Collections.newSetFromMap(new IdentityHashMap<>());
+    Deque<Work> left = new ArrayDeque<>(List.of(other));
+    for (Work next = left.poll(); next != null; next = left.poll()) {
+      if (next == this) {
+        return true;
+      }
+      if (seen.add(next)) {
+        next.addSuccessorsTo(left);
+      }
+    }
+    return false;
+  }
+
+  private synchronized void addSuccessorsTo(Deque<Work> works) {
+    if (successors != null) {
+      successors.forEach(successor -> works.add(successor.work()));
+    }
+  }
+
+  /** A storage that both use, else one that this uses, if any; for messages. */
+  Optional<Storage> storageSharedWith(Work other) {
+    List<Storage> storages = uses.stream().map(Use::storage).toList();
+    return storages.stream()
+        .filter(storage -> other.uses.stream().anyMatch(use -> use.storage() == storage))
+        .findFirst()
+        .or(() -> storages.stream().findFirst());
   }
 
   private synchronized @Nullable Throwable failure() {

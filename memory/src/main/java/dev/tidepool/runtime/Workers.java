@@ -2,21 +2,15 @@ package dev.tidepool.runtime;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The threads of one session. Transfers and kernels run on platform threads, for they block in
- * native calls; work never waits for other work on them, so a bounded number cannot deadlock.
+ * native calls; transfers never wait for other work on them, so a bounded number cannot deadlock.
  * Futures complete on virtual threads, where what users hang on them may block.
  */
 final class Workers implements AutoCloseable {
-  private static final int KERNELS = 4;
-  private static final long IDLE_SECONDS = 10;
-
   private static final class Worker extends Thread {
     Worker(Runnable task, String name) {
       super(task, name);
@@ -25,7 +19,7 @@ final class Workers implements AutoCloseable {
   }
 
   private final Traffic transfers;
-  private final ThreadPoolExecutor kernels = pool(KERNELS, "tidepool-kernel-");
+  private final KernelThreads kernels = new KernelThreads();
   private final ThreadFactory completing =
       Thread.ofVirtual().name("tidepool-completion-", 0).factory();
 
@@ -38,20 +32,9 @@ final class Workers implements AutoCloseable {
     return task -> new Worker(task, name + count.getAndIncrement());
   }
 
-  private static ThreadPoolExecutor pool(int size, String name) {
-    ThreadPoolExecutor pool =
-        new ThreadPoolExecutor(
-            size, size, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory(name));
-    // What comes while the session ends is done by who asks: it finds out that all is closed, and
-    // memory on its way back gets there.
-    pool.setRejectedExecutionHandler((task, _) -> task.run());
-    pool.allowCoreThreadTimeOut(true);
-    return pool;
-  }
-
   /** Whether a thread is one that work runs on. */
   static boolean isWorker(Thread thread) {
-    return thread instanceof Worker;
+    return thread instanceof Worker || thread instanceof KernelThreads.KernelThread;
   }
 
   Traffic transfers() {
@@ -95,6 +78,6 @@ final class Workers implements AutoCloseable {
   @Override
   public void close() {
     transfers.close();
-    kernels.shutdown();
+    kernels.close();
   }
 }

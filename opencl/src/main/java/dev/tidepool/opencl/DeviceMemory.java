@@ -17,7 +17,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * taken. OpenCL does not tell how much is free, so the bytes allocated here are counted; what other
  * processes and the driver itself use is unknown.
  *
- * <p>Thread-safe; holds no lock.
+ * <p>Thread-safe; holds no lock but that of {@link SerialCommands}.
  */
 final class DeviceMemory {
   private static final long PAGE = 4096;
@@ -186,7 +186,7 @@ final class DeviceMemory {
     long buffer = createBuffer(OpenCL.CL_MEM_READ_WRITE, bytes, MemorySegment.NULL);
     try {
       // Most drivers allocate at first use; an error is due here, where it can still be answered.
-      waitFor(OpenCL.clEnqueueMigrateMemObject(service, buffer));
+      SerialCommands.of(device, () -> waitFor(OpenCL.clEnqueueMigrateMemObject(service, buffer)));
     } catch (AcceleratorException refused) {
       OpenCL.clReleaseMemObject(buffer);
       throw translated(bytes, refused);
@@ -253,11 +253,8 @@ final class DeviceMemory {
             bytes + spare,
             MemorySegment.NULL);
     try {
-      OpenCL.Mapping mapping =
-          OpenCL.clEnqueueMapBuffer(
-              service, buffer, OpenCL.CL_MAP_READ | OpenCL.CL_MAP_WRITE, bytes + spare);
-      waitFor(mapping.event());
-      MemorySegment memory = mapping.memory();
+      MemorySegment memory =
+          SerialCommands.of(device, () -> mapped(service, buffer, bytes + spare));
       pinned.add(memory.address(), memory.byteSize());
       return counted(
           new PinnedBlock(
@@ -270,13 +267,21 @@ final class DeviceMemory {
     }
   }
 
+  private MemorySegment mapped(long service, long buffer, long bytes) {
+    OpenCL.Mapping mapping =
+        OpenCL.clEnqueueMapBuffer(service, buffer, OpenCL.CL_MAP_READ | OpenCL.CL_MAP_WRITE, bytes);
+    waitFor(mapping.event());
+    return mapping.memory();
+  }
+
   private void unmapAndRelease(long service, long buffer, MemorySegment mapped) {
     pinned.remove(mapped.address());
     if (Shutdown.hasBegun()) {
       return;
     }
     try {
-      waitFor(OpenCL.clEnqueueUnmapMemObject(service, buffer, mapped));
+      SerialCommands.of(
+          device, () -> waitFor(OpenCL.clEnqueueUnmapMemObject(service, buffer, mapped)));
     } finally {
       OpenCL.clReleaseMemObject(buffer);
     }

@@ -129,6 +129,22 @@ record DeviceProperties(
     return (type & OpenCL.CL_DEVICE_TYPE_CPU) != 0;
   }
 
+  /** Whether two of its kernels at once may end the process. */
+  boolean runsKernelsAlone() {
+    return pocl && isCpu();
+  }
+
+  /**
+   * Whether two of its commands at once may wait for each other for ever. PoCL's driver {@code
+   * basic}, which versions from 4.0 on call {@code cpu-minimal}, has no threads: it runs a command
+   * in the thread that makes it ready, and takes the locks of the device and of an event in both
+   * orders while several threads do so. The driver {@code pthread} ({@code cpu}) has threads of its
+   * own and is not affected.
+   */
+  boolean runsCommandsAlone() {
+    return runsKernelsAlone() && (name.startsWith("basic") || name.startsWith("cpu-minimal"));
+  }
+
   boolean hasFineSvm() {
     return (svmCapabilities & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0;
   }

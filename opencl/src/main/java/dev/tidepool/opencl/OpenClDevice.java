@@ -64,11 +64,6 @@ final class OpenClDevice implements Device {
     }
   }
 
-  /** Whether two of its kernels at once may end the process. */
-  boolean runsKernelsAlone() {
-    return properties.pocl() && properties.isCpu();
-  }
-
   private static AcceleratorKind kind(DeviceProperties properties) {
     if (properties.isGpu()) {
       return AcceleratorKind.GPU;

@@ -12,21 +12,19 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /**
  * An in-order command queue of one device. Every operation is flushed when it is enqueued, so that
  * it starts without anybody waiting for it, and other queues can wait for it without a deadlock.
  *
- * <p>OpenCL's enqueuing functions are thread-safe and so is this class; it holds no lock. Closing
- * waits for what was enqueued before; enqueuing afterwards is a mistake that is reported.
+ * <p>OpenCL's enqueuing functions are thread-safe and so is this class; it holds no lock, except
+ * for drivers that need one ({@link SerialCommands}). Closing waits for what was enqueued before;
+ * enqueuing afterwards is a mistake that is reported.
  */
 final class OpenClQueue implements Queue {
   // Ids are unique over all backends; these bits keep this one's apart ("OCL" in ASCII).
   private static final AtomicLong IDS = new AtomicLong(0x4F434CL << 32);
-
-  private static final ReentrantLock KERNELS_OF_POCL = new ReentrantLock();
 
   private final long id = IDS.incrementAndGet();
   private final OpenClDevice device;
@@ -59,7 +57,9 @@ final class OpenClQueue implements Queue {
   public void writeNow(MemorySegment source, Block destination, long offset) {
     if (source.byteSize() > 0 && own(destination) instanceof BufferBlock buffer) {
       requireOpen();
-      OpenCL.clEnqueueWriteBufferAndWait(queue, buffer.buffer(), offset, source);
+      SerialCommands.of(
+          device.properties(),
+          () -> OpenCL.clEnqueueWriteBufferAndWait(queue, buffer.buffer(), offset, source));
     } else {
       Queue.super.writeNow(source, destination, offset);
     }
@@ -69,7 +69,9 @@ final class OpenClQueue implements Queue {
   public void readNow(Block source, long offset, MemorySegment destination) {
     if (destination.byteSize() > 0 && own(source) instanceof BufferBlock buffer) {
       requireOpen();
-      OpenCL.clEnqueueReadBufferAndWait(queue, buffer.buffer(), offset, destination);
+      SerialCommands.of(
+          device.properties(),
+          () -> OpenCL.clEnqueueReadBufferAndWait(queue, buffer.buffer(), offset, destination));
     } else {
       Queue.super.readNow(source, offset, destination);
     }
@@ -185,7 +187,7 @@ final class OpenClQueue implements Queue {
     if (awaited.isDone()) {
       return;
     }
-    if (awaited.context() == context) {
+    if (awaited.context() == context && !device.properties().runsCommandsAlone()) {
       long retained = awaited.retained();
       try {
         OpenCL.clReleaseEvent(OpenCL.clEnqueueBarrierWithWaitList(queue, retained));
@@ -194,8 +196,10 @@ final class OpenClQueue implements Queue {
         OpenCL.clReleaseEvent(retained);
       }
     } else {
-      // Events mean nothing outside their context. Two drivers at work on the same bytes are rare,
-      // and what is waited for here is under way already.
+      // Events mean nothing outside their context, and commands that run alone must not wait in the
+      // driver for those of another device. Two drivers at work on the same bytes are rare, and
+      // what
+      // is waited for here is under way already.
       awaited.awaitEnd();
     }
   }
@@ -205,11 +209,7 @@ final class OpenClQueue implements Queue {
   }
 
   private OpenClEvent submit(Consumer<Submission> commands) {
-    requireOpen();
-    try (Submission submission = new Submission(context, queue)) {
-      commands.accept(submission);
-      return submission.end();
-    }
+    return device.properties().runsCommandsAlone() ? submitAlone(commands) : enqueue(commands);
   }
 
   /**
@@ -218,20 +218,27 @@ final class OpenClQueue implements Queue {
    * them keeps all processors busy anyway.
    */
   private Event submitKernel(Consumer<Submission> commands) {
-    if (!device.runsKernelsAlone()) {
-      return submit(commands);
-    }
-    KERNELS_OF_POCL.lock();
-    try {
-      OpenClEvent event = submit(commands);
-      try {
-        event.awaitEnd();
-      } catch (AcceleratorException lost) {
-        // Who waits for the event hears of it.
-      }
-      return event;
-    } finally {
-      KERNELS_OF_POCL.unlock();
+    return device.properties().runsKernelsAlone() ? submitAlone(commands) : enqueue(commands);
+  }
+
+  private OpenClEvent submitAlone(Consumer<Submission> commands) {
+    return SerialCommands.alone(
+        () -> {
+          OpenClEvent event = enqueue(commands);
+          try {
+            event.awaitEnd();
+          } catch (AcceleratorException lost) {
+            // Who waits for the event hears of it.
+          }
+          return event;
+        });
+  }
+
+  private OpenClEvent enqueue(Consumer<Submission> commands) {
+    requireOpen();
+    try (Submission submission = new Submission(context, queue)) {
+      commands.accept(submission);
+      return submission.end();
     }
   }
 
@@ -247,7 +254,11 @@ final class OpenClQueue implements Queue {
   @Override
   public void finish() {
     requireOpen();
-    OpenCL.clFinish(queue);
+    clFinish();
+  }
+
+  private void clFinish() {
+    SerialCommands.of(device.properties(), () -> OpenCL.clFinish(queue));
   }
 
   @Override
@@ -255,7 +266,7 @@ final class OpenClQueue implements Queue {
     if (!closed.compareAndSet(false, true) || Shutdown.hasBegun()) {
       return;
     }
-    Closing.surviving("clFinish", () -> OpenCL.clFinish(queue));
+    Closing.surviving("clFinish", this::clFinish);
     Closing.surviving("clReleaseMemObject", scatter::close);
     Closing.surviving("clReleaseCommandQueue", () -> OpenCL.clReleaseCommandQueue(queue));
   }

@@ -1,0 +1,95 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.cpu.LaunchScope;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A Java kernel whose body the calling thread computes. The body may wait for any work but what
+ * comes after its own kernel: that would wait for ever, so it is refused.
+ *
+ * @param outer the kernel whose body launched this one and waits for it
+ */
+record KernelBody(
+    Work work,
+    AcceleratorMemory memory,
+    List<KernelParameter> parameters,
+    @Nullable KernelBody outer) {
+
+  /** Launches a kernel; if it is written in Java, its body knows that it belongs to this work. */
+  static void launch(
+      KernelSource source,
+      List<KernelParameter> parameters,
+      AcceleratorMemory memory,
+      Work work,
+      Runnable launch) {
+    if (source instanceof KernelSource.Java) {
+      LaunchScope.run(new KernelBody(work, memory, parameters, current()), launch);
+    } else {
+      launch.run();
+    }
+  }
+
+  private static @Nullable KernelBody current() {
+    return LaunchScope.owner() instanceof KernelBody body ? body : null;
+  }
+
+  /**
+   * Checks that the calling thread may wait for work.
+   *
+   * @throws IllegalStateException if the thread computes the body of a kernel that is this work, or
+   *     that the work comes after
+   */
+  static void checkMayAwait(Work awaited) {
+    for (KernelBody body = current(); body != null; body = body.outer) {
+      if (awaited.isOrComesAfter(body.work)) {
+        String what =
+            awaited
+                .storageSharedWith(body.work)
+                .map(storage -> "work on " + storage)
+                .orElse("work");
+        throw new IllegalStateException(
+            "the body of "
+                + body
+                + " would wait for itself: "
+                + what
+                + " comes after the kernel; wait for that outside of the body");
+      }
+    }
+  }
+
+  /**
+   * Checks that the calling thread may wait for all work of a manager.
+   *
+   * @param what what waits, for the message
+   * @throws IllegalStateException if the thread computes the body of a kernel of the manager, or of
+   *     one that work of the manager comes after
+   */
+  static void checkMayAwaitAll(AcceleratorMemory memory, String what) {
+    for (KernelBody body = current(); body != null; body = body.outer) {
+      Work own = body.work;
+      if (body.memory == memory
+          || memory.awake().stream()
+              .flatMap(storage -> storage.unfinished().stream())
+              .anyMatch(unfinished -> unfinished.isOrComesAfter(own))) {
+        throw new IllegalStateException(
+            "the body of "
+                + body
+                + " would wait for itself: "
+                + what
+                + " waits for the kernel; call it outside of the body");
+      }
+    }
+  }
+
+  @Override
+  public String toString() {
+    return "the Java kernel with the parameters "
+        + parameters.stream().map(KernelParameter::name).collect(Collectors.joining(", ", "(", ")"))
+        + " of "
+        + memory.id();
+  }
+}

@@ -1,0 +1,100 @@
+package dev.tidepool.runtime;
+
+import java.util.concurrent.Executor;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.ForkJoinWorkerThread;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * The threads that the kernels of a session run on. A few are enough, because a kernel keeps all
+ * processors or the device busy.
+ *
+ * <p>The body of a Java kernel may wait for other kernels, which need a thread too. So another
+ * thread takes the place of one that waits, as {@link ForkJoinPool} does it: in {@code
+ * CompletableFuture.join}, and in every wait that goes through {@link #whileReplaced}. A thread
+ * that waits by other means, such as a latch, is not replaced.
+ */
+final class KernelThreads implements Executor, AutoCloseable {
+  private static final int RUNNING = 4;
+  private static final int MOST = RUNNING + 256;
+  private static final long IDLE_SECONDS = 10;
+
+  private final AtomicInteger names = new AtomicInteger();
+  private final ForkJoinPool pool =
+      new ForkJoinPool(
+          RUNNING,
+          owner -> new KernelThread(owner, "tidepool-kernel-" + names.getAndIncrement()),
+          null,
+          true,
+          RUNNING,
+          MOST,
+          RUNNING,
+          KernelThreads::refuseMore,
+          IDLE_SECONDS,
+          TimeUnit.SECONDS);
+
+  /** One of these threads. */
+  static final class KernelThread extends ForkJoinWorkerThread {
+    KernelThread(ForkJoinPool pool, String name) {
+      super(pool);
+      setName(name);
+      setDaemon(true);
+    }
+  }
+
+  private static boolean refuseMore(ForkJoinPool pool) {
+    throw new IllegalStateException(
+        "the bodies of "
+            + (MOST - RUNNING)
+            + " Java kernels wait for other kernels at once, and no more may; nest them less"
+            + " deeply, or start fewer at a time");
+  }
+
+  @Override
+  public void execute(Runnable task) {
+    try {
+      pool.execute(task);
+    } catch (RejectedExecutionException ending) {
+      // What comes while the session ends is done by who asks: it finds out that all is closed, and
+      // memory on its way back gets there.
+      task.run();
+    }
+  }
+
+  /**
+   * Runs a wait. If the calling thread is one of these, another takes its place meanwhile.
+   *
+   * @throws IllegalStateException if too many wait already
+   */
+  static void whileReplaced(Runnable wait) {
+    if (!(Thread.currentThread() instanceof KernelThread)) {
+      wait.run();
+      return;
+    }
+    try {
+      ForkJoinPool.managedBlock(
+          new ForkJoinPool.ManagedBlocker() {
+            @Override
+            public boolean block() {
+              wait.run();
+              return true;
+            }
+
+            @Override
+            public boolean isReleasable() {
+              return false;
+            }
+          });
+    } catch (InterruptedException e) {
+      throw new AssertionError("a wait that is not interruptible was interrupted", e);
+    }
+  }
+
+  /** Ends the threads once what was handed to them is done. */
+  @Override
+  public void close() {
+    pool.shutdown();
+  }
+}
