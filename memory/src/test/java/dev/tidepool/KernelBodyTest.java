@@ -1,11 +1,14 @@
 package dev.tidepool;
 
+import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
@@ -253,6 +256,25 @@ final class KernelBodyTest {
     assertThat(failureOf(own, own::close)).isNull();
     memory.synchronize();
     assertThat(memory.buffers()).isEmpty();
+  }
+
+  @Test
+  void itsItemsCloseItsOwnBufferOverMemoryThatOutlivesIt() {
+    try (Arena arena = Arena.ofShared()) {
+      MemorySegment memoryOfMine = arena.allocate(4 * 4096, 4);
+      UnifiedBuffer<int[]> own = memory.wrap(ElementType.INT, memoryOfMine);
+      kernel(
+              item -> {
+                own.close();
+                long at = item.globalId(0) * 4;
+                item.array(0).set(JAVA_INT_UNALIGNED, at, 5);
+              })
+          .execute(Arguments.of("y", own), LaunchRange.of(4096));
+      memory.synchronize();
+      assertThat(memory.buffers()).isEmpty();
+      assertThat(memory.statistics().activeBuffers()).isZero();
+      assertThat(memoryOfMine.toArray(JAVA_INT)).containsOnly(5);
+    }
   }
 
   @Test

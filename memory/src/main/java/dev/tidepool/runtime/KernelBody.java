@@ -61,6 +61,16 @@ record KernelBody(
     }
   }
 
+  /** Whether the calling thread may wait for work, as {@link #checkMayAwait} checks it. */
+  static boolean mayAwait(Work awaited) {
+    for (KernelBody body = current(); body != null; body = body.outer) {
+      if (awaited.isOrComesAfter(body.work)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   /**
    * Checks that the calling thread may wait for all work of a manager.
    *

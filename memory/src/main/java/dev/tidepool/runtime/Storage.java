@@ -337,16 +337,22 @@ final class Storage {
   }
 
   private boolean closeAndWriteBack() {
+    boolean first;
     boolean waits;
     synchronized (this) {
-      if (closed) {
-        awaitFreed();
-        return false;
+      first = !closed;
+      waits = mayWait();
+      if (first) {
+        closed = true;
+        view = View.NONE;
+        closer = Thread.currentThread();
       }
-      closed = true;
-      view = View.NONE;
-      closer = Thread.currentThread();
-      waits = !runners.contains(closer);
+    }
+    if (!first) {
+      if (waits) {
+        KernelThreads.whileReplaced(this::awaitFreed);
+      }
+      return false;
     }
     Work writeBack =
         Work.alwaysReading(this, memory.transferThreads(), this::writeBack)
@@ -394,22 +400,31 @@ final class Storage {
     }
   }
 
-  /** Waits while another thread closes; the monitor is held. An interrupt stays set. */
-  private void awaitFreed() {
+  /**
+   * Whether the calling thread may wait for the work on this storage: it neither runs such work nor
+   * closes the storage already. The monitor is held.
+   */
+  private boolean mayWait() {
     Thread current = Thread.currentThread();
+    return !current.equals(closer)
+        && !runners.contains(current)
+        && unfinished().stream().allMatch(KernelBody::mayAwait);
+  }
+
+  /** Waits until another thread has closed it. An interrupt stays set. */
+  private void awaitFreed() {
     boolean interrupted = false;
-    while (!freed
-        && !(settled && mappings > 0)
-        && !current.equals(closer)
-        && !runners.contains(current)) {
-      try {
-        wait();
-      } catch (InterruptedException e) {
-        interrupted = true;
+    synchronized (this) {
+      while (!freed && !(settled && mappings > 0)) {
+        try {
+          wait();
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
       }
     }
     if (interrupted) {
-      current.interrupt();
+      Thread.currentThread().interrupt();
     }
   }
 
