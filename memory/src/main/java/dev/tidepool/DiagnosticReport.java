@@ -4,7 +4,8 @@ package dev.tidepool;
  * What diagnostics found, for {@link MemoryOptions#reportListener()}. Its text is one sentence for
  * people; the site's frames follow, a line each.
  */
-public sealed interface DiagnosticReport permits LeakReport, GuardReport, LostResultReport {
+public sealed interface DiagnosticReport
+    permits LeakReport, GuardReport, LostResultReport, UnclosedReport {
   /** The accelerator whose manager found it, such as {@code cpu:0}. */
   String accelerator();
 

@@ -3,12 +3,18 @@ package dev.tidepool;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A kernel of one manager. Safe for use by any thread; it ends with its manager.
+ * A kernel of one manager. Safe for use by any thread.
+ *
+ * <p>A kernel lives until it is closed, or until its manager is. Closing is optional. Kernels of
+ * equal sources share the code that was compiled for them, which is freed when the last of them is
+ * closed. The code of a kernel that became unreachable without being closed is kept for the next
+ * kernel of the same source: a manager keeps the code of up to 256 such, the last ones, and none of
+ * {@linkplain KernelSource#java Java bodies}.
  *
  * <p>Only what it reads travels to the device, and only what it writes becomes newer there. Buffers
  * of another manager of the same process are copied in and back.
  */
-public interface Kernel {
+public interface Kernel extends AutoCloseable {
   /** What it was compiled from. */
   KernelSource source();
 
@@ -18,7 +24,8 @@ public interface Kernel {
    *
    * @throws IllegalArgumentException if an argument is missing, unknown, or of the wrong kind,
    *     length or type
-   * @throws IllegalStateException if a buffer is closed, or mapped in a way that forbids it
+   * @throws IllegalStateException if the kernel or a buffer is closed, or a buffer is mapped in a
+   *     way that forbids it
    * @throws KernelCompilationException if no code can be made for arguments of these types
    */
   void execute(Arguments arguments);
@@ -35,4 +42,14 @@ public interface Kernel {
 
   /** {@link #execute(Arguments, LaunchRange)} in the background; wrong arguments throw at once. */
   CompletableFuture<Void> executeAsync(Arguments arguments, LaunchRange range);
+
+  /**
+   * Closes the kernel: it can be run no more. Runs that were asked for before still go on, and its
+   * code is freed when the last of them has ended, unless another kernel of the same source uses
+   * it. Idempotent; throws nothing and waits for nothing.
+   *
+   * @implSpec does nothing, which is right for an implementation that holds nothing
+   */
+  @Override
+  default void close() {}
 }

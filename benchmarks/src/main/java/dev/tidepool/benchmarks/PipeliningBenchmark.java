@@ -106,7 +106,7 @@ public final class PipeliningBenchmark {
 
   private double adaptive(int runs) {
     try (DeviceLink link = new DeviceLink(device, staging, MOST, () -> {})) {
-      link.calibrated(new Calibrator(device, staging, true).measure(List.of()));
+      link.calibrated(new Calibrator(device, staging, true).measure(block, List.of()));
       return least(runs, () -> link.upload(source, block, 0));
     }
   }

@@ -10,8 +10,8 @@ import dev.tidepool.ElementType;
 import dev.tidepool.Fragmentation;
 import dev.tidepool.GuardReport;
 import dev.tidepool.Kernel;
-import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
+import dev.tidepool.LeakReport;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
@@ -27,7 +27,6 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.pool.ArrayPools;
 import dev.tidepool.pool.IdlePiece;
 import dev.tidepool.spi.Device;
-import dev.tidepool.spi.Program;
 import dev.tidepool.transfer.DeviceLink;
 import dev.tidepool.transfer.TransferMeter;
 import java.lang.foreign.MemorySegment;
@@ -38,7 +37,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -85,8 +83,10 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private final TransferEngine transfers = new Transfers(this);
   private final Retries retries;
   private final AtomicReference<@Nullable DeviceLink> link = new AtomicReference<>();
+  // Of the link; set by the operation that opened it.
+  private volatile Runnable closingQueues = () -> {};
   private final OpenFutures futures = new OpenFutures();
-  private final AtomicBoolean closing = new AtomicBoolean();
+  private final Once closing = new Once();
   private volatile boolean closed;
   private final Consumer<AcceleratorMemory> whenEnded;
 
@@ -116,6 +116,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
             limit == null ? session.sharedHostPool(options) : null,
             limit,
             session.allocator(),
+            session.resources(),
             session.pinnedRoom(),
             options);
     this.arrays = new ArrayPools(options);
@@ -197,41 +198,38 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   @Override
   public <A> UnifiedBuffer<A> wrap(ElementType<A> type, MemorySegment memory) {
-    checkOpen();
-    return foreign.wrap(type, memory);
+    return ending.during(() -> foreign.wrap(type, memory));
   }
 
   @Override
   public <A> UnifiedBuffer<A> wrap(
       ElementType<A> type, MemorySegment memory, MemoryLocation location) {
-    checkOpen();
-    return switch (Objects.requireNonNull(location, "location")) {
-      case HOST -> foreign.wrap(type, memory);
-      case PINNED -> foreign.wrapLocked(type, memory, pools::lock);
-      case DEVICE, UNIFIED ->
-          throw new IllegalArgumentException(
-              "memory of the caller is HOST or PINNED, and cannot be at " + location);
-    };
+    return ending.during(
+        () ->
+            switch (Objects.requireNonNull(location, "location")) {
+              case HOST -> foreign.wrap(type, memory);
+              case PINNED -> foreign.wrapLocked(type, memory, pools::lock);
+              case DEVICE, UNIFIED ->
+                  throw new IllegalArgumentException(
+                      "memory of the caller is HOST or PINNED, and cannot be at " + location);
+            });
   }
 
   @Override
   public <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode) {
-    checkOpen();
-    return foreign.map(file, type, mode);
+    return ending.during(() -> foreign.map(file, type, mode));
   }
 
   @Override
   public <A> UnifiedBuffer<A> createShared(
       ElementType<A> type, long length, String name, MemoryLocation location) {
-    checkOpen();
-    return foreign.createShared(type, length, name, location);
+    return ending.during(() -> foreign.createShared(type, length, name, location));
   }
 
   @Override
   public <A> UnifiedBuffer<A> openShared(
       ElementType<A> type, String name, MemoryLocation location) {
-    checkOpen();
-    return foreign.openShared(type, name, location);
+    return ending.during(() -> foreign.openShared(type, name, location));
   }
 
   @Override
@@ -242,14 +240,18 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   @Override
   public Kernel compile(KernelSource source) {
-    checkOpen();
     Objects.requireNonNull(source, "source");
-    return kernels.compile(source);
+    return ending.during(() -> kernels.compile(source));
   }
 
-  /** The program of a source for parameters; blocks while it is compiled. */
-  Program program(KernelSource source, List<KernelParameter> parameters) {
-    return kernels.program(source, parameters);
+  /** The programs of this manager. */
+  Kernels kernels() {
+    return kernels;
+  }
+
+  /** What the operations of this manager begin and finish with, and how it ends. */
+  Ending ending() {
+    return ending;
   }
 
   @Override
@@ -277,7 +279,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
           "buffers have guard zones at diagnostics=paranoid only, and these are at "
               + options.diagnostics());
     }
-    return guards.inspectAll();
+    return ending.during(guards::inspectAll);
   }
 
   @Override
@@ -288,8 +290,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   @Override
   public Snapshot snapshot() {
-    checkOpen();
-    return accounts.snapshot("request");
+    return ending.during(() -> accounts.snapshot("request"));
   }
 
   /** What is known of this manager's buffers, also while it closes. */
@@ -358,20 +359,17 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   @Override
   public long trimExcess() {
-    checkOpen();
-    return room.trim() + arrays.trim();
+    return ending.during(() -> room.trim() + arrays.trim());
   }
 
   @Override
   public Fragmentation fragmentation() {
-    checkOpen();
-    return room.fragmentation();
+    return ending.during(room::fragmentation);
   }
 
   @Override
   public Defragmentation defragment() {
-    checkOpen();
-    return room.defragment();
+    return ending.during(room::defragment);
   }
 
   /** What takes idle buffers to a file; null without a spill directory. */
@@ -425,12 +423,21 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   /** Asks for work in the background. */
   CompletableFuture<Void> submit(Work work) {
-    return track(OperationFuture.submit(work, completions()));
+    return submit(work, () -> {});
+  }
+
+  /**
+   * The same.
+   *
+   * @param ended is run when the work has ended, by the thread that ends it
+   */
+  CompletableFuture<Void> submit(Work work, Runnable ended) {
+    return track(OperationFuture.submit(work, completions(), ended));
   }
 
   /** Asks for work, which does not start before it is told to {@link Work#begin}. */
   CompletableFuture<Void> reserve(Work work) {
-    return track(OperationFuture.reserve(work, completions()));
+    return track(OperationFuture.reserve(work, completions(), () -> {}));
   }
 
   /** Lets {@link #synchronize()} wait for a future. */
@@ -442,6 +449,11 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   public TransferEngine transfers() {
     checkOpen();
     return transfers;
+  }
+
+  /** What the session has opened of drivers and the system. */
+  SessionResources resources() {
+    return session.resources();
   }
 
   TransferMeter meter() {
@@ -471,11 +483,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
 
   /** Measures what the ways of this accelerator cost, whether that is known or not. */
   TransferCalibration calibrate() {
-    return ending.putOff(
-        () -> {
-          checkOpen();
-          return calibrations.measure();
-        });
+    return ending.during(calibrations::measure);
   }
 
   /** What the ways of this accelerator cost; null before that is measured. */
@@ -494,6 +502,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
         new DeviceLink(
             device, blocks::forStaging, options.stagingChunk(), calibrations::whenWorthwhile);
     if (link.compareAndSet(null, fresh)) {
+      closingQueues = resources().queues(fresh.queues());
       return fresh;
     }
     fresh.close();
@@ -559,46 +568,64 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
    * @param hostIsShort whether the host has little memory left
    */
   void maintain(long now, boolean hostIsShort) {
-    upkeep.run(now, hostIsShort);
-    ending.goOn();
+    ending.beforeEnd(() -> upkeep.run(now, hostIsShort));
   }
 
   void checkOpen() {
     if (closed) {
-      throw new IllegalStateException(
-          "the memory manager of " + accelerator.id() + " is closed; open another");
+      throw closedException();
     }
+  }
+
+  /** What is thrown to those that use a closed manager. */
+  IllegalStateException closedException() {
+    return new IllegalStateException(
+        "the memory manager of " + accelerator.id() + " is closed; open another");
   }
 
   boolean isClosed() {
     return closed;
   }
 
+  /** Closes; a thread that comes while another closes waits for it. */
   @Override
   public void close() {
     KernelBody.checkMayAwaitAll(this, "close()");
-    if (!closing.compareAndSet(false, true)) {
-      return;
-    }
-    closed = true;
-    if (registration != null) {
-      Closing.quietly("the management bean", registration);
-    }
-    Closing.quietly("array pools", arrays);
-    LeakCensus open = ending.closeBuffers();
-    futures.await();
-    leaks.wereOpen(open);
+    closeAndReport().run();
+  }
+
+  /**
+   * Closes as {@link #close} does, but does not report yet what was open.
+   *
+   * @return what reports that, to the user's listener among others; threads that wait for this to
+   *     close do not wait for it
+   */
+  Runnable closeAndReport() {
+    LeakCensus open = new LeakCensus(this, LeakReport.Cause.OPEN_AT_CLOSE);
+    closing.run(
+        () -> {
+          closed = true;
+          ending.refuse();
+          if (registration != null) {
+            Closing.quietly("the management bean", registration);
+          }
+          Closing.quietly("array pools", arrays);
+          ending.closeBuffers(open);
+          futures.await();
+        });
+    return () -> leaks.wereOpen(open);
   }
 
   /** What is left when every buffer is freed. */
   private void end() {
-    cohorts.seal(); // or who keeps a measurement would keep this
+    // Who keeps a measurement would keep this otherwise.
+    Closing.quietly("cohorts", cohorts::seal);
     Closing.quietly("kernels", kernels);
-    DeviceLink opened = link.getAndSet(null);
-    if (opened != null) {
-      Closing.quietly("queues", opened);
-    }
+    link.set(null);
+    Closing.quietly("queues", closingQueues::run);
     Closing.quietly("pools", pools);
+    // Of a buffer that was allocated while all ended, and closes itself.
+    pools.awaitReturned();
     if (spilling != null) {
       Closing.quietly("the spill file", spilling);
     }

@@ -100,7 +100,22 @@ final class Allocations {
         memory.id(), allocation.location().name(), type.toString(), allocation.tag(), bytes);
   }
 
+  /** The way that may ask a driver for memory, and wait for others to give some back. */
   private <A> UnifiedBuffer<A> allocate(
+      ElementType<A> type,
+      long length,
+      Allocation allocation,
+      long bytes,
+      Cohort.@Nullable Token sampled) {
+    memory.ending().begin();
+    try {
+      return allocateInside(type, length, allocation, bytes, sampled);
+    } finally {
+      memory.ending().finish();
+    }
+  }
+
+  private <A> UnifiedBuffer<A> allocateInside(
       ElementType<A> type,
       long length,
       Allocation allocation,
@@ -177,7 +192,6 @@ final class Allocations {
                 return;
               }
               try {
-                memory.checkOpen();
                 UnifiedBuffer<A> buffer = allocate(type, length, allocation, bytes, sampled);
                 memory
                     .completions()

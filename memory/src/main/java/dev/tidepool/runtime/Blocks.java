@@ -78,6 +78,8 @@ final class Blocks {
 
   /** The same for who gets no other. */
   private PooledBlock takeForBirth(Pools.Kind kind, long bytes, long alignment, boolean pooled) {
+    // A thread that closes the manager waits for this one, which need not wait for room any more.
+    memory.checkOpen();
     try {
       return pools.take(kind, bytes, alignment, pooled);
     } catch (OutOfDeviceMemoryException refused) {
@@ -142,6 +144,28 @@ final class Blocks {
   /** For a buffer that comes back from a file: of the kind that it was born with. */
   Lease forReturn(Tenancy tenancy) {
     return further(takeAsTold(tenancy.byteSize(), tenancy.allocation(), true), tenancy);
+  }
+
+  /**
+   * Memory of the device to measure with.
+   *
+   * @param climbs whether room is made where there is none
+   */
+  Lease forMeasuring(long bytes, boolean climbs) {
+    return forMeasuring(Pools.Kind.DEVICE, bytes, climbs);
+  }
+
+  /** Memory of the host likewise, page-locked or not, which the limit counts. */
+  Lease forMeasuring(long bytes, boolean pinned, boolean climbs) {
+    return forMeasuring(pinned ? Pools.Kind.STAGING : Pools.Kind.HOST, bytes, climbs);
+  }
+
+  private Lease forMeasuring(Pools.Kind kind, long bytes, boolean climbs) {
+    PooledBlock block =
+        climbs
+            ? take(kind, bytes, 0, !paranoid, false)
+            : counted(() -> pools.take(kind, bytes, 0, !paranoid));
+    return further(block, memory);
   }
 
   /** {@link #forHost} for what the ladder moves to the host, being on its rung. */

@@ -9,16 +9,19 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** A kernel of one manager. */
+/** A kernel of one manager: the user's handle of its {@link HeldPrograms}. */
 final class BoundKernel implements Kernel {
   private final AcceleratorMemory memory;
   private final KernelSource source;
   private final Signature signature;
+  private final HeldPrograms programs;
 
-  BoundKernel(AcceleratorMemory memory, KernelSource source, Signature signature) {
+  BoundKernel(
+      AcceleratorMemory memory, KernelSource source, Signature signature, HeldPrograms programs) {
     this.memory = memory;
     this.source = source;
     this.signature = signature;
+    this.programs = programs;
   }
 
   @Override
@@ -47,9 +50,23 @@ final class BoundKernel implements Kernel {
   }
 
   private Execution bind(Arguments arguments, @Nullable LaunchRange asked) {
-    memory.checkOpen();
-    List<KernelParameter> parameters = signature.parameters(arguments);
-    return Execution.bind(memory, source, signature, parameters, arguments, asked);
+    Run run = Run.begin(memory, programs, this::closedException);
+    try {
+      List<KernelParameter> parameters = signature.parameters(arguments);
+      return Execution.bind(memory, run, signature, parameters, arguments, asked);
+    } catch (RuntimeException | Error e) {
+      run.end();
+      throw e;
+    }
+  }
+
+  private IllegalStateException closedException() {
+    return new IllegalStateException(this + " is closed; compile it again");
+  }
+
+  @Override
+  public void close() {
+    programs.close();
   }
 
   @Override

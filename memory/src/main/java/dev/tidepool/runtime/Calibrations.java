@@ -1,8 +1,11 @@
 package dev.tidepool.runtime;
 
+import dev.tidepool.Accelerator;
 import dev.tidepool.Capability;
+import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TransferCalibration;
 import dev.tidepool.host.CacheFolder;
+import dev.tidepool.pool.Lease;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceInfo;
 import dev.tidepool.transfer.Calibrator;
@@ -11,6 +14,7 @@ import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
@@ -38,7 +42,7 @@ final class Calibrations {
       if (kept.isPresent()) {
         memory.link().calibrated(kept.get());
       } else {
-        use(calibrator(false).measure(List.of()));
+        use(measure(false, List.of()));
       }
     } catch (RuntimeException e) {
       LOG.log(Level.DEBUG, memory.id() + " could not be calibrated", e);
@@ -52,22 +56,86 @@ final class Calibrations {
           memory.id()
               + " uses the host's memory, so nothing is transferred that could be measured");
     }
-    return use(calibrator(true).measure(peers()));
+    List<Scratch> peers = peers();
+    try {
+      return use(
+          measure(
+              true,
+              peers.stream()
+                  .map(
+                      peer ->
+                          new Calibrator.Peer(
+                              peer.owner.device().info().name(), peer.lease.block()))
+                  .toList()));
+    } finally {
+      peers.forEach(Scratch::close);
+    }
+  }
+
+  /** Device memory of another manager, which does not end as long as that is in use. */
+  private record Scratch(AcceleratorMemory owner, Lease lease) implements AutoCloseable {
+    @Override
+    public void close() {
+      lease.release();
+      owner.ending().finish();
+    }
+  }
+
+  /** Measures with memory of the pools, within the limit. */
+  private TransferCalibration measure(boolean thorough, List<Calibrator.Peer> peers) {
+    Lease scratch = memory.blocks().forMeasuring(Calibrator.SCRATCH_BYTES, thorough);
+    try {
+      Calibrator calibrator =
+          new Calibrator(
+              memory.device(),
+              (bytes, pinned) -> memory.blocks().forMeasuring(bytes, pinned, thorough),
+              thorough);
+      return calibrator.measure(scratch.block(), peers);
+    } finally {
+      scratch.release();
+    }
   }
 
   private boolean sharesMemory() {
     return memory.device().info().can(Capability.SHARED_MEMORY);
   }
 
-  private Calibrator calibrator(boolean thorough) {
-    return new Calibrator(memory.device(), memory.blocks()::forStaging, thorough);
+  /** Memory of the devices that this one copies from, where their managers have room. */
+  private List<Scratch> peers() {
+    List<Scratch> peers = new ArrayList<>();
+    try {
+      for (Accelerator accelerator : memory.session().accelerators()) {
+        Device other = ((DeviceAccelerator) accelerator).device();
+        if (!other.equals(memory.device()) && memory.device().copiesFrom(other)) {
+          scratch(accelerator).ifPresent(peers::add);
+        }
+      }
+      return peers;
+    } catch (RuntimeException | Error e) {
+      peers.forEach(Scratch::close);
+      throw e;
+    }
   }
 
-  private List<Device> peers() {
-    return memory.session().accelerators().stream()
-        .map(accelerator -> ((DeviceAccelerator) accelerator).device())
-        .filter(other -> !other.equals(memory.device()) && memory.device().copiesFrom(other))
-        .toList();
+  private Optional<Scratch> scratch(Accelerator accelerator) {
+    AcceleratorMemory owner;
+    try {
+      owner = memory.session().memory(accelerator);
+      owner.ending().begin();
+    } catch (IllegalStateException closed) {
+      return Optional.empty();
+    }
+    try {
+      return Optional.of(
+          new Scratch(owner, owner.blocks().forMeasuring(Calibrator.PEER_BYTES, false)));
+    } catch (RuntimeException | Error e) {
+      owner.ending().finish();
+      if (e instanceof OutOfDeviceMemoryException) {
+        LOG.log(Level.DEBUG, owner.id() + " has no room to be measured with", e);
+        return Optional.empty();
+      }
+      throw e;
+    }
   }
 
   private TransferCalibration use(TransferCalibration measured) {

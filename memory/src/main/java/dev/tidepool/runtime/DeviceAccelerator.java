@@ -32,8 +32,7 @@ record DeviceAccelerator(RuntimeSession session, Device device) implements Accel
 
   @Override
   public MemoryInfo memory() {
-    session.checkOpen();
-    return device.memory();
+    return session.whileOpen(device::memory);
   }
 
   @Override

@@ -4,7 +4,6 @@ import dev.tidepool.Allocation;
 import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
 import dev.tidepool.KernelParameter;
-import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedBuffer;
@@ -38,7 +37,7 @@ final class Execution {
   private record Placed(KernelParameter parameter, TypedBuffer<?> buffer) {}
 
   private final AcceleratorMemory memory;
-  private final KernelSource source;
+  private final Run run;
   private final List<KernelParameter> parameters;
   private final Map<String, Object> values;
   private final LaunchRange range;
@@ -55,20 +54,24 @@ final class Execution {
 
   private Execution(
       AcceleratorMemory memory,
-      KernelSource source,
+      Run run,
       List<KernelParameter> parameters,
       Arguments arguments,
       LaunchRange range) {
     this.memory = memory;
-    this.source = source;
+    this.run = run;
     this.parameters = parameters;
     this.values = arguments.values();
     this.range = range;
   }
 
+  /**
+   * Sees to the arguments of a run, which the execution ends once it is performed or submitted; not
+   * if this throws.
+   */
   static Execution bind(
       AcceleratorMemory memory,
-      KernelSource source,
+      Run run,
       Signature signature,
       List<KernelParameter> parameters,
       Arguments arguments,
@@ -82,7 +85,7 @@ final class Execution {
       }
     }
     LaunchRange range = signature.range(lengths, names, asked);
-    Execution execution = new Execution(memory, source, parameters, arguments, range);
+    Execution execution = new Execution(memory, run, parameters, arguments, range);
     try {
       execution.place();
       if (signature.isolatesOverlaps()) {
@@ -225,6 +228,7 @@ final class Execution {
       outbound.forEach(copy -> copy.perform().run());
     } finally {
       closeTemporaries();
+      run.end();
     }
   }
 
@@ -233,14 +237,19 @@ final class Execution {
    * are closed at once and go when the parts are done.
    */
   CompletableFuture<Void> submit() {
+    boolean submitted = false;
     try {
       List<CompletableFuture<Void>> parts = new ArrayList<>();
       inbound.forEach(copy -> parts.add(copy.submit().get()));
-      parts.add(memory.submit(work()));
+      parts.add(memory.submit(work(), run::end));
+      submitted = true;
       outbound.forEach(copy -> parts.add(copy.submit().get()));
       return memory.track(JointFuture.of(parts));
     } finally {
       closeTemporaries();
+      if (!submitted) {
+        run.end();
+      }
     }
   }
 
@@ -257,7 +266,7 @@ final class Execution {
   }
 
   private void launch() {
-    Program program = memory.program(source, parameters);
+    Program program = run.program(parameters);
     if (range.items() == 0) {
       return;
     }
@@ -272,7 +281,7 @@ final class Execution {
     }
     Launch launch = new Launch(program, arguments, range);
     Work running = Objects.requireNonNull(work, "who runs this");
-    KernelBody.launch(source, parameters, memory, running, () -> run(launch));
+    KernelBody.launch(run.source(), parameters, memory, running, () -> run(launch));
   }
 
   /** Sees to device memory for all arguments, before the bytes of any travel. */

@@ -8,6 +8,7 @@ import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.host.SharedFolder;
 import dev.tidepool.host.SharedMemory;
+import dev.tidepool.spi.Block;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -94,15 +95,13 @@ final class ForeignBuffers {
     Objects.requireNonNull(type, "type");
     Objects.requireNonNull(mode, "mode");
     Arena arena = Arena.ofShared();
+    Runnable ending = memory.resources().foreign(arena::close);
     try {
       MappedFile mapped = MappedFile.map(file, mode, arena);
       String tag = file.getFileName().toString();
-      return over(type, mapped.bytes(), mapped.key(), arena::close, mode.writes(), tag);
+      return over(type, mapped.bytes(), mapped.key(), ending, mode.writes(), tag);
     } catch (RuntimeException | Error e) {
-      // A buffer that came too late for its manager has closed it.
-      if (arena.scope().isAlive()) {
-        arena.close();
-      }
+      ending.run();
       throw e;
     }
   }
@@ -126,7 +125,7 @@ final class ForeignBuffers {
     if (!sharesOnDevice(location)) {
       return over(type, SharedMemory.open(folder(), type, name), name);
     }
-    SharedDeviceMemory shared = SharedDeviceMemory.open(memory.device(), folder(), type, name);
+    SharedDeviceMemory shared = SharedDeviceMemory.open(memory, folder(), type, name);
     return over(type, shared, name, () -> {});
   }
 
@@ -151,24 +150,25 @@ final class ForeignBuffers {
   }
 
   private <A> UnifiedBuffer<A> over(ElementType<A> type, SharedMemory shared, String name) {
+    Runnable ending = memory.resources().foreign(shared::close);
     try {
-      return over(type, shared.segment(), null, shared::close, true, name);
+      return over(type, shared.segment(), null, ending, true, name);
     } catch (RuntimeException | Error e) {
-      shared.close();
+      ending.run();
       throw e;
     }
   }
 
   private <A> UnifiedBuffer<A> over(
       ElementType<A> type, SharedDeviceMemory shared, String name, Runnable beginning) {
+    Runnable ending = memory.resources().foreign(shared::close);
     try {
       beginning.run();
-      Copies copies =
-          Copies.amongProcesses(type.bytes(shared.length()), shared.block(), shared::close);
+      Copies copies = Copies.amongProcesses(type.bytes(shared.length()), shared.block(), ending);
       return born(
           type, shared.length(), Allocation.at(MemoryLocation.DEVICE).tag(name), copies, true);
     } catch (RuntimeException | Error e) {
-      shared.close();
+      ending.run();
       throw e;
     }
   }
@@ -182,8 +182,17 @@ final class ForeignBuffers {
       String tag) {
     // Before the device has a block that would have to be freed again.
     long length = type.elements(segment.byteSize());
-    Copies copies = Copies.foreign(segment, memory.device().adopt(segment), ending, file);
-    return born(type, length, Allocation.at(MemoryLocation.HOST).tag(tag), copies, writable);
+    Block given = memory.device().adopt(segment);
+    Block adopted = given == null ? null : memory.resources().opened(given);
+    try {
+      Copies copies = Copies.foreign(segment, adopted, ending, file);
+      return born(type, length, Allocation.at(MemoryLocation.HOST).tag(tag), copies, writable);
+    } catch (RuntimeException | Error e) {
+      if (adopted != null) {
+        adopted.free();
+      }
+      throw e;
+    }
   }
 
   private <A> UnifiedBuffer<A> born(
@@ -196,11 +205,7 @@ final class ForeignBuffers {
     accounts.allocated(allocation, bytes);
     counters.adopted();
     registry.addWithoutBlock(tenancy);
-    TypedBuffer<A> buffer = new WholeBuffer<>(tenancy, token, type);
-    if (memory.isClosed()) {
-      buffer.close();
-      memory.checkOpen();
-    }
-    return buffer;
+    // A manager that is closing now waits for this operation, and closes the buffer then.
+    return new WholeBuffer<>(tenancy, token, type);
   }
 }

@@ -16,7 +16,8 @@ final class LockedMemory {
   private LockedMemory() {}
 
   /** What unlocks it and throws nothing; null if it cannot be locked, or no more may be. */
-  static @Nullable Runnable lock(Device device, PinnedRoom room, MemorySegment memory) {
+  static @Nullable Runnable lock(
+      Device device, PinnedRoom room, SessionResources resources, MemorySegment memory) {
     long bytes = memory.byteSize();
     if (bytes == 0 || !room.reserve(bytes)) {
       return null;
@@ -35,7 +36,8 @@ final class LockedMemory {
           .log(System.Logger.Level.DEBUG, "wrapped memory stays as it is", e);
     } finally {
       if (unlocking == null) {
-        end(held, room, bytes);
+        letGo(held);
+        room.giveBack(bytes);
       }
     }
     if (unlocking == null) {
@@ -43,26 +45,35 @@ final class LockedMemory {
     }
     HeldScope scope = held;
     Runnable driver = unlocking;
+    // Refers to nothing of the session, which the budget is of.
+    Runnable unlock = resources.foreign(() -> unlock(driver, scope));
     AtomicBoolean locked = new AtomicBoolean(true);
     return () -> {
       if (!locked.compareAndSet(true, false)) {
-        return; // A buffer that came too late for its manager has done it.
+        return;
       }
       try {
-        driver.run();
-      } catch (RuntimeException e) {
-        System.getLogger(LockedMemory.class.getName())
-            .log(System.Logger.Level.WARNING, "wrapped memory could not be unlocked", e);
+        unlock.run();
       } finally {
-        end(scope, room, bytes);
+        room.giveBack(bytes);
       }
     };
   }
 
-  private static void end(@Nullable HeldScope held, PinnedRoom room, long bytes) {
+  private static void unlock(Runnable driver, @Nullable HeldScope held) {
+    try {
+      driver.run();
+    } catch (RuntimeException e) {
+      System.getLogger(LockedMemory.class.getName())
+          .log(System.Logger.Level.WARNING, "wrapped memory could not be unlocked", e);
+    } finally {
+      letGo(held);
+    }
+  }
+
+  private static void letGo(@Nullable HeldScope held) {
     if (held != null) {
       held.close();
     }
-    room.giveBack(bytes);
   }
 }

@@ -6,8 +6,8 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * The thread that looks after a session's managers: it notices unreachable buffers, trims pools, at
- * intervals and when memory is short, and writes a trace. It holds the session weakly, so that a
- * forgotten one does not live for ever.
+ * intervals and when memory is short, and writes a trace. It holds the session weakly: once a
+ * session that nobody closed is unreachable, the thread closes what it left and ends.
  */
 final class Maintenance implements AutoCloseable {
   private static final long TICK_NANOS = 250_000_000L;
@@ -15,10 +15,17 @@ final class Maintenance implements AutoCloseable {
   private static final long ENDING_MILLIS = 10_000;
 
   private final WeakReference<RuntimeSession> session;
+  private final SessionResources resources;
   private final Thread thread;
   private volatile boolean closed;
 
-  Maintenance(RuntimeSession session) {
+  /**
+   * Not begun.
+   *
+   * @param resources of the session, which do not refer to it
+   */
+  Maintenance(RuntimeSession session, SessionResources resources) {
+    this.resources = resources;
     this.session = new WeakReference<>(session);
     this.thread = Thread.ofPlatform().daemon().name("tidepool-maintenance").unstarted(this::run);
   }
@@ -31,16 +38,23 @@ final class Maintenance implements AutoCloseable {
   private void run() {
     while (!closed) {
       LockSupport.parkNanos(TICK_NANOS);
-      RuntimeSession current = session.get();
-      if (current == null) {
+      if (!lookAfterSession()) {
+        attempt(resources::closeForgotten);
         return;
       }
-      try {
-        lookAfter(current);
-      } catch (RuntimeException | Error e) {
-        warn(e);
-      }
     }
+  }
+
+  /**
+   * Whether there still is a session. A method of its own: while the thread sleeps, none of its
+   * frames refers to the session.
+   */
+  private boolean lookAfterSession() {
+    RuntimeSession current = session.get();
+    if (current != null) {
+      attempt(() -> lookAfter(current));
+    }
+    return current != null;
   }
 
   private static void lookAfter(RuntimeSession session) {

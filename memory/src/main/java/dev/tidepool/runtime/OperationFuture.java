@@ -17,17 +17,28 @@ final class OperationFuture extends CompletableFuture<Void> {
     this.work = work;
   }
 
-  /** Asks for the work. The future completes on a thread of {@code completions}. */
-  static CompletableFuture<Void> submit(Work work, Executor completions) {
-    CompletableFuture<Void> future = reserve(work, completions);
+  /**
+   * Asks for the work. The future completes on a thread of {@code completions}.
+   *
+   * @param ended is run by the thread that ends the work, before the future completes
+   */
+  static CompletableFuture<Void> submit(Work work, Executor completions, Runnable ended) {
+    CompletableFuture<Void> future = reserve(work, completions, ended);
     work.begin();
     return future;
   }
 
   /** Asks for the work, which does not start before it is told to {@link Work#begin}. */
-  static CompletableFuture<Void> reserve(Work work, Executor completions) {
+  static CompletableFuture<Void> reserve(Work work, Executor completions, Runnable ended) {
     OperationFuture future = new OperationFuture(work);
-    work.reserve(failure -> completions.execute(() -> future.ended(failure)));
+    work.reserve(
+        failure -> {
+          try {
+            ended.run();
+          } finally {
+            completions.execute(() -> future.ended(failure));
+          }
+        });
     return future;
   }
 

@@ -19,14 +19,23 @@ import org.jspecify.annotations.Nullable;
 
 /** Kernels by name, run where the most bytes of their buffers are. */
 final class Orchestrator implements ComputeOrchestrator {
-  private record Key(String name, AcceleratorMemory memory) {}
+  /**
+   * Sources by which managers know the kernels that they compiled of them. Compared by identity,
+   * and refers to no orchestrator: a manager may outlive the Tidepool of the one that asked it.
+   */
+  static final class Registered {
+    private final List<KernelSource> alternatives;
+
+    Registered(List<KernelSource> alternatives) {
+      this.alternatives = alternatives;
+    }
+  }
 
   /** A kernel and where it runs. */
   private record Placed(Kernel kernel, AcceleratorMemory memory) {}
 
   private final RuntimeSession session;
-  private final Map<String, List<KernelSource>> sources = new ConcurrentHashMap<>();
-  private final Map<Key, Kernel> kernels = new ConcurrentHashMap<>();
+  private final Map<String, Registered> registered = new ConcurrentHashMap<>();
 
   Orchestrator(RuntimeSession session) {
     this.session = session;
@@ -44,7 +53,7 @@ final class Orchestrator implements ComputeOrchestrator {
         Objects.requireNonNull(Expression.parse(expression));
       }
     }
-    if (sources.putIfAbsent(name, given) != null) {
+    if (registered.putIfAbsent(name, new Registered(given)) != null) {
       throw new IllegalArgumentException(
           "a kernel is called '" + name + "' already; choose another name");
     }
@@ -52,7 +61,7 @@ final class Orchestrator implements ComputeOrchestrator {
 
   @Override
   public Set<String> names() {
-    return new TreeSet<>(sources.keySet());
+    return new TreeSet<>(registered.keySet());
   }
 
   @Override
@@ -103,23 +112,22 @@ final class Orchestrator implements ComputeOrchestrator {
   }
 
   private Placed place(String name, Arguments arguments, ExecutionOptions options) {
-    List<KernelSource> alternatives = sources.get(name);
-    if (alternatives == null) {
+    Registered known = registered.get(name);
+    if (known == null) {
       throw new IllegalArgumentException(
           "no kernel is called '" + name + "'; registered are " + names());
     }
     if (options.accelerator().isPresent()) {
-      return placed(
-          name, alternatives, session.memory(session.accelerator(options.accelerator().get())));
+      return placed(name, known, session.memory(session.accelerator(options.accelerator().get())));
     }
     AcceleratorMemory home = home(arguments);
     if (home != null) {
-      return placed(name, alternatives, home);
+      return placed(name, known, home);
     }
     UnsupportedOperationException refused = null;
     for (Accelerator accelerator : session.accelerators()) {
       try {
-        return placed(name, alternatives, session.memory(accelerator));
+        return placed(name, known, session.memory(accelerator));
       } catch (UnsupportedOperationException e) {
         refused = e;
       }
@@ -127,22 +135,20 @@ final class Orchestrator implements ComputeOrchestrator {
     throw Objects.requireNonNull(refused, "there is always the CPU");
   }
 
-  private Placed placed(String name, List<KernelSource> alternatives, AcceleratorMemory memory) {
-    return new Placed(kernel(name, alternatives, memory), memory);
+  private Placed placed(String name, Registered registered, AcceleratorMemory memory) {
+    return new Placed(kernel(name, registered, memory), memory);
   }
 
-  private Kernel kernel(String name, List<KernelSource> alternatives, AcceleratorMemory memory) {
-    Key key = new Key(name, memory);
-    Kernel known = kernels.get(key);
+  private Kernel kernel(String name, Registered registered, AcceleratorMemory memory) {
+    // The manager keeps them, and takes them along when it closes.
+    Kernel known = memory.kernels().of(registered);
     if (known != null) {
       return known;
     }
     UnsupportedOperationException refused = null;
-    for (KernelSource source : alternatives) {
+    for (KernelSource source : registered.alternatives) {
       try {
-        Kernel compiled = memory.compile(source);
-        Kernel earlier = kernels.putIfAbsent(key, compiled);
-        return earlier == null ? compiled : earlier;
+        return memory.kernels().keep(registered, memory.compile(source));
       } catch (UnsupportedOperationException e) {
         refused = e;
       }

@@ -74,23 +74,25 @@ final class Peers implements PeerAccess {
 
   @Override
   public List<Way> matrix() {
-    session.checkOpen();
-    List<Way> matrix = new ArrayList<>();
-    for (DeviceAccelerator from : accelerators) {
-      for (DeviceAccelerator to : accelerators) {
-        if (!from.equals(to)) {
-          matrix.add(between(from, to).seen(from, to));
-        }
-      }
-    }
-    return List.copyOf(matrix);
+    return session.whileOpen(
+        () -> {
+          List<Way> matrix = new ArrayList<>();
+          for (DeviceAccelerator from : accelerators) {
+            for (DeviceAccelerator to : accelerators) {
+              if (!from.equals(to)) {
+                matrix.add(between(from, to).seen(from, to));
+              }
+            }
+          }
+          return List.copyOf(matrix);
+        });
   }
 
   @Override
   public Way way(Accelerator from, Accelerator to) {
     DeviceAccelerator source = known(from);
     DeviceAccelerator destination = known(to);
-    return between(source, destination).seen(source, destination);
+    return session.whileOpen(() -> between(source, destination).seen(source, destination));
   }
 
   @Override

@@ -73,6 +73,7 @@ final class Pools implements AutoCloseable {
 
   private final Device device;
   private final MemoryAllocator allocator;
+  private final SessionResources resources;
   private final PinnedRoom pinned;
   // One object, which tells the blocks that count there from all others.
   private final LongConsumer unlocked;
@@ -102,22 +103,24 @@ final class Pools implements AutoCloseable {
       @Nullable BlockPool shared,
       @Nullable MemoryLimit limit,
       MemoryAllocator allocator,
+      SessionResources resources,
       PinnedRoom pinned,
       MemoryOptions options) {
     this.device = device;
     this.shared = shared;
     this.limit = limit;
-    this.host = shared != null ? shared : hostPool(allocator, limit, options);
+    this.host = shared != null ? shared : hostPool(allocator, resources, limit, options);
     if (shared == null) {
       own.add(host);
     }
     this.allocator = allocator;
+    this.resources = resources;
     this.pinned = pinned;
     this.unlocked = pinned::giveBack;
     this.transit =
         new BlockPool(
             "bytes on their way",
-            allocator::allocate,
+            (bytes, alignment) -> resources.opened(allocator.allocate(bytes, alignment)),
             MemoryAllocator.SMALL_ALIGNMENT,
             NOTHING_KEPT);
     own.add(transit);
@@ -128,12 +131,16 @@ final class Pools implements AutoCloseable {
   }
 
   /** The pool of plain host memory for all managers with these options. */
-  static BlockPool hostPool(MemoryAllocator allocator, MemoryOptions options) {
-    return hostPool(allocator, null, options);
+  static BlockPool hostPool(
+      MemoryAllocator allocator, SessionResources resources, MemoryOptions options) {
+    return hostPool(allocator, resources, null, options);
   }
 
   private static BlockPool hostPool(
-      MemoryAllocator allocator, @Nullable MemoryLimit limit, MemoryOptions options) {
+      MemoryAllocator allocator,
+      SessionResources resources,
+      @Nullable MemoryLimit limit,
+      MemoryOptions options) {
     return new BlockPool(
         "host memory",
         guarded(
@@ -141,8 +148,9 @@ final class Pools implements AutoCloseable {
             within(
                 limit,
                 (bytes, alignment) ->
-                    allocator.allocate(
-                        bytes, Math.max(alignment, MemoryAllocator.defaultAlignment(bytes)))),
+                    resources.opened(
+                        allocator.allocate(
+                            bytes, Math.max(alignment, MemoryAllocator.defaultAlignment(bytes))))),
             Long.MAX_VALUE),
         MemoryAllocator.SMALL_ALIGNMENT,
         limits(options, HostMemory.now().totalBytes()));
@@ -220,9 +228,9 @@ final class Pools implements AutoCloseable {
   private Block allocate(Kind kind, long bytes, long alignment, Placement placement) {
     HostRequest request = HostRequest.of(bytes).aligned(alignment).placed(placement);
     return switch (kind) {
-      case DEVICE -> device.allocate(bytes, alignment, BlockKind.DEVICE, placement);
-      case UNIFIED -> device.allocate(bytes, alignment, BlockKind.UNIFIED, placement);
-      case HOST -> allocator.allocate(request);
+      case DEVICE -> allocate(BlockKind.DEVICE, bytes, alignment, placement);
+      case UNIFIED -> allocate(BlockKind.UNIFIED, bytes, alignment, placement);
+      case HOST -> resources.opened(allocator.allocate(request));
       case PINNED -> {
         Block locked = allocateLocked(kind, bytes, alignment, placement);
         yield locked == null ? inPlaceOfPinned(request, placement) : locked;
@@ -237,6 +245,10 @@ final class Pools implements AutoCloseable {
     };
   }
 
+  private Block allocate(BlockKind kind, long bytes, long alignment, Placement placement) {
+    return resources.opened(device.allocate(bytes, alignment, kind, placement));
+  }
+
   /** Page-locked memory while there is some, else null. */
   private @Nullable Block allocateLocked(
       Kind kind, long bytes, long alignment, Placement placement) {
@@ -246,8 +258,7 @@ final class Pools implements AutoCloseable {
     if (kind == Kind.PINNED ? pinned.make(bytes, device.info().id()) : pinned.reserve(bytes)) {
       try {
         return ChargedBlock.over(
-            fromItsNode(
-                placement, () -> device.allocate(bytes, alignment, BlockKind.PINNED, placement)),
+            fromItsNode(placement, () -> allocate(BlockKind.PINNED, bytes, alignment, placement)),
             unlocked,
             bytes);
       } catch (OutOfDeviceMemoryException | UnsupportedOperationException e) {
@@ -285,7 +296,7 @@ final class Pools implements AutoCloseable {
    * @return what ends both and throws nothing; null if it cannot be locked
    */
   @Nullable Runnable lock(MemorySegment memory) {
-    Runnable unlocking = LockedMemory.lock(device, pinned, memory);
+    Runnable unlocking = LockedMemory.lock(device, pinned, resources, memory);
     if (unlocking == null) {
       fallbacks.increment();
     }
@@ -298,8 +309,8 @@ final class Pools implements AutoCloseable {
       fallbacks.increment();
     }
     return device.info().can(Capability.SHARED_MEMORY)
-        ? device.allocate(request.bytes(), request.alignment(), BlockKind.DEVICE, placement)
-        : allocator.allocate(request);
+        ? allocate(BlockKind.DEVICE, request.bytes(), request.alignment(), placement)
+        : resources.opened(allocator.allocate(request));
   }
 
   /**
@@ -538,6 +549,14 @@ final class Pools implements AutoCloseable {
       while (block.isOnItsWay()) {
         Thread.yield();
       }
+    }
+  }
+
+  /** Waits until every block of this manager's own pools, which are closed, has come back. */
+  @SuppressWarnings("ThreadPriorityCheck") // a virtual thread must let others have its carrier
+  void awaitReturned() {
+    while (isInUse(tenant -> false)) {
+      Thread.yield();
     }
   }
 

@@ -95,7 +95,7 @@ final class Room {
           .execute(
               () -> {
                 try {
-                  defragment();
+                  memory.ending().beforeEnd(this::defragment);
                 } finally {
                   defragmenting.set(false);
                 }

@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,6 +42,7 @@ final class RuntimeSession implements TidepoolRuntime.Session {
   private final PinnedRoom pinnedRoom;
   private final BlockPool hostPool;
   private final Workers workers;
+  private final SessionResources resources;
   private final Maintenance maintenance;
   private final Orchestrator orchestrator = new Orchestrator(this);
   private final Peers peers;
@@ -49,7 +51,10 @@ final class RuntimeSession implements TidepoolRuntime.Session {
   // Guarded by this.
   private final Map<DeviceAccelerator, AcceleratorMemory> defaults = new LinkedHashMap<>();
   private boolean closed;
-  private boolean devicesClosed;
+  // What uses a device and no manager.
+  private final OperationGate gate = new OperationGate();
+  private final Once closing = new Once();
+  private final Once closingDevices = new Once();
 
   private RuntimeSession(
       MemoryOptions options,
@@ -68,9 +73,12 @@ final class RuntimeSession implements TidepoolRuntime.Session {
                 ? HostMemory.now().totalBytes() / 4
                 : options.pinnedLimit());
     this.pinnedRoom = new PinnedRoom(pinned, managers);
-    this.hostPool = Pools.hostPool(allocator, options);
+    this.resources =
+        new SessionResources(
+            devices, new Reports(options.reportListener()), new Sites().here(), trace);
+    this.hostPool = Pools.hostPool(allocator, resources, options);
     this.workers = new Workers(options.concurrentTransfers());
-    this.maintenance = new Maintenance(this);
+    this.maintenance = new Maintenance(this, resources);
   }
 
   /** Whose turn it is to find memory of a device for work over several buffers. */
@@ -103,9 +111,18 @@ final class RuntimeSession implements TidepoolRuntime.Session {
     }
     devices.sort(Comparator.comparingInt(device -> rank(device.info().kind())));
     devices.add(new CpuDevice());
-    RuntimeSession session = new RuntimeSession(options, trace, devices, notes);
-    session.maintenance.start();
-    return session;
+    try {
+      RuntimeSession session = new RuntimeSession(options, trace, devices, notes);
+      session.maintenance.start();
+      return session;
+    } catch (Throwable e) {
+      // Nobody has the session.
+      devices.forEach(device -> Closing.quietly(device.info().id(), device));
+      if (trace != null) {
+        trace.close();
+      }
+      throw e;
+    }
   }
 
   /** Best first; among equals the driver of one vendor, such as CUDA, before one for all. */
@@ -213,6 +230,11 @@ final class RuntimeSession implements TidepoolRuntime.Session {
     return trace;
   }
 
+  /** What the session has opened of drivers and the system. */
+  SessionResources resources() {
+    return resources;
+  }
+
   PinnedBudget pinned() {
     return pinned;
   }
@@ -233,8 +255,28 @@ final class RuntimeSession implements TidepoolRuntime.Session {
   void checkOpen() {
     synchronized (this) {
       if (closed) {
-        throw new IllegalStateException("this Tidepool is closed; open another");
+        throw closedException();
       }
+    }
+  }
+
+  private static IllegalStateException closedException() {
+    return new IllegalStateException("this Tidepool is closed; open another");
+  }
+
+  /**
+   * Asks a device something; closing waits for the answer.
+   *
+   * @throws IllegalStateException if the session is closed
+   */
+  <T> T whileOpen(Supplier<T> question) {
+    if (!gate.enter()) {
+      throw closedException();
+    }
+    try {
+      return question.get();
+    } finally {
+      gate.leave();
     }
   }
 
@@ -244,23 +286,39 @@ final class RuntimeSession implements TidepoolRuntime.Session {
     closeDevicesIfLast();
   }
 
+  /** Closes; a thread that comes while another closes waits for it. */
   @Override
   public void close() {
     managers.forEach(manager -> KernelBody.checkMayAwaitAll(manager, "close()"));
-    synchronized (this) {
-      closed = true;
-    }
-    managers.forEach(AcceleratorMemory::close);
-    closeDevicesIfLast();
+    List<Runnable> reports = new ArrayList<>();
+    closing.run(
+        () -> {
+          synchronized (this) {
+            closed = true;
+          }
+          gate.close();
+          managers.forEach(
+              manager ->
+                  Closing.quietly(manager.toString(), () -> reports.add(manager.closeAndReport())));
+          closeDevicesIfLast();
+          // Another thread that ended the last manager may be closing them.
+          closingDevices.awaitIfBegun();
+        });
+    // Threads that waited for this to close do not wait for listeners.
+    reports.forEach(Runnable::run);
   }
 
   private void closeDevicesIfLast() {
     synchronized (this) {
-      if (!closed || devicesClosed || !managers.isEmpty()) {
+      if (!closed || !managers.isEmpty()) {
         return;
       }
-      devicesClosed = true;
     }
+    closingDevices.tryRun(this::closeDevices);
+  }
+
+  private void closeDevices() {
+    gate.awaitQuiet();
     maintenance.close();
     peers.close(
         () ->

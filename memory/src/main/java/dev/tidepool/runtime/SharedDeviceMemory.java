@@ -105,11 +105,12 @@ final class SharedDeviceMemory implements AutoCloseable {
 
   /** The memory that others have under that name. */
   static SharedDeviceMemory open(
-      Device device, SharedFolder folder, ElementType<?> type, String name) {
+      AcceleratorMemory memory, SharedFolder folder, ElementType<?> type, String name) {
+    Device device = memory.device();
     requireSupport(device);
     SharedMemory note = SharedMemory.open(folder, type, note(name));
     try {
-      long length = lengthIn(note.segment(), device, name);
+      long length = lengthIn(note.segment(), memory, name);
       int descriptor = SharedDescriptor.obtain(folder, name);
       Block block;
       try {
@@ -153,7 +154,7 @@ final class SharedDeviceMemory implements AutoCloseable {
     }
   }
 
-  private static long lengthIn(MemorySegment words, Device device, String name) {
+  private static long lengthIn(MemorySegment words, AcceleratorMemory memory, String name) {
     long start = System.nanoTime();
     while ((long) NUMBER.getAcquire(words, PUBLISHED_AT) != PUBLISHED) {
       if (System.nanoTime() - start > PATIENCE_NANOS) {
@@ -165,8 +166,11 @@ final class SharedDeviceMemory implements AutoCloseable {
                 + " seconds, or who made it was killed; close it everywhere and create it again",
             null);
       }
+      // Whoever closes the manager waits for this.
+      memory.checkOpen();
       LockSupport.parkNanos(PAUSE_NANOS);
     }
+    Device device = memory.device();
     UUID there =
         new UUID(
             (long) NUMBER.get(words, HARDWARE_AT),

@@ -40,6 +40,7 @@ final class Upkeep {
    */
   void run(long now, boolean hostIsShort) {
     memory.reclaimUnreachable();
+    memory.kernels().releaseUnreachable();
     cohorts.tick();
     pools.drain();
     if (hostIsShort) {

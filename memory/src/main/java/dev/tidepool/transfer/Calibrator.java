@@ -5,12 +5,10 @@ import dev.tidepool.TransferCalibration.Cost;
 import dev.tidepool.TransferCalibration.Leg;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.spi.Block;
-import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.Piece;
 import dev.tidepool.spi.Queue;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -21,15 +19,21 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Measures what the ways of a device cost, on a queue and with memory of its own.
+ * Measures what the ways of a device cost, on a queue of its own and with memory that it is given.
  *
  * <p>Each leg is moved a few times small and then ever larger, up to 4 MiB, until a movement takes
  * half a millisecond. The least time of a size counts: whatever else happens on the machine only
  * adds to it. A calibration takes some 50 milliseconds. Blocks a platform thread; for one thread.
  */
 public final class Calibrator {
+  /** Bytes of device memory that it measures with. */
+  public static final long SCRATCH_BYTES = 8 << 20;
+
+  /** Bytes of a peer's memory that it measures with. */
+  public static final long PEER_BYTES = 4 << 20;
+
   private static final long SMALL = 4 << 10;
-  private static final long LARGE = 4 << 20;
+  private static final long LARGE = PEER_BYTES;
   private static final long LONG_NANOS = 500_000;
   private static final int TRIES = 4;
   private static final int UNDER_WAY = 16;
@@ -43,6 +47,14 @@ public final class Calibrator {
   interface Movement {
     void move(long bytes);
   }
+
+  /**
+   * Another device that this one copies from.
+   *
+   * @param name by which its costs are known
+   * @param scratch {@link #PEER_BYTES} of its memory
+   */
+  public record Peer(String name, Block scratch) {}
 
   /**
    * A calibrator.
@@ -60,45 +72,71 @@ public final class Calibrator {
   /**
    * Measures.
    *
+   * @param scratch {@link #SCRATCH_BYTES} of the device's memory
    * @param peers other devices that this one may copy from
    * @throws dev.tidepool.AcceleratorException if the driver refuses
-   * @throws dev.tidepool.OutOfDeviceMemoryException if there is no room for 8 MiB on the device
+   * @throws dev.tidepool.OutOfDeviceMemoryException if there is no room for staging blocks
    */
-  public TransferCalibration measure(List<Device> peers) {
+  public TransferCalibration measure(Block scratch, List<Peer> peers) {
     Map<Leg, Cost> legs = new EnumMap<>(Leg.class);
     Map<String, Cost> others = new HashMap<>();
-    Block block = device.allocate(2 * LARGE, 1, BlockKind.DEVICE);
-    try (Queue queue = device.createUrgentQueue();
-        Arena arena = Arena.ofShared()) {
-      MemorySegment plain = arena.allocate(LARGE, SMALL).fill((byte) 1);
-      Lease lease = staging.lease(LARGE, true);
+    Range block = new Range(scratch.whole(), scratch.start());
+    try (Queue queue = device.createUrgentQueue()) {
+      Lease unlocked = staging.lease(LARGE, false);
       try {
-        MemorySegment staged =
-            Objects.requireNonNull(lease.block().segment(), "staging has a segment")
-                .asSlice(0, LARGE)
-                .fill((byte) 1);
-        host(legs, staged);
-        hostToDevice(legs, queue, block, plain, false);
-        if (device.isPinned(staged)) {
-          hostToDevice(legs, queue, block, staged, true);
-        }
-        legs.put(
-            Leg.LOCAL, cost(bytes -> DeviceLink.finish(queue.copy(block, 0, block, LARGE, bytes))));
-        legs.put(Leg.COMMAND, command(legs, queue, block, staged, SMALL));
-        legs.put(Leg.CHUNK, command(legs, queue, block, staged, CHUNK));
-        if (thorough && queue.scattersAtOnce()) {
-          legs.put(Leg.SCATTER, cost(bytes -> scatter(queue, block, staged, bytes)));
-        }
-        for (Device peer : peers) {
-          others.put(peer.info().name(), peer(queue, block, peer));
-        }
+        measure(legs, others, queue, block, filled(unlocked), peers);
       } finally {
-        lease.release();
+        unlocked.release();
       }
-    } finally {
-      block.free();
     }
     return new TransferCalibration(Instant.now(), legs, others);
+  }
+
+  private void measure(
+      Map<Leg, Cost> legs,
+      Map<String, Cost> others,
+      Queue queue,
+      Range block,
+      MemorySegment plain,
+      List<Peer> peers) {
+    Lease lease = staging.lease(LARGE, true);
+    try {
+      MemorySegment staged = filled(lease);
+      host(legs, staged);
+      hostToDevice(legs, queue, block, plain, false);
+      if (device.isPinned(staged)) {
+        hostToDevice(legs, queue, block, staged, true);
+      }
+      legs.put(
+          Leg.LOCAL,
+          cost(
+              bytes ->
+                  DeviceLink.finish(
+                      queue.copy(block.block, block.at(0), block.block, block.at(LARGE), bytes))));
+      legs.put(Leg.COMMAND, command(legs, queue, block, staged, SMALL));
+      legs.put(Leg.CHUNK, command(legs, queue, block, staged, CHUNK));
+      if (thorough && queue.scattersAtOnce()) {
+        legs.put(Leg.SCATTER, cost(bytes -> scatter(queue, block, staged, bytes)));
+      }
+      for (Peer peer : peers) {
+        others.put(peer.name(), peer(queue, block, peer.scratch()));
+      }
+    } finally {
+      lease.release();
+    }
+  }
+
+  /** Bytes of a block that the driver knows. */
+  private record Range(Block block, long start) {
+    long at(long offset) {
+      return start + offset;
+    }
+  }
+
+  private static MemorySegment filled(Lease lease) {
+    return Objects.requireNonNull(lease.block().segment(), "staging has a segment")
+        .asSlice(0, LARGE)
+        .fill((byte) 1);
   }
 
   private static void host(Map<Leg, Cost> legs, MemorySegment staged) {
@@ -115,13 +153,17 @@ public final class Calibrator {
   }
 
   private static void hostToDevice(
-      Map<Leg, Cost> legs, Queue queue, Block block, MemorySegment host, boolean pinned) {
+      Map<Leg, Cost> legs, Queue queue, Range block, MemorySegment host, boolean pinned) {
     legs.put(
         Ways.link(pinned, true),
-        cost(bytes -> DeviceLink.finish(queue.write(host.asSlice(0, bytes), block, 0))));
+        cost(
+            bytes ->
+                DeviceLink.finish(queue.write(host.asSlice(0, bytes), block.block, block.at(0)))));
     legs.put(
         Ways.link(pinned, false),
-        cost(bytes -> DeviceLink.finish(queue.read(block, 0, host.asSlice(0, bytes)))));
+        cost(
+            bytes ->
+                DeviceLink.finish(queue.read(block.block, block.at(0), host.asSlice(0, bytes)))));
   }
 
   /**
@@ -129,7 +171,7 @@ public final class Calibrator {
    * cost; but not less than asking for it does.
    */
   private Cost command(
-      Map<Leg, Cost> legs, Queue queue, Block block, MemorySegment staged, long bytes) {
+      Map<Leg, Cost> legs, Queue queue, Range block, MemorySegment staged, long bytes) {
     Writes alone = new Writes(queue, block, staged, bytes);
     Writes all = new Writes(queue, block, staged, bytes);
     for (int i = 0; i < TRIES; i++) {
@@ -146,13 +188,13 @@ public final class Calibrator {
   /** Several writes at once, and the least time that they took. */
   private static final class Writes {
     private final Queue queue;
-    private final Block block;
+    private final Range block;
     private final MemorySegment staged;
     private final long bytes;
     long least = Long.MAX_VALUE;
     long leastAsking = Long.MAX_VALUE;
 
-    Writes(Queue queue, Block block, MemorySegment staged, long bytes) {
+    Writes(Queue queue, Range block, MemorySegment staged, long bytes) {
       this.queue = queue;
       this.block = block;
       this.staged = staged;
@@ -164,7 +206,8 @@ public final class Calibrator {
       long start = System.nanoTime();
       try {
         for (int i = 0; i < count; i++) {
-          events.add(queue.write(staged.asSlice(i * bytes, bytes), block, i * bytes));
+          events.add(
+              queue.write(staged.asSlice(i * bytes, bytes), block.block, block.at(i * bytes)));
         }
         leastAsking = Math.min(leastAsking, System.nanoTime() - start);
         while (!events.isEmpty()) {
@@ -177,21 +220,19 @@ public final class Calibrator {
     }
   }
 
-  private static void scatter(Queue queue, Block block, MemorySegment staged, long bytes) {
+  private static void scatter(Queue queue, Range block, MemorySegment staged, long bytes) {
     List<Piece> pieces = new ArrayList<>();
     for (long at = 0; at < bytes; at += SMALL) {
-      pieces.add(new Piece(at, block, 2 * at, SMALL));
+      pieces.add(new Piece(at, block.block, block.at(2 * at), SMALL));
     }
     DeviceLink.finish(queue.scatter(staged.asSlice(0, bytes), pieces));
   }
 
-  private static Cost peer(Queue queue, Block block, Device peer) {
-    Block far = peer.allocate(LARGE, 1, BlockKind.DEVICE);
-    try {
-      return cost(bytes -> DeviceLink.finish(queue.copy(far, 0, block, 0, bytes)));
-    } finally {
-      far.free();
-    }
+  private static Cost peer(Queue queue, Range block, Block far) {
+    return cost(
+        bytes ->
+            DeviceLink.finish(
+                queue.copy(far.whole(), far.start(), block.block, block.at(0), bytes)));
   }
 
   /**

@@ -15,9 +15,11 @@ import dev.tidepool.spi.Queue;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -47,6 +49,8 @@ public final class DeviceLink implements AutoCloseable {
   private final Ways ways;
   private final Runnable calibrator;
   private final AtomicBoolean uncalibrated = new AtomicBoolean(true);
+  // All of them, in the order in which they were opened.
+  private final List<Queue> queues = new CopyOnWriteArrayList<>();
   private final Queue upload;
   private final Queue download;
   private final Queue local;
@@ -73,20 +77,35 @@ public final class DeviceLink implements AutoCloseable {
     this.chunk = chunk;
     this.ways = new Ways(chunk);
     this.calibrator = calibrator;
-    List<Queue> opened = new ArrayList<>();
     try {
       // Copies and fills are short and others wait for them; kernels may be long.
-      for (int i = 0; i < 3 + COMPUTE_QUEUES; i++) {
-        opened.add(i < 3 ? device.createUrgentQueue() : device.createQueue());
+      upload = opened(device.createUrgentQueue());
+      download = opened(device.createUrgentQueue());
+      local = opened(device.createUrgentQueue());
+      List<Queue> some = new ArrayList<>();
+      for (int i = 0; i < COMPUTE_QUEUES; i++) {
+        some.add(opened(device.createQueue()));
       }
-    } catch (RuntimeException e) {
-      opened.forEach(Queue::close);
+      compute = List.copyOf(some);
+    } catch (Throwable e) {
+      closeAll(e);
       throw e;
     }
-    upload = opened.get(0);
-    download = opened.get(1);
-    local = opened.get(2);
-    compute = List.copyOf(opened.subList(3, opened.size()));
+  }
+
+  private Queue opened(Queue queue) {
+    try {
+      queues.add(queue);
+    } catch (OutOfMemoryError e) {
+      queue.close();
+      throw e;
+    }
+    return queue;
+  }
+
+  /** All queues that are open; later ones are added when they open. */
+  public Collection<Queue> queues() {
+    return queues;
   }
 
   /** A queue for a kernel; queues take turns. */
@@ -251,10 +270,11 @@ public final class DeviceLink implements AutoCloseable {
     if (open != null) {
       return open;
     }
-    Queue fresh = device.createUrgentQueue();
+    Queue fresh = opened(device.createUrgentQueue());
     if (critical.compareAndSet(null, fresh)) {
       return fresh;
     }
+    queues.remove(fresh);
     fresh.close();
     return Objects.requireNonNull(critical.get());
   }
@@ -520,21 +540,30 @@ public final class DeviceLink implements AutoCloseable {
     }
   }
 
-  /** Ends the queues after what was submitted. */
+  /** Ends the queues after what was submitted; all of them, also where a driver fails. */
   @Override
   public void close() {
-    upload.close();
-    download.close();
-    closeIfOpen(criticalUpload.get());
-    closeIfOpen(criticalDownload.get());
-    closeIfOpen(criticalLocal.get());
-    local.close();
-    compute.forEach(Queue::close);
+    closeAll(null);
   }
 
-  private static void closeIfOpen(@Nullable Queue queue) {
-    if (queue != null) {
-      queue.close();
+  private void closeAll(@Nullable Throwable cause) {
+    Throwable failure = cause;
+    for (Queue queue : queues) {
+      try {
+        queue.close();
+      } catch (RuntimeException | Error e) {
+        if (failure == null) {
+          failure = e;
+        } else {
+          failure.addSuppressed(e);
+        }
+      }
+    }
+    if (cause == null && failure instanceof Error error) {
+      throw error;
+    }
+    if (cause == null && failure instanceof RuntimeException refused) {
+      throw refused;
     }
   }
 }

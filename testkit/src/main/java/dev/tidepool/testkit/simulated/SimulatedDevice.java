@@ -107,6 +107,16 @@ public final class SimulatedDevice implements Device {
     return blocks.size();
   }
 
+  /** Programs that are compiled and not closed now. */
+  public int livePrograms() {
+    return programs.size();
+  }
+
+  /** Queues that are open now. */
+  public int openQueues() {
+    return queues.size();
+  }
+
   /** The NUMA policy of the thread that was given the last PINNED block, at that time. */
   public NumaPolicy lockedUnder() {
     return lockedUnder;

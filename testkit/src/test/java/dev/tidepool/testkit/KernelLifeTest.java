@@ -1,0 +1,132 @@
+package dev.tidepool.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tidepool.Arguments;
+import dev.tidepool.ElementType;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelCompilationException;
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.testkit.simulated.SimulatedDevice;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** How long the code of kernels lives. */
+@Timeout(120)
+class KernelLifeTest {
+  private static final KernelSource EXPRESSION = KernelSource.elementwise("y = x + 1");
+
+  @RegisterExtension
+  private final SimulatedRig rig = new SimulatedRig(MemoryOptions.builder().calibration(false));
+
+  private final UnifiedMemoryManager memory = rig.memory();
+  private final SimulatedDevice device = rig.device();
+
+  private static void run(Kernel kernel) {
+    int[] y = new int[1];
+    kernel.execute(Arguments.of("x", new int[] {1}, "y", y));
+    assertThat(y).containsExactly(2);
+  }
+
+  @Test
+  void aClosedKernelFreesItsCodeAndCannotBeRun() {
+    Kernel kernel = memory.compile(EXPRESSION);
+    run(kernel);
+    double[] y = new double[1];
+    kernel.execute(Arguments.of("x", new double[] {1}, "y", y));
+    assertThat(device.livePrograms()).isEqualTo(2);
+    kernel.close();
+    kernel.close();
+    assertThat(device.livePrograms()).isZero();
+    assertThatThrownBy(() -> run(kernel))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("y = x + 1")
+        .hasMessageContaining("is closed; compile it again");
+  }
+
+  @Test
+  void kernelsOfOneSourceShareCodeUntilTheLastIsClosed() {
+    Kernel first = memory.compile(EXPRESSION);
+    run(first);
+    try (Kernel second = memory.compile(KernelSource.elementwise("y = x + 1"))) {
+      run(second);
+      assertThat(rig.calls(SpiCall.COMPILE)).isEqualTo(1);
+      first.close();
+      assertThat(device.livePrograms()).isEqualTo(1);
+      run(second);
+    }
+    assertThat(device.livePrograms()).isZero();
+  }
+
+  @Test
+  void aKernelThatIsClosedUnderItsRunsIsFreedWhenTheLastHasEnded() {
+    try (UnifiedBuffer<int[]> buffer = memory.copyOf(new int[] {1})) {
+      buffer.copyFrom(new int[] {1});
+      Kernel kernel = memory.compile(EXPRESSION);
+      device.pause();
+      CompletableFuture<?>[] runs = new CompletableFuture<?>[20];
+      for (int i = 0; i < runs.length; i++) {
+        runs[i] = kernel.executeAsync(Arguments.of("x", buffer, "y", buffer));
+      }
+      assertThat(runs[runs.length - 1].cancel(false)).isTrue();
+      kernel.close();
+      device.resume();
+      memory.synchronize();
+      int[] back = new int[1];
+      buffer.copyTo(back);
+      assertThat(back).containsExactly(runs.length);
+    }
+    assertThat(rig.calls(SpiCall.COMPILE)).isEqualTo(1);
+    assertThat(device.livePrograms()).isZero();
+  }
+
+  @Test
+  void codeThatNobodyClosedDoesNotGrowWithoutBound() throws InterruptedException {
+    for (int i = 0; i < 600; i++) {
+      run(memory.compile(KernelSource.elementwise("y = x + " + i + " - " + (i - 1))));
+    }
+    while (device.livePrograms() > 256) {
+      System.gc();
+      Thread.sleep(20);
+    }
+    // What is kept is found again.
+    long compiled = rig.calls(SpiCall.COMPILE);
+    run(memory.compile(KernelSource.elementwise("y = x + 599 - 598")));
+    assertThat(rig.calls(SpiCall.COMPILE)).isEqualTo(compiled);
+  }
+
+  @Test
+  void javaBodiesThatNobodyClosedAreNotKept() throws InterruptedException {
+    for (int i = 0; i < 50; i++) {
+      AtomicInteger runs = new AtomicInteger();
+      memory
+          .compile(
+              KernelSource.java(
+                  item -> runs.incrementAndGet(), KernelParameter.scalar("a", ElementType.INT)))
+          .execute(Arguments.of("a", 1), LaunchRange.of(1));
+      assertThat(runs).hasValue(1);
+    }
+    while (device.livePrograms() > 0) {
+      System.gc();
+      Thread.sleep(20);
+    }
+  }
+
+  @Test
+  void aSourceThatDoesNotCompileHoldsNothing() {
+    Kernel wrong = memory.compile(KernelSource.elementwise("y = x & 1"));
+    assertThatThrownBy(() -> wrong.execute(Arguments.of("x", new double[1], "y", new double[1])))
+        .isInstanceOf(KernelCompilationException.class);
+    assertThat(device.livePrograms()).isZero();
+    wrong.close();
+  }
+}
