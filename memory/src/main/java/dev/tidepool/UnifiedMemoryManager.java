@@ -100,7 +100,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * cannot be closed before the buffer is: that is an {@link IllegalStateException} there. Locking
    * takes as long as touching all of the memory, and a thread: for long-lived buffers. Where the
    * accelerator or the option {@code pinned-limit} refuses, the memory stays as it is, and {@link
-   * MemoryStatistics#pinnedFallbacks()} counts that.
+   * MemoryStatistics#pinnedFallbacks()} counts that. So it does where a file may be behind the
+   * memory: a driver would end the process if somebody truncated it. Linux says which memory has
+   * none; on other systems no memory of the caller is locked.
    *
    * @throws IllegalArgumentException also if the location is DEVICE or UNIFIED
    */

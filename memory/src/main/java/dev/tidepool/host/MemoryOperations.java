@@ -32,9 +32,8 @@ import java.lang.foreign.MemorySegment;
  * and {@link #join} of small structs of words on processors with vectors of 512 bits. Without them
  * {@link #split} and {@link #join} of many structs of members of 4 and 8 bytes work in place too.
  * Otherwise bytes go through small blocks of the heap, those of all other memory always: it may be
- * a mapped file, whether its segment says so or not.
- * Results are the same bit for bit. Each call runs on the calling thread alone; several threads may
- * work on parts of a segment.
+ * a mapped file, whether its segment says so or not. Results are the same bit for bit. Each call
+ * runs on the calling thread alone; several threads may work on parts of a segment.
  */
 public final class MemoryOperations {
   private static final String SOURCE = "source";

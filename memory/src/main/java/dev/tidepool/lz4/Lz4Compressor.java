@@ -98,8 +98,7 @@ public final class Lz4Compressor {
         return same + Long.numberOfTrailingZeros(difference) / Byte.SIZE;
       }
     }
-    while (same < room
-        && source.get(JAVA_BYTE, place + same) == source.get(JAVA_BYTE, at + same)) {
+    while (same < room && source.get(JAVA_BYTE, place + same) == source.get(JAVA_BYTE, at + same)) {
       same++;
     }
     return same;

@@ -1,0 +1,579 @@
+package dev.tidepool.testkit.conformance;
+
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
+
+import dev.tidepool.Arguments;
+import dev.tidepool.Capability;
+import dev.tidepool.ElementType;
+import dev.tidepool.ExecutionOptions;
+import dev.tidepool.HostMapping;
+import dev.tidepool.JavaKernel;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
+import dev.tidepool.MapMode;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.StructOfArrays;
+import dev.tidepool.Tidepool;
+import dev.tidepool.Transfer;
+import dev.tidepool.TransferException;
+import dev.tidepool.TransferOptions;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.host.VanishedBytes;
+import dev.tidepool.lz4.Lz4DeviceDecoder;
+import dev.tidepool.stream.Pipeline;
+import dev.tidepool.stream.StreamOptions;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletionException;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+
+/**
+ * Truncates a file under every operation on a buffer over it, or on a segment of it. The process
+ * must live, and the only error is a {@link TransferException}. Where the virtual machine dies, the
+ * last line of its output names the operation, so this runs {@linkplain #inItsOwnProcess in a
+ * process of its own}.
+ *
+ * <p>Each operation runs when it is cold and when it is compiled, for each way in which a program
+ * comes by a buffer over a file: some segments do not say that they are mapped.
+ */
+public final class VanishedMemory {
+  private static final int SMALL = 256;
+  private static final int LENGTH = 64 << 10;
+
+  /** From 8 MiB on several processors fill. */
+  private static final int LARGE = 2 << 20;
+
+  /** How a program comes by a buffer over a file. */
+  private enum Origin {
+    /** {@link UnifiedMemoryManager#map}. */
+    FILE,
+    /** A view of a mapped buffer, which does not say that it is mapped, to be page-locked. */
+    VIEW
+  }
+
+  /** A record that is as long as two floats. */
+  public record Pair(float first, float second) {}
+
+  private static final ElementType<Pair[]> PAIR = ElementType.struct(Pair.class);
+
+  /**
+   * What an operation works on.
+   *
+   * @param buffer over the file
+   * @param segment of the file
+   * @param other as long, of the library's own memory on the device
+   * @param array as long
+   */
+  private record Scene(
+      Tidepool tidepool,
+      UnifiedMemoryManager memory,
+      UnifiedBuffer<float[]> buffer,
+      MemorySegment segment,
+      UnifiedBuffer<float[]> other,
+      float[] array,
+      Kernels kernels) {
+    /** The same with the first elements of everything. */
+    Scene front(int length) {
+      return new Scene(
+          tidepool,
+          memory,
+          buffer.slice(0, length),
+          segment.asSlice(0, 4L * length),
+          other.slice(0, length),
+          Arrays.copyOf(array, length),
+          kernels);
+    }
+
+    int length() {
+      return array.length;
+    }
+
+    List<UnifiedBuffer<float[]>> halves(UnifiedBuffer<float[]> of) {
+      int half = length() / 2;
+      return List.of(of.slice(0, half), of.slice(half, half));
+    }
+  }
+
+  private record Kernels(Kernel scale, Kernel fill, Kernel java, StructOfArrays<Pair> columns) {}
+
+  private record Operation(String name, int length, Consumer<Scene> action) {}
+
+  private final Tidepool tidepool;
+  private final UnifiedMemoryManager memory;
+  private final int calls;
+  private final List<Operation> operations = new ArrayList<>();
+
+  private VanishedMemory(Tidepool tidepool, UnifiedMemoryManager memory, int calls) {
+    this.tidepool = tidepool;
+    this.memory = memory;
+    this.calls = calls;
+    copies();
+    views();
+    kernels();
+    transfers();
+    others();
+  }
+
+  /**
+   * Runs all operations on one accelerator of a Tidepool.
+   *
+   * @param calls of each operation before the file is truncated under a compiled one
+   */
+  public static void sweep(Tidepool tidepool, String accelerator, int calls) throws IOException {
+    UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator(accelerator));
+    new VanishedMemory(tidepool, memory, calls).run();
+  }
+
+  /** The methods that the sweep calls, such as {@code UnifiedBuffer.fill(byte)}. */
+  public static Set<String> methods() {
+    try (Tidepool tidepool = Tidepool.open()) {
+      UnifiedMemoryManager cpu = tidepool.memory(tidepool.accelerator("cpu:0"));
+      return new VanishedMemory(tidepool, cpu, 0)
+          .operations.stream()
+              .map(operation -> operation.name.substring(0, operation.name.indexOf(')') + 1))
+              .collect(Collectors.toSet());
+    }
+  }
+
+  /**
+   * Runs a main method that sweeps, in a virtual machine that compiles early.
+   *
+   * @throws AssertionError if it dies or fails, with what it printed last
+   */
+  public static void inItsOwnProcess(Class<?> main, String... arguments) throws Exception {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(
+        List.of(
+            "-Xmx512m",
+            "--add-modules=jdk.incubator.vector",
+            "--enable-native-access=ALL-UNNAMED",
+            "-XX:-CreateCoredumpOnCrash",
+            "-XX:ErrorFile=/dev/null",
+            "-XX:Tier3InvocationThreshold=50",
+            "-XX:Tier3MinInvocationThreshold=25",
+            "-XX:Tier3CompileThreshold=100",
+            "-XX:Tier4InvocationThreshold=400",
+            "-XX:Tier4MinInvocationThreshold=100",
+            "-XX:Tier4CompileThreshold=600",
+            "-XX:Tier4BackEdgeThreshold=5000",
+            "-cp",
+            System.getProperty("java.class.path"),
+            main.getName()));
+    command.addAll(List.of(arguments));
+    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    int status = process.waitFor();
+    if (status != 0 || !output.contains("the sweep has ended")) {
+      List<String> lines = output.lines().toList();
+      throw new AssertionError(
+          "status %d:%n%s"
+              .formatted(
+                  status,
+                  String.join("\n", lines.subList(Math.max(0, lines.size() - 60), lines.size()))));
+    }
+  }
+
+  private void add(String name, Consumer<Scene> action) {
+    operations.add(new Operation(name, LENGTH, action));
+  }
+
+  private void copies() {
+    add("UnifiedBuffer.copyFrom(Object)", s -> s.buffer.copyFrom(s.array));
+    add("UnifiedBuffer.copyTo(Object)", s -> s.buffer.copyTo(s.array));
+    add(
+        "UnifiedBuffer.copyFrom(Object,int,long,int)",
+        s -> s.buffer.copyFrom(s.array, 1, 2, s.length() - 3));
+    add(
+        "UnifiedBuffer.copyTo(long,Object,int,int)",
+        s -> s.buffer.copyTo(1, s.array, 0, s.length() - 1));
+    add("UnifiedBuffer.copyFromAsync(Object)", s -> s.buffer.copyFromAsync(s.array).join());
+    add(
+        "UnifiedBuffer.copyFromAsync(Object,int,long,int)",
+        s -> s.buffer.copyFromAsync(s.array, 0, 1, s.length() - 1).join());
+    add("UnifiedBuffer.copyToAsync(Object)", s -> s.buffer.copyToAsync(s.array).join());
+    add(
+        "UnifiedBuffer.copyToAsync(long,Object,int,int)",
+        s -> s.buffer.copyToAsync(0, s.array, 0, s.length()).join());
+    String from = "UnifiedBuffer.copyFrom(MemorySegment,long)";
+    add(from + " of the file", s -> s.other.copyFrom(s.segment, 0));
+    add(from, s -> s.buffer.copyFrom(MemorySegment.ofArray(s.array), 0));
+    String to = "UnifiedBuffer.copyTo(long,MemorySegment)";
+    add(to + " of the file", s -> s.other.copyTo(0, s.segment));
+    add(to, s -> s.buffer.copyTo(0, MemorySegment.ofArray(s.array)));
+    String between = "UnifiedBuffer.copyFrom(UnifiedBuffer)";
+    add(between, s -> s.buffer.copyFrom(s.other));
+    add(between + " over the file", s -> s.other.copyFrom(s.buffer));
+    add("UnifiedBuffer.copyFromAsync(UnifiedBuffer)", s -> s.buffer.copyFromAsync(s.other).join());
+    operations.add(new Operation("UnifiedBuffer.fill(byte)", LARGE, s -> s.buffer.fill((byte) 1)));
+    operations.add(
+        new Operation(
+            "UnifiedBuffer.fill(Object)", LARGE, s -> s.buffer.fill(new float[] {1, 2, 3})));
+  }
+
+  private void views() {
+    add("UnifiedBuffer.asSegment()", s -> touch(s.buffer.asSegment()));
+    add(
+        "UnifiedBuffer.asReadOnlySegment()",
+        s -> s.buffer.asReadOnlySegment().get(JAVA_FLOAT_UNALIGNED, 0));
+    for (MapMode mode : MapMode.values()) {
+      add(
+          "UnifiedBuffer.map(MapMode) " + mode,
+          s -> {
+            try (HostMapping mapping = s.buffer.map(mode)) {
+              if (mode.writes()) {
+                touch(mapping.segment());
+              } else {
+                mapping.segment().get(JAVA_FLOAT_UNALIGNED, 0);
+              }
+            }
+          });
+    }
+    add(
+        "UnifiedBuffer.map(MapMode,boolean)",
+        s -> {
+          try (HostMapping mapping = s.buffer.map(MapMode.READ_WRITE, true)) {
+            touch(mapping.segment());
+          }
+        });
+    add(
+        "UnifiedBuffer.slice(long,long)",
+        s -> s.buffer.slice(1, s.length() - 1).copyTo(new float[s.length() - 1]));
+    add(
+        "UnifiedBuffer.as(ElementType)",
+        s -> s.buffer.as(ElementType.INT).copyTo(new int[s.length()]));
+    add(
+        "UnifiedBuffer.as(ElementType) of structs",
+        s -> s.buffer.as(PAIR).copyTo(0, new Pair[2], 0, 2));
+    add(
+        "UnifiedBuffer.synchronize()",
+        s -> {
+          s.buffer.synchronize();
+          s.buffer.copyTo(s.array);
+        });
+    add(
+        "UnifiedBuffer.prefetchToDevice()",
+        s -> {
+          s.buffer.prefetchToDevice();
+          s.buffer.copyTo(s.array);
+        });
+    add(
+        "UnifiedBuffer.prefetchToHost()",
+        s -> {
+          s.buffer.prefetchToHost();
+          s.buffer.copyTo(s.array);
+        });
+  }
+
+  private static void touch(MemorySegment segment) {
+    segment.set(JAVA_FLOAT_UNALIGNED, 0, segment.get(JAVA_FLOAT_UNALIGNED, 4) + 1);
+  }
+
+  private void kernels() {
+    add(
+        "Kernel.execute(Arguments)",
+        s -> s.kernels.scale.execute(Arguments.of("x", s.buffer, "y", s.other)));
+    add(
+        "Kernel.execute(Arguments) in place",
+        s -> s.kernels.scale.execute(Arguments.of("x", s.buffer, "y", s.buffer)));
+    add(
+        "Kernel.execute(Arguments) that writes",
+        s -> s.kernels.fill.execute(Arguments.of("y", s.buffer, "x", s.other)));
+    add(
+        "Kernel.executeAsync(Arguments)",
+        s -> s.kernels.scale.executeAsync(Arguments.of("x", s.buffer, "y", s.other)).join());
+    if (memory.accelerator().capabilities().contains(Capability.JAVA_KERNELS)) {
+      add(
+          "Kernel.execute(Arguments,LaunchRange)",
+          s ->
+              s.kernels.java.execute(
+                  Arguments.of("y", s.buffer), LaunchRange.of(Math.min(s.length(), 1024))));
+      add(
+          "Kernel.executeAsync(Arguments,LaunchRange)",
+          s ->
+              s.kernels
+                  .java
+                  .executeAsync(
+                      Arguments.of("y", s.buffer), LaunchRange.of(Math.min(s.length(), 1024)))
+                  .join());
+    }
+    ExecutionOptions here = ExecutionOptions.defaults().on(memory.accelerator().id());
+    add(
+        "ComputeOrchestrator.execute(String,Arguments)",
+        s ->
+            s.tidepool
+                .orchestrator()
+                .execute("vanished", Arguments.of("x", s.buffer, "y", s.other)));
+    add(
+        "ComputeOrchestrator.execute(String,Arguments,ExecutionOptions)",
+        s ->
+            s.tidepool
+                .orchestrator()
+                .execute("vanished", Arguments.of("x", s.buffer, "y", s.other), here));
+    add(
+        "ComputeOrchestrator.executeAsync(String,Arguments)",
+        s ->
+            s.tidepool
+                .orchestrator()
+                .executeAsync("vanished", Arguments.of("x", s.buffer, "y", s.other))
+                .join());
+    add(
+        "ComputeOrchestrator.executeAsync(String,Arguments,ExecutionOptions)",
+        s ->
+            s.tidepool
+                .orchestrator()
+                .executeAsync("vanished", Arguments.of("x", s.buffer, "y", s.other), here)
+                .join());
+  }
+
+  private void transfers() {
+    add(
+        "TransferEngine.copy(UnifiedBuffer,UnifiedBuffer)",
+        s -> s.memory.transfers().copy(s.buffer, s.other));
+    add(
+        "TransferEngine.copyAsync(UnifiedBuffer,UnifiedBuffer)",
+        s -> s.memory.transfers().copyAsync(s.other, s.buffer).join());
+    add(
+        "TransferEngine.copyAsync(UnifiedBuffer,UnifiedBuffer,TransferOptions)",
+        s ->
+            s.memory
+                .transfers()
+                .copyAsync(s.buffer, s.other, TransferOptions.builder().pipelining(false).build())
+                .join());
+    Map<String, Function<Scene, Transfer<float[]>>> pairs = new LinkedHashMap<>();
+    pairs.put("Transfer.of(Object,UnifiedBuffer)", s -> Transfer.of(s.array, s.buffer));
+    pairs.put("Transfer.of(UnifiedBuffer,Object)", s -> Transfer.of(s.buffer, s.array));
+    pairs.put("Transfer.of(UnifiedBuffer,UnifiedBuffer)", s -> Transfer.of(s.buffer, s.other));
+    pairs.put("Transfer.of(MemorySegment,UnifiedBuffer)", s -> Transfer.of(s.segment, s.other));
+    pairs.put("Transfer.of(UnifiedBuffer,MemorySegment)", s -> Transfer.of(s.other, s.segment));
+    TransferOptions plain = TransferOptions.defaults();
+    TransferOptions verified = TransferOptions.builder().verified(true).build();
+    pairs.forEach(
+        (name, pair) -> {
+          add(
+              name + ", verified",
+              s ->
+                  s.memory
+                      .transfers()
+                      .transferAsync(List.of(pair.apply(s)), verified)
+                      .join()
+                      .orThrow());
+          add(name, s -> s.memory.transfers().transfer(List.of(pair.apply(s)), plain).orThrow());
+        });
+    // Two of them, which travel together.
+    add(
+        "TransferEngine.transfer(List,TransferOptions)",
+        s ->
+            s.memory
+                .transfers()
+                .transfer(
+                    List.of(
+                        Transfer.of(s.segment.asSlice(0, 512), s.other.slice(0, 128)),
+                        Transfer.of(s.array, s.buffer),
+                        Transfer.of(s.segment.asSlice(512, 512), s.other.slice(128, 128))),
+                    plain)
+                .orThrow());
+    add(
+        "TransferEngine.transferAsync(List,TransferOptions)",
+        s ->
+            s.memory
+                .transfers()
+                .transferAsync(
+                    List.of(
+                        Transfer.of(s.other.slice(0, 128), s.segment.asSlice(0, 512)),
+                        Transfer.of(s.other.slice(128, 128), s.segment.asSlice(512, 512))),
+                    plain)
+                .join()
+                .orThrow());
+  }
+
+  private void others() {
+    add(
+        "StructOfArrays.copyFrom(UnifiedBuffer)",
+        s -> s.kernels.columns.copyFrom(s.buffer.as(PAIR)));
+    add("StructOfArrays.copyTo(UnifiedBuffer)", s -> s.kernels.columns.copyTo(s.buffer.as(PAIR)));
+    add(
+        "StructOfArrays.copyFromAsync(UnifiedBuffer)",
+        s -> s.kernels.columns.copyFromAsync(s.buffer.as(PAIR)).join());
+    add(
+        "StructOfArrays.copyToAsync(UnifiedBuffer)",
+        s -> s.kernels.columns.copyToAsync(s.buffer.as(PAIR)).join());
+    add(
+        "PeerAccess.scatter(UnifiedBuffer,List)",
+        s -> s.tidepool.peers().scatter(s.buffer, s.halves(s.other)));
+    add(
+        "PeerAccess.scatterAsync(UnifiedBuffer,List)",
+        s -> s.tidepool.peers().scatterAsync(s.other, s.halves(s.buffer)).join());
+    add(
+        "PeerAccess.gather(List,UnifiedBuffer)",
+        s -> s.tidepool.peers().gather(s.halves(s.other), s.buffer));
+    add(
+        "PeerAccess.gatherAsync(List,UnifiedBuffer)",
+        s -> s.tidepool.peers().gatherAsync(s.halves(s.buffer), s.other).join());
+    add(
+        "PeerAccess.broadcast(UnifiedBuffer,List)",
+        s -> s.tidepool.peers().broadcast(s.buffer, List.of(s.other)));
+    add(
+        "PeerAccess.broadcastAsync(UnifiedBuffer,List)",
+        s -> s.tidepool.peers().broadcastAsync(s.other, List.of(s.buffer)).join());
+    add(
+        "Pipeline.from(String,UnifiedBuffer)",
+        s ->
+            Pipeline.from("x", s.buffer)
+                .through("y = x * 2.0")
+                .to("y", s.other)
+                .on(s.memory)
+                .run(StreamOptions.defaults()));
+    add(
+        "Pipeline.and(String,UnifiedBuffer)",
+        s ->
+            Pipeline.from("x", s.other)
+                .and("z", s.buffer)
+                .through("y = x * z")
+                .to("y", s.other)
+                .on(s.memory)
+                .run(StreamOptions.defaults()));
+    add(
+        "Pipeline.to(String,UnifiedBuffer)",
+        s ->
+            Pipeline.from("x", s.other)
+                .through("y = x * 2.0")
+                .to("y", s.buffer)
+                .on(s.memory)
+                .run(StreamOptions.defaults()));
+    Lz4DeviceDecoder.of(memory)
+        .ifPresent(
+            decoder ->
+                add(
+                    "Lz4DeviceDecoder.decode(UnifiedBuffer,List,UnifiedBuffer)",
+                    s ->
+                        decoder.decode(
+                            s.buffer.as(ElementType.BYTE),
+                            List.of(new Lz4DeviceDecoder.Block(0, 64, 0, 64, true)),
+                            s.other.as(ElementType.BYTE))));
+  }
+
+  private void run() throws IOException {
+    tidepool.orchestrator().register("vanished", KernelSource.elementwise("y = x * 2.0"));
+    JavaKernel body = item -> item.array(0).setAtIndex(JAVA_FLOAT_UNALIGNED, item.globalId(0), 1);
+    try (StructOfArrays<Pair> columns = memory.allocateStructOfArrays(Pair.class, LENGTH / 2);
+        StructOfArrays<Pair> few = memory.allocateStructOfArrays(Pair.class, SMALL / 2)) {
+      Kernel scale = memory.compile(KernelSource.elementwise("y = x * 2.0"));
+      Kernel fill = memory.compile(KernelSource.elementwise("y = x * 0.0 + 1.0"));
+      Kernel java =
+          memory.accelerator().capabilities().contains(Capability.JAVA_KERNELS)
+              ? memory.compile(
+                  KernelSource.java(body, KernelParameter.inout("y", ElementType.FLOAT)))
+              : scale;
+      for (Operation operation : operations) {
+        for (Origin origin : Origin.values()) {
+          Kernels kernels = new Kernels(scale, fill, java, columns);
+          truncatedUnder(operation, origin, 0, kernels, kernels);
+        }
+        truncatedUnder(
+            operation,
+            Origin.VIEW,
+            calls,
+            new Kernels(scale, fill, java, columns),
+            new Kernels(scale, fill, java, few));
+      }
+    }
+    System.out.println("the sweep has ended");
+  }
+
+  private void truncatedUnder(
+      Operation operation, Origin origin, int warmUp, Kernels kernels, Kernels warm)
+      throws IOException {
+    System.out.println(
+        "%s of %s on %s after %d calls"
+            .formatted(operation.name, origin, memory.accelerator().id(), warmUp));
+    Path file = Files.createTempFile("vanishing", ".bytes");
+    List<Throwable> failures = new ArrayList<>();
+    boolean shared = memory.accelerator().capabilities().contains(Capability.SHARED_MEMORY);
+    try (Arena arena = Arena.ofShared();
+        FileChannel channel =
+            FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+      channel.write(ByteBuffer.allocate(1), 4L * operation.length - 1);
+      MemorySegment segment = segment(channel, origin, arena);
+      UnifiedBuffer<float[]> buffer = buffer(file, segment, origin);
+      try (UnifiedBuffer<float[]> other = memory.allocate(ElementType.FLOAT, operation.length)) {
+        float[] array = new float[operation.length];
+        Scene scene = new Scene(tidepool, memory, buffer, segment, other, array, kernels);
+        Scene front = new Scene(tidepool, memory, buffer, segment, other, array, warm).front(SMALL);
+        for (int i = 0; i < warmUp; i++) {
+          operation.action.accept(front);
+        }
+        channel.truncate(0);
+        attempt(() -> operation.action.accept(scene), failures);
+        attempt(memory::synchronize, failures);
+      } finally {
+        attempt(buffer::close, failures);
+      }
+    } finally {
+      Files.delete(file);
+    }
+    failures.forEach(failure -> check(failure, operation));
+    if (failures.isEmpty() && (warmUp == 0 || shared)) {
+      throw new AssertionError(operation.name + " of " + origin + " found nothing wrong");
+    }
+  }
+
+  private static void attempt(Runnable action, List<Throwable> failures) {
+    try {
+      action.run();
+      VanishedBytes.surface();
+    } catch (RuntimeException | Error e) {
+      failures.add(e);
+    }
+  }
+
+  private static void check(Throwable failure, Operation operation) {
+    Throwable cause =
+        failure instanceof CompletionException && failure.getCause() != null
+            ? failure.getCause()
+            : failure;
+    // A segment that the program itself touches is the program's to guard.
+    boolean own = operation.name.startsWith("UnifiedBuffer.as") || isMapping(operation);
+    if (!(cause instanceof TransferException) && !(own && cause instanceof InternalError)) {
+      throw new AssertionError(operation.name + " failed without a TransferException", failure);
+    }
+  }
+
+  private static boolean isMapping(Operation operation) {
+    return operation.name.startsWith("UnifiedBuffer.map");
+  }
+
+  private static MemorySegment segment(FileChannel channel, Origin origin, Arena arena)
+      throws IOException {
+    FileChannel.MapMode mode = FileChannel.MapMode.READ_WRITE;
+    return switch (origin) {
+      case FILE -> channel.map(mode, 0, channel.size(), arena);
+      case VIEW -> MemorySegment.ofBuffer(channel.map(mode, 0, channel.size()).asFloatBuffer());
+    };
+  }
+
+  private UnifiedBuffer<float[]> buffer(Path file, MemorySegment segment, Origin origin) {
+    return switch (origin) {
+      case FILE -> memory.map(file, ElementType.FLOAT, MapMode.READ_WRITE);
+      case VIEW -> memory.wrap(ElementType.FLOAT, segment, MemoryLocation.PINNED);
+    };
+  }
+}
