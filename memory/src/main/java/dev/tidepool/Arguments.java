@@ -9,7 +9,8 @@ import java.util.Objects;
 /**
  * What a kernel is called with, by name: buffers, arrays, numbers and booleans, and for kernels by
  * name the paths of {@code .npy} files. An array travels in if it is read and back if it is
- * written.
+ * written. The scalar of an expression takes the type of what it meets there, that of a
+ * hand-written kernel the type that {@link KernelParameter#scalar} declares.
  */
 public final class Arguments {
   private final Map<String, Object> values;

@@ -59,7 +59,20 @@ public record KernelParameter(String name, Access access, ElementType<?> type) {
     return new KernelParameter(name, Access.INOUT, type);
   }
 
-  /** A single value. */
+  /**
+   * A single value. A launch refuses an argument that the type cannot hold:
+   *
+   * <ul>
+   *   <li>An integer type takes integers within its range, of whatever Java type (also {@code 2.0},
+   *       not {@code 2.75}), and a truth value as 0 or 1. An unsigned type takes a negative {@code
+   *       byte}, {@code short}, {@code int} or {@code long} of its own size too, as the bits that
+   *       it is.
+   *   <li>{@code FLOAT} and {@code DOUBLE} round a floating-point number, so that {@code 0.1} may
+   *       be passed for a {@code FLOAT}. A finite number that would become infinite, and an integer
+   *       that would be rounded, are refused.
+   *   <li>{@code BOOLEAN} takes a truth value, 0 or 1.
+   * </ul>
+   */
   public static KernelParameter scalar(String name, ElementType<?> type) {
     return new KernelParameter(name, Access.SCALAR, type);
   }

@@ -21,6 +21,7 @@ import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * The functions of the driver library, by the names that it exports, one method for each. Handles
@@ -201,6 +202,9 @@ final class Cuda {
       Installed.DRIVER.code("cuFuncGetAttribute", POINTER, INT, HANDLE);
   private static final MethodHandle FUNC_SET_ATTRIBUTE =
       Installed.DRIVER.code("cuFuncSetAttribute", HANDLE, INT, INT);
+  // Since 12.4.
+  private static final MethodHandle FUNC_GET_PARAM_INFO =
+      Installed.DRIVER.code("cuFuncGetParamInfo", HANDLE, SIZE, POINTER, POINTER);
   private static final MethodHandle LAUNCH_KERNEL =
       Installed.DRIVER.code(
           "cuLaunchKernel", HANDLE, INT, INT, INT, INT, INT, INT, INT, HANDLE, POINTER, POINTER);
@@ -637,6 +641,28 @@ final class Cuda {
         get(
             "cuFuncGetAttribute",
             value -> (int) FUNC_GET_ATTRIBUTE.invokeExact(value, attribute, function));
+  }
+
+  /** Whether the driver tells the parameters of a function. */
+  static boolean hasCuFuncGetParamInfo() {
+    return Installed.DRIVER.has("cuFuncGetParamInfo");
+  }
+
+  /** Bytes of a function's parameter; empty if it has no such one. */
+  static OptionalLong cuFuncGetParamInfo(long function, long index) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment offset = arena.allocate(JAVA_LONG);
+      MemorySegment size = arena.allocate(JAVA_LONG);
+      int code =
+          code(
+              "cuFuncGetParamInfo",
+              () -> (int) FUNC_GET_PARAM_INFO.invokeExact(function, index, offset, size));
+      if (code == ErrorCodes.CUDA_ERROR_INVALID_VALUE) {
+        return OptionalLong.empty();
+      }
+      NativeCall.check("cuFuncGetParamInfo", code);
+      return OptionalLong.of(size.get(JAVA_LONG, 0));
+    }
   }
 
   static void cuFuncSetAttribute(long function, int attribute, int value) {

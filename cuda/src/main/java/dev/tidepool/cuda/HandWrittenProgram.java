@@ -37,16 +37,72 @@ final class HandWrittenProgram extends CudaProgram {
         isPtx(source.source())
             ? source.source().getBytes(StandardCharsets.UTF_8)
             : device.compiler().compile(source.entry(), source.source(), List.of());
-    return new HandWrittenProgram(
-        LoadedKernel.load(device, code, source.entry()), source.parameters());
+    return checked(LoadedKernel.load(device, code, source.entry()), source.parameters());
   }
 
   static HandWrittenProgram load(CudaDevice device, KernelSource.CudaImage image) {
     requirePassable(image.parameters());
     byte[] code = new byte[image.image().remaining()];
     image.image().get(code);
-    return new HandWrittenProgram(
-        LoadedKernel.load(device, code, image.entry()), image.parameters());
+    return checked(LoadedKernel.load(device, code, image.entry()), image.parameters());
+  }
+
+  private static HandWrittenProgram checked(LoadedKernel kernel, List<KernelParameter> parameters) {
+    try {
+      kernel.parameterSizes().ifPresent(sizes -> requireDeclared(kernel, sizes, parameters));
+      return new HandWrittenProgram(kernel, parameters);
+    } catch (RuntimeException refused) {
+      kernel.close();
+      throw refused;
+    }
+  }
+
+  /** The driver tells the sizes of the parameters, not their types. */
+  private static void requireDeclared(
+      LoadedKernel kernel, List<Long> sizes, List<KernelParameter> parameters) {
+    if (sizes.size() != parameters.size()) {
+      throw new KernelCompilationException(
+          "kernel '"
+              + kernel.entry()
+              + "' takes "
+              + sizes.size()
+              + (sizes.size() == 1 ? " parameter of " : " parameters of ")
+              + sizes
+              + " bytes, but "
+              + parameters.size()
+              + (parameters.size() == 1 ? " was declared: " : " were declared: ")
+              + parameters.stream().map(KernelParameter::name).toList()
+              + "; declare each, in its order; extern __shared__ memory is none",
+          "");
+    }
+    for (int i = 0; i < sizes.size(); i++) {
+      KernelParameter parameter = parameters.get(i);
+      long bytes = bytesOf(parameter);
+      if (sizes.get(i) != bytes) {
+        throw new KernelCompilationException(
+            "parameter "
+                + i
+                + " of kernel '"
+                + kernel.entry()
+                + "' has "
+                + sizes.get(i)
+                + " bytes in its code, but '"
+                + parameter.name()
+                + "' was declared as "
+                + (parameter.access().isArray() ? "an array" : "a scalar")
+                + " of "
+                + parameter.type()
+                + ", which is passed in "
+                + bytes
+                + "; declare the type that the code has there",
+            "");
+      }
+    }
+  }
+
+  /** An array is passed as a pointer. */
+  private static long bytesOf(KernelParameter parameter) {
+    return parameter.access().isArray() ? Long.BYTES : parameter.type().byteSize();
   }
 
   /** Whether the first line that is no comment is PTX's first directive. */

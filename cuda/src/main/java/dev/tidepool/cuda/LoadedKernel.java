@@ -3,6 +3,10 @@ package dev.tidepool.cuda;
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.spi.Shutdown;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * One kernel function of code that the driver has loaded for one device.
@@ -47,6 +51,27 @@ record LoadedKernel(
                   + "'; declare it extern \"C\" __global__ void, or give the name that it has",
               loaded.log())
           : failed;
+    }
+  }
+
+  /** Bytes of each parameter, in their order; empty where the driver does not tell them. */
+  Optional<List<Long>> parameterSizes() {
+    return Cuda.hasCuFuncGetParamInfo()
+        ? device.context().call(this::knownSizes)
+        : Optional.empty();
+  }
+
+  private Optional<List<Long>> knownSizes() {
+    List<Long> sizes = new ArrayList<>();
+    try {
+      for (OptionalLong size = Cuda.cuFuncGetParamInfo(function, 0);
+          size.isPresent();
+          size = Cuda.cuFuncGetParamInfo(function, sizes.size())) {
+        sizes.add(size.getAsLong());
+      }
+      return Optional.of(sizes);
+    } catch (AcceleratorException notTold) {
+      return Optional.empty();
     }
   }
 

@@ -67,6 +67,46 @@ class KernelTest {
     Bytes.await(queue.launch(new Launch(program, arguments, range)));
   }
 
+  @Test
+  void parametersThatTheCodeDoesNotHaveAreRefused() {
+    Simulation.with(1);
+    try (Device device = Simulation.devices().getFirst()) {
+      assertThatThrownBy(
+              () ->
+                  device.compile(
+                      KernelSource.cuda(TRACE, "trace", TRACE_PARAMETERS[0], TRACE_PARAMETERS[1]),
+                      List.of()))
+          .isInstanceOf(KernelCompilationException.class)
+          .hasMessageContaining("kernel 'trace' takes 3 parameters of [8, 4, 4] bytes")
+          .hasMessageContaining("but 2 were declared: [out, width]; declare each");
+      assertThatThrownBy(
+              () ->
+                  device.compile(
+                      KernelSource.cuda(
+                          TRACE,
+                          "trace",
+                          TRACE_PARAMETERS[0],
+                          KernelParameter.scalar("width", ElementType.LONG),
+                          TRACE_PARAMETERS[2]),
+                      List.of()))
+          .isInstanceOf(KernelCompilationException.class)
+          .hasMessageContaining("parameter 1 of kernel 'trace' has 4 bytes in its code")
+          .hasMessageContaining("'width' was declared as a scalar of LONG");
+      assertThatThrownBy(
+              () ->
+                  device.compile(
+                      KernelSource.cuda(
+                          TRACE,
+                          "trace",
+                          TRACE_PARAMETERS[0],
+                          KernelParameter.in("width", ElementType.INT),
+                          TRACE_PARAMETERS[2]),
+                      List.of()))
+          .isInstanceOf(KernelCompilationException.class)
+          .hasMessageContaining("'width' was declared as an array of INT");
+    }
+  }
+
   private static byte[] bytes(float... values) {
     byte[] bytes = new byte[values.length * 4];
     MemorySegment.copy(values, 0, MemorySegment.ofArray(bytes), FLOATS, 0, values.length);

@@ -7,8 +7,9 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.UnifiedBuffer;
 import java.nio.file.Path;
-import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -18,28 +19,44 @@ record DeclaredSignature(KernelSource.HandWritten source) implements Signature {
   @Override
   public List<KernelParameter> parameters(Arguments arguments) {
     List<KernelParameter> declared = source.parameters();
-    Set<String> unknown = new HashSet<>(arguments.values().keySet());
+    Set<String> unknown = new LinkedHashSet<>(arguments.values().keySet());
     for (KernelParameter parameter : declared) {
       unknown.remove(parameter.name());
       Object value = arguments.values().get(parameter.name());
       if (value == null) {
         throw new IllegalArgumentException(
-            "argument '" + parameter.name() + "' is missing; the kernel takes " + names(declared));
+            "argument '" + parameter.name() + "' is missing; " + takes(source));
       }
       check(parameter, value);
     }
     if (!unknown.isEmpty()) {
       throw new IllegalArgumentException(
-          "the kernel has no parameter " + unknown + "; it takes " + names(declared));
+          nameOf(source) + " has no parameter " + unknown + "; " + takes(source));
     }
     return declared;
   }
 
-  private static String names(List<KernelParameter> declared) {
-    return declared.stream().map(KernelParameter::name).collect(Collectors.joining(", "));
+  /** The value of a scalar argument as the declared type. */
+  static Object scalar(KernelSource.HandWritten source, KernelParameter parameter, Object value) {
+    return DeclaredScalar.of(nameOf(source), parameter, value);
   }
 
-  private static void check(KernelParameter parameter, Object value) {
+  private static String nameOf(KernelSource.HandWritten source) {
+    return switch (source) {
+      case KernelSource.OpenCl opencl -> "kernel '" + opencl.entry() + "'";
+      case KernelSource.Cuda cuda -> "kernel '" + cuda.entry() + "'";
+      case KernelSource.CudaImage cuda -> "kernel '" + cuda.entry() + "'";
+      case KernelSource.Java _ -> "the Java kernel";
+    };
+  }
+
+  private static String takes(KernelSource.HandWritten source) {
+    String names =
+        source.parameters().stream().map(KernelParameter::name).collect(Collectors.joining(", "));
+    return nameOf(source) + " takes " + (names.isEmpty() ? "none" : names);
+  }
+
+  private void check(KernelParameter parameter, Object value) {
     if (value instanceof Path) {
       throw FileKernels.misplaced();
     }
@@ -50,8 +67,12 @@ record DeclaredSignature(KernelSource.HandWritten source) implements Signature {
               + parameter.name()
               + "' is "
               + (isArray ? "an array" : "a scalar")
-              + ", but the kernel takes "
-              + (isArray ? "a scalar" : "an array"));
+              + ", but "
+              + nameOf(source)
+              + " takes "
+              + (isArray ? "a scalar" : "an array")
+              + " of "
+              + parameter.type());
     }
     if (isArray && !carries(parameter.type(), value)) {
       throw new IllegalArgumentException(
@@ -61,8 +82,14 @@ record DeclaredSignature(KernelSource.HandWritten source) implements Signature {
               + (value instanceof UnifiedBuffer<?> buffer
                   ? buffer.elementType()
                   : value.getClass().getComponentType())
-              + " elements, but the kernel takes "
-              + parameter.type());
+              + " elements, but "
+              + nameOf(source)
+              + " takes "
+              + parameter.type()
+              + (value instanceof UnifiedBuffer<?> ? "; use as(type) to read its bytes so" : ""));
+    }
+    if (!isArray) {
+      Objects.requireNonNull(scalar(source, parameter, value));
     }
   }
 

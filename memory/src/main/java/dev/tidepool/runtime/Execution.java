@@ -311,7 +311,9 @@ final class Execution {
     if (value == null) {
       throw new IllegalArgumentException("argument '" + parameter.name() + "' is missing");
     }
-    return value;
+    return source instanceof KernelSource.HandWritten written
+        ? DeclaredSignature.scalar(written, parameter, value)
+        : value;
   }
 
   private static KernelArgument argument(Placed argument) {

@@ -33,20 +33,13 @@ final class HandWrittenProgram extends OpenClProgram {
             "parameter '" + parameter.name() + "' is a struct by value; pass an array of one", "");
       }
     }
-    CompiledKernel code = CompiledKernel.compile(device, source.source(), source.entry(), "");
-    int declared = source.parameters().size();
-    // One more may be the pointer to local memory, which launches give.
-    if (code.argumentCount() < declared || code.argumentCount() > declared + 1) {
+    CompiledKernel code =
+        CompiledKernel.compile(device, source.source(), source.entry(), "-cl-kernel-arg-info");
+    try {
+      SourceParameters.of(code).check(source.parameters());
+    } catch (RuntimeException refused) {
       code.close();
-      throw new KernelCompilationException(
-          "kernel '"
-              + source.entry()
-              + "' has "
-              + code.argumentCount()
-              + " arguments, but "
-              + declared
-              + " parameters were declared; declare each, in order, but for local memory",
-          "");
+      throw refused;
     }
     return new HandWrittenProgram(code, source.parameters());
   }
@@ -123,8 +116,15 @@ final class HandWrittenProgram extends OpenClProgram {
           hasLocal
               ? "kernel '"
                   + code().entry()
-                  + "' takes local memory; launch it withLocalMemory(bytes)"
-              : "kernel '" + code().entry() + "' takes no local memory after its parameters");
+                  + "' takes local memory after its "
+                  + parameters.size()
+                  + " declared parameters; launch it withLocalMemory(bytes), or declare its last"
+                  + " parameter if that is no __local pointer"
+              : "kernel '"
+                  + code().entry()
+                  + "' takes no local memory after its "
+                  + parameters.size()
+                  + " declared parameters; launch it without, or add a __local pointer");
     }
     if (range.localBytes() > device.localMemory()) {
       throw new IllegalArgumentException(

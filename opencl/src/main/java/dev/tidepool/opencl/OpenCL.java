@@ -97,6 +97,8 @@ final class OpenCL {
       LIBRARY.code("clGetKernelWorkGroupInfo", HANDLE, HANDLE, INT, SIZE, POINTER, POINTER);
   private static final MethodHandle SET_KERNEL_ARG =
       LIBRARY.code("clSetKernelArg", HANDLE, INT, SIZE, POINTER);
+  private static final MethodHandle GET_KERNEL_ARG_INFO =
+      LIBRARY.code("clGetKernelArgInfo", HANDLE, INT, INT, SIZE, POINTER, POINTER);
   private static final MethodHandle RELEASE_KERNEL = LIBRARY.code("clReleaseKernel", HANDLE);
   private static final MethodHandle WAIT_FOR_EVENTS = LIBRARY.code("clWaitForEvents", INT, POINTER);
   private static final MethodHandle GET_EVENT_INFO = info("clGetEventInfo");
@@ -557,6 +559,14 @@ final class OpenCL {
                     (int)
                         GET_KERNEL_INFO.invokeExact(
                             kernel, CL_KERNEL_NUM_ARGS, size, value, actual)));
+  }
+
+  /** What the source says of a parameter; the program was built with its option for that. */
+  static byte[] clGetKernelArgInfo(long kernel, int index, int parameter) {
+    return query(
+        "clGetKernelArgInfo",
+        (size, value, actual) ->
+            (int) GET_KERNEL_ARG_INFO.invokeExact(kernel, index, parameter, size, value, actual));
   }
 
   static long clGetKernelWorkGroupSize(long kernel, long device) {

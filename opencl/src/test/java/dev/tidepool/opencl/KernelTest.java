@@ -346,13 +346,85 @@ class KernelTest {
     }
   }
 
-  @Test
-  void undeclaredParametersAreCounted() {
-    KernelSource.OpenCl source = opencl("__kernel void three(int a, int b, int c) { }", "three");
+  private static final KernelParameter X = KernelParameter.in("x", ElementType.FLOAT);
+  private static final KernelParameter Y = KernelParameter.out("y", ElementType.FLOAT);
+  private static final KernelParameter N = KernelParameter.scalar("n", ElementType.INT);
+
+  private static void assertRefused(
+      String parameters, List<KernelParameter> declared, String... parts) {
+    KernelSource.OpenCl source =
+        opencl(
+            "typedef int own; __kernel void k(" + parameters + ") { }",
+            "k",
+            declared.toArray(KernelParameter[]::new));
     try (Device device = Pocl.device(Map.of())) {
       assertThatThrownBy(() -> compile(device, source))
           .isInstanceOf(KernelCompilationException.class)
-          .hasMessageContaining("has 3 arguments, but 0");
+          .hasMessageStartingWith("kernel 'k' ")
+          .hasMessageContainingAll(parts);
+    }
+  }
+
+  @Test
+  void undeclaredParametersAreCountedAndNamed() {
+    assertRefused(
+        "__global float *x, int n, float f",
+        List.of(X, N),
+        "takes 3 parameters in its source (__global float* x, int n, float f)",
+        "but 2 were declared (in FLOAT x, scalar INT n)",
+        "declare each");
+    assertRefused("int a, int b, int c", List.of(), "takes 3 parameters", "but 0 were declared ()");
+    assertRefused(
+        "__global float *x", List.of(X, N), "takes 1 parameter in", "but 2 were declared");
+  }
+
+  @Test
+  void localMemoryIsTheLastParameterAndIsNotDeclared() {
+    assertRefused(
+        "__local float *x, __global float *y",
+        List.of(X, Y),
+        "has the parameter __local float* x in its source, but parameter 0 was declared as in"
+            + " FLOAT",
+        "put local memory behind all others");
+    try (Device device = Pocl.device(Map.of());
+        Program program =
+            compile(device, opencl("__kernel void k(int n, __local float *t) { }", "k", N));
+        Queue queue = device.createQueue()) {
+      assertThatThrownBy(
+              () ->
+                  launch(queue, program, LaunchRange.of(1), List.of(new KernelArgument.Scalar(1))))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("kernel 'k' takes local memory after its 1 declared parameters")
+          .hasMessageContaining("withLocalMemory");
+    }
+  }
+
+  @Test
+  void aParameterOfAnotherTypeIsToldWithBoth() {
+    assertRefused(
+        "__global float *x, long n",
+        List.of(X, N),
+        "has the parameter long n in its source, but parameter 1 was declared as scalar INT n",
+        "declare it LONG");
+    assertRefused("float n", List.of(N), "float n", "scalar INT n", "declare it FLOAT");
+    assertRefused("uchar n", List.of(N), "uchar n", "declare it UNSIGNED_BYTE");
+    assertRefused("int4 n", List.of(N), "int4 n", "pass vectors in an array");
+    assertRefused("__global int *n", List.of(N), "__global int* n", "in(), out() or inout()");
+    assertRefused("float x", List.of(X), "float x", "declare it by scalar()");
+  }
+
+  @Test
+  void aTypeThatOnlyTheSourceKnowsIsTaken() {
+    KernelSource.OpenCl source =
+        opencl(
+            "typedef int own; __kernel void k(own n, uint u, __constant float *x) { }",
+            "k",
+            N,
+            KernelParameter.scalar("u", ElementType.INT),
+            X);
+    try (Device device = Pocl.device(Map.of());
+        Program program = compile(device, source)) {
+      assertThat(program).isNotNull();
     }
   }
 

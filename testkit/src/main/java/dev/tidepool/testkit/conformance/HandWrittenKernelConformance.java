@@ -117,6 +117,7 @@ public abstract class HandWrittenKernelConformance extends Topic {
   }
 
   private void scalesBuffersSlicesAndArrays(Kernel scale) {
+    refusesWhatAFloatCannotHold(scale);
     int length = 5003;
     UnifiedBuffer<float[]> x = patterned(length, MemoryLocation.HOST, 1);
     UnifiedBuffer<float[]> y = patterned(length, MemoryLocation.HOST, 2);
@@ -141,6 +142,17 @@ public abstract class HandWrittenKernelConformance extends Topic {
     float[] out = new float[length];
     scale.executeAsync(Arguments.of("x", pattern(length, 4), "y", out, "a", 2)).join();
     Patterns.assertEqual(out, scaled(pattern(length, 4), 2), "over arrays");
+  }
+
+  private static void refusesWhatAFloatCannotHold(Kernel scale) {
+    float[] y = {3};
+    for (Object wrong : new Object[] {1e300, 16777217}) {
+      assertThatThrownBy(() -> scale.execute(Arguments.of("x", new float[1], "y", y, "a", wrong)))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContainingAll("argument 'a' of ", "is " + wrong, "FLOAT cannot hold");
+    }
+    scale.execute(Arguments.of("x", new float[] {1}, "y", y, "a", 0.1));
+    assertThat(y[0]).isEqualTo(0.1f);
   }
 
   @Test

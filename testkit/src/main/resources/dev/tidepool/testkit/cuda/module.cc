@@ -357,6 +357,31 @@ EXPORT CUresult cuFuncGetAttribute(int* pi, CUfunction_attribute attrib, CUfunct
   }
 }
 
+EXPORT CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t* paramOffset,
+                                   size_t* paramSize) {
+  ENTER_CONTEXT
+  std::shared_ptr<Kernel> kernel = kernel_of(func, __func__);
+  if (!kernel) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  const tidepool_kernel& code = *kernel->code;
+  if (paramOffset == nullptr || paramIndex >= code.parameters) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  size_t at = 0;
+  for (size_t i = 0;; at += code.sizes[i++]) {
+    at = up_to(at, std::min<size_t>(code.sizes[i], 16));
+    if (i == paramIndex) {
+      break;
+    }
+  }
+  *paramOffset = at;
+  if (paramSize != nullptr) {
+    *paramSize = code.sizes[paramIndex];
+  }
+  return CUDA_SUCCESS;
+}
+
 EXPORT CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value) {
   ENTER_CONTEXT
   std::shared_ptr<Kernel> kernel = kernel_of(hfunc, __func__);
