@@ -17,7 +17,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** NVRTC takes all that the elementwise language can say, for every device that it knows. */
+/**
+ * NVRTC takes all that the elementwise language can say, for every device that it knows. {@link
+ * NvccTest} compiles the same expressions where there is only the toolkit's nvcc.
+ */
 class GeneratedKernelsTest {
   private static final KernelCache NONE = new KernelCache(null);
 
