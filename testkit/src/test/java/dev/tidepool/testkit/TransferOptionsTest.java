@@ -4,16 +4,25 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
+import dev.tidepool.Transfer;
+import dev.tidepool.TransferEngine;
+import dev.tidepool.TransferOptions;
+import dev.tidepool.TransferWay;
 import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.WayStatistics;
 import dev.tidepool.spi.Discovery;
+import dev.tidepool.testkit.conformance.Patterns;
 import dev.tidepool.testkit.simulated.SimulatedDevice;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
@@ -66,6 +75,50 @@ class TransferOptionsTest {
       copies.forEach(CompletableFuture::join);
       assertThat(device().ledger().calls(SpiCall.WRITE) - before).isEqualTo(10);
       buffers.forEach(UnifiedBuffer::close);
+    }
+  }
+
+  /** Moves an array to a buffer and from there to another array, and answers the ways so far. */
+  private static Map<TransferWay, WayStatistics> moved(
+      UnifiedMemoryManager memory, UnifiedBuffer<byte[]> buffer, boolean pinned) {
+    byte[] source = Patterns.array(ElementType.BYTE, (int) buffer.length(), 1);
+    byte[] back = new byte[source.length];
+    List<Transfer<?>> pairs = List.of(Transfer.of(source, buffer), Transfer.of(buffer, back));
+    TransferOptions options = TransferOptions.builder().pinned(pinned).build();
+    memory.transfers().transfer(pairs, options).orThrow();
+    Patterns.assertEqual(back, source, "what came back");
+    return memory.transfers().statistics().ways();
+  }
+
+  @Test
+  void bytesThatMayNotUsePageLockedMemoryPassThroughPlainStagingBlocks() {
+    try (Tidepool tidepool = open(MemoryOptions.builder().build());
+        UnifiedBuffer<byte[]> large = tidepool.memory().allocate(ElementType.BYTE, 256 * KIB);
+        UnifiedBuffer<byte[]> small = large.slice(64, 64)) {
+      UnifiedMemoryManager memory = tidepool.memory();
+      moved(memory, large, false);
+      assertThat(moved(memory, small, false)).containsOnlyKeys(TransferWay.STAGED_PLAIN);
+      assertThat(memory.statistics().pinnedBytes()).isZero();
+      moved(memory, large, true);
+      assertThat(moved(memory, small, true)).containsKey(TransferWay.STAGED_PINNED);
+      assertThat(memory.statistics().pinnedBytes()).isPositive();
+    }
+  }
+
+  @Test
+  void aPageLockedBufferIsStagedWhereItsBytesMayNotGoStraight() {
+    try (Tidepool tidepool = open(MemoryOptions.builder().build());
+        UnifiedBuffer<byte[]> locked =
+            tidepool.memory().allocate(ElementType.BYTE, 256 * KIB, MemoryLocation.PINNED);
+        UnifiedBuffer<byte[]> device = tidepool.memory().allocate(ElementType.BYTE, 256 * KIB)) {
+      for (boolean pinned : new boolean[] {false, true}) {
+        TransferOptions options = TransferOptions.builder().pinned(pinned).build();
+        TransferEngine engine = tidepool.memory().transfers();
+        engine.transfer(List.of(Transfer.of(locked, device)), options).orThrow();
+        assertThat(engine.statistics().way(TransferWay.STAGED_PLAIN).transfers()).isOne();
+        assertThat(engine.statistics().way(TransferWay.PINNED_DIRECT).transfers())
+            .isEqualTo(pinned ? 1 : 0);
+      }
     }
   }
 }
