@@ -215,10 +215,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
 
   @Override
   public void copyFrom(MemorySegment source, long offset) {
-    checkOpen();
-    Objects.requireNonNull(source, "source");
-    long count = type.elements(source.byteSize());
-    Objects.checkFromIndexSize(offset, count, count());
+    checkSource(source, offset);
     if (mayTouch(source)) {
       perform(inbound(new HostBytes.Segment(source, false), at(offset)));
     } else {
@@ -236,13 +233,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
 
   @Override
   public void copyTo(long offset, MemorySegment destination) {
-    checkOpen();
-    Objects.requireNonNull(destination, "destination");
-    long count = type.elements(destination.byteSize());
-    Objects.checkFromIndexSize(offset, count, count());
-    if (destination.isReadOnly()) {
-      throw new IllegalArgumentException("the destination is a read-only segment");
-    }
+    checkDestination(offset, destination);
     if (mayTouch(destination)) {
       perform(outbound(at(offset), new HostBytes.Segment(destination, false)));
     } else {
@@ -255,6 +246,45 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
                     "copying " + block.byteSize() + " bytes out")
                 .run();
           });
+    }
+  }
+
+  @Override
+  public CompletableFuture<Void> copyFromAsync(MemorySegment source, long offset) {
+    checkSource(source, offset);
+    checkForAllThreads(source);
+    return submit(inbound(new HostBytes.Segment(source, false), at(offset)));
+  }
+
+  @Override
+  public CompletableFuture<Void> copyToAsync(long offset, MemorySegment destination) {
+    checkDestination(offset, destination);
+    checkForAllThreads(destination);
+    return submit(outbound(at(offset), new HostBytes.Segment(destination, false)));
+  }
+
+  private void checkSource(MemorySegment source, long offset) {
+    checkOpen();
+    Objects.requireNonNull(source, "source");
+    Objects.checkFromIndexSize(offset, type.elements(source.byteSize()), count());
+  }
+
+  private void checkDestination(long offset, MemorySegment destination) {
+    checkOpen();
+    Objects.requireNonNull(destination, "destination");
+    Objects.checkFromIndexSize(offset, type.elements(destination.byteSize()), count());
+    if (destination.isReadOnly()) {
+      throw new IllegalArgumentException("the destination is a read-only segment");
+    }
+  }
+
+  private void checkForAllThreads(MemorySegment segment) {
+    if (!ForeignBuffers.isForAllThreads(segment)) {
+      throw new IllegalArgumentException(
+          "a copy of "
+              + tenancy()
+              + " in the background takes a segment that all threads may access, such as one of"
+              + " Arena.ofShared() or Arena.ofAuto(); this one is confined to a thread");
     }
   }
 
@@ -446,7 +476,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
   private Work inbound(HostBytes source, long at) {
     return access(
             true,
-            residency -> residency.copyIn(source, at),
+            whileAlive(source, residency -> residency.copyIn(source, at)),
             "copying " + source.byteSize() + " bytes in",
             source.byteSize() == 0)
         .carrying(Parcel.in(storage(), source, at, TransferPriority.NORMAL));
@@ -464,10 +494,33 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
   private Work outbound(long at, HostBytes destination) {
     return access(
             false,
-            residency -> residency.copyOut(at, destination),
+            whileAlive(destination, residency -> residency.copyOut(at, destination)),
             "copying " + destination.byteSize() + " bytes out",
             destination.byteSize() == 0)
         .carrying(Parcel.out(storage(), destination, at, TransferPriority.NORMAL));
+  }
+
+  /** Says what happened where the arena of a segment was closed before its copy had ended. */
+  private Consumer<Residency> whileAlive(HostBytes bytes, Consumer<Residency> copy) {
+    if (!(bytes instanceof HostBytes.Segment(MemorySegment segment, _))) {
+      return copy;
+    }
+    return residency -> {
+      try {
+        copy.accept(residency);
+      } catch (IllegalStateException e) {
+        if (segment.scope().isAlive()) {
+          throw e;
+        }
+        throw new IllegalStateException(
+            "the arena of a segment of "
+                + segment.byteSize()
+                + " bytes was closed before its copy from or to "
+                + tenancy()
+                + " had ended; keep it open until the copy returns or its future completes",
+            e);
+      }
+    };
   }
 
   private Work inbound(UnifiedBuffer<A> source) {

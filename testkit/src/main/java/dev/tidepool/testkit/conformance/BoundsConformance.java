@@ -39,6 +39,8 @@ public abstract class BoundsConformance extends Topic {
     uses.put("a segment beyond the end", b -> b.copyFrom(floats(5), 96));
     uses.put("a segment at a negative offset", b -> b.copyTo(-1, floats(5)));
     uses.put("a target segment beyond the end", b -> b.copyTo(96, floats(5)));
+    uses.put("a segment beyond the end later", b -> b.copyFromAsync(floats(5), 96).join());
+    uses.put("a target segment later", b -> b.copyToAsync(96, floats(5)).join());
     uses.put("a slice beyond the end", b -> b.slice(96, 5));
     uses.put("a slice before the start", b -> b.slice(-1, 5));
     uses.put("a slice of negative length", b -> b.slice(1, -1));

@@ -47,6 +47,8 @@ public abstract class ClosedConformance extends Topic {
     uses.put("copyFromAsync(range)", buffer -> buffer.copyFromAsync(new float[1], 0, 0, 1));
     uses.put("copyToAsync(array)", buffer -> buffer.copyToAsync(new float[10]));
     uses.put("copyToAsync(range)", buffer -> buffer.copyToAsync(0, new float[1], 0, 1));
+    uses.put("copyFromAsync(segment)", buffer -> buffer.copyFromAsync(floats(), 0));
+    uses.put("copyToAsync(segment)", buffer -> buffer.copyToAsync(0, floats()));
     uses.put("copyFromAsync(buffer)", buffer -> buffer.copyFromAsync(buffer));
     uses.put("asSegment", UnifiedBuffer::asSegment);
     uses.put("asReadOnlySegment", UnifiedBuffer::asReadOnlySegment);

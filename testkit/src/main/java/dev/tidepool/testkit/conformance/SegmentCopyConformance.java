@@ -106,6 +106,46 @@ public abstract class SegmentCopyConformance extends Topic {
   }
 
   @TestFactory
+  Stream<DynamicTest> segmentsTravelInTheBackgroundToo() {
+    return inEveryLocation(
+        location -> {
+          UnifiedBuffer<float[]> buffer = patterned(LENGTH, location, 1);
+          try (Arena arena = Arena.ofShared()) {
+            MemorySegment source = arena.allocate(4 * 30_001L, 4);
+            MemorySegment target = arena.allocate(4L * LENGTH, 4);
+            ElementType.FLOAT.write(pattern(30_001, 2), 0, source, 0, 30_001);
+            buffer.copyFromAsync(source, 17);
+            buffer.copyFromAsync(MemorySegment.ofArray(pattern(100, 3)), 40_000);
+            buffer.copyToAsync(0, target).join();
+            float[] model =
+                Patterns.overlaid(ElementType.FLOAT, pattern(LENGTH, 1), 17, pattern(30_001, 2));
+            Patterns.assertEqual(
+                contents(ElementType.FLOAT, target),
+                Patterns.overlaid(ElementType.FLOAT, model, 40_000, pattern(100, 3)),
+                "in the background");
+          }
+        });
+  }
+
+  @TestFactory
+  Stream<DynamicTest> aConfinedSegmentIsRefusedInTheBackground() {
+    return inEveryLocation(
+        location -> {
+          UnifiedBuffer<float[]> buffer = patterned(10, location, 1);
+          try (Arena arena = Arena.ofConfined()) {
+            MemorySegment confined = arena.allocate(40, 4);
+            assertThatThrownBy(() -> buffer.copyFromAsync(confined, 0))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("Arena.ofShared()");
+            assertThatThrownBy(() -> buffer.copyToAsync(0, confined))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("Arena.ofShared()");
+          }
+          Patterns.assertEqual(contents(buffer), pattern(10, 1), "the untouched buffer");
+        });
+  }
+
+  @TestFactory
   Stream<DynamicTest> aSegmentOfPartialElementsIsAWrongArgument() {
     return inEveryLocation(
         location -> {
