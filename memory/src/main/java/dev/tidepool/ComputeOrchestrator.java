@@ -25,6 +25,8 @@ public interface ComputeOrchestrator {
    * is replaced at the end. Beside files, arrays are files or buffers, and the kernel runs over one
    * item for each element.
    *
+   * @throws UnsupportedOperationException if none of the sources runs on the accelerator that has
+   *     the most bytes, or, without buffers, on any
    * @throws TransferException if a file cannot be read or written
    */
   void execute(String name, Arguments arguments);
@@ -34,6 +36,8 @@ public interface ComputeOrchestrator {
    *
    * @throws IllegalArgumentException if the name or the accelerator does not exist; the message
    *     lists those that do
+   * @throws UnsupportedOperationException if none of the sources runs on the accelerator that the
+   *     options name, or where the buffers are
    */
   void execute(String name, Arguments arguments, ExecutionOptions options);
 

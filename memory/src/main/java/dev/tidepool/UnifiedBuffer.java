@@ -15,8 +15,8 @@ import java.util.concurrent.CompletableFuture;
  *
  * <p><b>Threads.</b> Safe for concurrent use by platform and virtual threads alike. {@code void}
  * operations return when done, prefetches excepted, whose error comes at the next use. Futures
- * complete on the library's threads; cancelling one stops what has not started. An array or
- * segment given to an asynchronous operation must stay untouched until its future completes.
+ * complete on the library's threads; cancelling one stops what has not started. An array or segment
+ * given to an asynchronous operation must stay untouched until its future completes.
  *
  * <p><b>Errors.</b> Every method of a closed buffer but {@link #close()} throws {@link
  * IllegalStateException} naming the buffer's tag; ranges outside the buffer or the array throw
@@ -100,8 +100,8 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
   }
 
   /**
-   * {@link #copyTo(long, MemorySegment)} in the background. The segment's arena must stay open until
-   * the future completes; closing it earlier may fail the future with an {@link
+   * {@link #copyTo(long, MemorySegment)} in the background. The segment's arena must stay open
+   * until the future completes; closing it earlier may fail the future with an {@link
    * IllegalStateException}.
    *
    * @throws IllegalArgumentException if the segment is read-only, if other threads may not access

@@ -32,8 +32,7 @@ class JavadocTest {
   void is_made_without_an_error_or_a_warning() {
     StringWriter messages = new StringWriter();
     PrintWriter out = new PrintWriter(messages);
-    int status =
-        ToolProvider.findFirst("javadoc").orElseThrow().run(out, out, options());
+    int status = ToolProvider.findFirst("javadoc").orElseThrow().run(out, out, options());
     assertThat(messages.toString().lines())
         .filteredOn(line -> line.contains("error:") || line.contains("warning:"))
         .filteredOn(line -> !line.contains("using incubating module(s)"))

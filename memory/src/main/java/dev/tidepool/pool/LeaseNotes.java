@@ -76,10 +76,10 @@ abstract class LeaseNotes extends Apart {
       long number, ElementType<?> type, long length, Allocation allocation, Object watch) {}
 
   /**
-   * Returns the number of the next dormant tenant, more than 0. The block's owner may call this, and
-   * so may a thread that is about to take the block, which fails if the number has changed since.
-   * Such a thread reads the number first: a read of a word that was just exchanged waits for the
-   * exchange.
+   * Returns the number of the next dormant tenant, more than 0. The block's owner may call this,
+   * and so may a thread that is about to take the block, which fails if the number has changed
+   * since. Such a thread reads the number first: a read of a word that was just exchanged waits for
+   * the exchange.
    */
   public long nextDormant() {
     return (holder >>> STATE_BITS) + 1;

@@ -70,7 +70,7 @@ class OrchestratorTest {
   }
 
   @Test
-  void thePreferredAcceleratorIsUsedAndResultsComeBack() {
+  void theNamedAcceleratorIsUsedAndResultsComeBack() {
     orchestrator.register("saxpy", SAXPY);
     ExecutionOptions there = ExecutionOptions.defaults().on("simulated:0");
     try (UnifiedBuffer<float[]> x = on("cpu:0", 1, 2);
@@ -116,6 +116,11 @@ class OrchestratorTest {
     assertThatThrownBy(() -> orchestrator.execute("never", Arguments.of()))
         .isInstanceOf(UnsupportedOperationException.class)
         .hasMessageContaining("never");
+    ExecutionOptions named = ExecutionOptions.defaults().on("simulated:0");
+    assertThatThrownBy(() -> orchestrator.execute("never", Arguments.of(), named))
+        .isInstanceOf(UnsupportedOperationException.class)
+        .hasMessageContaining("'never'")
+        .hasMessageContaining("simulated:0");
   }
 
   @Test
