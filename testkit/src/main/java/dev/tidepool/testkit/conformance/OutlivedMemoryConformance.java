@@ -354,6 +354,7 @@ public abstract class OutlivedMemoryConformance extends Topic {
                 DynamicTest.dynamicTest(
                     kind.name(),
                     () -> {
+                      bench().assumeCompiler();
                       UnifiedMemoryManager manager =
                           bench().manager(bench().accelerator(), MemoryOptions.defaults());
                       Opened opened = kind.source().open(manager);
@@ -373,6 +374,7 @@ public abstract class OutlivedMemoryConformance extends Topic {
                 DynamicTest.dynamicTest(
                     kind.name(),
                     () -> {
+                      bench().assumeCompiler();
                       Tidepool tidepool = bench().openTidepool();
                       UnifiedMemoryManager manager =
                           tidepool.memory(tidepool.accelerator(bench().accelerator().id()));
