@@ -249,6 +249,11 @@ final class RuntimeSession implements TidepoolRuntime.Session {
   }
 
   Set<AcceleratorMemory> managers() {
+  /** A number that changes about four times a second. */
+  int tick() {
+    return maintenance.tick();
+  }
+
     return managers;
   }
 
