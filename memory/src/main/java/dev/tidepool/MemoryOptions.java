@@ -18,6 +18,10 @@ import org.jspecify.annotations.Nullable;
  * what the program set, and the environment variable {@code TIDEPOOL_KEY} (upper case, {@code _}
  * for {@code -}) overrides that where no property is set.
  *
+ * <p>Options hold for each manager by itself, but for {@code peer-access}, {@code pinned-limit},
+ * {@code concurrent-transfers} and {@code trace}: those are the whole {@link Tidepool}'s, and
+ * {@link UnifiedMemoryManager#create(Accelerator, MemoryOptions)} refuses other values.
+ *
  * @param pooling {@code pooling}: whether blocks are kept for reuse; true
  * @param maxPoolBytes {@code max-pool-bytes}: idle bytes kept at most in one pool, beside which
  *     blocks below 64 KiB stay whose neighbours are in use; a quarter of the memory's total or 4
