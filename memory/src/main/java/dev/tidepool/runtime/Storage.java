@@ -595,6 +595,35 @@ final class Storage {
     }
   }
 
+  /**
+   * Whether it is closed, and nothing wants its bytes any more, but no thread has come to give its
+   * memory back.
+   */
+  boolean isDoomed() {
+    Work freeing;
+    synchronized (this) {
+      freeing = closed && mappings == 0 ? release : null;
+    }
+    return freeing != null && freeing.isItsTurn();
+  }
+
+  /**
+   * Gives the memory back here and now if it {@linkplain #isDoomed waits} for another thread to do
+   * so; whether it did.
+   */
+  boolean freeAhead() {
+    boolean[] frees = new boolean[1];
+    occupancy.moveIfUnused(
+        () -> {
+          frees[0] = isDoomed();
+          if (frees[0]) {
+            free();
+            freedAhead = true;
+          }
+        });
+    return frees[0];
+  }
+
   /** Gives the memory back; nothing is under way, and nothing is let in any more. */
   private void free() {
     try {
@@ -611,7 +640,7 @@ final class Storage {
 
   private void freeBlocks() {
     occupancy.close();
-    if (memory.releases().succeeded(this)) {
+    if (freedAhead || memory.releases().succeeded(this)) {
       return;
     }
     if (outlived && isLeaked()) {
