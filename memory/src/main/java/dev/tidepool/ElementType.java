@@ -114,23 +114,34 @@ public final class ElementType<A> {
    * The type of a record as C would lay it out: components in order, naturally aligned, padded at
    * the end to the largest alignment. Components are primitives (but {@code char}) or such records.
    *
-   * @throws IllegalArgumentException if a component has another type, or the record's module does
-   *     not open it to this library: then use the form with a lookup
+   * <p>A record may be private: it is read and made by deep reflection, which a program on the
+   * class path allows everywhere, and a module in the packages that it opens to {@code
+   * dev.tidepool.memory}. Public records of exported packages need nothing of the kind. Records of
+   * more than 80 components are read more slowly than smaller ones.
+   *
+   * @throws IllegalArgumentException if a component has another type, the record contains itself,
+   *     or the record's module does not open its package to this library: then use the form with a
+   *     lookup
    */
   public static <R extends Record> ElementType<R[]> struct(Class<R> recordType) {
-    return struct(recordType, MethodHandles.publicLookup());
+    return struct(recordType, StructCopier.of(recordType, null));
   }
 
   /**
-   * The type of a record of a closed module or a private nest, read and made with the rights of
-   * {@code lookup}.
+   * The type of a record in a package that is not open to this library, read and made with the
+   * rights of {@code lookup}.
    *
    * @throws IllegalArgumentException if a component has another type than a primitive or such a
-   *     record, or the lookup has no access to the record
+   *     record, the record contains itself, or the lookup has no access to the record
    */
   public static <R extends Record> ElementType<R[]> struct(
       Class<R> recordType, MethodHandles.Lookup lookup) {
-    StructCopier<R> copier = StructCopier.of(recordType, lookup);
+    return struct(
+        recordType, StructCopier.of(recordType, Objects.requireNonNull(lookup, "lookup")));
+  }
+
+  private static <R extends Record> ElementType<R[]> struct(
+      Class<R> recordType, StructCopier<R> copier) {
     return new ElementType<>(
         "struct " + recordType.getSimpleName(), recordType, copier.layout(), false, copier);
   }

@@ -18,6 +18,10 @@ import org.jspecify.annotations.Nullable;
  * what the program set, and the environment variable {@code TIDEPOOL_KEY} (upper case, {@code _}
  * for {@code -}) overrides that where no property is set.
  *
+ * <p>Options hold for each manager by itself, but for {@code peer-access}, {@code pinned-limit},
+ * {@code concurrent-transfers} and {@code trace}: those are the whole {@link Tidepool}'s, and
+ * {@link UnifiedMemoryManager#create(Accelerator, MemoryOptions)} refuses other values.
+ *
  * @param pooling {@code pooling}: whether blocks are kept for reuse; true
  * @param maxPoolBytes {@code max-pool-bytes}: idle bytes kept at most in one pool, beside which
  *     blocks below 64 KiB stay whose neighbours are in use; a quarter of the memory's total or 4
@@ -57,8 +61,11 @@ import org.jspecify.annotations.Nullable;
  *     distance in allocated bytes from one allocation whose stack is taken to the next; 512 KiB. 1
  *     takes every one. A thread that takes many at a time doubles its distance for the next quarter
  *     of a second, so that large buffers do not cost more than small ones
- * @param reportListener hears of leaks and other findings, which are logged as well; nobody. It is
- *     called on a thread of the library, or by who closes the manager; what it throws is logged
+ * @param reportListener hears of leaks and other findings, which are logged as well; nobody. A
+ *     manager calls it on a thread of the library, for one report after another, in their order,
+ *     and under no lock; what it throws is logged. {@link UnifiedMemoryManager#close()} waits until
+ *     it has heard all reports, but for five seconds at most where it blocks: the rest comes when
+ *     it goes on, unless the process has ended by then
  * @param spillDirectory {@code spill-directory}: where idle buffers go when the host's memory or
  *     the limit is exhausted, the least recently used first, to be brought back when they are
  *     touched; none. An existing directory on a local disk with room for what shall not be in

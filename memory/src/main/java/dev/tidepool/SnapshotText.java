@@ -179,7 +179,11 @@ final class SnapshotText {
     text.append(']');
   }
 
-  /** Escapes what JSON must, and what would end a script element or is no character by itself. */
+  /**
+   * Escapes what JSON must, and what would end a script element or is no character by itself. Half
+   * of a surrogate pair, which readers of JSON refuse also as an escape, is written out as the text
+   * of one.
+   */
   private void string(String string) {
     text.append('"');
     for (int i = 0; i < string.length(); i++) {
@@ -193,11 +197,21 @@ final class SnapshotText {
           if (plain || (c > 0xa0 && Character.isLetterOrDigit(c))) {
             text.append(c);
           } else {
-            text.append("\\u").append(HexFormat.of().toHexDigits(c));
+            text.append(isHalf(string, i) ? "\\\\u" : "\\u");
+            text.append(HexFormat.of().toHexDigits(c));
           }
         }
       }
     }
     text.append('"');
+  }
+
+  /** Whether the character there is one of a pair that lacks the other. */
+  private static boolean isHalf(String string, int index) {
+    char c = string.charAt(index);
+    return Character.isHighSurrogate(c)
+        ? index + 1 == string.length() || !Character.isLowSurrogate(string.charAt(index + 1))
+        : Character.isLowSurrogate(c)
+            && (index == 0 || !Character.isHighSurrogate(string.charAt(index - 1)));
   }
 }

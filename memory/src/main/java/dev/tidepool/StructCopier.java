@@ -7,10 +7,15 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.RecordComponent;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Moves records between arrays and C structs.
@@ -30,6 +35,13 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
           double.class, ValueLayout.JAVA_DOUBLE,
           boolean.class, ValueLayout.JAVA_BOOLEAN);
 
+  /**
+   * The components of the largest record that is made by composed handles. Each component takes a
+   * segment and a long, which are three of the 255 slots that the parameters of a method have; some
+   * slots are the method handles' own.
+   */
+  private static final int MOST_COMPOSED = 80;
+
   private final StructLayout layout;
   private final MethodHandle reader;
   private final MethodHandle writer;
@@ -40,7 +52,13 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
     this.writer = writer.asType(writer.type().changeParameterType(0, Record.class));
   }
 
-  static <R extends Record> StructCopier<R> of(Class<R> type, MethodHandles.Lookup lookup) {
+  /**
+   * The copier of a record.
+   *
+   * @param lookup with access to the record; null for the access that its module gives this library
+   */
+  static <R extends Record> StructCopier<R> of(
+      Class<R> type, MethodHandles.@Nullable Lookup lookup) {
     return new StructCopier<>(layoutOf(type), readerOf(type, lookup), writerOf(type, lookup));
   }
 
@@ -49,6 +67,16 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
   }
 
   static StructLayout layoutOf(Class<?> type) {
+    return layoutOf(type, new LinkedHashMap<>());
+  }
+
+  /**
+   * The layout of a record.
+   *
+   * @param outer the records that this one is a component of, the outermost first, each with the
+   *     component that leads here
+   */
+  private static StructLayout layoutOf(Class<?> type, Map<Class<?>, String> outer) {
     RecordComponent[] components = type.getRecordComponents();
     if (components.length == 0) {
       throw new IllegalArgumentException(
@@ -58,7 +86,9 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
     long offset = 0;
     long alignment = 1;
     for (RecordComponent component : components) {
-      MemoryLayout member = memberLayout(type, component).withName(component.getName());
+      outer.put(type, component.getName());
+      MemoryLayout member = memberLayout(type, component, outer).withName(component.getName());
+      outer.remove(type);
       long padding = -offset & (member.byteAlignment() - 1);
       if (padding > 0) {
         members.add(MemoryLayout.paddingLayout(padding));
@@ -74,13 +104,28 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
     return MemoryLayout.structLayout(members.toArray(MemoryLayout[]::new));
   }
 
-  private static MemoryLayout memberLayout(Class<?> owner, RecordComponent component) {
-    ValueLayout field = FIELDS.get(component.getType());
+  private static MemoryLayout memberLayout(
+      Class<?> owner, RecordComponent component, Map<Class<?>, String> outer) {
+    Class<?> type = component.getType();
+    ValueLayout field = FIELDS.get(type);
     if (field != null) {
       return field;
     }
-    if (component.getType().isRecord()) {
-      return layoutOf(component.getType());
+    if (outer.containsKey(type)) {
+      List<Class<?>> records = List.copyOf(outer.keySet());
+      List<String> path = List.copyOf(outer.values());
+      throw new IllegalArgumentException(
+          "the record "
+              + type.getName()
+              + " contains itself, as "
+              + String.join(".", path.subList(records.indexOf(type), path.size()))
+              + (records.getFirst().equals(type)
+                  ? ""
+                  : ", and is " + pathTo(type, outer) + " of " + records.getFirst().getName())
+              + "; a struct lies in memory with all its components, so it cannot be one of them");
+    }
+    if (type.isRecord()) {
+      return layoutOf(type, outer);
     }
     throw new IllegalArgumentException(
         "component "
@@ -88,15 +133,36 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
             + " of "
             + owner.getName()
             + " is a "
-            + component.getType().getTypeName()
+            + type.getTypeName()
             + "; a struct holds byte, short, int, long, float, double, boolean and records of"
             + " them");
+  }
+
+  private static String pathTo(Class<?> type, Map<Class<?>, String> outer) {
+    List<String> path = List.copyOf(outer.values());
+    return String.join(".", path.subList(0, List.copyOf(outer.keySet()).indexOf(type)));
+  }
+
+  /**
+   * The rights to read and make a record, private ones where they can be had: those of the caller's
+   * lookup, or those that the record's module gives this library.
+   */
+  private static MethodHandles.Lookup rights(Class<?> type, MethodHandles.@Nullable Lookup lookup) {
+    Module library = StructCopier.class.getModule();
+    if (lookup == null) {
+      library.addReads(type.getModule());
+    }
+    try {
+      return MethodHandles.privateLookupIn(type, lookup == null ? MethodHandles.lookup() : lookup);
+    } catch (IllegalAccessException e) {
+      return lookup == null ? MethodHandles.publicLookup() : lookup;
+    }
   }
 
   /**
    * {@code (MemorySegment, long) R}: all components read at their offsets, then the constructor.
    */
-  private static MethodHandle readerOf(Class<?> type, MethodHandles.Lookup lookup) {
+  private static MethodHandle readerOf(Class<?> type, MethodHandles.@Nullable Lookup lookup) {
     StructLayout layout = layoutOf(type);
     RecordComponent[] components = type.getRecordComponents();
     Class<?>[] parameters = new Class<?>[components.length];
@@ -107,25 +173,95 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
       readers[i] = shifted(componentReader(component, lookup), 1, offsetOf(layout, component));
     }
     try {
-      MethodHandle made =
-          lookup.findConstructor(type, MethodType.methodType(void.class, parameters));
-      for (int i = components.length - 1; i >= 0; i--) {
-        made = MethodHandles.collectArguments(made, i, readers[i]);
-      }
-      // Each component took (segment, offset); all of them take the same pair.
-      int[] pairs = new int[2 * components.length];
-      for (int i = 0; i < pairs.length; i++) {
-        pairs[i] = i % 2;
-      }
-      return MethodHandles.permuteArguments(
-          made, MethodType.methodType(type, MemorySegment.class, long.class), pairs);
+      return components.length > MOST_COMPOSED
+          ? readerOfMany(type, parameters, readers, lookup)
+          : readerOf(type, parameters, readers, rights(type, lookup));
     } catch (ReflectiveOperationException e) {
-      throw noAccess(type, e);
+      throw noAccess(type, lookup, e);
+    }
+  }
+
+  private static MethodHandle readerOf(
+      Class<?> type, Class<?>[] parameters, MethodHandle[] readers, MethodHandles.Lookup rights)
+      throws ReflectiveOperationException {
+    MethodHandle made = rights.findConstructor(type, MethodType.methodType(void.class, parameters));
+    for (int i = readers.length - 1; i >= 0; i--) {
+      made = MethodHandles.collectArguments(made, i, readers[i]);
+    }
+    // Each component took (segment, offset); all of them take the same pair.
+    int[] pairs = new int[2 * readers.length];
+    for (int i = 0; i < pairs.length; i++) {
+      pairs[i] = i % 2;
+    }
+    return MethodHandles.permuteArguments(
+        made, MethodType.methodType(type, MemorySegment.class, long.class), pairs);
+  }
+
+  /**
+   * The same for a constructor that has so many parameters that no method handle takes what they
+   * are read from: by reflection, which has no such limit. Slower, for each component is boxed.
+   */
+  private static MethodHandle readerOfMany(
+      Class<?> type,
+      Class<?>[] parameters,
+      MethodHandle[] readers,
+      MethodHandles.@Nullable Lookup lookup)
+      throws ReflectiveOperationException {
+    Constructor<?> constructor = type.getDeclaredConstructor(parameters);
+    MethodHandles.Lookup rights = rights(type, lookup);
+    if (!rights.hasFullPrivilegeAccess()) {
+      // Reflection may not be used with the rights of another then; its own may do.
+      rights = MethodHandles.lookup();
+      if (!constructor.trySetAccessible() && !constructor.canAccess(null)) {
+        throw new IllegalAccessException("the constructor of " + type.getName() + " is closed");
+      }
+    }
+    MethodHandle make =
+        rights
+            .findVirtual(
+                Constructor.class,
+                "newInstance",
+                MethodType.methodType(Object.class, Object[].class))
+            .asFixedArity()
+            .bindTo(constructor);
+    MethodHandle[] boxed =
+        Arrays.stream(readers)
+            .map(reader -> reader.asType(reader.type().changeReturnType(Object.class)))
+            .toArray(MethodHandle[]::new);
+    return MethodHandles.insertArguments(MADE, 0, make, boxed)
+        .asType(MethodType.methodType(type, MemorySegment.class, long.class));
+  }
+
+  private static final MethodHandle MADE =
+      handle(
+          MethodHandles.lookup(),
+          StructCopier.class,
+          "made",
+          MethodType.methodType(
+              Object.class,
+              MethodHandle.class,
+              MethodHandle[].class,
+              MemorySegment.class,
+              long.class));
+
+  /** A record, made of what its readers read. */
+  @SuppressWarnings("UnusedMethod") // called by its handle
+  private static Object made(
+      MethodHandle make, MethodHandle[] readers, MemorySegment source, long offset)
+      throws Throwable {
+    Object[] values = new Object[readers.length];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = readers[i].invokeExact(source, offset);
+    }
+    try {
+      return make.invokeExact(values);
+    } catch (InvocationTargetException e) {
+      throw e.getCause() == null ? e : e.getCause();
     }
   }
 
   private static MethodHandle componentReader(
-      RecordComponent component, MethodHandles.Lookup lookup) {
+      RecordComponent component, MethodHandles.@Nullable Lookup lookup) {
     ValueLayout field = FIELDS.get(component.getType());
     if (field == null) {
       return readerOf(component.getType(), lookup);
@@ -137,28 +273,29 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
   }
 
   /** {@code (R, MemorySegment, long) void}: all components written at their offsets. */
-  private static MethodHandle writerOf(Class<?> type, MethodHandles.Lookup lookup) {
+  private static MethodHandle writerOf(Class<?> type, MethodHandles.@Nullable Lookup lookup) {
     StructLayout layout = layoutOf(type);
+    MethodHandles.Lookup rights = rights(type, lookup);
     MethodHandle all =
         MethodHandles.empty(
             MethodType.methodType(void.class, type, MemorySegment.class, long.class));
     for (RecordComponent component : type.getRecordComponents()) {
       try {
         MethodHandle get =
-            lookup.findVirtual(
+            rights.findVirtual(
                 type, component.getName(), MethodType.methodType(component.getType()));
         MethodHandle put =
             shifted(componentWriter(component, lookup), 2, offsetOf(layout, component));
         all = MethodHandles.foldArguments(all, MethodHandles.filterArguments(put, 0, get));
       } catch (ReflectiveOperationException e) {
-        throw noAccess(type, e);
+        throw noAccess(type, lookup, e);
       }
     }
     return all;
   }
 
   private static MethodHandle componentWriter(
-      RecordComponent component, MethodHandles.Lookup lookup) {
+      RecordComponent component, MethodHandles.@Nullable Lookup lookup) {
     ValueLayout field = FIELDS.get(component.getType());
     if (field == null) {
       return writerOf(component.getType(), lookup);
@@ -191,23 +328,45 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
         handle, position, MethodHandles.insertArguments(ADD, 1, delta));
   }
 
-  private static final MethodHandle ADD = addHandle();
+  private static final MethodHandle ADD =
+      handle(
+          MethodHandles.publicLookup(),
+          Math.class,
+          "addExact",
+          MethodType.methodType(long.class, long.class, long.class));
 
-  private static MethodHandle addHandle() {
+  private static MethodHandle handle(
+      MethodHandles.Lookup lookup, Class<?> owner, String name, MethodType type) {
     try {
-      return MethodHandles.lookup()
-          .findStatic(
-              Math.class, "addExact", MethodType.methodType(long.class, long.class, long.class));
+      return lookup.findStatic(owner, name, type);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }
   }
 
-  private static IllegalArgumentException noAccess(Class<?> type, ReflectiveOperationException e) {
+  private static IllegalArgumentException noAccess(
+      Class<?> type, MethodHandles.@Nullable Lookup lookup, ReflectiveOperationException e) {
+    if (lookup != null) {
+      return new IllegalArgumentException(
+          "the lookup in "
+              + lookup.lookupClass().getName()
+              + " has no access to the record "
+              + type.getName()
+              + "; pass the MethodHandles.lookup() of a class that has",
+          e);
+    }
+    Module module = type.getModule();
+    String library = StructCopier.class.getModule().getName();
     return new IllegalArgumentException(
         "no access to the record "
             + type.getName()
-            + ": make it public, or pass MethodHandles.lookup() to ElementType.struct",
+            + ", for "
+            + module
+            + " does not open the package "
+            + type.getPackageName()
+            + " to "
+            + (library == null ? "the class path" : library)
+            + ": open it, or pass the record's MethodHandles.lookup() to ElementType.struct",
         e);
   }
 

@@ -26,6 +26,13 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   /**
    * A further manager on an accelerator of an open {@link Tidepool}, with pools of its own. It
    * closes with that Tidepool at the latest.
+   *
+   * <p>All managers of a Tidepool share {@code pinned-limit}, {@code peer-access}, {@code
+   * concurrent-transfers} and {@code trace}, which are set by {@link Tidepool#open(MemoryOptions)}.
+   * Left at their defaults here, they are what the Tidepool has.
+   *
+   * @throws IllegalArgumentException if the options set one of those to another value than the
+   *     Tidepool's
    */
   static UnifiedMemoryManager create(Accelerator accelerator, MemoryOptions options) {
     return TidepoolRuntime.installed().createManager(accelerator, options);

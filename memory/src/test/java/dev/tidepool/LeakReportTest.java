@@ -8,13 +8,18 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** Leaks are told once for each owner and place: to a listener, and in few lines of the log. */
 final class LeakReportTest {
@@ -56,7 +61,7 @@ final class LeakReportTest {
   }
 
   private static UnifiedBuffer<float[]> lost(UnifiedMemoryManager memory, String tag) {
-    return memory.allocate(ElementType.FLOAT, 1000, Allocation.at(MemoryLocation.HOST).tag(tag));
+    return memory.allocate(ElementType.FLOAT, 1000, tagged(tag));
   }
 
   private void awaitReported(long buffers) {
@@ -170,5 +175,89 @@ final class LeakReportTest {
     assertThat(memory.statistics().activeBuffers()).isZero();
     assertThat(lines).anyMatch(line -> line.contains("report listener failed"));
     open.close();
+  }
+
+  @Test
+  @Timeout(60)
+  void aListenerThatBlocksHoldsUpNoCloseAndHearsTheRestLater() throws Exception {
+    CountDownLatch closed = new CountDownLatch(1);
+    Consumer<DiagnosticReport> blocking =
+        report -> {
+          try {
+            closed.await();
+          } catch (InterruptedException e) {
+            throw new AssertionError(e);
+          }
+          reports.add((LeakReport) report);
+        };
+    List<UnifiedBuffer<float[]>> held = new ArrayList<>();
+    UnifiedMemoryManager memory =
+        UnifiedMemoryManager.create(MemoryOptions.builder().reportListener(blocking).build());
+    held.add(lost(memory, "one"));
+    held.add(lost(memory, "two"));
+    memory.close();
+    assertThat(reports).isEmpty();
+    assertThat(lines).as("told although its listener blocks").hasSize(4);
+    assertThat(lines.getLast()).contains("report listener", "2 reports");
+    closed.countDown();
+    await().until(() -> reports.size() == 2);
+    assertThat(held).hasSize(2);
+  }
+
+  @Test
+  @Timeout(60)
+  void reportsAreHeardInOrderOnOneThreadOfTheLibraryBeforeCloseReturns() {
+    Queue<String> threads = new ConcurrentLinkedQueue<>();
+    Consumer<DiagnosticReport> slow =
+        report -> {
+          LockSupport.parkNanos(1_000_000);
+          threads.add(Thread.currentThread().getName());
+          reports.add((LeakReport) report);
+        };
+    List<UnifiedBuffer<float[]>> held = new ArrayList<>();
+    try (UnifiedMemoryManager memory =
+        UnifiedMemoryManager.create(MemoryOptions.builder().reportListener(slow).build())) {
+      for (int i = 0; i < 100; i++) {
+        held.add(memory.allocate(ElementType.FLOAT, 1000 - i, tagged("owner " + i)));
+      }
+    }
+    assertThat(reports.stream().map(LeakReport::tag))
+        .containsExactlyElementsOf(IntStream.range(0, 100).mapToObj(i -> "owner " + i).toList());
+    assertThat(threads).allSatisfy(name -> assertThat(name).startsWith("tidepool-"));
+    assertThat(held).hasSize(100);
+  }
+
+  @Test
+  @Timeout(60)
+  void aListenerMayCloseTheManagerItself() {
+    AtomicReference<UnifiedMemoryManager> memory = new AtomicReference<>();
+    Queue<String> heard = new ConcurrentLinkedQueue<>();
+    Consumer<DiagnosticReport> closing =
+        report -> {
+          memory.get().close();
+          heard.add(((LeakReport) report).tag());
+        };
+    memory.set(
+        UnifiedMemoryManager.create(
+            MemoryOptions.builder()
+                .diagnostics(DiagnosticsLevel.SITES)
+                .siteSampling(1)
+                .reportListener(closing)
+                .build()));
+    UnifiedBuffer<float[]> kept = lost(memory.get(), "open when closed");
+    assertThat(lost(memory.get(), "planted").length()).isEqualTo(1000);
+    await()
+        .atMost(Duration.ofSeconds(30))
+        .until(
+            () -> {
+              System.gc();
+              return heard.size() == 2;
+            });
+    assertThat(heard).containsExactly("planted", "open when closed");
+    kept.close();
+  }
+
+  private static Allocation tagged(String tag) {
+    return Allocation.at(MemoryLocation.HOST).tag(tag);
   }
 }

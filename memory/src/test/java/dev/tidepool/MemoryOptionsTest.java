@@ -122,6 +122,23 @@ final class MemoryOptionsTest {
   }
 
   @Test
+  void aPinnedAllocationThatFailsAltogetherHasNotBecomePlainMemory() {
+    try (UnifiedMemoryManager memory = with(MemoryOptions.builder().pinnedLimit(0))) {
+      for (int i = 0; i < 3; i++) {
+        assertThatThrownBy(() -> memory.allocate(ElementType.BYTE, 1L << 60, MemoryLocation.PINNED))
+            .isInstanceOf(OutOfDeviceMemoryException.class);
+      }
+      assertThat(memory.statistics().pinnedFallbacks()).isZero();
+      for (int i = 1; i <= 3; i++) {
+        try (UnifiedBuffer<byte[]> _ =
+            memory.allocate(ElementType.BYTE, i * MIB, MemoryLocation.PINNED)) {
+          assertThat(memory.statistics().pinnedFallbacks()).isEqualTo(i);
+        }
+      }
+    }
+  }
+
+  @Test
   void zeroOnReleaseHandsNobodyAnothersBytes() {
     try (UnifiedMemoryManager memory = with(MemoryOptions.builder().zeroOnRelease(true))) {
       for (int i = 0; i < 2; i++) {

@@ -6,11 +6,16 @@ import static org.awaitility.Awaitility.await;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.logging.Filter;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
 
 /** Whoever wants to know hears that memory fills up, once for each time it does. */
@@ -97,6 +102,45 @@ final class MemoryPressureTest {
       memory.allocate(ElementType.BYTE, 30 * MIB).close();
       marks(2);
       memory.allocate(ElementType.BYTE, MIB).close();
+    }
+  }
+
+  @Test
+  void anErrorOfAListenerIsLoggedAndEndsNoThread() {
+    List<Throwable> escaped = new CopyOnWriteArrayList<>();
+    Thread.UncaughtExceptionHandler before = Thread.getDefaultUncaughtExceptionHandler();
+    Logger logger = Logger.getLogger("dev.tidepool");
+    Queue<LogRecord> logged = new ConcurrentLinkedQueue<>();
+    Filter filter =
+        record -> {
+          logged.add(record);
+          return false;
+        };
+    logger.setFilter(filter);
+    Thread.setDefaultUncaughtExceptionHandler((_, failure) -> escaped.add(failure));
+    try (UnifiedMemoryManager memory =
+        UnifiedMemoryManager.create(
+            limited()
+                .watermarks(0.1, 0.2)
+                .pressureListener(
+                    pressure -> {
+                      heard.add(pressure);
+                      throw new AssertionError("on purpose");
+                    })
+                .build())) {
+      memory.allocate(ElementType.BYTE, 30 * MIB).close();
+      marks(2);
+      await().until(() -> logged.size() + escaped.size() == 2);
+      assertThat(escaped).isEmpty();
+      assertThat(logged)
+          .allSatisfy(
+              record -> {
+                assertThat(record.getMessage()).contains("the pressure listener failed on");
+                assertThat(record.getThrown()).hasMessage("on purpose");
+              });
+    } finally {
+      Thread.setDefaultUncaughtExceptionHandler(before);
+      logger.setFilter(null);
     }
   }
 

@@ -5,7 +5,8 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -40,7 +41,9 @@ final class ViewCommand implements Callable<Integer> {
       description = "The page; else beside the snapshot, with the ending .html.")
   private Path output = Path.of("");
 
-  @Option(names = "--force", description = "Replace a page that exists.")
+  @Option(
+      names = "--force",
+      description = "Replace a page that exists; it keeps its access rights.")
   private boolean force;
 
   ViewCommand(TidepoolCommand parent) {
@@ -52,11 +55,11 @@ final class ViewCommand implements Callable<Integer> {
     String page = SnapshotPage.of(SnapshotFile.read(snapshot));
     Path target = output.toString().isEmpty() ? besideSnapshot() : output;
     try {
-      if (force) {
-        Files.writeString(target, page);
-      } else {
-        Files.writeString(target, page, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+      if (!force || Files.notExists(target)) {
+        // As snapshots are, for tags and stacks tell about the program.
+        Files.createFile(target, ownerOnly(target));
       }
+      Files.writeString(target, page);
     } catch (FileAlreadyExistsException e) {
       throw new WrongArguments(target + " exists; --force replaces it", e);
     } catch (NoSuchFileException e) {
@@ -64,6 +67,14 @@ final class ViewCommand implements Callable<Integer> {
     }
     parent.out().println(target);
     return ExitStatus.DONE;
+  }
+
+  private static FileAttribute<?>[] ownerOnly(Path file) {
+    return file.getFileSystem().supportedFileAttributeViews().contains("posix")
+        ? new FileAttribute<?>[] {
+          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
+        }
+        : new FileAttribute<?>[0];
   }
 
   private Path besideSnapshot() {

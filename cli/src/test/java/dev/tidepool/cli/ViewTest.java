@@ -9,9 +9,12 @@ import com.google.gson.JsonParser;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -85,6 +88,27 @@ class ViewTest {
         Command.run("view", snapshot.toString(), "-o", target.toString(), "--force");
     assertThat(forced.status()).isZero();
     assertThat(page(target)).contains("<!DOCTYPE html>");
+  }
+
+  @Test
+  @DisabledOnOs(OS.WINDOWS)
+  void a_new_page_is_its_owners_alone_as_the_snapshot_is() throws IOException {
+    Path named = folder.resolve("named.html");
+    Path forced = folder.resolve("forced.html");
+    assertThat(Command.run("view", snapshot.toString()).status()).isZero();
+    assertThat(Command.run("view", snapshot.toString(), "-o", named.toString()).status()).isZero();
+    assertThat(
+            Command.run("view", snapshot.toString(), "-o", forced.toString(), "--force").status())
+        .isZero();
+    for (Path page : new Path[] {folder.resolve("s.html"), named, forced}) {
+      assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(page)))
+          .isEqualTo("rw-------");
+    }
+    Files.setPosixFilePermissions(named, PosixFilePermissions.fromString("rw-r--r--"));
+    assertThat(Command.run("view", snapshot.toString(), "-o", named.toString(), "--force").status())
+        .isZero();
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(named)))
+        .isEqualTo("rw-r--r--");
   }
 
   @Test

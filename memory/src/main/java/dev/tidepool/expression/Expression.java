@@ -121,6 +121,11 @@ public final class Expression {
     return assignments;
   }
 
+  /** The text for a message, without the end of a long one. */
+  public String shown() {
+    return ExpressionException.shortened(text.strip());
+  }
+
   @Override
   public String toString() {
     return text;

@@ -9,6 +9,14 @@ import dev.tidepool.KernelCompilationException;
 public final class ExpressionException extends KernelCompilationException {
   private static final long serialVersionUID = 1L;
 
+  /** Characters of a line, or of another text, that are shown whole. */
+  private static final int LONGEST = 180;
+
+  /** Characters of a longer line that are shown on each side of the place. */
+  private static final int SHOWN = 60;
+
+  private static final String ELLIPSIS = "\u2026";
+
   private final int line;
   private final int column;
 
@@ -22,16 +30,29 @@ public final class ExpressionException extends KernelCompilationException {
   static ExpressionException at(String source, int position, String problem) {
     int start = source.lastIndexOf('\n', position - 1) + 1;
     int end = source.indexOf('\n', position);
-    String text = source.substring(start, end < 0 ? source.length() : end).stripTrailing();
+    if (end < 0) {
+      end = source.length();
+    }
     int line = 1 + (int) source.substring(0, start).chars().filter(c -> c == '\n').count();
     int column = position - start + 1;
+    boolean isLong = end - start > LONGEST;
+    int from = isLong ? Math.max(start, position - SHOWN + 1) : start;
+    int to = isLong ? Math.min(end, position + SHOWN) : end;
+    String before = (from > start ? ELLIPSIS : "") + source.substring(from, position);
+    String text = before + source.substring(position, to);
+    text = to < end ? text + ELLIPSIS : text.stripTrailing();
     // Tabs stay tabs, so that the caret stands under its character whatever a tab's width is.
-    String indent = source.substring(start, position).replaceAll("[^\t]", " ");
+    String indent = before.replaceAll("[^\t]", " ");
     String where = source.indexOf('\n') < 0 ? "" : " of line " + line;
     return new ExpressionException(
         problem + " at column " + column + where + "\n  " + text + "\n  " + indent + "^",
         line,
         column);
+  }
+
+  /** A text for a message, without the end of a long one. */
+  static String shortened(String text) {
+    return text.length() > LONGEST ? text.substring(0, LONGEST) + ELLIPSIS : text;
   }
 
   /** The line in question, from 1. */

@@ -7,6 +7,11 @@ import java.util.regex.Pattern;
 
 /** Cuts a source into tokens. Line ends separate assignments, but not inside parentheses. */
 final class Lexer {
+  /** Longer numbers are out of bounds for every type, or have digits that none can tell apart. */
+  private static final int LONGEST_NUMBER = 1000;
+
+  private static final int LONGEST_NAME = 255;
+
   private static final Pattern WORD =
       Pattern.compile(
           "(?<name>[A-Za-z_][A-Za-z0-9_]*)"
@@ -29,6 +34,7 @@ final class Lexer {
         position++;
       } else if (word.region(position, source.length()).lookingAt()) {
         Token token = token(word, position);
+        refuseTooLong(source, token);
         depth += token.is("(") ? 1 : token.is(")") && depth > 0 ? -1 : 0;
         tokens.add(token);
         position = word.end();
@@ -54,6 +60,25 @@ final class Lexer {
     return new Token(kind, word.group(), position);
   }
 
+  /** Before anything computes with it, which takes long, or repeats it. */
+  private static void refuseTooLong(String source, Token token) {
+    boolean name = token.kind() == Token.Kind.NAME;
+    int most = name ? LONGEST_NAME : LONGEST_NUMBER;
+    int length = token.text().length();
+    if (length > most) {
+      throw ExpressionException.at(
+          source,
+          token.position(),
+          "a "
+              + (name ? "name" : "number")
+              + " of "
+              + length
+              + " characters; "
+              + most
+              + " are the most");
+    }
+  }
+
   /** {@code 2x} and {@code 1.5.2} are slips, not two words. */
   private static void refuseRunOn(String source, Token token, int end) {
     boolean number = token.kind() == Token.Kind.INTEGER || token.kind() == Token.Kind.DECIMAL;
@@ -62,7 +87,7 @@ final class Lexer {
       if (next == '.' || next == '_' || Character.isLetterOrDigit(next)) {
         String hint = Character.isLetter(next) ? "; write '*' between a number and a name" : "";
         throw ExpressionException.at(
-            source, end, "unexpected '" + next + "' after the number " + token.text() + hint);
+            source, end, "unexpected '" + next + "' after the number " + token.shown() + hint);
       }
     }
   }

@@ -72,9 +72,9 @@ final class Resolver {
             "'"
                 + name
                 + "' is bound, but '"
-                + expression.text().strip()
+                + expression.shown()
                 + "' has only "
-                + String.join(", ", known));
+                + ExpressionException.shortened(String.join(", ", known)));
       }
     }
     List<String> outputs =
@@ -82,7 +82,7 @@ final class Resolver {
     if (outputs.stream().noneMatch(operands::containsKey)) {
       throw new IllegalArgumentException(
           "nothing would be written: give an array or a buffer for "
-              + String.join(" or ", outputs));
+              + ExpressionException.shortened(String.join(" or ", outputs)));
     }
   }
 

@@ -21,7 +21,12 @@ record Token(Kind kind, String text, int position) {
     return switch (kind) {
       case END -> "the end";
       case SEPARATOR -> text.equals("\n") ? "the end of the line" : "';'";
-      default -> "'" + text + "'";
+      default -> "'" + shown() + "'";
     };
+  }
+
+  /** Its text, without the end of a long one. */
+  String shown() {
+    return ExpressionException.shortened(text);
   }
 }

@@ -122,7 +122,8 @@ public final class TypedProgram {
                 Objects.requireNonNull(computed[source.scalar().id()]), source.uniform().type());
       } catch (ArithmeticException e) {
         throw new IllegalArgumentException(
-            "'" + source.uniform().text() + "' in '" + expression + "': " + e.getMessage(), e);
+            "'" + source.uniform().text() + "' in '" + expression.shown() + "': " + e.getMessage(),
+            e);
       }
     }
     return bits;

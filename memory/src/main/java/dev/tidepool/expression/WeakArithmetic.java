@@ -134,7 +134,8 @@ final class WeakArithmetic {
 
   private static BigInteger floorMod(BigInteger a, BigInteger b) {
     if (b.signum() == 0) {
-      throw new ArithmeticException("division of the scalar " + a + " by zero");
+      throw new ArithmeticException(
+          "division of the scalar " + ScalarValue.abbreviated(a) + " by zero");
     }
     BigInteger remainder = a.mod(b.abs());
     return b.signum() < 0 && remainder.signum() != 0 ? remainder.add(b) : remainder;

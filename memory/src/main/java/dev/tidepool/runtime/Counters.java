@@ -6,6 +6,7 @@ import dev.tidepool.pool.Apart;
 import dev.tidepool.pool.Striping;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
@@ -44,7 +45,7 @@ class Counters {
     try {
       MethodHandles.Lookup lookup = MethodHandles.lookup();
       OPEN = lookup.findVarHandle(Tally.class, "open", Cohort.Token.class);
-      OWNER = lookup.findVarHandle(Tally.class, "owner", Thread.class);
+      OWNER = lookup.findVarHandle(Tally.class, "owner", Owner.class);
       OWN_FREED = lookup.findVarHandle(Tally.class, "ownFreed", long.class);
       OWN_ALLOCATIONS = lookup.findVarHandle(Tally.class, "ownAllocations", long.class);
       OWN_FREES = lookup.findVarHandle(Tally.class, "ownFrees", long.class);
@@ -59,12 +60,30 @@ class Counters {
   }
 
   /**
+   * The thread that has a tally to itself, held weakly: one that has ended, with its class loader,
+   * must not stay until another takes its place.
+   */
+  private static final class Owner extends WeakReference<Thread> {
+    Owner(Thread thread) {
+      super(thread);
+    }
+
+    boolean isAlive() {
+      Thread thread = get();
+      return thread != null && thread.isAlive();
+    }
+  }
+
+  /**
    * What a stripe of threads has: its counts, volatile where others read what is written plainly,
    * and the cohort that its buffers join.
    */
   @SuppressWarnings("UnusedVariable") // the padding
   static final class Tally extends Apart {
-    private @Nullable Thread owner;
+    private @Nullable Owner owner;
+
+    // The owner's, who alone writes it: no other thread finds its own id here, whatever it reads.
+    private long ownerId;
 
     private Cohort.@Nullable Token open;
 
@@ -101,9 +120,8 @@ class Counters {
       OPEN.setRelease(this, token);
     }
 
-    @SuppressWarnings("ReferenceEquality") // the very thread is meant
     private boolean isOwnedBy(Thread thread) {
-      return owner == thread;
+      return ownerId == thread.threadId();
     }
 
     private long allocatedBytes() {
@@ -201,10 +219,14 @@ class Counters {
 
   /** Makes a platform thread the owner of a tally that has none alive. */
   private static boolean adopts(Tally tally, Thread thread) {
-    Thread owner = (Thread) OWNER.getAcquire(tally);
-    return !thread.isVirtual()
-        && (owner == null || !owner.isAlive())
-        && OWNER.compareAndSet(tally, owner, thread);
+    Owner owner = (Owner) OWNER.getAcquire(tally);
+    if (thread.isVirtual()
+        || (owner != null && owner.isAlive())
+        || !OWNER.compareAndSet(tally, owner, new Owner(thread))) {
+      return false;
+    }
+    tally.ownerId = thread.threadId();
+    return true;
   }
 
   /** Lets a tally through its ceiling. */

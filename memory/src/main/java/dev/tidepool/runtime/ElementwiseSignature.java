@@ -62,13 +62,13 @@ final class ElementwiseSignature implements Signature {
         parameters.add(parameter(name, value));
       } else if (name.access() != dev.tidepool.expression.Access.OUT) {
         throw new IllegalArgumentException(
-            "argument '" + name.name() + "' is missing; '" + expression.source() + "' reads it");
+            "argument '" + name.name() + "' is missing; '" + expression.shown() + "' reads it");
       }
     }
     if (!unknown.isEmpty()) {
       throw new IllegalArgumentException(
           "'"
-              + expression.source()
+              + expression.shown()
               + "' has no "
               + unknown
               + "; it names "

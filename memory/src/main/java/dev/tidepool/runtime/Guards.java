@@ -21,7 +21,7 @@ final class Guards {
   void inspect(Storage storage) {
     for (GuardReport report : damages(storage)) {
       reports.log(Level.ERROR, report.toString());
-      memory.completions().execute(() -> reports.tell(report));
+      reports.tell(report);
     }
   }
 

@@ -183,14 +183,21 @@ final class Ladder {
     }
 
     /**
-     * Waits for what is closing. The library's own threads do not: it may be queued behind them.
+     * Frees what is closed and waits for a thread only, then waits for what else is closing. The
+     * library's own threads do not wait: it may be queued behind them.
      */
     private @Nullable PooledBlock waitForClosing() {
+      List<Storage> closing = memory.awake().stream().filter(Storage::isClosing).toList();
+      if (closing.stream().filter(memory.room()::freeAhead).count() > 0) {
+        PooledBlock block = attempt();
+        if (block != null) {
+          return block;
+        }
+      }
       // Work waits with the others, for what closes may be behind it.
       if (inWork || Workers.isWorker(Thread.currentThread())) {
         return null;
       }
-      List<Storage> closing = memory.awake().stream().filter(Storage::isClosing).toList();
       long deadline = System.nanoTime() + CLOSING_WAIT_NANOS;
       boolean freed = false;
       for (Storage storage : closing) {
@@ -367,6 +374,9 @@ final class Ladder {
 
     private boolean goesAhead(Storage storage) {
       AcceleratorMemory owner = storage.memory();
+      if (owner.room().freeAhead(storage)) {
+        return true;
+      }
       if (evictionHelps(storage) && owner.room().evictAhead(storage)) {
         evicted++;
         return true;

@@ -44,23 +44,26 @@ final class Leaks {
       }
     }
     census.log(reports, Level.WARNING);
-    census.reports().forEach(report -> memory.completions().execute(() -> reports.tell(report)));
+    census.reports().forEach(reports::tell);
   }
 
-  /** Tells of buffers that were open when the manager closed, and were freed. */
+  /**
+   * Tells of buffers that were open when the manager closed, and were freed; waits until the
+   * listener has heard of them and of all else, as far as it does not block.
+   */
   void wereOpen(LeakCensus census) {
-    if (census.buffers() == 0) {
-      return;
+    if (census.buffers() > 0) {
+      reports.log(
+          Level.INFO,
+          "the memory manager of "
+              + memory.id()
+              + " was closed with "
+              + (census.buffers() == 1
+                  ? "1 buffer open; it was freed"
+                  : census.buffers() + " buffers open; they were freed"));
+      census.log(reports, Level.INFO);
+      census.reports().forEach(reports::tell);
     }
-    reports.log(
-        Level.INFO,
-        "the memory manager of "
-            + memory.id()
-            + " was closed with "
-            + (census.buffers() == 1
-                ? "1 buffer open; it was freed"
-                : census.buffers() + " buffers open; they were freed"));
-    census.log(reports, Level.INFO);
-    census.reports().forEach(reports::tell);
+    reports.awaitHeard();
   }
 }

@@ -59,7 +59,7 @@ final class LostResults {
             info.age(),
             info.site());
     reports.log(Level.ERROR, report.toString());
-    memory.completions().execute(() -> reports.tell(report));
+    reports.tell(report);
     return report;
   }
 }

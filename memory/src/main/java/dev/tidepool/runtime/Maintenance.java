@@ -18,6 +18,7 @@ final class Maintenance implements AutoCloseable {
   private final SessionResources resources;
   private final Thread thread;
   private volatile boolean closed;
+  private volatile int tick;
 
   /**
    * Not begun.
@@ -35,9 +36,16 @@ final class Maintenance implements AutoCloseable {
     thread.start();
   }
 
+  /** A number that changes about four times a second: a clock for those who have no time to ask. */
+  int tick() {
+    return tick;
+  }
+
+  @SuppressWarnings("NonAtomicVolatileUpdate") // this thread alone writes it
   private void run() {
     while (!closed) {
       LockSupport.parkNanos(TICK_NANOS);
+      tick++;
       if (!lookAfterSession()) {
         attempt(resources::closeForgotten);
         return;

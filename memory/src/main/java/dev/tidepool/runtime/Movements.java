@@ -2,17 +2,36 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.BufferMetrics;
 import dev.tidepool.transfer.Direction;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.time.Duration;
 import java.time.Instant;
 
-/** What was moved for one storage. Safe for use by any thread. */
+/**
+ * What was moved for one storage, and how often its bytes were where they were needed. Safe for use
+ * by any thread; views that several threads take at the same moment may count as fewer.
+ */
 final class Movements {
+  private static final VarHandle VIEWS;
+
+  static {
+    try {
+      VIEWS = MethodHandles.lookup().findVarHandle(Movements.class, "views", long.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
   private long hostToDevice;
   private long deviceToHost;
   private long count;
   private long nanos;
   private long hits;
   private long misses;
+
+  // Not under the monitor: taking the current view again costs less than a lock.
+  @SuppressWarnings("unused") // by its handle
+  private long views;
 
   synchronized void moved(Direction direction, long bytes, long elapsedNanos) {
     if (direction == Direction.HOST_TO_DEVICE) {
@@ -33,8 +52,19 @@ final class Movements {
     }
   }
 
+  /** Counts a view that was current still. */
+  void viewed() {
+    VIEWS.setOpaque(this, (long) VIEWS.getOpaque(this) + 1);
+  }
+
   synchronized BufferMetrics metrics(Instant lastAccess) {
     return new BufferMetrics(
-        hostToDevice, deviceToHost, count, Duration.ofNanos(nanos), lastAccess, hits, misses);
+        hostToDevice,
+        deviceToHost,
+        count,
+        Duration.ofNanos(nanos),
+        lastAccess,
+        hits + (long) VIEWS.getOpaque(this),
+        misses);
   }
 }

@@ -268,7 +268,6 @@ final class Pools implements AutoCloseable {
         throw e;
       }
     }
-    fallbacks.increment();
     return null;
   }
 
@@ -305,12 +304,13 @@ final class Pools implements AutoCloseable {
 
   /** Plain memory, which kernels of a device that shares the host's must be able to use. */
   private Block inPlaceOfPinned(HostRequest request, Placement placement) {
-    if (!device.info().can(Capability.PINNED_MEMORY)) {
-      fallbacks.increment();
-    }
-    return device.info().can(Capability.SHARED_MEMORY)
-        ? allocate(BlockKind.DEVICE, request.bytes(), request.alignment(), placement)
-        : resources.opened(allocator.allocate(request));
+    Block plain =
+        device.info().can(Capability.SHARED_MEMORY)
+            ? allocate(BlockKind.DEVICE, request.bytes(), request.alignment(), placement)
+            : resources.opened(allocator.allocate(request));
+    // Not before: what finds no memory at all is tried again, and has become nothing so far.
+    fallbacks.increment();
+    return plain;
   }
 
   /**
@@ -331,7 +331,9 @@ final class Pools implements AutoCloseable {
     try {
       return pool(kind).take(Math.max(1, bytes), further, pooled);
     } catch (NothingLocked e) {
-      return host.take(Math.max(1, bytes), further, pooled);
+      PooledBlock plain = host.take(Math.max(1, bytes), further, pooled);
+      fallbacks.increment();
+      return plain;
     }
   }
 

@@ -91,7 +91,7 @@ final class Pressure {
         () -> {
           try {
             listener.accept(pressure);
-          } catch (RuntimeException e) {
+          } catch (RuntimeException | Error e) {
             System.getLogger("dev.tidepool")
                 .log(Level.WARNING, "the pressure listener failed on " + pressure, e);
           }

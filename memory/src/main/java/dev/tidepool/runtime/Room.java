@@ -157,7 +157,15 @@ final class Room {
           .execute(
               () -> {
                 try {
-                  storage.occupancy().moveIfUnused(storage.residency()::fetchAhead);
+                  storage
+                      .occupancy()
+                      .moveIfUnused(
+                          () -> {
+                            // Closed meanwhile, it is worth no transfer.
+                            if (!storage.isDoomed()) {
+                              storage.residency().fetchAhead();
+                            }
+                          });
                 } catch (RuntimeException | InternalError e) {
                   LOG.log(Level.DEBUG, storage + " could not be fetched ahead; it stays newer", e);
                 }
@@ -192,6 +200,19 @@ final class Room {
     } catch (RuntimeException | InternalError e) {
       LOG.log(Level.DEBUG, storage + " could not be evicted; it stays where it is", e);
     }
+  }
+
+  /**
+   * Gives the memory of a closed storage back whose release waits for a thread; whether there was
+   * any. Its bytes are nobody's, so it comes before all that moves bytes.
+   */
+  boolean freeAhead(Storage storage) {
+    if (!storage.isDoomed()) {
+      return false;
+    }
+    AtomicBoolean freed = new AtomicBoolean();
+    Workers.offCarrier(() -> freed.set(storage.freeAhead()));
+    return freed.get();
   }
 
   /**

@@ -19,9 +19,11 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -176,11 +178,40 @@ final class RuntimeSession implements TidepoolRuntime.Session {
     return manager;
   }
 
-  /** A further manager, with options of its own. */
+  /**
+   * A further manager, with options of its own.
+   *
+   * @throws IllegalArgumentException if they say something else than the session's about what all
+   *     its managers share
+   */
   UnifiedMemoryManager furtherManager(DeviceAccelerator device, MemoryOptions options) {
+    MemoryOptions unset = MemoryOptions.defaults();
+    checkShared("pinned-limit", MemoryOptions::pinnedLimit, options, unset);
+    checkShared("peer-access", MemoryOptions::peerAccess, options, unset);
+    checkShared("concurrent-transfers", MemoryOptions::concurrentTransfers, options, unset);
+    checkShared("trace", given -> given.trace().orElse(null), options, unset);
     synchronized (this) {
       checkOpen();
       return manager(device, options);
+    }
+  }
+
+  /** A value that is the default's was not set, as far as can be told. */
+  private void checkShared(
+      String key,
+      Function<MemoryOptions, @Nullable Object> option,
+      MemoryOptions wanted,
+      MemoryOptions unset) {
+    Object value = option.apply(wanted);
+    Object shared = option.apply(options);
+    if (!Objects.equals(value, shared) && !Objects.equals(value, option.apply(unset))) {
+      throw new IllegalArgumentException(
+          key
+              + " is "
+              + value
+              + " for one manager, but all managers of a Tidepool share it, and this one has "
+              + (shared == null ? "none" : shared)
+              + "; set it for all of them with Tidepool.open(options)");
     }
   }
 
@@ -211,6 +242,11 @@ final class RuntimeSession implements TidepoolRuntime.Session {
   @Override
   public Peers peers() {
     return peers;
+  }
+
+  /** A number that changes about four times a second. */
+  int tick() {
+    return maintenance.tick();
   }
 
   MemoryAllocator allocator() {

@@ -25,6 +25,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -84,7 +85,6 @@ final class SpillFile implements AutoCloseable {
                     .name("tidepool-spill-" + count.getAndIncrement())
                     .unstarted(task));
     threads.allowCoreThreadTimeOut(true);
-    threads.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
   }
 
   /**
@@ -222,6 +222,7 @@ final class SpillFile implements AutoCloseable {
      *
      * @param at where, in bytes from the extent's begin
      * @throws TransferException if it cannot be written, such as on a full disk
+     * @throws IllegalStateException if the file is closed
      */
     void write(long at, MemorySegment source) {
       try {
@@ -243,6 +244,7 @@ final class SpillFile implements AutoCloseable {
      * Fills native memory of the extent's size.
      *
      * @throws TransferException if the disk fails
+     * @throws IllegalStateException if the file is closed
      */
     void read(MemorySegment destination) {
       try {
@@ -263,7 +265,11 @@ final class SpillFile implements AutoCloseable {
     /** Gives the room back; once. Never throws, and waits for no disk. */
     void drop() {
       if (release(start, bytes)) {
-        threads.execute(SpillFile.this::cut);
+        try {
+          threads.execute(SpillFile.this::cut);
+        } catch (RejectedExecutionException _) {
+          return; // The file is closed, and with that deleted.
+        }
       }
     }
   }
@@ -316,12 +322,18 @@ final class SpillFile implements AutoCloseable {
 
   /** Not interruptible: an interrupt stays set. */
   private void onFileThread(FileAccess access) throws IOException {
-    Future<?> future =
-        threads.submit(
-            () -> {
-              access.run();
-              return null;
-            });
+    Future<?> future;
+    try {
+      future =
+          threads.submit(
+              () -> {
+                access.run();
+                return null;
+              });
+    } catch (RejectedExecutionException e) {
+      throw new IllegalStateException(
+          "the spill file in " + directory() + " is closed, and what was in it is gone", e);
+    }
     boolean interrupted = false;
     try {
       for (; ; ) {

@@ -61,7 +61,14 @@ final class Storage {
   private @Nullable Succession succession;
   private @Nullable AllocationTrace trace;
 
-  private volatile long lastUse = System.nanoTime();
+  // Written by who moves the bytes, so no work is under way; read by work.
+  private boolean freedAhead;
+
+  private final long woken = System.nanoTime();
+  private volatile long lastUse = woken;
+
+  // Written by who takes a view again, without care for others who do at the same time.
+  private int viewedTick;
 
   /** What the next host view may do without work. Set under the monitor, read without. */
   private volatile View view = View.NONE;
@@ -203,14 +210,30 @@ final class Storage {
     }
   }
 
-  /** Whether a writing view of all would be the one that was handed out last. */
-  boolean isViewCurrent() {
-    return view == View.WRITABLE;
+  /**
+   * Whether a writing view of all would be the one that was handed out last; counted as an access
+   * then.
+   */
+  boolean viewsAgain() {
+    return view == View.WRITABLE && viewed();
   }
 
-  /** Whether a reading view of all would be the one that was handed out last. */
-  boolean isReadOnlyViewCurrent() {
-    return view != View.NONE;
+  /** The same for a reading view. */
+  boolean readsViewAgain() {
+    return view != View.NONE && viewed();
+  }
+
+  /**
+   * Counts an access that needs no work. The clock is read once a tick: it costs more than that.
+   */
+  private boolean viewed() {
+    movements.viewed();
+    int tick = memory.session().tick();
+    if (tick != viewedTick) {
+      viewedTick = tick;
+      lastUse = System.nanoTime();
+    }
+    return true;
   }
 
   boolean isOpen() {
@@ -572,6 +595,35 @@ final class Storage {
     }
   }
 
+  /**
+   * Whether it is closed, and nothing wants its bytes any more, but no thread has come to give its
+   * memory back.
+   */
+  boolean isDoomed() {
+    Work freeing;
+    synchronized (this) {
+      freeing = closed && mappings == 0 ? release : null;
+    }
+    return freeing != null && freeing.isItsTurn();
+  }
+
+  /**
+   * Gives the memory back here and now if it {@linkplain #isDoomed waits} for another thread to do
+   * so; whether it did.
+   */
+  boolean freeAhead() {
+    boolean[] frees = new boolean[1];
+    occupancy.moveIfUnused(
+        () -> {
+          frees[0] = isDoomed();
+          if (frees[0]) {
+            free();
+            freedAhead = true;
+          }
+        });
+    return frees[0];
+  }
+
   /** Gives the memory back; nothing is under way, and nothing is let in any more. */
   private void free() {
     try {
@@ -588,7 +640,7 @@ final class Storage {
 
   private void freeBlocks() {
     occupancy.close();
-    if (memory.releases().succeeded(this)) {
+    if (freedAhead || memory.releases().succeeded(this)) {
       return;
     }
     if (outlived && isLeaked()) {
@@ -639,7 +691,10 @@ final class Storage {
   }
 
   BufferMetrics metrics() {
-    return movements.metrics(Instant.now().minusNanos(System.nanoTime() - lastUse));
+    long used = lastUse;
+    // Who looks at a buffer wakes it, which is no use of it.
+    long nanosAgo = used == woken ? tenancy.ageNanos() : System.nanoTime() - used;
+    return movements.metrics(Instant.now().minusNanos(nanosAgo));
   }
 
   @Override

@@ -320,7 +320,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
   @Override
   public MemorySegment asSegment() {
     View known = view;
-    return known != null && storage().isViewCurrent() ? known.segment() : openView();
+    return known != null && storage().viewsAgain() ? known.segment() : openView();
   }
 
   private MemorySegment openView() {
@@ -331,8 +331,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
   @Override
   public MemorySegment asReadOnlySegment() {
     View known = view;
-    if (known != null && storage().isReadOnlyViewCurrent()) {
-      storage().movements().accessed(true);
+    if (known != null && storage().readsViewAgain()) {
       return known.readOnly();
     }
     return openView(false, storage -> storage.residency().hostForRead(from(), to())).readOnly();

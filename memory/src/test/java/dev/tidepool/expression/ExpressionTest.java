@@ -153,6 +153,63 @@ class ExpressionTest {
 
   @ParameterizedTest
   @CsvSource(
+      delimiter = '|',
+      value = {
+        "9            | a number of 1000000 characters; 1000 are the most",
+        "0.9          | a number of 1000000 characters; 1000 are the most",
+        "a            | a name of 1000000 characters; 255 are the most",
+      })
+  void aWordThatIsTooLongIsRefusedAtOnceAndNotRepeated(String word, String problem) {
+    String last = word.substring(word.length() - 1);
+    String text = word + last.repeat(1_000_000 - word.length());
+    for (String source :
+        new String[] {
+          "y = " + text, "y = x + sum(" + text + ")*2", "y = min(x, 3, " + text + ")"
+        }) {
+      assertThatExceptionOfType(ExpressionException.class)
+          .isThrownBy(() -> Expression.parseReducing(source))
+          .withMessageStartingWith(problem + " at column " + (1 + source.indexOf(text)))
+          .satisfies(refusal -> assertThat(refusal.getMessage()).hasSizeLessThan(400));
+    }
+    assertThatExceptionOfType(ExpressionException.class)
+        .isThrownBy(() -> Expression.parse(text + " = x"))
+        .satisfies(refusal -> assertThat(refusal.getMessage()).hasSizeLessThan(400));
+  }
+
+  @Test
+  void ofALongLineAnErrorShowsWhatStandsAroundItsPlace() {
+    String sum = "x + ".repeat(200);
+    assertThatExceptionOfType(ExpressionException.class)
+        .isThrownBy(() -> Expression.parse("y = " + sum + "2x + " + sum + "x"))
+        .withMessage(
+            "unexpected 'x' after the number 2; write '*' between a number and a name at column 806"
+                + "\n  \u2026"
+                + "x + ".repeat(200).substring(800 - 58)
+                + "2x + "
+                + "x + ".repeat(200).substring(0, 56)
+                + "\u2026"
+                + "\n  "
+                + " ".repeat(60)
+                + "^")
+        .satisfies(refusal -> assertThat(refusal.column()).isEqualTo(806));
+  }
+
+  @Test
+  void aSourceThatIsTooLongToReadIsNotRepeatedInErrors() {
+    String source = "y = 1" + "; y = y + 1".repeat(900);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Expression.parse(source).resolve(Map.of("q", Operand.output())))
+        .satisfies(refusal -> assertThat(refusal.getMessage()).hasSizeLessThan(400));
+    assertThatExceptionOfType(ExpressionException.class)
+        .isThrownBy(
+            () ->
+                Expression.parse("y = " + "7".repeat(900) + " // 0")
+                    .resolve(Map.of("y", Operand.output())))
+        .satisfies(refusal -> assertThat(refusal.getMessage()).hasSizeLessThan(400));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
       delimiter = '=',
       value = {
         "1 + 2*3          = 7",

@@ -1,8 +1,10 @@
 package dev.tidepool.runtime;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.PeakScope;
+import java.lang.ref.WeakReference;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -213,5 +215,30 @@ class CountersTest {
     assertThat(counters.live()).isEqualTo(20 * 12 * 5);
     assertThat(counters.allocations()).isEqualTo(20L * 12 * 5_001);
     assertThat(counters.frees()).isEqualTo(20L * 12 * 5_000);
+  }
+
+  @Test
+  void aThreadThatHasEndedIsNotHeld() throws Exception {
+    Counters counters = new Counters();
+    List<WeakReference<Thread>> ended = new ArrayList<>();
+    for (int i = 0; i < 64; i++) {
+      Thread thread =
+          Thread.ofPlatform()
+              .start(
+                  () -> {
+                    counters.allocated(10);
+                    counters.allocated(10);
+                  });
+      thread.join();
+      ended.add(new WeakReference<>(thread));
+    }
+    await()
+        .until(
+            () -> {
+              System.gc();
+              return ended.stream().allMatch(thread -> thread.get() == null);
+            });
+    assertThat(counters.allocations()).isEqualTo(128);
+    assertThat(counters.live()).isEqualTo(1280);
   }
 }

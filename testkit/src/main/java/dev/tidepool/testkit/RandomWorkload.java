@@ -118,15 +118,13 @@ public final class RandomWorkload {
   }
 
   /**
-   * Holds its managers to a limit that a few of its largest buffers fill, with little page-locked
-   * memory; the rest is in a file of that directory. What does not fit at all fails, so faults must
-   * be expected too.
+   * Holds its managers to a limit that a few of its largest buffers fill; the rest is in a file of
+   * that directory. What does not fit at all fails, so faults must be expected too.
    */
   public RandomWorkload tight(Path directory) {
     return options(
         MemoryOptions.builder()
             .memoryLimit(TIGHT)
-            .pinnedLimit(TIGHT / 3)
             .spillDirectory(directory)
             .stagingChunk(SMALL_CHUNK)
             .build());
