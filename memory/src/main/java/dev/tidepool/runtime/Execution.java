@@ -4,6 +4,7 @@ import dev.tidepool.Allocation;
 import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
 import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedBuffer;
@@ -311,7 +312,7 @@ final class Execution {
     if (value == null) {
       throw new IllegalArgumentException("argument '" + parameter.name() + "' is missing");
     }
-    return source instanceof KernelSource.HandWritten written
+    return run.source() instanceof KernelSource.HandWritten written
         ? DeclaredSignature.scalar(written, parameter, value)
         : value;
   }
