@@ -74,22 +74,42 @@ public final class VanishedMemory {
 
   private static final ElementType<Pair[]> PAIR = ElementType.struct(Pair.class);
 
-  /**
-   * What an operation works on.
-   *
-   * @param buffer over the file
-   * @param segment of the file
-   * @param other as long, of the library's own memory on the device
-   * @param array as long
-   */
-  private record Scene(
-      Tidepool tidepool,
-      UnifiedMemoryManager memory,
-      UnifiedBuffer<float[]> buffer,
-      MemorySegment segment,
-      UnifiedBuffer<float[]> other,
-      float[] array,
-      Kernels kernels) {
+  /** What an operation works on. */
+  private static final class Scene {
+    final Tidepool tidepool;
+    final UnifiedMemoryManager memory;
+
+    /** Over the file. */
+    final UnifiedBuffer<float[]> buffer;
+
+    /** Of the file. */
+    final MemorySegment segment;
+
+    /** As long, of the library's own memory. */
+    final UnifiedBuffer<float[]> other;
+
+    /** As long. */
+    final float[] array;
+
+    final Kernels kernels;
+
+    Scene(
+        Tidepool tidepool,
+        UnifiedMemoryManager memory,
+        UnifiedBuffer<float[]> buffer,
+        MemorySegment segment,
+        UnifiedBuffer<float[]> other,
+        float[] array,
+        Kernels kernels) {
+      this.tidepool = tidepool;
+      this.memory = memory;
+      this.buffer = buffer;
+      this.segment = segment;
+      this.other = other;
+      this.array = array;
+      this.kernels = kernels;
+    }
+
     /** The same with the first elements of everything. */
     Scene front(int length) {
       return new Scene(
@@ -219,6 +239,12 @@ public final class VanishedMemory {
     String to = "UnifiedBuffer.copyTo(long,MemorySegment)";
     add(to + " of the file", s -> s.other.copyTo(0, s.segment));
     add(to, s -> s.buffer.copyTo(0, MemorySegment.ofArray(s.array)));
+    String fromLater = "UnifiedBuffer.copyFromAsync(MemorySegment,long)";
+    add(fromLater + " of the file", s -> s.other.copyFromAsync(s.segment, 0).join());
+    add(fromLater, s -> s.buffer.copyFromAsync(MemorySegment.ofArray(s.array), 0).join());
+    String toLater = "UnifiedBuffer.copyToAsync(long,MemorySegment)";
+    add(toLater + " of the file", s -> s.other.copyToAsync(0, s.segment).join());
+    add(toLater, s -> s.buffer.copyToAsync(0, MemorySegment.ofArray(s.array)).join());
     String between = "UnifiedBuffer.copyFrom(UnifiedBuffer)";
     add(between, s -> s.buffer.copyFrom(s.other));
     add(between + " over the file", s -> s.other.copyFrom(s.buffer));
