@@ -3,9 +3,9 @@ package dev.tidepool;
 /** What an accelerator can do beyond the minimum. */
 public enum Capability {
   /**
-   * Its memory is the host's: buffers have one copy and no transfer ever happens. Memory that is not
-   * the library's (wrapped, mapped from a file, shared by name) is copied all the same, but on the
-   * CPU: a kernel runs after its call returned, when nothing keeps that memory from ending.
+   * Its memory is the host's: buffers have one copy and no transfer ever happens. Memory that is
+   * not the library's (wrapped, mapped from a file, shared by name) is copied all the same, but on
+   * the CPU: a kernel runs after its call returned, when nothing keeps that memory from ending.
    */
   SHARED_MEMORY,
   /** It serves {@link MemoryLocation#UNIFIED}. */

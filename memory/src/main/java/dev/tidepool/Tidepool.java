@@ -67,7 +67,10 @@ public final class Tidepool implements AutoCloseable {
     return session.peers();
   }
 
-  /** Closes all managers, then the accelerators. Idempotent; throws nothing. */
+  /**
+   * Closes all managers, then the accelerators. Operations that are under way on other threads end
+   * first; a thread that calls this while another closes waits for it. Idempotent; throws nothing.
+   */
   @Override
   public void close() {
     session.close();

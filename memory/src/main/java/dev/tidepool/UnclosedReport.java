@@ -3,7 +3,8 @@ package dev.tidepool;
 /**
  * A {@link Tidepool}, or a manager of {@link UnifiedMemoryManager#create()}, that became
  * unreachable without being closed. The library has closed its accelerators and given back their
- * memory, which is as good as a close but comes late: when the garbage collector notices.
+ * memory. That comes late, when the garbage collector notices, and brings no bytes back to wrapped
+ * memory and mapped files.
  *
  * @param accelerator the accelerators that it had opened, separated by commas
  * @param blocks blocks of memory that it still held of drivers and the system

@@ -91,9 +91,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   <A> UnifiedBuffer<A> copyOf(A array);
 
   /**
-   * A HOST buffer over memory of the caller, which keeps owning it. The memory is the host's copy of
-   * the buffer. Kernels of the CPU compute in it; every other accelerator works on a copy in its own
-   * memory, and {@link UnifiedBuffer#close()} brings newer bytes back. The arena must stay open
+   * A HOST buffer over memory of the caller, which keeps owning it. The memory is the host's copy
+   * of the buffer. Kernels of the CPU compute in it; every other accelerator works on a copy in its
+   * own memory, and {@link UnifiedBuffer#close()} brings newer bytes back. The arena must stay open
    * until then: if it is closed first, what the device computed is lost, and reported.
    *
    * @throws IllegalArgumentException if the segment is on the heap, belongs to one thread, is
@@ -299,7 +299,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
 
   /**
    * Ends the manager: waits for work that runs, frees every buffer that is still open and reports
-   * how many there were. Idempotent; throws nothing.
+   * how many there were. An operation that another thread has begun succeeds, or fails because the
+   * manager is closed; no call of a driver is under way when this returns. A thread that calls this
+   * while another closes waits for it. Idempotent; throws nothing.
    */
   @Override
   void close();

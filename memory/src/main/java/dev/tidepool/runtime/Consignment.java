@@ -66,7 +66,7 @@ final class Consignment {
       }
     }
     long total = pairs.stream().mapToLong(pair -> pair.bytes).sum();
-    progress = new Progress(options.progress(), total, this::complete);
+    progress = new Progress(memory.session(), options.progress(), total, this::complete);
   }
 
   /** Asks for a list of transfers. */

@@ -12,6 +12,10 @@ import java.util.concurrent.atomic.AtomicLong;
 final class Progress {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
+  // Bound to the list's session while its listener is called.
+  private static final ScopedValue<RuntimeSession> LISTENING = ScopedValue.newInstance();
+
+  private final RuntimeSession session;
   private final TransferProgress listener;
   private final Runnable whenDone;
   private final AtomicLong bytes = new AtomicLong();
@@ -25,12 +29,28 @@ final class Progress {
   /**
    * A listener's.
    *
+   * @param session of the list
    * @param whenDone is run once, when the listener has heard the last
    */
-  Progress(TransferProgress listener, long total, Runnable whenDone) {
+  Progress(RuntimeSession session, TransferProgress listener, long total, Runnable whenDone) {
+    this.session = session;
     this.listener = listener;
     this.total = total;
     this.whenDone = whenDone;
+  }
+
+  /**
+   * Checks that the calling thread may close a session or a manager of it.
+   *
+   * @throws IllegalStateException if the thread calls a listener of the session: the transfer that
+   *     closing waits for waits for the listener
+   */
+  static void checkMayClose(RuntimeSession session) {
+    if (LISTENING.isBound() && LISTENING.get() == session) {
+      throw new IllegalStateException(
+          "close() would wait for itself: it was called by the progress listener of a transfer, for"
+              + " which it waits; call it when the transfer's report is there");
+    }
   }
 
   /** So many bytes will not come, after all; before the first do. */
@@ -75,7 +95,7 @@ final class Progress {
 
   private void call(long now) {
     try {
-      listener.progressed(now, total);
+      ScopedValue.where(LISTENING, session).run(() -> listener.progressed(now, total));
     } catch (RuntimeException | Error e) {
       LOG.log(Level.WARNING, "the listener of a list of transfers failed; it goes on", e);
     }

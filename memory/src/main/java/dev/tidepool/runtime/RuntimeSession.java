@@ -326,6 +326,7 @@ final class RuntimeSession implements TidepoolRuntime.Session {
   @Override
   public void close() {
     managers.forEach(manager -> KernelBody.checkMayAwaitAll(manager, "close()"));
+    Progress.checkMayClose(this);
     List<Runnable> reports = new ArrayList<>();
     closing.run(
         () -> {

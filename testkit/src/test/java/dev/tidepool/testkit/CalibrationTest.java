@@ -1,9 +1,11 @@
 package dev.tidepool.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryOptions;
+import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.Tidepool;
 import dev.tidepool.TransferCalibration;
 import dev.tidepool.TransferCalibration.Leg;
@@ -137,6 +139,24 @@ class CalibrationTest {
     }
     assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(cache())))
         .isEqualTo("rwx------");
+  }
+
+  @Test
+  void withinALimitItTakesNoMore() {
+    MemoryOptions.Builder options = MemoryOptions.builder().cacheDirectory(cache());
+    try (Tidepool tidepool =
+        Discovery.using(
+            List.of(simulated), () -> Tidepool.open(options.memoryLimit(LARGE + 1000).build()))) {
+      assertThat(calibrates(tidepool, LARGE)).as("no room beside the buffer").isFalse();
+      assertThatThrownBy(() -> tidepool.memory().transfers().calibrate())
+          .isInstanceOf(OutOfDeviceMemoryException.class);
+    }
+    try (Tidepool tidepool =
+        Discovery.using(
+            List.of(simulated), () -> Tidepool.open(options.memoryLimit(4 * LARGE).build()))) {
+      assertThat(calibrates(tidepool, LARGE)).isTrue();
+      tidepool.memory().transfers().calibrate();
+    }
   }
 
   @Test

@@ -179,7 +179,6 @@ class ForgottenTidepoolTest {
     SimulatedProvider provider = provider();
     Object[] held = {handle.apply(open(provider))};
     passATurn();
-    passATurn();
     assertThat(isClosed(provider)).as("closed though " + held[0] + " is reachable").isFalse();
     checks.check(held[0]);
     Reference.reachabilityFence(held[0]);
@@ -245,7 +244,6 @@ class ForgottenTidepoolTest {
     SimulatedProvider provider = provider();
     CountDownLatch done = new CountDownLatch(1);
     startPaused(provider, done);
-    passATurn();
     passATurn();
     assertThat(isClosed(provider)).isFalse();
     device(provider).resume();

@@ -14,6 +14,8 @@ import dev.tidepool.MemoryOptions;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.testkit.simulated.SimulatedDevice;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -23,6 +25,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 /** How long the code of kernels lives. */
 @Timeout(120)
 class KernelLifeTest {
+  private static final int SOURCES = 300;
   private static final KernelSource EXPRESSION = KernelSource.elementwise("y = x + 1");
 
   @RegisterExtension
@@ -91,17 +94,28 @@ class KernelLifeTest {
 
   @Test
   void codeThatNobodyClosedDoesNotGrowWithoutBound() throws InterruptedException {
-    for (int i = 0; i < 600; i++) {
-      run(memory.compile(KernelSource.elementwise("y = x + " + i + " - " + (i - 1))));
+    for (int i = 0; i < SOURCES; i++) {
+      run(numbered(i));
     }
     while (device.livePrograms() > 256) {
       System.gc();
       Thread.sleep(20);
     }
     // What is kept is found again.
+    int kept = device.livePrograms();
     long compiled = rig.calls(SpiCall.COMPILE);
-    run(memory.compile(KernelSource.elementwise("y = x + 599 - 598")));
-    assertThat(rig.calls(SpiCall.COMPILE)).isEqualTo(compiled);
+    List<Kernel> again = new ArrayList<>();
+    for (int i = 0; i < SOURCES; i++) {
+      Kernel kernel = numbered(i);
+      again.add(kernel);
+      run(kernel);
+    }
+    assertThat(rig.calls(SpiCall.COMPILE) - compiled).isEqualTo(SOURCES - kept);
+    again.forEach(Kernel::close);
+  }
+
+  private Kernel numbered(int i) {
+    return memory.compile(KernelSource.elementwise("y = x + " + i + " - " + (i - 1)));
   }
 
   @Test

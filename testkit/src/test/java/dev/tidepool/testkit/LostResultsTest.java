@@ -177,8 +177,7 @@ class LostResultsTest {
   @Test
   void aFileThatBecameShorterMeanwhileIsNamed() throws Exception {
     Path file = Files.write(folder.resolve("result.raw"), new byte[1 << 20]);
-    UnifiedBuffer<float[]> buffer =
-        rig.memory().map(file, ElementType.FLOAT, MapMode.READ_WRITE);
+    UnifiedBuffer<float[]> buffer = rig.memory().map(file, ElementType.FLOAT, MapMode.READ_WRITE);
     compute(buffer);
     try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
       channel.truncate(0);

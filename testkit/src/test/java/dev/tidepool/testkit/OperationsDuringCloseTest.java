@@ -14,6 +14,8 @@ import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
+import dev.tidepool.Transfer;
+import dev.tidepool.TransferOptions;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.spi.Discovery;
@@ -448,6 +450,37 @@ class OperationsDuringCloseTest {
                 })
             .join();
       }
+    }
+    assertThat(discrete.violations()).isEmpty();
+  }
+
+  @Test
+  void aProgressListenerThatClosesIsToldThatItWouldWaitForItself() {
+    for (boolean all : new boolean[] {false, true}) {
+      AtomicReference<@Nullable Throwable> thrown = new AtomicReference<>();
+      try (Tidepool tidepool = open(new HeldCalls(discrete))) {
+        UnifiedMemoryManager memory = tidepool.memory();
+        AutoCloseable closed = all ? tidepool : memory;
+        TransferOptions options =
+            TransferOptions.builder()
+                .progress(
+                    (_, _) -> {
+                      try {
+                        closed.close();
+                      } catch (Exception e) {
+                        thrown.set(e);
+                      }
+                    })
+                .build();
+        memory
+            .transfers()
+            .transfer(
+                List.of(Transfer.of(new int[100], memory.allocate(ElementType.INT, 100))), options)
+            .orThrow();
+      }
+      assertThat(thrown.get())
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("progress listener");
     }
     assertThat(discrete.violations()).isEmpty();
   }

@@ -11,17 +11,22 @@ import dev.tidepool.KernelCompilationException;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
+import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.lang.foreign.ValueLayout;
+import java.lang.ref.WeakReference;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** Kernels by name run where the data is, or where the caller wants them. */
+@Timeout(120)
 class OrchestratorTest {
   private static final KernelSource SAXPY = KernelSource.elementwise("y = a * x + y");
 
@@ -131,6 +136,29 @@ class OrchestratorTest {
         .isInstanceOf(UnsupportedOperationException.class)
         .hasMessageContaining("'never'")
         .hasMessageContaining("simulated:0");
+  }
+
+  @Test
+  void aClosedManagerWhoseBuffersWereArgumentsIsNotKept() throws InterruptedException {
+    orchestrator.register("saxpy", SAXPY);
+    WeakReference<UnifiedMemoryManager> closed = new WeakReference<>(runOnAFurtherManager());
+    while (closed.get() != null) {
+      System.gc();
+      Thread.sleep(20);
+    }
+    assertThat(simulated.device("simulated:0").livePrograms()).isZero();
+  }
+
+  private UnifiedMemoryManager runOnAFurtherManager() {
+    MemoryOptions own = MemoryOptions.builder().maxPoolBytes(1 << 20).build();
+    try (UnifiedMemoryManager further =
+            UnifiedMemoryManager.create(tidepool.accelerator("simulated:0"), own);
+        UnifiedBuffer<float[]> x = further.copyOf(new float[] {1, 2});
+        UnifiedBuffer<float[]> y = further.copyOf(new float[] {10, 20})) {
+      orchestrator.execute("saxpy", Arguments.of("a", 2, "x", x, "y", y));
+      assertThat(contents(y)).containsExactly(12, 24);
+      return further;
+    }
   }
 
   @Test

@@ -36,8 +36,8 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Memory that outlives its buffer (wrapped, mapped from a file, shared by name) has the newest bytes
- * when the buffer is closed, whatever computed them and whoever closes.
+ * Memory that outlives its buffer (wrapped, mapped from a file, shared by name) has the newest
+ * bytes when the buffer is closed, whatever computed them and whoever closes.
  */
 public abstract class OutlivedMemoryConformance extends Topic {
   private static final int LENGTH = 50_021;
@@ -57,7 +57,9 @@ public abstract class OutlivedMemoryConformance extends Topic {
     }
   }
 
-  /** One kind of memory that outlives its buffer: how to make a buffer, and what the memory holds. */
+  /**
+   * One kind of memory that outlives its buffer: how to make a buffer, and what the memory holds.
+   */
   private record Kind(String name, Source source) {
     interface Source {
       Opened open(UnifiedMemoryManager memory) throws IOException;

@@ -42,8 +42,7 @@ record Foreign(UnifiedBuffer<int[]> buffer, MemorySegment memory) {
         try (FileChannel channel =
             FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
           channel.write(ByteBuffer.allocate(1), bytes(length) - 1);
-          memory =
-              channel.map(FileChannel.MapMode.READ_ONLY, 0, bytes(length), Arena.ofAuto());
+          memory = channel.map(FileChannel.MapMode.READ_ONLY, 0, bytes(length), Arena.ofAuto());
         }
         return new Foreign(manager.map(file, ElementType.INT, MapMode.READ_WRITE), memory);
       } finally {
