@@ -31,6 +31,7 @@ final class Maintenance implements AutoCloseable {
   private void run() {
     while (!closed) {
       LockSupport.parkNanos(TICK_NANOS);
+      Unfinished.resumeAll();
       RuntimeSession current = session.get();
       if (current == null) {
         return;

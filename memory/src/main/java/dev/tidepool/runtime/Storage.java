@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * for moments only, never while bytes move or a driver is called. The monitors of several storages
  * are taken in the order of their numbers.
  */
-final class Storage {
+final class Storage extends Unfinished {
   private static final AtomicLong NUMBERS = new AtomicLong();
 
   private final long number = NUMBERS.getAndIncrement();
@@ -318,14 +318,29 @@ final class Storage {
     return wasOpen;
   }
 
+  /** Has the memory given back in the order of the work; when the heap has room for that. */
   private void release() {
-    Work work = Work.always(this, memory.transferThreads(), this::free);
+    try {
+      resume();
+    } catch (VirtualMachineError e) {
+      leaveUnfinished();
+    }
+  }
+
+  @Override
+  void resume() {
     boolean here;
+    Work work;
     synchronized (this) {
-      release = work;
+      if (release == null) {
+        release = Work.always(this, memory.transferThreads(), this::free);
+      }
+      work = release;
       here = !occupancy.isMoving() && memory.releases().happenHere(this);
     }
-    work.release(here);
+    if (!work.hasEntered()) {
+      work.release(here);
+    }
   }
 
   /** Writes the allocation down, and the free when it comes; nothing if the storage is closed. */
