@@ -12,6 +12,13 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 final class JointFuture extends CompletableFuture<Void> {
   private final List<CompletableFuture<Void>> parts;
+  private final Unfinished end =
+      new Unfinished() {
+        @Override
+        void resume() {
+          finish();
+        }
+      };
 
   private JointFuture(List<CompletableFuture<Void>> parts) {
     this.parts = parts;
@@ -28,11 +35,20 @@ final class JointFuture extends CompletableFuture<Void> {
           part.whenComplete(
               (done, failure) -> {
                 if (unfinished.decrementAndGet() == 0) {
-                  joint.finish();
+                  joint.end();
                 }
               });
     }
     return joint;
+  }
+
+  /** Completes, though the heap may be full now. */
+  private void end() {
+    try {
+      finish();
+    } catch (VirtualMachineError e) {
+      end.leaveUnfinished();
+    }
   }
 
   private void finish() {

@@ -48,6 +48,9 @@ final class Storage extends Unfinished {
   private @Nullable Succession succession;
   private @Nullable AllocationTrace trace;
 
+  // Whether its memory could not be given back yet, though nothing is under way any more.
+  private volatile boolean unfreed;
+
   private volatile long lastUse = System.nanoTime();
 
   /** What the next host view may do without work. Set under the monitor, read without. */
@@ -329,6 +332,11 @@ final class Storage extends Unfinished {
 
   @Override
   void resume() {
+    if (unfreed) {
+      freeNow();
+      unfreed = false;
+      return;
+    }
     boolean here;
     Work work;
     synchronized (this) {
@@ -407,8 +415,17 @@ final class Storage extends Unfinished {
     }
   }
 
-  /** Gives the memory back; nothing is under way, and nothing is let in any more. */
+  /** Gives the memory back; nothing is under way, and nothing is let in any more. Never throws. */
   private void free() {
+    try {
+      freeNow();
+    } catch (VirtualMachineError e) {
+      unfreed = true;
+      leaveUnfinished();
+    }
+  }
+
+  private void freeNow() {
     occupancy.close();
     if (memory.releases().succeeded(this)) {
       return;

@@ -43,6 +43,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Work extends Unfinished implements Runnable {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
+  private static final Consumer<Throwable> NOBODY = _ -> {};
 
   /** What is done when the turn comes. */
   @FunctionalInterface
@@ -93,7 +94,7 @@ final class Work extends Unfinished implements Runnable {
   private boolean awaited;
   private @Nullable Parcel parcel;
   private Retries retries = Retries.NONE;
-  private Consumer<Throwable> failing = _ -> {};
+  private Consumer<Throwable> failing = NOBODY;
 
   // Guarded by this.
   private boolean turn;
@@ -463,7 +464,7 @@ final class Work extends Unfinished implements Runnable {
       if (here) {
         run();
       } else {
-        executor.execute(this);
+        handIn();
       }
     }
   }
@@ -520,7 +521,11 @@ final class Work extends Unfinished implements Runnable {
   }
 
   private synchronized @Nullable Throwable failure() {
-    return failure == null ? lost : failure;
+    if (failure != null) {
+      return failure;
+    }
+    // What the thread that asks has just ended with, if that is not settled yet.
+    return own == null ? lost : own;
   }
 
   /**
@@ -866,7 +871,7 @@ final class Work extends Unfinished implements Runnable {
     }
     if (own != null) {
       failing.accept(own);
-      failing = _ -> {};
+      failing = NOBODY;
     }
     for (Use use : uses) {
       Storage storage = use.storage();

@@ -5,7 +5,6 @@ import java.lang.classfile.ClassTransform;
 import java.lang.classfile.CodeBuilder;
 import java.lang.classfile.CodeElement;
 import java.lang.classfile.CodeTransform;
-import java.lang.classfile.MethodModel;
 import java.lang.classfile.instruction.InvokeDynamicInstruction;
 import java.lang.classfile.instruction.InvokeInstruction;
 import java.lang.classfile.instruction.NewMultiArrayInstruction;
@@ -49,14 +48,14 @@ public final class FullHeap {
    * @param number how many come before it
    * @param stays whether those behind it fail too, for a while
    */
-  static void fillUpAfter(int number, boolean stays) {
+  public static void fillUpAfter(int number, boolean stays) {
     hit = false;
     lasting = stays;
     UNTIL_FULL.set(number + 1L);
   }
 
   /** Lets every allocation succeed; whether any failed. */
-  static boolean clear() {
+  public static boolean clear() {
     UNTIL_FULL.set(Long.MAX_VALUE);
     lasting = false;
     return hit;
@@ -64,18 +63,38 @@ public final class FullHeap {
 
   /** Called by the library before it takes memory. */
   public static void take() {
-    if (UNTIL_FULL.get() == Long.MAX_VALUE) {
+    if (UNTIL_FULL.get() == Long.MAX_VALUE || isOfDriver(Thread.currentThread())) {
       return;
     }
     long left = UNTIL_FULL.decrementAndGet();
-    if (left == 0) {
+    if (left == 0 && initializesClass()) {
+      UNTIL_FULL.compareAndSet(0, 1);
+    } else if (left == 0) {
       fullSince = System.nanoTime();
       hit = true;
       throw new OutOfMemoryError("on purpose");
     }
-    if (left < 0 && hit && lasting && System.nanoTime() - fullSince < FULL_NANOS) {
+    if (left < 0
+        && hit
+        && lasting
+        && System.nanoTime() - fullSince < FULL_NANOS
+        && !initializesClass()) {
       throw new OutOfMemoryError("on purpose");
     }
+  }
+
+  /** A driver has memory of its own. */
+  private static boolean isOfDriver(Thread thread) {
+    return thread.getName().contains(" queue ");
+  }
+
+  /** What fails while a class is initialized makes it useless for ever, in every program. */
+  private static boolean initializesClass() {
+    return StackWalker.getInstance()
+        .walk(
+            frames ->
+                frames.anyMatch(
+                    frame -> frame.getMethodName().equals(ConstantDescs.CLASS_INIT_NAME)));
   }
 
   /** Loads the library and its tests anew. */
@@ -119,12 +138,7 @@ public final class FullHeap {
       CodeTransform questions = Loader::ask;
       return file.transformClass(
           file.parse(bytes),
-          ClassTransform.transformingMethodBodies(Loader::mayFail, questions));
-    }
-
-    /** What fails while a class is initialized makes it useless for ever, in every program. */
-    private static boolean mayFail(MethodModel method) {
-      return !method.methodName().equalsString(ConstantDescs.CLASS_INIT_NAME);
+          ClassTransform.transformingMethodBodies(questions));
     }
 
     private static void ask(CodeBuilder code, CodeElement element) {
