@@ -76,6 +76,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   private final Ending ending;
   private final Releases releases;
   private final Handovers handovers = new Handovers();
+  private final Headway headway;
   private final @Nullable AutoCloseable registration;
   private final TransferMeter meter = new TransferMeter();
   private final Calibrations calibrations = new Calibrations(this);
@@ -105,6 +106,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     this.device = accelerator.device();
     this.options = options;
     this.whenEnded = whenEnded;
+    this.headway = session.headway(device);
     this.retries =
         new Retries(options.transferRetries(), options.transferRetryTime().toNanos(), meter);
     Pressure pressure = Pressure.of(options, id(), completions());
@@ -380,6 +382,11 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   /** Whose turn it is to find memory for work over several buffers; see {@link Placing}. */
   Placing.Turn placing() {
     return session.placing(device);
+  }
+
+  /** What tells those who wait for memory of the device whether that helps. */
+  Headway headway() {
+    return headway;
   }
 
   @Override

@@ -53,6 +53,7 @@ final class Allocations {
   <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length, Allocation allocation) {
     Objects.requireNonNull(allocation, "allocation");
     long bytes = Objects.requireNonNull(type, "type").bytes(length);
+    StackReserve.check();
     Cohort.Token sampled = cohorts.sampled(bytes);
     BlockPool pool =
         sampled == null && allocation.isPlain() ? near[allocation.location().ordinal()] : null;
@@ -180,6 +181,7 @@ final class Allocations {
   <A> CompletableFuture<UnifiedBuffer<A>> allocateAsync(
       ElementType<A> type, long length, Allocation allocation) {
     Objects.requireNonNull(allocation, "allocation");
+    StackReserve.check();
     // Here, where the stack is the user's.
     long bytes = Objects.requireNonNull(type, "type").bytes(length);
     Cohort.Token sampled = cohorts.sampled(bytes);

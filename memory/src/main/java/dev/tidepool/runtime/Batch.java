@@ -36,6 +36,9 @@ final class Batch implements Runnable {
   private final List<Work> alone = new ArrayList<>();
   // Those that the lanes have let in; the others were taken from behind them.
   private int atTurn;
+  // How many of the ready and of those that go alone are no business of the batch any more.
+  private int admitted;
+  private int sentAlone;
   private long bytes;
   private TransferWay way = TransferWay.STAGED_PINNED;
 
@@ -54,17 +57,20 @@ final class Batch implements Runnable {
    * Nobody else takes meanwhile.
    */
   static @Nullable Runnable next(Queue<Runnable> line) {
-    Runnable first = line.poll();
+    Runnable first = line.peek();
     if (!(first instanceof Work work)) {
-      return first;
-    }
-    if (work.parcel() == null) {
-      work.endsTask();
-      return work;
+      return line.poll();
     }
     Parcel like = work.parcel();
+    if (like == null) {
+      work.endsTask();
+      return line.poll();
+    }
+    // All that takes memory comes before anything leaves the line.
     List<Work> ready = new ArrayList<>();
     ready.add(work);
+    Batch batch = new Batch(like, ready);
+    line.poll();
     long bytes = like.bytes();
     while (like.isSmall()
         && ready.size() < MOST
@@ -73,17 +79,47 @@ final class Batch implements Runnable {
         && other.parcel().isSmall()
         && other.parcel().goesWith(like)
         && bytes + other.parcel().bytes() <= MOST_BYTES) {
+      try {
+        ready.add(other);
+      } catch (OutOfMemoryError e) {
+        break;
+      }
       line.poll();
-      ready.add(other);
       bytes += other.parcel().bytes();
     }
-    return new Batch(like, ready);
+    return batch;
   }
 
   @Override
   public void run() {
-    for (Work work : ready) {
-      admit(work);
+    try {
+      perform();
+    } catch (Throwable e) {
+      leave(e);
+    }
+  }
+
+  /** The thread cannot go on: what it has begun fails, and the rest is handed in again. */
+  private void leave(Throwable thrown) {
+    for (int i = admitted; i < ready.size(); i++) {
+      Work work = ready.get(i);
+      if (Thread.currentThread().equals(work.runner())) {
+        work.lose(thrown);
+      } else {
+        work.leaveToBeHandedIn();
+      }
+    }
+    for (int i = sentAlone; i < alone.size(); i++) {
+      alone.get(i).leaveToBeHandedIn();
+    }
+    for (int i = 0; i < works.size(); i++) {
+      works.get(i).lose(thrown);
+    }
+  }
+
+  private void perform() {
+    while (admitted < ready.size()) {
+      admit(ready.get(admitted));
     }
     atTurn = works.size();
     if (like.direction() == Direction.HOST_TO_DEVICE) {
@@ -94,8 +130,11 @@ final class Batch implements Runnable {
     }
     if (tells) {
       // They would wait for this thread, and nothing must wait for the listeners that it calls.
-      alone.forEach(Work::handIn);
+      while (sentAlone < alone.size()) {
+        alone.get(sentAlone++).handIn();
+      }
       alone.clear();
+      sentAlone = 0;
     }
     if (works.size() == 1) {
       if (alone.isEmpty()) {
@@ -105,20 +144,23 @@ final class Batch implements Runnable {
     } else if (!works.isEmpty()) {
       travel();
     }
-    alone.forEach(Work::run);
+    while (sentAlone < alone.size()) {
+      alone.get(sentAlone++).run();
+    }
   }
 
   /** Takes work whose turn has come. */
   private void admit(Work work) {
-    if (!work.claim()) {
-      work.finish(null);
-      return;
+    if (work.take()) {
+      if (!work.claim()) {
+        work.finish(work.lost());
+      } else if (!pack(work)) {
+        // It has nothing until it runs, or those that wait here would keep memory from each other.
+        work.giveBack(false);
+        alone.add(work);
+      }
     }
-    if (!pack(work)) {
-      // It has nothing until it runs, or those that wait here would keep memory from each other.
-      work.giveBack(false);
-      alone.add(work);
-    }
+    admitted++;
   }
 
   private boolean pack(Work work) {
@@ -145,7 +187,14 @@ final class Batch implements Runnable {
       if (next == null) {
         return;
       }
-      if (!pack(next)) {
+      boolean packed;
+      try {
+        packed = pack(next);
+      } catch (Throwable e) {
+        next.lose(e);
+        throw e;
+      }
+      if (!packed) {
         next.giveBack(false);
         return;
       }
@@ -179,13 +228,12 @@ final class Batch implements Runnable {
 
   /** Ends all of them before any listener is called, which may wait for what comes behind any. */
   private void endAll(@Nullable Throwable failure) {
-    List<Runnable> listeners = new ArrayList<>(works.size());
     for (int i = 0; i < works.size(); i++) {
-      Throwable own =
-          failure == null ? null : Failures.transfer(failure, parcels.get(i).toString());
-      listeners.add(works.get(i).end(own));
+      works
+          .get(i)
+          .end(failure == null ? null : Failures.transfer(failure, parcels.get(i).toString()));
     }
-    listeners.forEach(Runnable::run);
+    works.forEach(Work::tell);
   }
 
   private void move() {

@@ -34,6 +34,7 @@ final class Consignment {
   private final AtomicReferenceArray<@Nullable TransferOutcome> outcomes;
   private final AtomicInteger unsettled;
   private final Convoy convoy;
+  private final Completion completion = new Completion();
   private final List<Pair> pairs;
   private final Progress progress;
 
@@ -218,12 +219,35 @@ final class Consignment {
   }
 
   private void complete() {
-    Duration elapsed = Duration.ofNanos(System.nanoTime() - start);
-    List<TransferOutcome> all =
-        IntStream.range(0, outcomes.length())
-            .mapToObj(i -> Objects.requireNonNull(outcomes.get(i), "settled"))
-            .toList();
-    long bytes = all.stream().mapToLong(TransferOutcome::bytes).sum();
-    memory.completions().execute(() -> report.complete(new TransferReport(bytes, elapsed, all)));
+    completion.elapsedNanos = System.nanoTime() - start;
+    try {
+      completion.resume();
+    } catch (VirtualMachineError e) {
+      completion.leaveUnfinished();
+    }
+  }
+
+  /** The report's, which comes although the heap is full now. */
+  private final class Completion extends Unfinished implements Runnable {
+    private volatile long elapsedNanos;
+
+    @Override
+    void resume() {
+      memory.completions().execute(this);
+    }
+
+    @Override
+    public void run() {
+      try {
+        List<TransferOutcome> all =
+            IntStream.range(0, outcomes.length())
+                .mapToObj(i -> Objects.requireNonNull(outcomes.get(i), "settled"))
+                .toList();
+        long bytes = all.stream().mapToLong(TransferOutcome::bytes).sum();
+        report.complete(new TransferReport(bytes, Duration.ofNanos(elapsedNanos), all));
+      } catch (VirtualMachineError e) {
+        leaveUnfinished();
+      }
+    }
   }
 }

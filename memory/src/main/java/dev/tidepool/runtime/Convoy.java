@@ -10,11 +10,12 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  *
  * <p>The monitor guards the count, and is held by who takes from the line.
  */
-final class Convoy implements Porters {
+final class Convoy extends Unfinished implements Porters {
   private final Porters traffic;
   private final int most;
   private final boolean tells;
   private final Queue<Runnable> line = new ConcurrentLinkedQueue<>();
+  private final Runnable drive = this::drive;
   private int places;
   private boolean departed;
 
@@ -70,35 +71,58 @@ final class Convoy implements Porters {
       }
       places++;
     }
-    traffic.execute(this::drive);
+    try {
+      traffic.execute(drive);
+    } catch (Throwable e) {
+      givePlaceBack();
+    }
+  }
+
+  /** What is ready finds its place a little later. */
+  private void givePlaceBack() {
+    synchronized (this) {
+      places--;
+    }
+    leaveUnfinished();
+  }
+
+  @Override
+  void resume() {
+    depart();
   }
 
   /** Does one thing of the list, and gets into line again behind what others ask for. */
   private void drive() {
     Runnable next;
     boolean more;
-    synchronized (this) {
-      next = Batch.next(line);
-      if (next == null) {
-        places--;
-        return;
-      }
-      more = !line.isEmpty();
-    }
     try {
-      if (more) {
-        takePlace();
+      synchronized (this) {
+        next = Batch.next(line);
+        if (next == null) {
+          places--;
+          return;
+        }
+        more = !line.isEmpty();
       }
-    } finally {
-      run(next);
+    } catch (Throwable e) {
+      givePlaceBack();
+      return;
     }
-  }
-
-  private void run(Runnable next) {
+    if (more) {
+      takePlace();
+    }
     try {
       next.run();
     } finally {
-      traffic.executeNext(this::drive);
+      driveOn();
+    }
+  }
+
+  private void driveOn() {
+    try {
+      traffic.executeNext(drive);
+    } catch (Throwable e) {
+      givePlaceBack();
     }
   }
 }

@@ -233,6 +233,7 @@ final class Distribution {
     }
     List<CompletableFuture<Void>> futures = new ArrayList<>();
     List<Work> reserved = new ArrayList<>();
+    StackReserve.check();
     try {
       holding(
           used,
@@ -240,7 +241,9 @@ final class Distribution {
               byStorage.forEach(
                   (storage, group) -> futures.add(reserve(storage, group, reserved))));
     } finally {
-      reserved.forEach(Work::begin);
+      for (int i = 0; i < reserved.size(); i++) {
+        reserved.get(i).begin();
+      }
     }
     return futures.isEmpty() ? CompletableFuture.completedFuture(null) : JointFuture.of(futures);
   }
@@ -266,8 +269,9 @@ final class Distribution {
     try {
       Work work =
           Work.of(uses, memory.transferThreads(), () -> copyAll(group)).retrying(memory.retries());
-      CompletableFuture<Void> future = memory.reserve(work);
+      // Before it is asked for: whatever is thrown then, what has entered begins.
       reserved.add(work);
+      CompletableFuture<Void> future = memory.reserve(work);
       group.forEach(piece -> piece.entered = true);
       return future;
     } catch (RuntimeException e) {

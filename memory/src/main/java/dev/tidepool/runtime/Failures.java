@@ -8,6 +8,15 @@ import dev.tidepool.TransferException;
 final class Failures {
   private Failures() {}
 
+  /** Writes a failure to a log, unless the heap has no room for that. */
+  static void log(System.Logger log, System.Logger.Level level, String message, Throwable failure) {
+    try {
+      log.log(level, message, failure);
+    } catch (VirtualMachineError e) {
+      return;
+    }
+  }
+
   /** The failure as something that may be thrown anywhere. */
   static RuntimeException unchecked(Throwable failure) {
     if (failure instanceof Error error) {

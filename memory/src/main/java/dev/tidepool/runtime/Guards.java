@@ -28,6 +28,7 @@ final class Guards {
   /** Looks at every live buffer, each in its turn among the work on it. */
   List<GuardReport> inspectAll() {
     List<GuardReport> found = new ArrayList<>();
+    StackReserve.check();
     for (Storage storage : memory.awake()) {
       // Not as a use: it must not hear the failure that the next use is to hear.
       Work.always(storage, memory.transferThreads(), () -> found.addAll(damagesOfLive(storage)))

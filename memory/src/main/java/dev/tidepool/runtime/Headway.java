@@ -1,58 +1,54 @@
 package dev.tidepool.runtime;
 
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * How much work of the process is under way, for those who need what it holds: as long as work goes
- * on that does not itself wait for memory, some of it will end, and what it used is idle then. When
- * all that is left waits too, waiting is in vain.
+ * Tells those who wait for memory of one device whether waiting can help: which threads wait in the
+ * middle of their work, and how often work let go of what it used. As long as work that has what a
+ * request could use goes on, it will end, and what it used is idle then. When all who have it wait
+ * too, waiting is in vain.
+ *
+ * <p>One for each device of a session, so that nobody waits for what another Tidepool does.
  */
 final class Headway {
-  private static final LongAdder BEGUN = new LongAdder();
-  private static final LongAdder ENDED = new LongAdder();
-  private static final LongAdder LET_GO = new LongAdder();
-  private static final AtomicInteger WAITING = new AtomicInteger();
+  // A thread waits in one place at a time.
+  private static final Set<Thread> WAITING = ConcurrentHashMap.newKeySet();
 
-  private Headway() {}
+  private final LongAdder releases = new LongAdder();
+  // For when the adder needs memory that there is not.
+  private final AtomicLong furtherReleases = new AtomicLong();
 
-  /** A piece of work begins; before it has anything that others could want. */
-  static void begun() {
-    BEGUN.increment();
-  }
-
-  /** It has left the order of its storages. */
-  static void ended() {
-    ENDED.increment();
-  }
-
-  /** Work that is under way has let go of what it had; before it waits. */
-  static void letGo() {
-    LET_GO.increment();
-  }
-
-  /** Work that is under way waits for memory from now on; {@link #waited} follows. */
+  /** The calling thread waits in the middle of work from now on; {@link #waited} follows. */
   static void waits() {
-    WAITING.incrementAndGet();
+    WAITING.add(Thread.currentThread());
   }
 
   static void waited() {
-    WAITING.decrementAndGet();
+    WAITING.remove(Thread.currentThread());
+  }
+
+  /** Whether a thread waits for memory, or for its turn to get it. */
+  static boolean waits(Thread thread) {
+    return WAITING.contains(thread);
+  }
+
+  /** Work has let go of a storage of the device, because it has ended or is about to wait. */
+  void released() {
+    try {
+      releases.increment();
+    } catch (OutOfMemoryError e) {
+      furtherReleases.incrementAndGet();
+    }
   }
 
   /**
-   * How often work has ended or let go of what it had. Who finds something in use, and then neither
-   * that work goes on nor that this has grown, looked at all that there is.
+   * How often work let go of a storage. Who finds something in use, and then neither that work goes
+   * on nor that this has grown, looked at all that there is.
    */
-  static long releases() {
-    return ENDED.sum() + LET_GO.sum();
-  }
-
-  /** Whether work is under way that does not wait for memory. */
-  static boolean goesOn() {
-    // In this order more may seem to be under way than is, never less.
-    long ended = ENDED.sum();
-    int waiting = WAITING.get();
-    return BEGUN.sum() - ended > waiting;
+  long releases() {
+    return releases.sum() + furtherReleases.get();
   }
 }

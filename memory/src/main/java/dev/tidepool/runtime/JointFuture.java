@@ -14,6 +14,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class JointFuture extends CompletableFuture<Void> {
   private final List<CompletableFuture<Void>> parts;
+  private final Unfinished end =
+      new Unfinished() {
+        @Override
+        void resume() {
+          finish();
+        }
+      };
 
   private JointFuture(List<CompletableFuture<Void>> parts) {
     this.parts = parts;
@@ -30,11 +37,20 @@ final class JointFuture extends CompletableFuture<Void> {
           part.whenComplete(
               (done, failure) -> {
                 if (unfinished.decrementAndGet() == 0) {
-                  joint.finish();
+                  joint.end();
                 }
               });
     }
     return joint;
+  }
+
+  /** Completes, though the heap may be full now. */
+  private void end() {
+    try {
+      finish();
+    } catch (VirtualMachineError e) {
+      end.leaveUnfinished();
+    }
   }
 
   private void finish() {

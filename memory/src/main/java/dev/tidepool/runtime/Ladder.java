@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Bounded: each rung is climbed once, except that copies are given up and buffers spilled one by
  * one, in rounds that must each make room and are 32 at most. What a rung itself needs climbs a
  * shorter ladder, which moves nothing to the host: so the depth is two. Who climbs inside of his
- * own work waits as long as others {@link Headway go on} who do not wait for memory, so not for
- * each other, and ten seconds at most. Holds no lock but, for work that needs several buffers at
+ * own work waits as long as work goes on that has what the request could use and does not wait for
+ * memory itself ({@link Headway}), and ten seconds at most. Holds no lock but, for work that needs several buffers at
  * once, that of {@link Placing}, which nobody needs who has what he needs.
  */
 final class Ladder {
@@ -76,6 +76,9 @@ final class Ladder {
       return new Climb(bytes, false, true, request, refused).fromRung();
     }
   }
+
+  /** Work that was asked to give a storage's copy up, behind what uses it. */
+  private record Request(Storage storage, Work work) {}
 
   /** One request on its way up; for one thread. */
   private final class Climb {
@@ -292,39 +295,38 @@ final class Ladder {
     }
 
     /**
-     * Waits for what others use now, as long as work goes on that does not wait for memory itself.
-     * Whoever ends first gives up what he used, before the next comes to it.
+     * Waits for what others use now and this request could have, as long as that work goes on and
+     * does not wait for memory itself. Whoever ends first gives up what he used, before the next
+     * comes to it.
      */
     private @Nullable PooledBlock waitForWork() {
       if (inWork) {
         Headway.waits();
       }
-      List<Work> requests = new ArrayList<>();
+      List<Request> requests = new ArrayList<>();
       try {
         return attemptWhileHelpComes(requests);
       } finally {
-        requests.forEach(Work::cancel);
+        requests.forEach(request -> request.work().cancel());
         if (inWork) {
           Headway.waited();
         }
       }
     }
 
-    private @Nullable PooledBlock attemptWhileHelpComes(List<Work> requests) {
+    private @Nullable PooledBlock attemptWhileHelpComes(List<Request> requests) {
+      Headway headway = memory.headway();
       long start = System.nanoTime();
       long pause = SHORTEST_PAUSE_NANOS;
       long seen = -1;
       boolean helpComes = true;
       while (helpComes) {
-        long releases = Headway.releases();
+        long releases = headway.releases();
         PooledBlock block = releases == seen ? null : attemptAfterRelease();
         if (block != null) {
           return block;
         }
         seen = releases;
-        if (requests.isEmpty() && Headway.goesOn()) {
-          requests.addAll(requestRoom());
-        }
         helpComes = helpComes(requests, seen, System.nanoTime() - start);
         if (helpComes) {
           LockSupport.parkNanos(pause);
@@ -400,15 +402,31 @@ final class Ladder {
      *
      * @param seen the releases before the last look at what could be taken
      */
-    private boolean helpComes(List<Work> requests, long seen, long waitedNanos) {
+    private boolean helpComes(List<Request> requests, long seen, long waitedNanos) {
       if (waitedNanos < TAKING_WAIT_NANOS && memory.room().anyBlockOnItsWay()) {
         return true;
       }
-      boolean goesOn = !requests.isEmpty() && Headway.goesOn();
       return waitedNanos < WORK_WAIT_NANOS
-          && (goesOn
-              || requests.stream().anyMatch(Work::isItsTurn)
-              || (Headway.releases() != seen && isAnythingToTake()));
+          && (goesOn(requests)
+              || (requestRoom(requests) && goesOn(requests))
+              || requests.stream().anyMatch(request -> request.work().isItsTurn())
+              || (memory.headway().releases() != seen && isAnythingToTake()));
+    }
+
+    /**
+     * Whether work will end that has what was asked for. If all of that waits, it may wait for
+     * other work, which goes on.
+     */
+    private boolean goesOn(List<Request> requests) {
+      boolean anyWaits = false;
+      for (Request request : requests) {
+        Occupancy.Users users = request.storage().occupancy().others();
+        if (users == Occupancy.Users.GOING_ON) {
+          return true;
+        }
+        anyWaits |= users == Occupancy.Users.WAITING;
+      }
+      return anyWaits && memory.room().anyWorkGoesOn();
     }
 
     /** Whether there are buffers that could make room if nobody used them. */
@@ -420,22 +438,32 @@ final class Ladder {
                       || (storage.memory().spilling() != null && spillingHelps(storage)));
     }
 
-    /** Asks for the copies of buffers in use, behind what uses them. */
-    private List<Work> requestRoom() {
-      List<Work> requests = new ArrayList<>();
+    /**
+     * Asks for the copies of further buffers that others use now, behind what uses them; whether
+     * there are any.
+     */
+    private boolean requestRoom(List<Request> requests) {
+      int before = requests.size();
       for (Storage storage : memory.room().idlest(isLimited())) {
-        AcceleratorMemory owner = storage.memory();
-        Spilling spilling = owner.spilling();
         if (requests.size() == MOST_REQUESTS) {
           break;
         }
-        if (evictionHelps(storage)) {
-          requests.add(owner.room().requestEviction(storage));
-        } else if (spilling != null && spillingHelps(storage)) {
-          requests.add(owner.room().requestSpill(storage, spilling));
+        if (storage.occupancy().others() != Occupancy.Users.NONE
+            && requests.stream().noneMatch(request -> request.storage() == storage)) {
+          request(storage, requests);
         }
       }
-      return requests;
+      return requests.size() > before;
+    }
+
+    private void request(Storage storage, List<Request> requests) {
+      AcceleratorMemory owner = storage.memory();
+      Spilling spilling = owner.spilling();
+      if (evictionHelps(storage)) {
+        requests.add(new Request(storage, owner.room().requestEviction(storage)));
+      } else if (spilling != null && spillingHelps(storage)) {
+        requests.add(new Request(storage, owner.room().requestSpill(storage, spilling)));
+      }
     }
 
     private @Nullable PooledBlock giveUpDeviceCopies() {

@@ -2,17 +2,21 @@ package dev.tidepool.runtime;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The order of work on one storage: the last write that was asked for, and the reads behind it.
- * Guarded by the storage's monitor.
+ * Guarded by the storage's monitor. Entering and leaving make no object.
  */
 final class Lane {
   private @Nullable Work lastWrite;
   // Whether it changes bytes; where even reads are alone it may be one.
   private boolean lastWrites;
-  private final List<Work> reads = new ArrayList<>(2);
+  // Linked through the uses, in the order that they came.
+  private @Nullable Use firstRead;
+  private @Nullable Use lastRead;
+  private int reads;
 
   // Of the buffer that had the block before; null if that has ended.
   private @Nullable LastUse lastUse;
@@ -29,7 +33,16 @@ final class Lane {
     lastUse = null;
   }
 
+  /** The most pieces of work that one with this use would come behind if it entered now. */
+  int mostAhead(Use use) {
+    return (lastUse == null ? 0 : lastUse.size())
+        + (lastWrite == null ? 0 : 1)
+        + (use.alone() ? reads : 0);
+  }
+
   void enter(Work work, Use use) {
+    use.work = work;
+    use.entered = true;
     if (use.purpose() != Use.Purpose.KERNEL) {
       besidesKernels++;
       kernelsAlone = false;
@@ -41,26 +54,62 @@ final class Lane {
       work.follow(lastWrite, !use.forgives(), lastWrites);
     }
     if (!use.alone()) {
-      reads.add(work);
+      addRead(use);
       return;
     }
-    for (Work read : reads) {
-      work.follow(read, false, false);
+    while (firstRead != null) {
+      work.follow(Objects.requireNonNull(firstRead.work, "it has entered"), false, false);
+      removeRead(firstRead);
     }
-    reads.clear();
     lastWrite = work;
     lastWrites = use.writes();
   }
 
+  /** Takes work out, unless that was done before. */
   void leave(Work work, Use use) {
+    if (!use.entered) {
+      return;
+    }
+    use.entered = false;
     if (use.purpose() != Use.Purpose.KERNEL) {
       besidesKernels--;
     }
     if (lastWrite == work) {
       lastWrite = null;
-    } else {
-      reads.remove(work);
+    } else if (use.reads) {
+      removeRead(use);
     }
+  }
+
+  private void addRead(Use use) {
+    use.reads = true;
+    use.readBefore = lastRead;
+    if (lastRead == null) {
+      firstRead = use;
+    } else {
+      lastRead.readAfter = use;
+    }
+    lastRead = use;
+    reads++;
+  }
+
+  private void removeRead(Use use) {
+    Use before = use.readBefore;
+    Use after = use.readAfter;
+    if (before == null) {
+      firstRead = after;
+    } else {
+      before.readAfter = after;
+    }
+    if (after == null) {
+      lastRead = before;
+    } else {
+      after.readBefore = before;
+    }
+    use.readBefore = null;
+    use.readAfter = null;
+    use.reads = false;
+    reads--;
   }
 
   boolean isIdle() {
@@ -68,7 +117,7 @@ final class Lane {
   }
 
   private boolean isOwnIdle() {
-    return lastWrite == null && reads.isEmpty();
+    return lastWrite == null && firstRead == null;
   }
 
   /** Whether nothing but kernels is under way. */
@@ -86,7 +135,10 @@ final class Lane {
     if (lastUse != null && isOwnIdle()) {
       return lastUse.works();
     }
-    List<Work> tail = new ArrayList<>(reads);
+    List<Work> tail = new ArrayList<>(reads + 1);
+    for (Use read = firstRead; read != null; read = read.readAfter) {
+      tail.add(Objects.requireNonNull(read.work, "it has entered"));
+    }
     if (lastWrite != null) {
       tail.add(lastWrite);
     }

@@ -46,6 +46,7 @@ final class Maintenance implements AutoCloseable {
     while (!closed) {
       LockSupport.parkNanos(TICK_NANOS);
       tick++;
+      Unfinished.resumeAll();
       if (!lookAfterSession()) {
         attempt(resources::closeForgotten);
         return;

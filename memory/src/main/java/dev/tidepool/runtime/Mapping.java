@@ -28,7 +28,6 @@ final class Mapping implements HostMapping {
 
   static Mapping open(TypedBuffer<?> buffer, MapMode mode, boolean shared) {
     Storage storage = buffer.storage();
-    AtomicBoolean admitted = new AtomicBoolean();
     AtomicBoolean opened = new AtomicBoolean();
     MemorySegment[] mapped = new MemorySegment[1];
     Work work =
@@ -46,11 +45,11 @@ final class Mapping implements HostMapping {
                 })
             .retrying(storage.memory().retries());
     try {
-      work.perform(storage.memory().runsHere(storage), () -> admitted.set(true));
+      work.perform(storage.memory().runsHere(storage));
       Arena arena = shared ? Arena.ofShared() : Arena.ofConfined();
       return new Mapping(arena, within(arena, buffer, mapped[0], mode), mode);
     } catch (RuntimeException | Error e) {
-      if (admitted.get()) {
+      if (work.hasEntered()) {
         storage.mappingEnded(mode, opened.get());
       }
       throw e;
@@ -95,6 +94,7 @@ final class Mapping implements HostMapping {
   /** One thread at a time: of two that end an arena the later one would fail. */
   @Override
   public synchronized void close() {
+    StackReserve.check();
     if (arena.scope().isAlive()) {
       arena.close();
     }

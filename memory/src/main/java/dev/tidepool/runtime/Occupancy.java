@@ -1,5 +1,7 @@
 package dev.tidepool.runtime;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Who has a storage's copies just now: pieces of work that are under way, or one thread that moves
  * the bytes elsewhere because memory is short. Work that was asked for and has not begun has
@@ -12,6 +14,8 @@ package dev.tidepool.runtime;
 final class Occupancy {
   private final Object monitor;
   private int users;
+  // Those of them that are known, linked; the others are the last uses of the buffer before.
+  private @Nullable Use firstUser;
   private boolean moving;
   private boolean ended;
 
@@ -29,6 +33,78 @@ final class Occupancy {
     synchronized (monitor) {
       awaitMoved();
       users++;
+    }
+  }
+
+  /** Work begins to use the copies, unless it has. Not interruptible: an interrupt stays set. */
+  void begin(Use use) {
+    synchronized (monitor) {
+      if (use.occupies) {
+        return;
+      }
+      begin();
+      use.occupies = true;
+      use.userAfter = firstUser;
+      if (firstUser != null) {
+        firstUser.userBefore = use;
+      }
+      firstUser = use;
+    }
+  }
+
+  /** Work uses the copies no longer, if it did. */
+  void end(Use use) {
+    synchronized (monitor) {
+      if (!use.occupies) {
+        return;
+      }
+      // Under the monitor: who sees that nobody uses the copies sees that they were let go of.
+      use.storage().memory().headway().released();
+      users--;
+      use.occupies = false;
+      if (use.userBefore == null) {
+        firstUser = use.userAfter;
+      } else {
+        use.userBefore.userAfter = use.userAfter;
+      }
+      if (use.userAfter != null) {
+        use.userAfter.userBefore = use.userBefore;
+      }
+      use.userBefore = null;
+      use.userAfter = null;
+    }
+  }
+
+  /** Who uses the copies. */
+  enum Users {
+    /** No work that is under way. */
+    NONE,
+    /** Only work that waits for memory itself. */
+    WAITING,
+    /** Work, or who moves them, that goes on and will end. */
+    GOING_ON
+  }
+
+  /** Who uses the copies now, or moves them; the work of the calling thread apart. */
+  Users others() {
+    synchronized (monitor) {
+      if (moving) {
+        return Users.GOING_ON;
+      }
+      int unknown = users;
+      boolean waits = false;
+      for (Use use = firstUser; use != null; use = use.userAfter) {
+        unknown--;
+        Thread runner = use.work == null ? null : use.work.runner();
+        if (runner == null || !Headway.waits(runner)) {
+          return Users.GOING_ON;
+        }
+        waits |= !runner.equals(Thread.currentThread());
+      }
+      if (unknown > 0) {
+        return Users.GOING_ON;
+      }
+      return waits ? Users.WAITING : Users.NONE;
     }
   }
 

@@ -31,15 +31,46 @@ final class OperationFuture extends CompletableFuture<Void> {
   /** Asks for the work, which does not start before it is told to {@link Work#begin}. */
   static CompletableFuture<Void> reserve(Work work, Executor completions, Runnable ended) {
     OperationFuture future = new OperationFuture(work);
-    work.reserve(
-        failure -> {
-          try {
-            ended.run();
-          } finally {
-            completions.execute(() -> future.ended(failure));
-          }
-        });
+    Completion completion = new Completion(future, completions, ended);
+    work.reserve(completion::begin);
     return future;
+  }
+
+  /** The end of a future, which comes although the heap is full now. */
+  private static final class Completion extends Unfinished implements Runnable {
+    private final OperationFuture future;
+    private final Executor completions;
+    private final Runnable ended;
+    private volatile @Nullable Throwable failure;
+
+    Completion(OperationFuture future, Executor completions, Runnable ended) {
+      this.future = future;
+      this.completions = completions;
+      this.ended = ended;
+    }
+
+    void begin(@Nullable Throwable thrown) {
+      failure = thrown;
+      try {
+        ended.run();
+      } finally {
+        resume();
+      }
+    }
+
+    @Override
+    void resume() {
+      completions.execute(this);
+    }
+
+    @Override
+    public void run() {
+      try {
+        future.ended(failure);
+      } catch (VirtualMachineError e) {
+        leaveUnfinished();
+      }
+    }
   }
 
   private void ended(@Nullable Throwable failure) {

@@ -96,8 +96,8 @@ final class Progress {
   private void call(long now) {
     try {
       ScopedValue.where(LISTENING, session).run(() -> listener.progressed(now, total));
-    } catch (RuntimeException | Error e) {
-      LOG.log(Level.WARNING, "the listener of a list of transfers failed; it goes on", e);
+    } catch (Throwable e) {
+      Failures.log(LOG, Level.WARNING, "the listener of a list of transfers failed; it goes on", e);
     }
   }
 }

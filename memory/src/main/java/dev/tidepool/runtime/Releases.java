@@ -59,16 +59,25 @@ final class Releases {
    * @param deviceReusable whether the device's own memory may
    */
   void free(Storage storage, boolean hostReusable, boolean deviceReusable) {
-    inspectGuards(storage);
+    try {
+      inspectGuards(storage);
+    } catch (RuntimeException | Error e) {
+      failed(storage, e);
+    }
     accounts.freed(storage.tenancy());
     try {
       storage.residency().copies().free(hostReusable, deviceReusable);
     } catch (RuntimeException | Error e) {
       failed(storage, e);
     }
-    registry.gone(storage.tenancy());
-    storage.tenancy().forgetRoused();
-    ending.goOn();
+    try {
+      registry.gone(storage.tenancy());
+      storage.tenancy().forgetRoused();
+      ending.goOn();
+    } catch (OutOfMemoryError e) {
+      // What was removed is gone all the same, and the maintenance thread looks for the end again.
+      return;
+    }
   }
 
   /**
@@ -78,20 +87,29 @@ final class Releases {
   @Nullable Succession succession(Storage storage) {
     Lease lease = storage.residency().deviceAlone();
     // Where blocks are overwritten in between, and with the pool that managers share, none may.
-    return storage.location() == MemoryLocation.DEVICE
+    try {
+      return storage.location() == MemoryLocation.DEVICE
             && lease != null
             && lease.pooled().isKept()
             && !memory.erasure().isWanted()
             && !(memory.device() instanceof CpuDevice)
         ? new Succession(storage, lease, storage.lane().tail(), storage.lane().isForKernelsAlone())
         : null;
+    } catch (OutOfMemoryError e) {
+      return null;
+    }
   }
 
   /** Lets the next buffer have the block of a closed storage, if it may. */
   void offer(Storage storage) {
     Succession succession = storage.succession();
     if (succession != null) {
-      memory.handovers().offer(succession);
+      try {
+        memory.handovers().offer(succession);
+      } catch (OutOfMemoryError e) {
+        // The block goes back when its kernels have ended.
+        return;
+      }
     }
   }
 
@@ -150,6 +168,11 @@ final class Releases {
    * Something went wrong on the way of a storage's memory; nobody is there to be told but a log.
    */
   void failed(Storage storage, Throwable failure) {
-    LOG.log(Level.WARNING, "the memory of " + storage + " could not be given back", failure);
+    try {
+      LOG.log(Level.WARNING, "the memory of " + storage + " could not be given back", failure);
+    } catch (OutOfMemoryError e) {
+      // There is no room for the message.
+      return;
+    }
   }
 }

@@ -57,6 +57,18 @@ final class Room {
     return onDevice().anyMatch(manager -> manager.room().pools.anyOnItsWay());
   }
 
+  /** Whether any work of the session goes on that does not wait for memory itself. */
+  boolean anyWorkGoesOn() {
+    for (AcceleratorMemory manager : memory.session().managers()) {
+      for (Storage storage : manager.awake()) {
+        if (storage.occupancy().others() == Occupancy.Users.GOING_ON) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
   /** Gives idle blocks back, also while the manager closes; how many bytes. */
   long trim() {
     return pools.trim();

@@ -50,6 +50,7 @@ final class RuntimeSession implements TidepoolRuntime.Session {
   private final Peers peers;
   private final Set<AcceleratorMemory> managers = ConcurrentHashMap.newKeySet();
   private final Map<Device, Placing.Turn> placing = new ConcurrentHashMap<>();
+  private final Map<Device, Headway> headways = new ConcurrentHashMap<>();
   // Guarded by this.
   private final Map<DeviceAccelerator, AcceleratorMemory> defaults = new LinkedHashMap<>();
   private boolean closed;
@@ -86,6 +87,11 @@ final class RuntimeSession implements TidepoolRuntime.Session {
   /** Whose turn it is to find memory of a device for work over several buffers. */
   Placing.Turn placing(Device device) {
     return placing.computeIfAbsent(device, _ -> new Placing.Turn());
+  }
+
+  /** What tells those who wait for memory of a device whether that helps. */
+  Headway headway(Device device) {
+    return headways.computeIfAbsent(device, _ -> new Headway());
   }
 
   /**

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * bytes when {@link #close} returns: the closing thread waits for the work ahead, brings back what
  * is newer on the device, and frees. All other closes wait for nothing.
  */
-final class Storage {
+final class Storage extends Unfinished {
   private static final AtomicLong NUMBERS = new AtomicLong();
 
   private final long number = NUMBERS.getAndIncrement();
@@ -69,6 +69,9 @@ final class Storage {
 
   // Written by who takes a view again, without care for others who do at the same time.
   private int viewedTick;
+
+  // Whether its memory could not be given back yet, though nothing is under way any more.
+  private volatile boolean unfreed;
 
   /** What the next host view may do without work. Set under the monitor, read without. */
   private volatile View view = View.NONE;
@@ -360,6 +363,10 @@ final class Storage {
   }
 
   private boolean closeAndWriteBack() {
+    StackReserve.check();
+    Work writeBack =
+        Work.alwaysReading(this, memory.transferThreads(), this::writeBack)
+            .retrying(memory.retries());
     boolean first;
     boolean waits;
     synchronized (this) {
@@ -377,18 +384,15 @@ final class Storage {
       }
       return false;
     }
-    Work writeBack =
-        Work.alwaysReading(this, memory.transferThreads(), this::writeBack)
-            .retrying(memory.retries());
     if (!waits) {
       // Inside of work on this very buffer, which would wait for itself.
       writeBack.failing(failure -> memory.lostResults().tell(this, failure)).release(false);
       settle(false);
       return true;
     }
-    @Nullable TransferException lost = null;
+    @Nullable TransferException lost;
     try {
-      Throwable failure = writeBack.performAlways(memory.runsHere(this));
+      Throwable failure = performed(writeBack);
       lost = failure == null ? null : memory.lostResults().tell(this, failure);
     } finally {
       settle(true);
@@ -397,6 +401,15 @@ final class Storage {
       throw lost;
     }
     return true;
+  }
+
+  /** What the work failed with, be it that the heap is full; null if it did not. */
+  private @Nullable Throwable performed(Work writeBack) {
+    try {
+      return writeBack.performAlways(memory.runsHere(this));
+    } catch (RuntimeException | Error e) {
+      return e;
+    }
   }
 
   private void writeBack() {
@@ -418,7 +431,7 @@ final class Storage {
     if (frees) {
       release();
       if (waits) {
-        lastWork().await();
+        KernelThreads.whileReplaced(this::awaitFreed);
       }
     }
   }
@@ -521,14 +534,34 @@ final class Storage {
     return wasOpen;
   }
 
+  /** Has the memory given back in the order of the work; when the heap has room for that. */
   private void release() {
-    Work work = Work.always(this, memory.transferThreads(), this::free);
+    try {
+      resume();
+    } catch (VirtualMachineError e) {
+      leaveUnfinished();
+    }
+  }
+
+  @Override
+  void resume() {
+    if (unfreed) {
+      freeNow();
+      unfreed = false;
+      return;
+    }
     boolean here;
+    Work work;
     synchronized (this) {
-      release = work;
+      if (release == null) {
+        release = Work.always(this, memory.transferThreads(), this::free);
+      }
+      work = release;
       here = !occupancy.isMoving() && memory.releases().happenHere(this);
     }
-    work.release(here);
+    if (!work.hasEntered()) {
+      work.release(here);
+    }
   }
 
   /** Writes the allocation down, and the free when it comes; nothing if the storage is closed. */
@@ -624,16 +657,22 @@ final class Storage {
     return frees[0];
   }
 
-  /** Gives the memory back; nothing is under way, and nothing is let in any more. */
+  /** Gives the memory back; nothing is under way, and nothing is let in any more. Never throws. */
   private void free() {
     try {
-      freeBlocks();
-    } finally {
-      if (outlived) {
-        synchronized (this) {
-          freed = true;
-          notifyAll();
-        }
+      freeNow();
+    } catch (VirtualMachineError e) {
+      unfreed = true;
+      leaveUnfinished();
+    }
+  }
+
+  private void freeNow() {
+    freeBlocks();
+    if (outlived) {
+      synchronized (this) {
+        freed = true;
+        notifyAll();
       }
     }
   }

@@ -110,6 +110,7 @@ final class Succession {
       over = true;
       another = claimed;
       nobodys = abandoned;
+      abandoned = false;
       next = successor;
       // Else who holds the handle of one closed buffer would hold all that came behind it.
       successor = null;

@@ -26,13 +26,17 @@ import org.jspecify.annotations.Nullable;
  * is more, it wakes the next. The scheme is that of {@code ForkJoinPool} (D. Lea). A thread that
  * ends its task looks anyway, so what it hands in last wakes nobody.
  *
+ * <p><b>Errors.</b> What cannot be handed in throws. Once it is in its line, it is done whatever is
+ * thrown: a thread that finds the heap full looks again, and one that cannot be made is made later.
+ *
  * <p><b>Locking.</b> Lines may be entered without a lock; the monitor guards everything else, and
  * who takes from a line holds it. Nothing waits under it.
  */
-final class Traffic implements Porters, AutoCloseable {
+final class Traffic extends Unfinished implements Porters, AutoCloseable {
   private static final int CRITICAL_THREADS = 2;
   private static final int PATIENCE = 16;
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
+  private static final long FULL_HEAP_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
   private final int most;
   private final ThreadFactory threads;
@@ -77,11 +81,13 @@ final class Traffic implements Porters, AutoCloseable {
   /** Threads that take the same. Guarded by the monitor. */
   private static final class Crew {
     private final int most;
-    private final Deque<Porter> idle = new ArrayDeque<>();
+    // As large as it can get, for who becomes idle makes no object.
+    private final Deque<Porter> idle;
     private int alive;
 
     Crew(int most) {
       this.most = most;
+      idle = new ArrayDeque<>(most + 1);
     }
   }
 
@@ -120,11 +126,24 @@ final class Traffic implements Porters, AutoCloseable {
 
   private void wakeOne() {
     Porter woken;
-    synchronized (this) {
-      woken = searching == 0 ? summon() : null;
+    try {
+      synchronized (this) {
+        woken = searching == 0 ? summon() : null;
+      }
+    } catch (OutOfMemoryError e) {
+      leaveUnfinished();
+      return;
     }
     if (woken != null) {
       woken.wake();
+    }
+  }
+
+  /** Has a thread look for what was handed in while none could be made. */
+  @Override
+  void resume() {
+    if (!isEmpty()) {
+      wakeOne();
     }
   }
 
@@ -140,8 +159,8 @@ final class Traffic implements Porters, AutoCloseable {
     synchronized (this) {
       Porter porter = crew.idle.poll();
       if (porter == null && crew.alive < crew.most) {
-        crew.alive++;
         porter = new Porter(crew);
+        crew.alive++;
       }
       if (porter != null) {
         porter.searches = true;
@@ -179,7 +198,12 @@ final class Traffic implements Porters, AutoCloseable {
   }
 
   private boolean isEmpty() {
-    return Stream.of(lines).allMatch(line -> line.ready.isEmpty());
+    for (Line line : lines) {
+      if (!line.ready.isEmpty()) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** One thread. */
@@ -198,10 +222,21 @@ final class Traffic implements Porters, AutoCloseable {
     public void run() {
       thread = Thread.currentThread();
       do {
-        for (Runnable task = next(); task != null; task = next()) {
+        for (Runnable task = nextInTime(); task != null; task = nextInTime()) {
           perform(task);
         }
       } while (rest());
+    }
+
+    /** {@link #next}, as soon as the heap has room for what that makes. */
+    private @Nullable Runnable nextInTime() {
+      while (true) {
+        try {
+          return next();
+        } catch (OutOfMemoryError e) {
+          LockSupport.parkNanos(this, FULL_HEAP_NANOS);
+        }
+      }
     }
 
     /** Takes what is to be done next; if there is none the porter is idle from now on. */
@@ -219,13 +254,22 @@ final class Traffic implements Porters, AutoCloseable {
           crew.idle.push(this);
         }
         if (searching == 0 && !isEmpty()) {
-          another = summon();
+          another = summonIfPossible();
         }
       }
       if (another != null) {
         another.wake();
       }
       return task;
+    }
+
+    /** Who cannot be made now is not needed: this one looks again. The monitor is held. */
+    private @Nullable Porter summonIfPossible() {
+      try {
+        return summon();
+      } catch (OutOfMemoryError e) {
+        return null;
+      }
     }
 
     /** Waits until there may be something to do; whether there is. */
@@ -281,16 +325,30 @@ final class Traffic implements Porters, AutoCloseable {
     try {
       task.run();
     } catch (Throwable e) {
+      report(e);
+    }
+  }
+
+  private static void report(Throwable failure) {
+    try {
       Thread here = Thread.currentThread();
-      here.getUncaughtExceptionHandler().uncaughtException(here, e);
+      here.getUncaughtExceptionHandler().uncaughtException(here, failure);
+    } catch (Throwable e) {
+      // There is no room for the message.
+      return;
     }
   }
 
   private void runAll() {
     while (true) {
       Runnable task;
-      synchronized (this) {
-        task = choose(ordinary);
+      try {
+        synchronized (this) {
+          task = choose(ordinary);
+        }
+      } catch (OutOfMemoryError e) {
+        leaveUnfinished();
+        return;
       }
       if (task == null) {
         return;

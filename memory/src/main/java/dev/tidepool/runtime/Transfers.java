@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** The transfers of one manager. */
 record Transfers(AcceleratorMemory memory) implements TransferEngine {
@@ -70,12 +71,36 @@ record Transfers(AcceleratorMemory memory) implements TransferEngine {
   /** A single copy. Cancelling stops it, if it has not started. */
   private static final class CopyFuture extends CompletableFuture<Void> {
     private final Consignment consignment;
+    private final Ending ending = new Ending();
 
     CopyFuture(Consignment consignment) {
       this.consignment = consignment;
     }
 
     void end(TransferReport report) {
+      ending.report = report;
+      ending.run();
+    }
+
+    /** The future's end, which comes although the heap is full now. */
+    private final class Ending extends Unfinished {
+      private volatile @Nullable TransferReport report;
+
+      void run() {
+        try {
+          resume();
+        } catch (VirtualMachineError e) {
+          leaveUnfinished();
+        }
+      }
+
+      @Override
+      void resume() {
+        endAs(Objects.requireNonNull(report, "it has come"));
+      }
+    }
+
+    private void endAs(TransferReport report) {
       TransferOutcome outcome = report.outcomes().getFirst();
       switch (outcome.status()) {
         case DONE -> complete(null);

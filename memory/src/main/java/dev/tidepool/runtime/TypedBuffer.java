@@ -457,6 +457,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
 
   @Override
   public void close() {
+    StackReserve.check();
     // Only where it differs: a volatile write costs as much as an exchange.
     if (view != null) {
       view = null;

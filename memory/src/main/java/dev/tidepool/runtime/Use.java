@@ -1,18 +1,31 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.MapMode;
+import org.jspecify.annotations.Nullable;
 
 /**
- * What a piece of work does with a storage.
+ * What a piece of work does with a storage, and its place there while it is under way.
  *
- * @param storage whose order it joins
- * @param writes whether it changes the bytes
- * @param alone whether nothing else may run beside it: writes, and everything on a storage whose
- *     block host and device take in turn
- * @param purpose what it is for, which decides what an open mapping forbids
- * @param forgives whether it goes on when the write ahead of it failed
+ * <p>The place is part of this object because to enter a lane, and to leave it, must take no memory
+ * and the same time however many others are there. So each use is of one piece of work.
  */
-record Use(Storage storage, boolean writes, boolean alone, Purpose purpose, boolean forgives) {
+final class Use {
+  private final Storage storage;
+  private final boolean writes;
+  private final boolean alone;
+  private final Purpose purpose;
+  private final boolean forgives;
+
+  // All guarded by the storage's monitor; the first five are the lane's, the others the occupancy's.
+  @Nullable Work work;
+  boolean entered;
+  boolean reads;
+  @Nullable Use readBefore;
+  @Nullable Use readAfter;
+  boolean occupies;
+  @Nullable Use userBefore;
+  @Nullable Use userAfter;
+
   /** What work is for. */
   enum Purpose {
     /** Copies and views, which go where the newest bytes are. */
@@ -25,6 +38,24 @@ record Use(Storage storage, boolean writes, boolean alone, Purpose purpose, bool
     MAP_TO_READ,
     /** The beginning of a mapping that writes. */
     MAP_TO_WRITE
+  }
+
+  /**
+   * A use of a storage.
+   *
+   * @param storage whose order it joins
+   * @param writes whether it changes the bytes
+   * @param alone whether nothing else may run beside it: writes, and everything on a storage whose
+   *     block host and device take in turn
+   * @param purpose what it is for, which decides what an open mapping forbids
+   * @param forgives whether it goes on when the write ahead of it failed
+   */
+  private Use(Storage storage, boolean writes, boolean alone, Purpose purpose, boolean forgives) {
+    this.storage = storage;
+    this.writes = writes;
+    this.alone = alone;
+    this.purpose = purpose;
+    this.forgives = forgives;
   }
 
   private static Use of(Storage storage, boolean writes, Purpose purpose) {
@@ -52,11 +83,6 @@ record Use(Storage storage, boolean writes, boolean alone, Purpose purpose, bool
     return of(storage, writes, Purpose.KERNEL);
   }
 
-  /** Whether the device will have the bytes, which an open mapping may forbid. */
-  boolean isOnDevice() {
-    return purpose == Purpose.DEVICE || purpose == Purpose.KERNEL;
-  }
-
   /** Moving bytes changes none, but nothing may run beside it. */
   static Use eviction(Storage storage) {
     return new Use(storage, false, true, Purpose.ACCESS, false);
@@ -64,6 +90,31 @@ record Use(Storage storage, boolean writes, boolean alone, Purpose purpose, bool
 
   static Use mapping(Storage storage, MapMode mode) {
     return of(storage, mode.writes(), mode.writes() ? Purpose.MAP_TO_WRITE : Purpose.MAP_TO_READ);
+  }
+
+  Storage storage() {
+    return storage;
+  }
+
+  boolean writes() {
+    return writes;
+  }
+
+  boolean alone() {
+    return alone;
+  }
+
+  Purpose purpose() {
+    return purpose;
+  }
+
+  boolean forgives() {
+    return forgives;
+  }
+
+  /** Whether the device will have the bytes, which an open mapping may forbid. */
+  boolean isOnDevice() {
+    return purpose == Purpose.DEVICE || purpose == Purpose.KERNEL;
   }
 
   /** One use that covers both, of the same storage. */

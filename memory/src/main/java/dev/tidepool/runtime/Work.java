@@ -1,21 +1,23 @@
 package dev.tidepool.runtime;
 
+import java.lang.System.Logger.Level;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Deque;
 import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,11 +38,19 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Recovery.</b> A body that failed may run again, at the same place in the order, if its
  * {@link Retries} say so.
  *
+ * <p><b>Errors.</b> An error may come from anywhere: the heap is full, no thread starts, the stack
+ * ends. To enter is done as a whole or not at all: memory and stack for it are made sure of before.
+ * From then on nothing that is thrown keeps work in its lanes. To end takes no memory and goes on
+ * where it was interrupted; what still fails is {@link Unfinished} and tried again.
+ *
  * <p><b>Threads.</b> A body runs on one thread at a time, and may block it: on a thread of its
  * executor, or on the thread that asked and waits for its turn, if that may block. Work that
  * carries a {@link Parcel} may be done by a {@link Batch} instead.
  */
-final class Work implements Runnable {
+final class Work extends Unfinished implements Runnable {
+  private static final System.Logger LOG = System.getLogger("dev.tidepool");
+  private static final Consumer<Throwable> NOBODY = _ -> {};
+
   /** What is done when the turn comes. */
   @FunctionalInterface
   interface Body {
@@ -55,19 +65,33 @@ final class Work implements Runnable {
   }
 
   /** Work behind this one, and which failures it shares: those that came to it, and its own. */
-  private record Successor(Work work, boolean sharesInherited, boolean sharesOwn) {}
+  private static final class Successor {
+    private final Work work;
+    private @Nullable Successor next;
+    private boolean sharesInherited;
+    private boolean sharesOwn;
+    // Whether it knows of the end; touched only by who ends the work before it.
+    private boolean told;
 
-  private final List<Use> uses;
+    Successor(Work work, @Nullable Successor next) {
+      this.work = work;
+      this.next = next;
+    }
+  }
+
+  private final Use[] uses;
   private final Body body;
   private final Executor executor;
   private final boolean always;
   // One more than the number of unfinished predecessors until the work is entered everywhere.
   private final AtomicInteger ahead = new AtomicInteger(1);
 
-  // Whether it counts as under way, and whether what it uses is kept for it; touched only by who
-  // enters it, then by who runs it.
+  // Whether what it uses is kept for it; touched only by who enters it, then by who runs it.
   private boolean begun;
-  private boolean occupies;
+  // What it puts into the lists of the work before it; made before it enters, and null afterwards.
+  private @Nullable Successor places;
+  // Whether it is in its lanes, or was. Written before any other thread can know of it.
+  private boolean entered;
   // Whether who ends it looks for a task next, and may take what comes behind it.
   private boolean endsTask;
 
@@ -76,13 +100,20 @@ final class Work implements Runnable {
   private boolean awaited;
   private @Nullable Parcel parcel;
   private Retries retries = Retries.NONE;
-  private Consumer<Throwable> failing = _ -> {};
+  private Consumer<Throwable> failing = NOBODY;
 
   // Guarded by this.
   private boolean turn;
   private Stage stage = Stage.WAITING;
-  private @Nullable List<Successor> successors;
+  private @Nullable Successor firstSuccessor;
+  private @Nullable Successor lastSuccessor;
   private @Nullable Throwable failure;
+  // What failed beside the body, before the end had begun: the body does not run any more.
+  private @Nullable Throwable lost;
+  // Whether a thread has taken it to run it: who comes with it a second time goes away.
+  private boolean taken;
+  // Whether the thread that was ending it has gone before it had done that.
+  private boolean endInterrupted;
   private @Nullable Consumer<@Nullable Throwable> listener;
   private boolean claimed;
   // Whether its bytes were on their way once, so that it can no longer be said to be stopped.
@@ -91,8 +122,17 @@ final class Work implements Runnable {
   private int attempts;
   private long firstFailureNanos;
 
+  // Who runs the body, or is about to.
+  private volatile @Nullable Thread runner;
+
+  // Of the end; touched only by who ends it.
+  private boolean ending;
+  private @Nullable Throwable own;
+  private @Nullable Throwable inherited;
+  private boolean over;
+
   private Work(List<Use> uses, Body body, Executor executor, boolean always) {
-    this.uses = uses;
+    this.uses = uses.toArray(Use[]::new);
     this.body = body;
     this.executor = executor;
     this.always = always;
@@ -175,15 +215,14 @@ final class Work implements Runnable {
    * @throws RuntimeException what the work failed with
    */
   void perform(boolean here) {
-    perform(here, () -> {});
-  }
-
-  /** {@link #perform(boolean)} that says when the work has been let in. */
-  void perform(boolean here, Runnable admitted) {
     awaited = here;
     enter(0);
-    admitted.run();
     finishHereOrJoin();
+  }
+
+  /** Whether it was let into its lanes. Asked by the thread that asks for it. */
+  boolean hasEntered() {
+    return entered;
   }
 
   /**
@@ -192,12 +231,10 @@ final class Work implements Runnable {
    * @return what its own body failed with in the end, whatever failed before it; null if it did not
    */
   @Nullable Throwable performAlways(boolean here) {
-    AtomicReference<@Nullable Throwable> own = new AtomicReference<>();
-    failing = own::set;
     awaited = here;
     enter(0);
     finishHereOrJoin(false);
-    return own.get();
+    return own == null ? lost() : own;
   }
 
   /**
@@ -220,7 +257,7 @@ final class Work implements Runnable {
    * storage is closed.
    */
   boolean requestIfOpen() {
-    Storage storage = uses.getFirst().storage();
+    Storage storage = uses[0].storage();
     synchronized (storage) {
       if (!storage.isOpen()) {
         return false;
@@ -248,11 +285,11 @@ final class Work implements Runnable {
   }
 
   private boolean enterIfIdle(int index) {
-    if (index == uses.size()) {
+    if (index == uses.length) {
       enter(0);
       return true;
     }
-    Storage storage = uses.get(index).storage();
+    Storage storage = uses[index].storage();
     synchronized (storage) {
       return storage.isIdle() && enterIfIdle(index + 1);
     }
@@ -263,20 +300,25 @@ final class Work implements Runnable {
   }
 
   private void finishHereOrJoin(boolean rethrow) {
-    boolean isReady = entered();
-    if (!isReady) {
-      checkMayAwait();
-    }
-    if (awaited) {
+    try {
+      boolean isReady = entered();
       if (!isReady) {
-        awaitTurn();
+        checkMayAwait();
       }
-      run();
-    } else {
-      if (isReady) {
-        ready();
+      if (awaited) {
+        if (!isReady) {
+          awaitTurn();
+        }
+        run();
+      } else {
+        if (isReady) {
+          ready();
+        }
+        await();
       }
-      await();
+    } catch (Throwable e) {
+      leave(e);
+      throw e;
     }
     Throwable thrown = failure();
     if (rethrow && thrown != null) {
@@ -286,24 +328,30 @@ final class Work implements Runnable {
 
   /** Nothing is ahead any more: the waiting caller runs the work, or a thread of the executor. */
   private void ready() {
-    if (awaited) {
-      synchronized (this) {
-        turn = true;
-        notifyAll();
-      }
-    } else if (!isClaimed()) {
-      executor.execute(this);
+    if (isHandedIn()) {
+      handIn();
     }
+  }
+
+  /** Whether a thread of the executor shall run it, now that its turn has come; wakes who waits. */
+  private synchronized boolean isHandedIn() {
+    turn = true;
+    if (awaited) {
+      notifyAll();
+    }
+    return !awaited && !claimed;
   }
 
   /** The same on a thread of an executor that looks for its next task right after this. */
   private void readyFor(Executor of) {
-    if (!awaited && executor.equals(of) && executor instanceof Porters porters) {
-      if (!isClaimed()) {
-        porters.executeNext(this);
-      }
-    } else {
+    if (!executor.equals(of) || !(executor instanceof Porters porters)) {
       ready();
+    } else if (isHandedIn()) {
+      try {
+        porters.executeNext(this);
+      } catch (Throwable e) {
+        leaveUnfinished();
+      }
     }
   }
 
@@ -312,9 +360,92 @@ final class Work implements Runnable {
     return executor instanceof Porters porters && porters.tells();
   }
 
-  /** Hands the work in, whose turn has come, as a task of its own. */
+  /** Hands the work in, whose turn has come, as a task of its own; at once or a little later. */
   void handIn() {
-    executor.execute(this);
+    try {
+      executor.execute(this);
+    } catch (Throwable e) {
+      leaveToBeHandedIn();
+    }
+  }
+
+  /** Has the work handed in a little later, since that failed now. Its turn has come. */
+  void leaveToBeHandedIn() {
+    synchronized (this) {
+      turn = true;
+    }
+    leaveUnfinished();
+  }
+
+  /**
+   * The thread that waited for the work goes, with what it was thrown. The body does not run unless
+   * another thread has begun it.
+   */
+  private void leave(Throwable thrown) {
+    boolean runs;
+    synchronized (this) {
+      if (stage == Stage.WAITING && !always) {
+        stage = Stage.CANCELLED;
+        lost = lost == null ? thrown : lost;
+      }
+      awaited = false;
+      runs = turn && !taken && (lost != null || always);
+    }
+    if (runs) {
+      run();
+    }
+  }
+
+  /** The thread that ran the work could not go on; called by that thread. */
+  void lose(Throwable thrown) {
+    synchronized (this) {
+      if (over || (taken && !Thread.currentThread().equals(runner))) {
+        return;
+      }
+      // So that it is lost once.
+      runner = null;
+      turn |= ahead.get() == 0;
+      claimed = false;
+      if (ending) {
+        endInterrupted = true;
+      } else {
+        lost = lost == null ? thrown : lost;
+        taken = false;
+      }
+    }
+    try {
+      resume();
+    } catch (Throwable e) {
+      leaveUnfinished();
+    }
+  }
+
+  /** Goes on with the end that a thread could not finish, or has the work handed in again. */
+  @Override
+  void resume() {
+    boolean ends;
+    boolean waits;
+    boolean fails;
+    synchronized (this) {
+      ends = endInterrupted;
+      endInterrupted = false;
+      waits = turn && !taken && stage != Stage.DONE;
+      fails = lost != null;
+    }
+    if (ends) {
+      try {
+        finish(own);
+      } catch (Throwable e) {
+        synchronized (this) {
+          endInterrupted = true;
+        }
+        throw e;
+      }
+    } else if (waits && fails) {
+      run();
+    } else if (waits) {
+      executor.execute(this);
+    }
   }
 
   /** The work is the last of a task of its executor. Called by who runs it, before its end. */
@@ -365,9 +496,9 @@ final class Work implements Runnable {
     enter(0);
   }
 
-  /** Lets work start that was {@link #reserve}d. */
+  /** Lets work start that was {@link #reserve}d; nothing if it was not let in. */
   void begin() {
-    if (entered()) {
+    if (entered && entered()) {
       ready();
     }
   }
@@ -381,7 +512,7 @@ final class Work implements Runnable {
       if (here) {
         run();
       } else {
-        executor.execute(this);
+        handIn();
       }
     }
   }
@@ -469,45 +600,70 @@ final class Work implements Runnable {
   }
 
   private synchronized void addSuccessorsTo(Deque<Work> works) {
-    if (successors != null) {
-      successors.forEach(successor -> works.add(successor.work()));
+    for (Successor next = firstSuccessor; next != null; next = next.next) {
+      works.add(next.work);
     }
   }
 
   /** A storage that both use, else one that this uses, if any; for messages. */
   Optional<Storage> storageSharedWith(Work other) {
-    List<Storage> storages = uses.stream().map(Use::storage).toList();
-    return storages.stream()
-        .filter(storage -> other.uses.stream().anyMatch(use -> use.storage() == storage))
+    return Stream.of(uses)
+        .map(Use::storage)
+        .filter(storage -> Stream.of(other.uses).anyMatch(use -> use.storage() == storage))
         .findFirst()
-        .or(() -> storages.stream().findFirst());
+        .or(() -> Stream.of(uses).map(Use::storage).findFirst());
   }
 
   private synchronized @Nullable Throwable failure() {
-    return failure;
+    if (failure != null) {
+      return failure;
+    }
+    // What the thread that asks has just ended with, if that is not settled yet.
+    return own == null ? lost : own;
   }
 
-  /** Takes the monitors of all storages, in order, checks all of them, then enters all lanes. */
+  /**
+   * Takes the monitors of all storages, in order, checks all of them, then enters all lanes. What
+   * is thrown comes before it has entered any.
+   */
   private void enter(int index) {
-    if (index < uses.size()) {
-      synchronized (uses.get(index).storage()) {
+    if (index < uses.length) {
+      synchronized (uses[index].storage()) {
         enter(index + 1);
       }
       return;
     }
+    if (!always) {
+      StackReserve.check();
+    }
+    places = places();
     if (!always) {
       long now = System.nanoTime();
       for (Use use : uses) {
         use.storage().check(use, now);
       }
     }
+    entered = true;
     for (Use use : uses) {
       use.storage().lane().enter(this, use);
     }
+    places = null;
     // Who runs it at once need not come back for that, and what makes room must never wait for it.
     if ((awaited || always) && ahead.get() == 1 && !isAnyMoving()) {
       beginToOccupy();
     }
+  }
+
+  private @Nullable Successor places() {
+    int most = 0;
+    for (Use use : uses) {
+      most += use.storage().lane().mostAhead(use);
+    }
+    Successor made = null;
+    for (int i = 0; i < most; i++) {
+      made = new Successor(this, made);
+    }
+    return made;
   }
 
   /** Whether it runs whatever failed before it. */
@@ -515,10 +671,14 @@ final class Work implements Runnable {
     return always;
   }
 
+  /** Who runs it now, or did last; null if nobody has come to that. */
+  @Nullable Thread runner() {
+    return runner;
+  }
+
   private void beginToOccupy() {
-    Headway.begun();
-    begun = true;
     occupy();
+    begun = true;
   }
 
   private boolean isAnyMoving() {
@@ -532,18 +692,15 @@ final class Work implements Runnable {
   /** Keeps what it uses from being moved; waits while it is. No monitor is held, or none moves. */
   void occupy() {
     for (Use use : uses) {
-      use.storage().occupancy().begin();
+      use.storage().occupancy().begin(use);
     }
-    occupies = true;
   }
 
   /** Lets what it uses be moved, though it has begun: it will see to its memory again. */
   void vacate() {
-    occupies = false;
     for (Use use : uses) {
-      use.storage().occupancy().end();
+      use.storage().occupancy().end(use);
     }
-    Headway.letGo();
   }
 
   /** Whether nothing is ahead any more. */
@@ -555,27 +712,58 @@ final class Work implements Runnable {
   void follow(Work other, boolean failsWithIt, boolean otherWrites) {
     synchronized (other) {
       if (other.stage != Stage.DONE) {
-        if (other.successors == null) {
-          other.successors = new ArrayList<>(2);
-        }
+        Successor place = Objects.requireNonNull(places, "one for each piece of work ahead");
+        places = place.next;
         // What failed before work that runs all the same is known by now: who comes behind that
         // starts afresh.
         boolean isOld = other.always && other.ahead.get() == 0;
-        other.successors.add(
-            new Successor(this, failsWithIt && !isOld, failsWithIt && !isOld && otherWrites));
+        place.next = null;
+        place.sharesInherited = failsWithIt && !isOld;
+        place.sharesOwn = failsWithIt && !isOld && otherWrites;
+        if (other.lastSuccessor == null) {
+          other.firstSuccessor = place;
+        } else {
+          other.lastSuccessor.next = place;
+        }
+        other.lastSuccessor = place;
         ahead.incrementAndGet();
       }
     }
   }
 
-  /** Runs the body, now that the turn has come, or ends without. */
+  /**
+   * Runs the body, now that the turn has come, or ends without. Does nothing if another thread did
+   * or does that.
+   */
   @Override
   public void run() {
-    if (claim()) {
-      runClaimed();
-    } else {
-      finish(null);
+    if (!take()) {
+      return;
     }
+    try {
+      if (claim()) {
+        runClaimed();
+      } else {
+        finish(lost());
+      }
+    } catch (Throwable e) {
+      lose(e);
+    }
+  }
+
+  /** Whether the calling thread is the one to run it. */
+  synchronized boolean take() {
+    if (taken || stage == Stage.DONE) {
+      return false;
+    }
+    taken = true;
+    runner = Thread.currentThread();
+    return true;
+  }
+
+  /** What failed beside the body, so that it does not run. */
+  synchronized @Nullable Throwable lost() {
+    return lost;
   }
 
   /** Whether the body shall run; from now on it cannot be stopped. The turn has come. */
@@ -596,7 +784,7 @@ final class Work implements Runnable {
 
   /** Whether the body is still to be run. */
   private synchronized boolean isWanted() {
-    return stage == Stage.WAITING && (failure == null || always);
+    return stage == Stage.WAITING && lost == null && (failure == null || always);
   }
 
   /** Runs the body of work that was claimed, and ends, unless it shall be tried again later. */
@@ -609,16 +797,37 @@ final class Work implements Runnable {
       pause = thrown == null ? -1 : pause(thrown);
     }
     if (pause >= 0) {
-      CompletableFuture.delayedExecutor(pause, TimeUnit.NANOSECONDS, executor)
-          .execute(this::runClaimed);
+      CompletableFuture.delayedExecutor(pause, TimeUnit.NANOSECONDS, this::handInAgain)
+          .execute(this::runAgain);
     } else {
       finish(thrown);
     }
   }
 
+  /** On a thread that nobody hears of when it fails. */
+  private void handInAgain(Runnable attempt) {
+    try {
+      executor.execute(attempt);
+    } catch (Throwable e) {
+      runner = Thread.currentThread();
+      lose(e);
+    }
+  }
+
+  private void runAgain() {
+    runner = Thread.currentThread();
+    try {
+      runClaimed();
+    } catch (Throwable e) {
+      lose(e);
+    }
+  }
+
   private @Nullable Throwable attempt() {
     attempts++;
-    uses.forEach(use -> use.storage().runs());
+    for (Use use : uses) {
+      use.storage().runs();
+    }
     try {
       bringBack();
       body.run();
@@ -630,17 +839,19 @@ final class Work implements Runnable {
       }
       return explained;
     } finally {
-      uses.forEach(use -> use.storage().ran());
+      for (Use use : uses) {
+        use.storage().ran();
+      }
     }
   }
 
   /** What several storages have in files must be in memory together. */
   private void bringBack() {
-    if (!always && uses.size() > 1 && isAnySpilled()) {
+    if (!always && uses.length > 1 && isAnySpilled()) {
       Placing.inTurn(
           this,
-          uses.stream().map(use -> use.storage().memory().placing()).toList(),
-          () -> uses.forEach(use -> use.storage().residency().provideMemory()));
+          Stream.of(uses).map(use -> use.storage().memory().placing()).toList(),
+          () -> Stream.of(uses).forEach(use -> use.storage().residency().provideMemory()));
     }
   }
 
@@ -686,10 +897,10 @@ final class Work implements Runnable {
   @Nullable Work claimNext(Predicate<Parcel> fits) {
     Work next;
     synchronized (this) {
-      if (successors == null || successors.size() != 1) {
+      if (firstSuccessor == null || firstSuccessor.next != null) {
         return null;
       }
-      next = successors.getFirst().work();
+      next = firstSuccessor.work;
     }
     return next.claimAhead(executor, fits) ? next : null;
   }
@@ -703,15 +914,15 @@ final class Work implements Runnable {
         || !fits.test(parcel)) {
       return false;
     }
+    if (!take()) {
+      return false;
+    }
     boolean claims = claim();
     synchronized (this) {
       claimed = claims;
+      taken = claims;
     }
     return claims;
-  }
-
-  private synchronized boolean isClaimed() {
-    return claimed;
   }
 
   /**
@@ -722,9 +933,10 @@ final class Work implements Runnable {
   void giveBack(boolean travelled) {
     vacate();
     begun = false;
-    Headway.ended();
     synchronized (this) {
       claimed = false;
+      taken = false;
+      runner = null;
       stage = Stage.WAITING;
       touched = travelled;
       startNanos = 0;
@@ -749,63 +961,92 @@ final class Work implements Runnable {
 
   /** Ends the work. */
   void finish(@Nullable Throwable thrown) {
-    end(thrown).run();
+    end(thrown);
+    tell();
   }
 
-  /** Ends the work; who waits for it goes on. Answers what tells its listener, still to be run. */
-  Runnable end(@Nullable Throwable thrown) {
-    if (thrown != null) {
-      failing.accept(thrown);
+  /**
+   * Ends the work, but for its listener, whom {@link #tell} tells; who waits for it goes on. May be
+   * called again when it was interrupted.
+   */
+  void end(@Nullable Throwable thrown) {
+    if (!ending) {
+      own = thrown;
+      ending = true;
+    }
+    if (own != null) {
+      failing.accept(own);
+      failing = NOBODY;
     }
     for (Use use : uses) {
-      synchronized (use.storage()) {
-        if (occupies) {
-          use.storage().occupancy().end();
-        }
-        use.storage().lane().leave(this, use);
+      Storage storage = use.storage();
+      synchronized (storage) {
+        storage.occupancy().end(use);
+        storage.lane().leave(this, use);
       }
     }
-    occupies = false;
-    List<Successor> next;
-    Throwable inherited;
-    Throwable outcome;
-    Consumer<@Nullable Throwable> heard;
     synchronized (this) {
-      inherited = failure;
-      failure = thrown == null ? failure : thrown;
-      outcome = failure;
-      stage = Stage.DONE;
-      next = successors == null ? List.of() : successors;
-      successors = null;
-      heard = listener;
-      notifyAll();
-    }
-    for (Successor successor : next) {
-      Throwable shared = successor.sharesInherited() ? inherited : null;
-      successor.work().predecessorDone(successor.sharesOwn() ? outcome : shared, this);
-    }
-    return () -> {
-      if (heard != null) {
-        heard.accept(outcome);
+      if (stage != Stage.DONE) {
+        inherited = failure;
+        failure = own == null ? failure : own;
+        stage = Stage.DONE;
+        notifyAll();
       }
-      if (begun) {
-        Headway.ended();
-      }
-    };
+    }
+    // Nobody comes behind it any more.
+    while (firstSuccessor != null) {
+      tell(firstSuccessor);
+      firstSuccessor = firstSuccessor.next;
+    }
+    lastSuccessor = null;
   }
 
-  private void predecessorDone(@Nullable Throwable inherited, Work predecessor) {
-    if (inherited != null) {
-      synchronized (this) {
-        failure = failure == null ? inherited : failure;
+  /** Tells the listener of work that was ended. */
+  void tell() {
+    if (over) {
+      return;
+    }
+    Consumer<@Nullable Throwable> heard = listener;
+    if (heard != null) {
+      try {
+        heard.accept(outcome());
+      } catch (VirtualMachineError e) {
+        // It hears of it again.
+        throw e;
+      } catch (Throwable e) {
+        LOG.log(Level.WARNING, "the listener of an operation failed", e);
       }
     }
-    if (ahead.decrementAndGet() == 0) {
-      if (predecessor.endsTask) {
-        readyFor(predecessor.executor);
-      } else {
-        ready();
+    listener = null;
+    over = true;
+  }
+
+  private synchronized @Nullable Throwable outcome() {
+    return failure;
+  }
+
+  private void tell(Successor successor) {
+    Throwable shared = successor.sharesInherited ? inherited : null;
+    shared = successor.sharesOwn ? outcome() : shared;
+    Work next = successor.work;
+    if (!successor.told) {
+      next.inherit(shared);
+      boolean isItsTurn = next.ahead.decrementAndGet() == 0;
+      successor.told = true;
+      if (!isItsTurn) {
+        return;
       }
+    } else if (next.ahead.get() > 0) {
+      return;
     }
+    if (endsTask) {
+      next.readyFor(executor);
+    } else {
+      next.ready();
+    }
+  }
+
+  private synchronized void inherit(@Nullable Throwable shared) {
+    failure = failure == null ? shared : failure;
   }
 }

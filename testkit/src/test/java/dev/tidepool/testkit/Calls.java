@@ -1,0 +1,143 @@
+package dev.tidepool.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tidepool.Allocation;
+import dev.tidepool.Arguments;
+import dev.tidepool.ElementType;
+import dev.tidepool.HostMapping;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelSource;
+import dev.tidepool.MapMode;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.Tidepool;
+import dev.tidepool.Transfer;
+import dev.tidepool.TransferOptions;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** All kinds of calls, on the same few buffers, for tests that let each fail anywhere. */
+final class Calls {
+  private static final int LENGTH = 2048;
+
+  private final Tidepool tidepool;
+  private final UnifiedMemoryManager memory;
+  private final UnifiedBuffer<int[]> buffer;
+  private final UnifiedBuffer<int[]> other;
+  private final UnifiedBuffer<int[]> far;
+  private final Kernel kernel;
+  private final int[] array = new int[LENGTH];
+
+  /**
+   * Calls of one accelerator.
+   *
+   * @param second is copied to and from
+   */
+  Calls(Tidepool tidepool, String accelerator, String second) {
+    this.tidepool = tidepool;
+    memory = tidepool.memory(tidepool.accelerator(accelerator));
+    buffer = memory.allocate(ElementType.INT, LENGTH);
+    other = memory.allocate(ElementType.INT, LENGTH);
+    far = tidepool.memory(tidepool.accelerator(second)).allocate(ElementType.INT, LENGTH);
+    kernel = memory.compile(KernelSource.elementwise("y = y + x"));
+  }
+
+  UnifiedMemoryManager memory() {
+    return memory;
+  }
+
+  /** The calls by name. */
+  Map<String, Runnable> all() {
+    Map<String, Runnable> calls = new LinkedHashMap<>();
+    calls.put("copyFrom", () -> buffer.copyFrom(array));
+    calls.put("copyTo", () -> buffer.copyTo(array));
+    calls.put("copyFromAsync", () -> buffer.copyFromAsync(array).join());
+    calls.put("copyToAsync", () -> buffer.copyToAsync(array).join());
+    calls.put("buffer to buffer", () -> buffer.copyFrom(other));
+    calls.put("buffer to buffer in the background", () -> buffer.copyFromAsync(other).join());
+    calls.put("between devices", () -> buffer.copyFrom(far));
+    calls.put("slice", () -> buffer.slice(7, 100).copyFrom(other.slice(100, 100)));
+    calls.put("fill", () -> buffer.fill((byte) 3));
+    calls.put("segment", () -> buffer.asSegment().set(ValueLayout.JAVA_INT, 0, 3));
+    calls.put("read-only segment", () -> buffer.asReadOnlySegment().byteSize());
+    calls.put("map", this::map);
+    calls.put("synchronize", buffer::synchronize);
+    calls.put("prefetch to the device", buffer::prefetchToDevice);
+    calls.put("prefetch to the host", buffer::prefetchToHost);
+    calls.put("kernel", () -> kernel.execute(Arguments.of("y", buffer, "x", other)));
+    calls.put(
+        "kernel in the background",
+        () -> kernel.executeAsync(Arguments.of("y", buffer, "x", other)).join());
+    calls.put("kernel over an array", () -> kernel.execute(Arguments.of("y", buffer, "x", array)));
+    calls.put("list of transfers", this::transfer);
+    calls.put("scatter and gather", this::scatterAndGather);
+    calls.put("broadcast", () -> tidepool.peers().broadcast(buffer, List.of(other, far)));
+    calls.put("close", () -> memory.allocate(ElementType.INT, LENGTH).close());
+    calls.put("copyOf", this::copyOf);
+    calls.put("close behind a kernel", this::closeBehindKernel);
+    calls.put("synchronize all", memory::synchronize);
+    calls.put("trim", memory::trimExcess);
+    calls.put("defragment", memory::defragment);
+    calls.put("snapshot", memory::snapshot);
+    return calls;
+  }
+
+  private void map() {
+    try (HostMapping mapping = buffer.map(MapMode.READ_WRITE)) {
+      mapping.segment().fill((byte) 1);
+    }
+  }
+
+  private void transfer() {
+    memory
+        .transfers()
+        .transfer(
+            List.of(Transfer.of(array, buffer), Transfer.of(other, array)),
+            TransferOptions.defaults());
+  }
+
+  private void scatterAndGather() {
+    List<UnifiedBuffer<int[]>> parts =
+        List.of(far.slice(0, 1000), other.slice(1000, LENGTH - 1000));
+    tidepool.peers().scatter(buffer, parts);
+    tidepool.peers().gather(parts, buffer);
+  }
+
+  private void copyOf() {
+    try (UnifiedBuffer<int[]> copy = memory.copyOf(array)) {
+      copy.fill((byte) 1);
+    }
+  }
+
+  private void closeBehindKernel() {
+    try (UnifiedBuffer<int[]> passing =
+        memory.allocate(ElementType.INT, LENGTH, Allocation.at(MemoryLocation.DEVICE))) {
+      var _ = kernel.executeAsync(Arguments.of("y", passing, "x", other));
+    }
+  }
+
+  /** Uses the buffers, which no call may have left unusable; fails with what a prefetch kept. */
+  void use() {
+    int[] expected = new int[LENGTH];
+    Arrays.setAll(expected, i -> 7 * i);
+    buffer.copyFrom(expected);
+    kernel.execute(Arguments.of("y", buffer, "x", other));
+    buffer.copyFrom(expected);
+    int[] seen = new int[LENGTH];
+    buffer.copyTo(seen);
+    assertThat(seen).isEqualTo(expected);
+    far.copyFrom(buffer);
+  }
+
+  void close() {
+    far.close();
+    other.close();
+    buffer.close();
+    memory.synchronize();
+  }
+}

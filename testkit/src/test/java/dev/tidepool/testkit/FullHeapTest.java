@@ -1,0 +1,180 @@
+package dev.tidepool.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.Tidepool;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.testkit.simulated.SimulatedHardware;
+import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * A heap that is full anywhere in a call leaves every buffer usable, and what is closed gets
+ * closed.
+ */
+@ExtendWith(QuietLog.class)
+@Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class FullHeapTest {
+  /** Calls in a row that no allocation failed in until the last allocation was seen. */
+  private static final int ENOUGH = 3;
+
+  @ParameterizedTest
+  @CsvSource({"cpu:0, false", "cpu:0, true", "simulated:0, false", "simulated:0, true"})
+  void everyCallLeavesTheBuffersUsable(String accelerator, boolean stays) throws Exception {
+    Class<?> scenario = FullHeap.loader().loadClass(Scenario.class.getName());
+    var constructor = scenario.getDeclaredConstructor(String.class, boolean.class);
+    constructor.setAccessible(true);
+    ((Callable<?>) constructor.newInstance(accelerator, stays)).call();
+  }
+
+  /** What the test does, with a library whose heap can be full. */
+  static final class Scenario implements Callable<Void> {
+    private final String accelerator;
+    private final boolean stays;
+    private final ExecutorService threads =
+        Executors.newCachedThreadPool(Thread.ofPlatform().daemon().factory());
+
+    Scenario(String accelerator, boolean stays) {
+      this.accelerator = accelerator;
+      this.stays = stays;
+    }
+
+    @Override
+    public Void call() throws Exception {
+      SimulatedProvider simulated =
+          new SimulatedProvider(SimulatedHardware.discrete(), SimulatedHardware.discrete());
+      Tidepool tidepool =
+          Discovery.using(List.of(simulated), () -> Tidepool.open(MemoryOptions.defaults()));
+      Thread maintenance = Thread.ofPlatform().daemon().start(Scenario::goOnWithTheUnfinished);
+      try {
+        Calls calls = new Calls(tidepool, accelerator, "simulated:1");
+        for (Map.Entry<String, Runnable> call : calls.all().entrySet()) {
+          for (int i = 0; i < 3; i++) {
+            call.getValue().run();
+          }
+          failEverywhere(calls, call.getKey(), call.getValue());
+        }
+        within("closing the buffers", calls::close);
+        within("closing the Tidepool", tidepool::close);
+      } finally {
+        maintenance.interrupt();
+      }
+      assertThat(simulated.violations()).isEmpty();
+      assertThat(simulated.devices()).allMatch(device -> device.liveBlocks() == 0);
+      threads.shutdown();
+      return null;
+    }
+
+    private void failEverywhere(Calls calls, String name, Runnable call) throws Exception {
+      int clean = 0;
+      for (int number = 0; clean < ENOUGH; number++) {
+        FullHeap.fillUpAfter(number, stays);
+        String where = "'" + name + "' with a full heap after " + number + " allocations";
+        boolean failed;
+        try {
+          within(where, call);
+        } catch (OutOfMemoryError | RuntimeException e) {
+          assertThat(isFull(e)).as(where).withFailMessage(() -> trace(e)).isTrue();
+        } finally {
+          failed = FullHeap.clear();
+        }
+        clean = failed ? 0 : clean + 1;
+        within("use after " + where, () -> use(calls));
+        if (baseLive < 0) baseLive = leased(calls);
+        long end = System.nanoTime() + 3000000000L;
+        while (leased(calls) != baseLive && System.nanoTime() < end) Thread.sleep(1);
+        if (leased(calls) != baseLive) { System.err.println("LEAK " + where + " " + leased(calls) + " vs " + baseLive + " live " + calls.memory().statistics().totalAllocated()); baseLive = leased(calls); }
+      }
+    }
+
+    private long baseLive = -1;
+    private static long leased(Calls calls) { return calls.memory().pools().stream().mapToLong(p -> p.leasedBlocks()).sum(); }
+    private static String trace(Throwable failure) {
+      java.io.StringWriter text = new java.io.StringWriter();
+      failure.printStackTrace(new java.io.PrintWriter(text));
+      return text.toString();
+    }
+
+    private static void use(Calls calls) {
+      try {
+        calls.use();
+      } catch (OutOfMemoryError e) {
+        // What a prefetch failed with is thrown by the next use.
+        calls.use();
+      }
+    }
+
+    private static boolean isFull(Throwable failure) {
+      for (Throwable e = failure; e != null; e = e.getCause()) {
+        if (e instanceof OutOfMemoryError
+            || Arrays.stream(e.getSuppressed()).anyMatch(Scenario::isFull)) {
+          return true;
+        }
+      }
+      return false;
+    }
+
+    private void within(String what, Runnable action) throws Exception {
+      Future<?> done = threads.submit(action);
+      try {
+        done.get(Long.getLong("hb",60), TimeUnit.SECONDS);
+      } catch (TimeoutException e) {
+        throw new AssertionError(what + " hangs:\n" + threadsInTheLibrary(), e);
+      } catch (java.util.concurrent.ExecutionException e) {
+        switch (e.getCause()) {
+          case Error error -> throw error;
+          case RuntimeException failure -> throw failure;
+          default -> throw new CompletionException(e.getCause());
+        }
+      }
+    }
+
+    private static String threadsInTheLibrary() {
+      return Thread.getAllStackTraces().entrySet().stream()
+          .filter(
+              entry ->
+                  Arrays.stream(entry.getValue())
+                      .anyMatch(frame -> frame.getClassName().startsWith("dev.tidepool.runtime")))
+          .map(
+              entry ->
+                  entry.getKey()
+                      + Arrays.stream(entry.getValue())
+                          .map(frame -> "\n  " + frame)
+                          .collect(Collectors.joining()))
+          .collect(Collectors.joining("\n"));
+    }
+
+    /** As the maintenance thread does, but more often. */
+    private static void goOnWithTheUnfinished() {
+      try {
+        Method method =
+            Class.forName("dev.tidepool.runtime.Unfinished").getDeclaredMethod("resumeAll");
+        method.setAccessible(true);
+        while (true) {
+          method.invoke(null);
+          Thread.sleep(1);
+        }
+      } catch (InterruptedException e) {
+        return;
+      } catch (ReflectiveOperationException e) {
+        throw new AssertionError(e);
+      }
+    }
+  }
+}
