@@ -48,7 +48,7 @@ public interface Kernel extends AutoCloseable {
    * code is freed when the last of them has ended, unless another kernel of the same source uses
    * it. Idempotent; throws nothing and waits for nothing.
    *
-   * @implSpec does nothing, which is right for an implementation that holds nothing
+   * <p>The default does nothing, which is right for an implementation that holds nothing.
    */
   @Override
   default void close() {}
