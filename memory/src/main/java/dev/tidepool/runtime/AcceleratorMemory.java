@@ -598,6 +598,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
   @Override
   public void close() {
     KernelBody.checkMayAwaitAll(this, "close()");
+    Progress.checkMayClose(session);
     closeAndReport().run();
   }
 

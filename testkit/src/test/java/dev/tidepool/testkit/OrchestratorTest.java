@@ -117,16 +117,6 @@ class OrchestratorTest {
         Arguments.of("y", y),
         ExecutionOptions.defaults().on("cpu:0").over(LaunchRange.of(4)));
     assertThat(y).containsExactly(0, 1, 2, 3);
-    assertThatThrownBy(
-            () ->
-                orchestrator.execute(
-                    "number",
-                    Arguments.of("y", y),
-                    ExecutionOptions.defaults().on("simulated:0").over(LaunchRange.of(4))))
-        .as("no other accelerator takes the place of the one that is named")
-        .isInstanceOf(UnsupportedOperationException.class)
-        .hasMessageContaining("'number'")
-        .hasMessageContaining("simulated:0");
     orchestrator.register("never", KernelSource.cuda("", "never"));
     assertThatThrownBy(() -> orchestrator.execute("never", Arguments.of()))
         .isInstanceOf(UnsupportedOperationException.class)
