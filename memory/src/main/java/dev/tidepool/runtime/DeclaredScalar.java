@@ -96,8 +96,10 @@ final class DeclaredScalar {
       return value;
     }
     BigInteger integer = integer(value);
-    boolean isTruth = integer != null && integer.signum() >= 0 && integer.bitLength() <= 1;
-    return isTruth ? (Object) (integer.signum() != 0) : null;
+    if (integer == null || integer.signum() < 0 || integer.bitLength() > 1) {
+      return null;
+    }
+    return integer.signum() != 0;
   }
 
   private static @Nullable Object floating(Object value, boolean single) {

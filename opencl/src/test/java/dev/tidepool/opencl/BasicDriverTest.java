@@ -27,7 +27,7 @@ class BasicDriverTest {
   private static final int DEADLOCKED = 3;
 
   @ParameterizedTest
-  @CsvSource({"basic, false", "basic, auto", "basic basic, false"})
+  @CsvSource({"basic, false", "basic basic, false"})
   void copiesAndKernelsOfSeveralBuffersRunAtOnce(String drivers, String sharedMemory)
       throws Exception {
     Pocl.devices().forEach(Device::close);
