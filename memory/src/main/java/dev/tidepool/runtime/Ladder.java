@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  * one, in rounds that must each make room and are 32 at most. What a rung itself needs climbs a
  * shorter ladder, which moves nothing to the host: so the depth is two. Who climbs inside of his
  * own work waits as long as work goes on that has what the request could use and does not wait for
- * memory itself ({@link Headway}), and ten seconds at most. Holds no lock but, for work that needs several buffers at
- * once, that of {@link Placing}, which nobody needs who has what he needs.
+ * memory itself ({@link Headway}), and ten seconds at most. Holds no lock but, for work that needs
+ * several buffers at once, that of {@link Placing}, which nobody needs who has what he needs.
  */
 final class Ladder {
   private static final long CLOSING_WAIT_NANOS = 2_000_000_000L;

@@ -89,12 +89,13 @@ final class Releases {
     // Where blocks are overwritten in between, and with the pool that managers share, none may.
     try {
       return storage.location() == MemoryLocation.DEVICE
-            && lease != null
-            && lease.pooled().isKept()
-            && !memory.erasure().isWanted()
-            && !(memory.device() instanceof CpuDevice)
-        ? new Succession(storage, lease, storage.lane().tail(), storage.lane().isForKernelsAlone())
-        : null;
+              && lease != null
+              && lease.pooled().isKept()
+              && !memory.erasure().isWanted()
+              && !(memory.device() instanceof CpuDevice)
+          ? new Succession(
+              storage, lease, storage.lane().tail(), storage.lane().isForKernelsAlone())
+          : null;
     } catch (OutOfMemoryError e) {
       return null;
     }

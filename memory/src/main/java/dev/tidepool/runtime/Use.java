@@ -16,7 +16,8 @@ final class Use {
   private final Purpose purpose;
   private final boolean forgives;
 
-  // All guarded by the storage's monitor; the first five are the lane's, the others the occupancy's.
+  // All guarded by the storage's monitor; the first five are the lane's, the others the
+  // occupancy's.
   @Nullable Work work;
   boolean entered;
   boolean reads;

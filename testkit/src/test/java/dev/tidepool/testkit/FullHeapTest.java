@@ -99,12 +99,27 @@ class FullHeapTest {
         if (baseLive < 0) baseLive = leased(calls);
         long end = System.nanoTime() + 3000000000L;
         while (leased(calls) != baseLive && System.nanoTime() < end) Thread.sleep(1);
-        if (leased(calls) != baseLive) { System.err.println("LEAK " + where + " " + leased(calls) + " vs " + baseLive + " live " + calls.memory().statistics().totalAllocated()); baseLive = leased(calls); }
+        if (leased(calls) != baseLive) {
+          System.err.println(
+              "LEAK "
+                  + where
+                  + " "
+                  + leased(calls)
+                  + " vs "
+                  + baseLive
+                  + " live "
+                  + calls.memory().statistics().totalAllocated());
+          baseLive = leased(calls);
+        }
       }
     }
 
     private long baseLive = -1;
-    private static long leased(Calls calls) { return calls.memory().pools().stream().mapToLong(p -> p.leasedBlocks()).sum(); }
+
+    private static long leased(Calls calls) {
+      return calls.memory().pools().stream().mapToLong(p -> p.leasedBlocks()).sum();
+    }
+
     private static String trace(Throwable failure) {
       java.io.StringWriter text = new java.io.StringWriter();
       failure.printStackTrace(new java.io.PrintWriter(text));
@@ -133,7 +148,7 @@ class FullHeapTest {
     private void within(String what, Runnable action) throws Exception {
       Future<?> done = threads.submit(action);
       try {
-        done.get(Long.getLong("hb",60), TimeUnit.SECONDS);
+        done.get(Long.getLong("hb", 60), TimeUnit.SECONDS);
       } catch (TimeoutException e) {
         throw new AssertionError(what + " hangs:\n" + threadsInTheLibrary(), e);
       } catch (java.util.concurrent.ExecutionException e) {

@@ -38,7 +38,8 @@ class HopelessRequestTest {
   private static final String WAITED = "waited for buffers that are in use";
 
   private final CountDownLatch go = new CountDownLatch(1);
-  private final SimulatedHardware hardware = SimulatedHardware.discrete().withMemory(4 * MEBIBYTE).withMaximumAllocation(4 * MEBIBYTE);
+  private final SimulatedHardware hardware =
+      SimulatedHardware.discrete().withMemory(4 * MEBIBYTE).withMaximumAllocation(4 * MEBIBYTE);
   private final SimulatedProvider simulated = new SimulatedProvider(hardware, hardware);
   private final Tidepool tidepool = open();
 
@@ -64,8 +65,7 @@ class HopelessRequestTest {
                   await(go);
                 },
                 KernelParameter.inout("y", ElementType.BYTE)));
-    CompletableFuture<Void> run =
-        kernel.executeAsync(Arguments.of("y", buffer), LaunchRange.of(1));
+    CompletableFuture<Void> run = kernel.executeAsync(Arguments.of("y", buffer), LaunchRange.of(1));
     await(begun);
     return run;
   }
