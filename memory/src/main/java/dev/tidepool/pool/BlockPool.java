@@ -555,23 +555,21 @@ public final class BlockPool implements AutoCloseable {
   }
 
   private void freed(Reclaimable claimed) {
-    switch (claimed) {
-      case PooledBlock block -> {
-        if (block.sizeClass != PooledBlock.NOT_KEPT) {
-          idle.vacate(block);
-        }
-        // Before the memory goes, so that a block never seems to have two owners.
-        ledger.forget(block);
-        freeQuietly(block.block);
+    // Not by a switch over the types: it takes memory the first time, and the claim would be lost.
+    if (claimed instanceof PooledBlock block) {
+      if (block.sizeClass != PooledBlock.NOT_KEPT) {
+        idle.vacate(block);
       }
-      case Slab slab -> {
-        for (int i = 0; i < slab.parts().size(); i++) {
-          idle.vacate(slab.parts().get(i));
-        }
-        slabBytes.addAndGet(slab.sizeClass(), -slab.bytes());
-        ledger.forget(slab);
-        freeQuietly(slab.whole);
+      // Before the memory goes, so that a block never seems to have two owners.
+      ledger.forget(block);
+      freeQuietly(block.block);
+    } else if (claimed instanceof Slab slab) {
+      for (int i = 0; i < slab.parts().size(); i++) {
+        idle.vacate(slab.parts().get(i));
       }
+      slabBytes.addAndGet(slab.sizeClass(), -slab.bytes());
+      ledger.forget(slab);
+      freeQuietly(slab.whole);
     }
   }
 

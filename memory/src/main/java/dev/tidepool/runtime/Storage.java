@@ -313,7 +313,7 @@ final class Storage extends Unfinished {
       frees = settled && mappings == 0;
     }
     if (frees) {
-      release();
+      var _ = release();
     }
   }
 
@@ -356,8 +356,9 @@ final class Storage extends Unfinished {
     if (freesAtOnce) {
       free();
     } else if (frees) {
-      release();
-      memory.releases().offer(this);
+      if (release()) {
+        memory.releases().offer(this);
+      }
     }
     return true;
   }
@@ -429,7 +430,7 @@ final class Storage extends Unfinished {
       notifyAll();
     }
     if (frees) {
-      release();
+      var _ = release();
       if (waits) {
         KernelThreads.whileReplaced(this::awaitFreed);
       }
@@ -529,17 +530,22 @@ final class Storage extends Unfinished {
       openMappings = 0;
     }
     if (frees) {
-      release();
+      var _ = release();
     }
     return wasOpen;
   }
 
-  /** Has the memory given back in the order of the work; when the heap has room for that. */
-  private void release() {
+  /**
+   * Has the memory given back in the order of the work; a little later if the heap has no room for
+   * that now. Whether it was asked for at once.
+   */
+  private boolean release() {
     try {
       resume();
+      return true;
     } catch (VirtualMachineError e) {
       leaveUnfinished();
+      return false;
     }
   }
 

@@ -83,8 +83,8 @@ final class Succession {
   void abandon() {
     boolean ended;
     synchronized (storage) {
-      abandoned = true;
       ended = over;
+      abandoned = !ended;
     }
     if (ended) {
       block().giveBack();

@@ -49,7 +49,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Work extends Unfinished implements Runnable {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
-  private static final Consumer<Throwable> NOBODY = _ -> {};
 
   /** What is done when the turn comes. */
   @FunctionalInterface
@@ -100,7 +99,7 @@ final class Work extends Unfinished implements Runnable {
   private boolean awaited;
   private @Nullable Parcel parcel;
   private Retries retries = Retries.NONE;
-  private Consumer<Throwable> failing = NOBODY;
+  private @Nullable Consumer<Throwable> failing;
 
   // Guarded by this.
   private boolean turn;
@@ -974,9 +973,10 @@ final class Work extends Unfinished implements Runnable {
       own = thrown;
       ending = true;
     }
-    if (own != null) {
-      failing.accept(own);
-      failing = NOBODY;
+    Consumer<Throwable> hears = failing;
+    if (own != null && hears != null) {
+      hears.accept(own);
+      failing = null;
     }
     for (Use use : uses) {
       Storage storage = use.storage();

@@ -1,5 +1,6 @@
 package dev.tidepool.testkit;
 
+import java.io.IOException;
 import java.lang.classfile.ClassFile;
 import java.lang.classfile.ClassTransform;
 import java.lang.classfile.CodeBuilder;
@@ -25,45 +26,15 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 public final class FullHeap {
   /** How long it stays full: as long as calls may have to wait for it. */
-  private static final long FULL_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+  private static final long FULL_NANOS = TimeUnit.MILLISECONDS.toNanos(3);
 
   private static final Set<String> ALLOCATING =
       Set.of(
-          "add",
-          "addAll",
-          "addLast",
-          "addSuppressed",
-          "asSlice",
-          "complete",
-          "completeOnTimeout",
-          "completeExceptionally",
-          "compute",
-          "computeIfAbsent",
-          "copyOf",
-          "execute",
-          "formatted",
-          "handle",
-          "iterator",
-          "map",
-          "merge",
-          "newThread",
-          "of",
-          "offer",
-          "ofPlatform",
-          "push",
-          "put",
-          "putIfAbsent",
-          "reinterpret",
-          "schedule",
-          "start",
-          "stream",
-          "submit",
-          "thenAccept",
-          "thenRun",
-          "toArray",
-          "toList",
-          "whenComplete",
-          "where");
+          "add", "addAll", "addLast", "addSuppressed", "asSlice", "complete", "completeOnTimeout",
+          "completeExceptionally", "compute", "computeIfAbsent", "copyOf", "execute", "formatted",
+          "handle", "iterator", "map", "merge", "newThread", "of", "offer", "ofPlatform", "push",
+          "put", "putIfAbsent", "reinterpret", "schedule", "start", "stream", "submit", "thenAccept",
+          "thenRun", "toArray", "toList", "whenComplete", "where");
 
   private static final AtomicLong UNTIL_FULL = new AtomicLong(Long.MAX_VALUE);
   private static volatile boolean lasting;
@@ -158,7 +129,7 @@ public final class FullHeap {
         byte[] bytes = file.readAllBytes();
         byte[] asking = name.startsWith(PREFIX + "testkit.") ? bytes : asking(bytes);
         return defineClass(name, asking, 0, asking.length);
-      } catch (java.io.IOException e) {
+      } catch (IOException e) {
         throw new ClassNotFoundException(name, e);
       }
     }
@@ -167,7 +138,8 @@ public final class FullHeap {
       ClassFile file = ClassFile.of();
       CodeTransform questions = Loader::ask;
       return file.transformClass(
-          file.parse(bytes), ClassTransform.transformingMethodBodies(questions));
+          file.parse(bytes),
+          ClassTransform.transformingMethodBodies(questions));
     }
 
     private static void ask(CodeBuilder code, CodeElement element) {
