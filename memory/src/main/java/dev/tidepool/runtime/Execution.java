@@ -228,8 +228,7 @@ final class Execution {
       work().perform(!Thread.currentThread().isVirtual());
       outbound.forEach(copy -> copy.perform().run());
     } finally {
-      closeTemporaries();
-      run.end();
+      end(true);
     }
   }
 
@@ -247,8 +246,15 @@ final class Execution {
       outbound.forEach(copy -> parts.add(copy.submit().get()));
       return memory.track(JointFuture.of(parts));
     } finally {
+      end(!submitted);
+    }
+  }
+
+  private void end(boolean endsRun) {
+    try {
       closeTemporaries();
-      if (!submitted) {
+    } finally {
+      if (endsRun) {
         run.end();
       }
     }
@@ -364,6 +370,8 @@ final class Execution {
   }
 
   private void closeTemporaries() {
-    temporaries.forEach(TypedBuffer::close);
+    for (TypedBuffer<?> temporary : temporaries) {
+      temporary.close();
+    }
   }
 }

@@ -32,6 +32,8 @@ final class OperationGate {
   }
 
   private boolean enterUnless(int flag) {
+    // A thread that is inside must have the stack to leave.
+    StackReserve.check();
     int seen = state.get();
     while ((seen & flag) == 0) {
       int found = state.compareAndExchange(seen, seen + ONE);
