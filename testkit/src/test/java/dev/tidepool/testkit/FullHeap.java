@@ -30,11 +30,41 @@ public final class FullHeap {
 
   private static final Set<String> ALLOCATING =
       Set.of(
-          "add", "addAll", "addLast", "addSuppressed", "asSlice", "complete", "completeOnTimeout",
-          "completeExceptionally", "compute", "computeIfAbsent", "copyOf", "execute", "formatted",
-          "handle", "iterator", "map", "merge", "newThread", "of", "offer", "ofPlatform", "push",
-          "put", "putIfAbsent", "reinterpret", "schedule", "start", "stream", "submit", "thenAccept",
-          "thenRun", "toArray", "toList", "whenComplete", "where");
+          "add",
+          "addAll",
+          "addLast",
+          "addSuppressed",
+          "asSlice",
+          "complete",
+          "completeOnTimeout",
+          "completeExceptionally",
+          "compute",
+          "computeIfAbsent",
+          "copyOf",
+          "execute",
+          "formatted",
+          "handle",
+          "iterator",
+          "map",
+          "merge",
+          "newThread",
+          "of",
+          "offer",
+          "ofPlatform",
+          "push",
+          "put",
+          "putIfAbsent",
+          "reinterpret",
+          "schedule",
+          "start",
+          "stream",
+          "submit",
+          "thenAccept",
+          "thenRun",
+          "toArray",
+          "toList",
+          "whenComplete",
+          "where");
 
   private static final AtomicLong UNTIL_FULL = new AtomicLong(Long.MAX_VALUE);
   private static volatile boolean lasting;
@@ -138,8 +168,7 @@ public final class FullHeap {
       ClassFile file = ClassFile.of();
       CodeTransform questions = Loader::ask;
       return file.transformClass(
-          file.parse(bytes),
-          ClassTransform.transformingMethodBodies(questions));
+          file.parse(bytes), ClassTransform.transformingMethodBodies(questions));
     }
 
     private static void ask(CodeBuilder code, CodeElement element) {
