@@ -220,9 +220,17 @@ class Counters {
   /** Makes a platform thread the owner of a tally that has none alive. */
   private static boolean adopts(Tally tally, Thread thread) {
     Owner owner = (Owner) OWNER.getAcquire(tally);
-    if (thread.isVirtual()
-        || (owner != null && owner.isAlive())
-        || !OWNER.compareAndSet(tally, owner, new Owner(thread))) {
+    if (thread.isVirtual() || (owner != null && owner.isAlive())) {
+      return false;
+    }
+    Owner fresh;
+    try {
+      fresh = new Owner(thread);
+    } catch (OutOfMemoryError e) {
+      // The caller has taken a block, which must not be lost; it counts as a further thread.
+      return false;
+    }
+    if (!OWNER.compareAndSet(tally, owner, fresh)) {
       return false;
     }
     tally.ownerId = thread.threadId();
