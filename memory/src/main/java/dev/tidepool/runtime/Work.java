@@ -131,7 +131,7 @@ final class Work extends Unfinished implements Runnable {
   private boolean over;
 
   private Work(List<Use> uses, Body body, Executor executor, boolean always) {
-    this.uses = uses.toArray(Use[]::new);
+    this.uses = uses.size() == 1 ? new Use[] {uses.getFirst()} : uses.toArray(Use[]::new);
     this.body = body;
     this.executor = executor;
     this.always = always;
