@@ -28,9 +28,10 @@ class RefusedFreeTest {
     FaultInjector faults =
         new FaultInjector(
             new SimulatedProvider(SimulatedHardware.discrete().withHostAccess(HostAccess.DIRECT)));
-    MemoryOptions options = MemoryOptions.builder().sharedDirectory(folder).build();
+    MemoryOptions options = MemoryOptions.builder().sharedDirectory(folder).pooling(false).build();
     try (Tidepool tidepool = Discovery.using(List.of(faults), () -> Tidepool.open(options))) {
       UnifiedBuffer<int[]> buffer = tidepool.memory().createShared(ElementType.INT, 100, "shared");
+      buffer.prefetchToDevice(); // the block is the device's copy, which no pool keeps
       assertThat(folder).isNotEmptyDirectory();
       faults.fail(SpiCall.FREE, 1, Failure.REFUSED);
       buffer.close();

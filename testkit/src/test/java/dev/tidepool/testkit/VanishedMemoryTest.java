@@ -15,6 +15,8 @@ import java.io.IOException;
 import java.lang.reflect.Executable;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.nio.file.FileSystem;
+import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -64,17 +66,22 @@ class VanishedMemoryTest {
   void everyPublicMethodWithABufferIsInTheSweep() throws Exception {
     Set<String> missing = new TreeSet<>();
     Set<String> swept = VanishedMemory.methods();
-    Path root =
-        Path.of(UnifiedBuffer.class.getProtectionDomain().getCodeSource().getLocation().toURI());
     ClassLoader loader = VanishedMemoryTest.class.getClassLoader();
-    for (String room : List.of("", "lz4", "stream")) {
-      String prefix = room.isEmpty() ? "" : room + ".";
-      try (Stream<Path> files = Files.list(root.resolve("dev/tidepool").resolve(room))) {
-        for (Path file : files.filter(file -> file.toString().endsWith(".class")).toList()) {
-          String name = file.getFileName().toString().replaceAll("\\.class$", "");
-          publicMethods(Class.forName("dev.tidepool." + prefix + name, false, loader))
-              .filter(method -> !swept.contains(method) && !OTHERS.contains(method))
-              .forEach(missing::add);
+    // A folder of classes, or a jar where the library is packaged already.
+    Path library =
+        Path.of(UnifiedBuffer.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+    try (FileSystem jar =
+        Files.isDirectory(library) ? null : FileSystems.newFileSystem(library, loader)) {
+      Path root = jar == null ? library : jar.getPath("/");
+      for (String room : List.of("", "lz4", "stream")) {
+        String prefix = room.isEmpty() ? "" : room + ".";
+        try (Stream<Path> files = Files.list(root.resolve("dev/tidepool").resolve(room))) {
+          for (Path file : files.filter(file -> file.toString().endsWith(".class")).toList()) {
+            String name = file.getFileName().toString().replaceAll("\\.class$", "");
+            publicMethods(Class.forName("dev.tidepool." + prefix + name, false, loader))
+                .filter(method -> !swept.contains(method) && !OTHERS.contains(method))
+                .forEach(missing::add);
+          }
         }
       }
     }
