@@ -6,6 +6,7 @@ import java.util.concurrent.ForkJoinWorkerThread;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The threads that the kernels of a session run on. A few are enough, because a kernel keeps all
@@ -22,10 +23,11 @@ final class KernelThreads implements Executor, AutoCloseable {
   private static final long IDLE_SECONDS = 10;
 
   private final AtomicInteger names = new AtomicInteger();
+  private final Signal signal = new Signal();
   private final ForkJoinPool pool =
       new ForkJoinPool(
           RUNNING,
-          owner -> new KernelThread(owner, "tidepool-kernel-" + names.getAndIncrement()),
+          this::newThread,
           null,
           true,
           RUNNING,
@@ -35,12 +37,44 @@ final class KernelThreads implements Executor, AutoCloseable {
           IDLE_SECONDS,
           TimeUnit.SECONDS);
 
+  /** Has the pool make a thread that could not be made, for tasks that wait for one. */
+  private final class Signal extends Unfinished {
+    @Override
+    void resume() {
+      if (!pool.isShutdown()) {
+        pool.execute(() -> {});
+      }
+    }
+  }
+
   /** One of these threads. */
   static final class KernelThread extends ForkJoinWorkerThread {
-    KernelThread(ForkJoinPool pool, String name) {
+    private final Unfinished signal;
+
+    KernelThread(ForkJoinPool pool, String name, Unfinished signal) {
       super(pool);
+      this.signal = signal;
       setName(name);
       setDaemon(true);
+    }
+
+    @Override
+    public void start() {
+      try {
+        super.start();
+      } catch (OutOfMemoryError e) {
+        signal.leaveUnfinished();
+        throw e;
+      }
+    }
+  }
+
+  private @Nullable ForkJoinWorkerThread newThread(ForkJoinPool owner) {
+    try {
+      return new KernelThread(owner, "tidepool-kernel-" + names.getAndIncrement(), signal);
+    } catch (OutOfMemoryError e) {
+      signal.leaveUnfinished();
+      return null;
     }
   }
 
