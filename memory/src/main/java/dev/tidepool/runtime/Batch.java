@@ -179,7 +179,7 @@ final class Batch implements Runnable {
 
   /** Takes what comes behind some work in its lane, as long as no byte is written twice. */
   private void followLane(Work head) {
-    DirtyRanges written = new DirtyRanges();
+    DirtyRanges written = new DirtyRanges(Long.MAX_VALUE);
     Work last = head;
     while (works.size() < MOST && last.parcel() != null) {
       written.add(last.parcel().from(), last.parcel().to());

@@ -9,6 +9,9 @@ import java.util.TreeMap;
 /**
  * The byte ranges of a storage in which one side is newer than the other: disjoint, not adjacent,
  * in order. Guarded by its storage's monitor.
+ *
+ * <p>Where the heap has no room for a range, all bytes are dirty: those that are not are equal on
+ * both sides, so it costs a transfer and no byte is lost.
  */
 final class DirtyRanges {
   /** A half-open range of bytes. */
@@ -21,18 +24,42 @@ final class DirtyRanges {
   /** Ends by starts. */
   private final NavigableMap<Long, Long> ranges = new TreeMap<>();
 
+  private final long size;
+
+  /** Whether all bytes are dirty; then there are no ranges. */
+  private boolean all;
+
+  /** Of a storage of so many bytes. */
+  DirtyRanges(long size) {
+    this.size = size;
+  }
+
   boolean isEmpty() {
-    return ranges.isEmpty();
+    return !all && ranges.isEmpty();
   }
 
   void clear() {
+    all = false;
     ranges.clear();
   }
 
   void add(long from, long to) {
-    if (from >= to) {
+    if (from >= to || all) {
       return;
     }
+    try {
+      addRange(from, to);
+    } catch (OutOfMemoryError e) {
+      addAll();
+    }
+  }
+
+  private void addAll() {
+    all = true;
+    ranges.clear();
+  }
+
+  private void addRange(long from, long to) {
     Map.Entry<Long, Long> before = ranges.floorEntry(from);
     if (before != null && before.getValue() >= from) {
       from = before.getKey();
@@ -50,6 +77,18 @@ final class DirtyRanges {
     if (from >= to) {
       return;
     }
+    try {
+      if (all) {
+        ranges.put(0L, size);
+        all = false;
+      }
+      removeRange(from, to);
+    } catch (OutOfMemoryError e) {
+      addAll();
+    }
+  }
+
+  private void removeRange(long from, long to) {
     for (Range range : within(from, to)) {
       Map.Entry<Long, Long> whole = ranges.floorEntry(range.from());
       long start = whole.getKey();
@@ -66,6 +105,10 @@ final class DirtyRanges {
 
   /** The parts of the ranges that lie in the given one. */
   List<Range> within(long from, long to) {
+    if (all) {
+      long end = Math.min(to, size);
+      return from < end ? List.of(new Range(from, end)) : List.of();
+    }
     List<Range> parts = new ArrayList<>();
     Map.Entry<Long, Long> first = ranges.floorEntry(from);
     long start = first == null ? from : first.getKey();
@@ -85,7 +128,7 @@ final class DirtyRanges {
   }
 
   boolean covers(long from, long to) {
-    if (from >= to) {
+    if (from >= to || all) {
       return true;
     }
     Map.Entry<Long, Long> range = ranges.floorEntry(from);
@@ -94,6 +137,6 @@ final class DirtyRanges {
 
   @Override
   public String toString() {
-    return ranges.toString();
+    return all ? "all" : ranges.toString();
   }
 }

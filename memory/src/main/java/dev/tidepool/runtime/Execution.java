@@ -348,12 +348,22 @@ final class Execution {
   private void run(Launch launch) {
     submitted = true;
     try (Event event = memory.link().compute().launch(launch)) {
-      event.await();
+      await(event);
     } catch (RuntimeException | Error e) {
       forEachWritten(Residency::deviceWriteFailed);
       throw e;
     }
     forEachWritten(Residency::deviceWritten);
+  }
+
+  private static void await(Event event) {
+    try {
+      event.await();
+    } catch (VirtualMachineError e) {
+      // The heap or the stack did not suffice to ask: the kernel may be under way still.
+      event.await();
+      throw e;
+    }
   }
 
   private interface Range {

@@ -60,10 +60,16 @@ final class Maintenance implements AutoCloseable {
    */
   private boolean lookAfterSession() {
     RuntimeSession current = session.get();
-    if (current != null) {
-      attempt(() -> lookAfter(current));
+    if (current == null) {
+      return false;
     }
-    return current != null;
+    try {
+      // Not by a lambda: that takes memory, and what it throws would end the thread.
+      lookAfter(current);
+    } catch (RuntimeException | Error e) {
+      warn(e);
+    }
+    return true;
   }
 
   private static void lookAfter(RuntimeSession session) {

@@ -41,7 +41,7 @@ final class Residency {
   private final ReentrantLock moving = new ReentrantLock();
   // Both guarded by the storage's monitor.
   private BufferState state;
-  private final DirtyRanges dirty = new DirtyRanges();
+  private final DirtyRanges dirty;
   // Whether the host holds a mapped block; guarded by `moving`.
   private boolean hostHolds;
 
@@ -50,6 +50,7 @@ final class Residency {
     this.memory = memory;
     this.copies = copies;
     this.size = storage.byteSize();
+    this.dirty = new DirtyRanges(size);
     this.state = state;
   }
 

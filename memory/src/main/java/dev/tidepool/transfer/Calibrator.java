@@ -6,7 +6,6 @@ import dev.tidepool.TransferCalibration.Leg;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Device;
-import dev.tidepool.spi.Event;
 import dev.tidepool.spi.Piece;
 import dev.tidepool.spi.Queue;
 import java.lang.foreign.MemorySegment;
@@ -202,19 +201,15 @@ public final class Calibrator {
     }
 
     void perform(int count) {
-      List<Event> events = new ArrayList<>();
       long start = System.nanoTime();
-      try {
+      try (PendingCommands pending = new PendingCommands(count)) {
         for (int i = 0; i < count; i++) {
-          events.add(
+          pending.makeRoom();
+          pending.add(
               queue.write(staged.asSlice(i * bytes, bytes), block.block, block.at(i * bytes)));
         }
         leastAsking = Math.min(leastAsking, System.nanoTime() - start);
-        while (!events.isEmpty()) {
-          DeviceLink.finish(events.removeFirst());
-        }
-      } finally {
-        events.forEach(DeviceLink::finishQuietly);
+        pending.finishAll();
       }
       least = Math.min(least, System.nanoTime() - start);
     }

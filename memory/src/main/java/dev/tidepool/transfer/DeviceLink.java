@@ -13,10 +13,8 @@ import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.Queue;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -436,7 +434,13 @@ public final class DeviceLink implements AutoCloseable {
 
   static void finish(Event event) {
     try (event) {
-      event.await();
+      try {
+        event.await();
+      } catch (VirtualMachineError e) {
+        // The heap or the stack did not suffice to ask: the command may be under way still.
+        event.await();
+        throw e;
+      }
     }
   }
 
@@ -512,21 +516,18 @@ public final class DeviceLink implements AutoCloseable {
    */
   private static void inChunks(long size, long step, Gate gate, Passage passage, Part part) {
     int ahead = passage.pipelined() ? 2 : 1;
-    Deque<Event> pending = new ArrayDeque<>();
-    try (Gate.Turn turn = gate.enter(passage)) {
+    try (PendingCommands pending = new PendingCommands(ahead);
+        Gate.Turn turn = gate.enter(passage)) {
       for (long at = 0; at < size; at += step) {
         if (pending.size() == ahead) {
-          finish(pending.remove());
+          pending.finishOldest();
         }
         long count = Math.min(step, size - at);
         turn.chunk(count);
+        pending.makeRoom();
         pending.add(part.submit(at, count));
       }
-      while (!pending.isEmpty()) {
-        finish(pending.remove());
-      }
-    } finally {
-      pending.forEach(DeviceLink::finishQuietly);
+      pending.finishAll();
     }
   }
 
@@ -535,8 +536,17 @@ public final class DeviceLink implements AutoCloseable {
     try {
       finish(event);
     } catch (RuntimeException | Error e) {
+      logQuietly(e);
+    }
+  }
+
+  private static void logQuietly(Throwable failure) {
+    try {
       System.getLogger("dev.tidepool")
-          .log(System.Logger.Level.DEBUG, "a transfer behind a failed one failed too", e);
+          .log(System.Logger.Level.DEBUG, "a transfer behind a failed one failed too", failure);
+    } catch (VirtualMachineError e) {
+      // There is no room for the message.
+      return;
     }
   }
 

@@ -7,9 +7,7 @@ import dev.tidepool.spi.Event;
 import dev.tidepool.spi.Piece;
 import dev.tidepool.spi.Queue;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
 
@@ -83,9 +81,9 @@ public final class Gathering {
 
   /** One command each, from where the bytes lie. */
   private TransferWay separately(List<Move> moves, Queue queue) {
-    Deque<Event> events = new ArrayDeque<>(moves.size());
     TransferWay way = TransferWay.PINNED_DIRECT;
-    try (Gate.Turn turn = link.uploads().enter(Passage.current())) {
+    try (PendingCommands pending = new PendingCommands(moves.size());
+        Gate.Turn turn = link.uploads().enter(Passage.current())) {
       for (Move move : moves) {
         if (!(move.bytes() instanceof HostBytes.Segment(MemorySegment segment, _))) {
           throw new IllegalArgumentException(move.bytes() + " is no segment");
@@ -93,13 +91,10 @@ public final class Gathering {
         way = link.isPinned(segment) ? way : TransferWay.PLAIN_DIRECT;
         Block block = move.block();
         turn.chunk(segment.byteSize());
-        events.add(queue.write(segment, block.whole(), block.start() + move.offset()));
+        pending.makeRoom();
+        pending.add(queue.write(segment, block.whole(), block.start() + move.offset()));
       }
-      while (!events.isEmpty()) {
-        DeviceLink.finish(events.removeFirst());
-      }
-    } finally {
-      events.forEach(DeviceLink::finishQuietly);
+      pending.finishAll();
     }
     return way;
   }
@@ -158,7 +153,7 @@ public final class Gathering {
     private final Lease lease;
     private final MemorySegment segment;
     private final List<Piece> pieces = new ArrayList<>();
-    private final Deque<Event> pending = new ArrayDeque<>();
+    private final PendingCommands pending = new PendingCommands(1);
     private long used;
     private boolean closed;
 
@@ -200,9 +195,11 @@ public final class Gathering {
       }
       turn.chunk(pieces.stream().mapToLong(Piece::bytes).sum());
       if (atOnce) {
+        pending.makeRoom();
         pending.add(together(segment.asSlice(0, used), List.copyOf(pieces)));
       } else {
         for (Piece piece : pieces) {
+          pending.makeRoom();
           pending.add(alone(segment.asSlice(piece.from(), piece.bytes()), piece));
         }
       }
@@ -211,9 +208,7 @@ public final class Gathering {
 
     /** Waits for what was sent; then the block is empty. */
     void arrive() {
-      while (!pending.isEmpty()) {
-        DeviceLink.finish(pending.removeFirst());
-      }
+      pending.finishAll();
       used = 0;
     }
 
@@ -231,7 +226,7 @@ public final class Gathering {
     public void close() {
       if (!closed) {
         closed = true;
-        pending.forEach(DeviceLink::finishQuietly);
+        pending.close();
         lease.release();
       }
     }

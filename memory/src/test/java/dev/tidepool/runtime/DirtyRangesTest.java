@@ -15,7 +15,7 @@ final class DirtyRangesTest {
 
   @Test
   void adjacentRangesBecomeOne() {
-    DirtyRanges ranges = new DirtyRanges();
+    DirtyRanges ranges = new DirtyRanges(SIZE);
     ranges.add(0, 10);
     ranges.add(20, 30);
     ranges.add(10, 20);
@@ -24,7 +24,7 @@ final class DirtyRangesTest {
 
   @Test
   void removingTheMiddleLeavesBothEnds() {
-    DirtyRanges ranges = new DirtyRanges();
+    DirtyRanges ranges = new DirtyRanges(SIZE);
     ranges.add(0, 30);
     ranges.remove(10, 20);
     assertThat(ranges.within(0, SIZE))
@@ -33,7 +33,7 @@ final class DirtyRangesTest {
 
   @Test
   void emptyRangesChangeNothing() {
-    DirtyRanges ranges = new DirtyRanges();
+    DirtyRanges ranges = new DirtyRanges(SIZE);
     ranges.add(5, 5);
     ranges.remove(3, 3);
     assertThat(ranges.isEmpty()).isTrue();
@@ -44,7 +44,7 @@ final class DirtyRangesTest {
   @RepeatedTest(200)
   void anySequenceOfAddsAndRemovesEqualsASetOfBytes(RepetitionInfo repetition) {
     Random random = new Random(repetition.getCurrentRepetition());
-    DirtyRanges ranges = new DirtyRanges();
+    DirtyRanges ranges = new DirtyRanges(SIZE);
     BitSet model = new BitSet(SIZE);
     for (int step = 0; step < 60; step++) {
       int a = random.nextInt(SIZE + 1);

@@ -22,6 +22,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -44,6 +45,39 @@ class FullHeapTest {
     var constructor = scenario.getDeclaredConstructor(String.class);
     constructor.setAccessible(true);
     ((Callable<?>) constructor.newInstance(accelerator)).call();
+  }
+
+  @Test
+  void noDirtyByteIsForgotten() throws Exception {
+    Class<?> type = FullHeap.loader().loadClass("dev.tidepool.runtime.DirtyRanges");
+    var constructor = type.getDeclaredConstructor(long.class);
+    constructor.setAccessible(true);
+    Method add = method(type, "add");
+    Method remove = method(type, "remove");
+    Method intersects = method(type, "intersects");
+    boolean failed = true;
+    for (int number = 0; failed; number++) {
+      Object ranges = constructor.newInstance(100L);
+      FullHeap.fillUpAfter(number, false);
+      add.invoke(ranges, 10, 20);
+      add.invoke(ranges, 40, 60);
+      add.invoke(ranges, 80, 90);
+      add.invoke(ranges, 15, 45);
+      remove.invoke(ranges, 25, 30);
+      remove.invoke(ranges, 85, 100);
+      failed = FullHeap.clear();
+      for (long dirty : new long[] {10, 24, 30, 59, 80, 84}) {
+        assertThat(intersects.invoke(ranges, dirty, dirty + 1))
+            .as("byte %s with a full heap after %s allocations", dirty, number)
+            .isEqualTo(true);
+      }
+    }
+  }
+
+  private static Method method(Class<?> type, String name) throws Exception {
+    Method method = type.getDeclaredMethod(name, long.class, long.class);
+    method.setAccessible(true);
+    return method;
   }
 
   /** What the test does, with a library whose heap can be full. */
