@@ -9,10 +9,10 @@ import dev.tidepool.LaunchRange;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.spi.Block;
-import dev.tidepool.spi.Event;
 import dev.tidepool.spi.KernelArgument;
 import dev.tidepool.spi.Launch;
 import dev.tidepool.spi.Program;
+import dev.tidepool.transfer.DeviceLink;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -347,23 +347,13 @@ final class Execution {
 
   private void run(Launch launch) {
     submitted = true;
-    try (Event event = memory.link().compute().launch(launch)) {
-      await(event);
+    try {
+      DeviceLink.finish(memory.link().compute().launch(launch));
     } catch (RuntimeException | Error e) {
       forEachWritten(Residency::deviceWriteFailed);
       throw e;
     }
     forEachWritten(Residency::deviceWritten);
-  }
-
-  private static void await(Event event) {
-    try {
-      event.await();
-    } catch (VirtualMachineError e) {
-      // The heap or the stack did not suffice to ask: the kernel may be under way still.
-      event.await();
-      throw e;
-    }
   }
 
   private interface Range {

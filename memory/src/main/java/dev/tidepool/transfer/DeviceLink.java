@@ -432,11 +432,16 @@ public final class DeviceLink implements AutoCloseable {
     return staging.lease(bytes, Passage.current().pinned());
   }
 
-  static void finish(Event event) {
+  /**
+   * Waits for the end of a command, and closes its event.
+   *
+   * @throws RuntimeException what the command failed with
+   */
+  public static void finish(Event event) {
     try (event) {
       try {
         event.await();
-      } catch (VirtualMachineError e) {
+      } catch (OutOfMemoryError | StackOverflowError e) {
         // The heap or the stack did not suffice to ask: the command may be under way still.
         event.await();
         throw e;
