@@ -1,10 +1,7 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.spi.Block;
-import dev.tidepool.spi.HostAccess;
-import java.lang.foreign.MemorySegment;
 import java.util.function.LongConsumer;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A block that counts in a budget until it is freed. The device gets the {@linkplain #whole()
@@ -12,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param giveBack takes the charged bytes off the budget; never throws
  */
-record ChargedBlock(Block block, LongConsumer giveBack, long charged) implements Block {
+record ChargedBlock(Block block, LongConsumer giveBack, long charged) implements BlockOver {
   /**
    * A block that its caller has just got, and that a full heap does not lose.
    *
@@ -30,31 +27,6 @@ record ChargedBlock(Block block, LongConsumer giveBack, long charged) implements
   /** Whether it, or the one in it, counts in the budget that has it back so. */
   boolean countsFor(LongConsumer budget) {
     return giveBack.equals(budget) || (block instanceof ChargedBlock in && in.countsFor(budget));
-  }
-
-  @Override
-  public long byteSize() {
-    return block.byteSize();
-  }
-
-  @Override
-  public HostAccess hostAccess() {
-    return block.hostAccess();
-  }
-
-  @Override
-  public @Nullable MemorySegment segment() {
-    return block.segment();
-  }
-
-  @Override
-  public Block whole() {
-    return block.whole();
-  }
-
-  @Override
-  public long start() {
-    return block.start();
   }
 
   @Override
