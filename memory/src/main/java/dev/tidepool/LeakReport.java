@@ -1,7 +1,6 @@
 package dev.tidepool;
 
 import java.time.Duration;
-import java.util.Locale;
 
 /**
  * Buffers that nobody closed. Those with the same tag, type, location and site that are found at
@@ -60,7 +59,6 @@ public record LeakReport(
                   : "were open when their manager was closed, and were freed";
         }
         + (one ? "; allocated " : "; the first was allocated ")
-        + String.format(Locale.ROOT, "%.1f s before", age.toNanos() / 1e9)
-        + (site.isEmpty() ? "" : ", at\n    " + site.replace("\n", "\n    "));
+        + ReportText.origin(age, site);
   }
 }

@@ -1,7 +1,6 @@
 package dev.tidepool;
 
 import java.time.Duration;
-import java.util.Locale;
 
 /**
  * A buffer over memory that outlives it (wrapped, mapped from a file, or shared with other
@@ -9,7 +8,7 @@ import java.util.Locale;
  * ended. The memory keeps what it had before.
  *
  * @param accelerator the accelerator of its manager
- * @param tag who owned it; empty if nobody said
+ * @param tag the tag of its allocation; empty if it had none
  * @param elementType what its elements are, by name
  * @param location where it was allocated
  * @param bytes how many bytes were newer on the device
@@ -42,7 +41,6 @@ public record LostResultReport(
         + " that the device wrote and that could not be brought back to its memory: "
         + cause
         + "; made "
-        + String.format(Locale.ROOT, "%.1f s before", age.toNanos() / 1e9)
-        + (site.isEmpty() ? "" : ", at\n    " + site.replace("\n", "\n    "));
+        + ReportText.origin(age, site);
   }
 }
