@@ -3,16 +3,14 @@ package dev.tidepool.runtime;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Several parts that count as one operation: done when all are, failed with the first failure in
  * their order, else cancelled if any part was stopped. Cancelling stops the parts that have not
  * started; those that have run to their end first, for arrays must stay untouched until then.
  */
-final class JointFuture extends CompletableFuture<Void> {
+final class JointFuture extends CheckedFuture {
   private final List<CompletableFuture<Void>> parts;
   private final Unfinished end =
       new Unfinished() {
@@ -70,24 +68,13 @@ final class JointFuture extends CompletableFuture<Void> {
     }
   }
 
-  private void checkMayAwait() {
+  @Override
+  void checkMayAwait() {
     for (CompletableFuture<Void> part : parts) {
-      if (part instanceof OperationFuture operation) {
-        operation.checkMayAwait();
+      if (part instanceof CheckedFuture checked) {
+        checked.checkMayAwait();
       }
     }
-  }
-
-  @Override
-  public @Nullable Void join() {
-    checkMayAwait();
-    return super.join();
-  }
-
-  @Override
-  public @Nullable Void get() throws InterruptedException, ExecutionException {
-    checkMayAwait();
-    return super.get();
   }
 
   @Override

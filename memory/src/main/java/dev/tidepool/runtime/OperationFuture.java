@@ -2,7 +2,6 @@ package dev.tidepool.runtime;
 
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
@@ -10,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * The future of one piece of work. Cancelling stops what has not started; what has started runs to
  * its end, and the future says so, for arrays must stay untouched until then.
  */
-final class OperationFuture extends CompletableFuture<Void> {
+final class OperationFuture extends CheckedFuture {
   private final Work work;
 
   private OperationFuture(Work work) {
@@ -88,27 +87,11 @@ final class OperationFuture extends CompletableFuture<Void> {
     completeExceptionally(new CancellationException("cancelled before it started"));
   }
 
-  /**
-   * Checks that the calling thread may wait for the work.
-   *
-   * @throws IllegalStateException if it computes the body of a kernel that must end before
-   */
+  @Override
   void checkMayAwait() {
     if (!isDone()) {
       KernelBody.checkMayAwait(work);
     }
-  }
-
-  @Override
-  public @Nullable Void join() {
-    checkMayAwait();
-    return super.join();
-  }
-
-  @Override
-  public @Nullable Void get() throws InterruptedException, ExecutionException {
-    checkMayAwait();
-    return super.get();
   }
 
   @Override
