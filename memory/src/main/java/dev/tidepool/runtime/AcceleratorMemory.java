@@ -395,19 +395,19 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     KernelBody.checkMayAwaitAll(this, "synchronize()");
     awaitWork();
     futures.await();
-    bringBack();
+    writeBack();
   }
 
   /**
    * Brings what the device has newer back to memory that outlives its buffer, and waits for what is
    * closed meanwhile.
    */
-  private void bringBack() {
+  private void writeBack() {
     RuntimeException failure = null;
     for (Storage storage : awake()) {
       try {
         if (storage.isOutlived() && storage.isOpen()) {
-          storage.bringBack();
+          storage.writeBackIfOpen();
         }
       } catch (RuntimeException e) {
         if (failure == null) {

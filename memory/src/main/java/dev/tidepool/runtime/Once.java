@@ -46,18 +46,7 @@ final class Once {
    * interruptible: an interrupt stays set.
    */
   void awaitIfBegun() {
-    boolean interrupted = false;
-    synchronized (this) {
-      while (begun && !done && !Thread.currentThread().equals(runner)) {
-        try {
-          wait();
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    Monitors.awaitUninterruptibly(
+        this, () -> !begun || done || Thread.currentThread().equals(runner));
   }
 }

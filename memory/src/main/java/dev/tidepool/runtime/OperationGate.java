@@ -67,19 +67,7 @@ final class OperationGate {
 
   /** Waits until nothing is inside a closed gate. Not interruptible: an interrupt stays set. */
   void awaitQuiet() {
-    boolean interrupted = false;
-    synchronized (this) {
-      while (!isQuiet()) {
-        try {
-          wait();
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    Monitors.awaitUninterruptibly(this, this::isQuiet);
   }
 
   /** Ends a closed gate that nothing is inside of; whether it was this call that ended it. */

@@ -61,13 +61,13 @@ final class Storage extends Unfinished {
   private @Nullable Succession succession;
   private @Nullable AllocationTrace trace;
 
-  // Written by who moves the bytes, so no work is under way; read by work.
+  // Written while the bytes are moved, when no work is under way; read by work.
   private boolean freedAhead;
 
   private final long woken = System.nanoTime();
   private volatile long lastUse = woken;
 
-  // Written by who takes a view again, without care for others who do at the same time.
+  // Written by each thread that takes a view again; of concurrent writes one is lost.
   private int viewedTick;
 
   // Whether its memory could not be given back yet, though nothing is under way any more.
@@ -387,8 +387,11 @@ final class Storage extends Unfinished {
     }
     if (!waits) {
       // Inside of work on this very buffer, which would wait for itself.
-      writeBack.failing(failure -> memory.lostResults().tell(this, failure)).release(false);
-      settle(false);
+      try {
+        writeBack.failing(failure -> memory.lostResults().tell(this, failure)).release(false);
+      } finally {
+        settle(false);
+      }
       return true;
     }
     @Nullable TransferException lost;
@@ -450,19 +453,7 @@ final class Storage extends Unfinished {
 
   /** Waits until another thread has closed it. An interrupt stays set. */
   private void awaitFreed() {
-    boolean interrupted = false;
-    synchronized (this) {
-      while (!freed && !(settled && mappings > 0)) {
-        try {
-          wait();
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    Monitors.awaitUninterruptibly(this, () -> freed || (settled && mappings > 0));
   }
 
   /** The calling thread runs work on it. Only known of memory that outlives the buffer. */
@@ -494,7 +485,7 @@ final class Storage extends Unfinished {
    *
    * @throws RuntimeException what that failed with
    */
-  void bringBack() {
+  void writeBackIfOpen() {
     Throwable failure =
         Work.alwaysReading(
                 this,
@@ -737,7 +728,7 @@ final class Storage extends Unfinished {
 
   BufferMetrics metrics() {
     long used = lastUse;
-    // Who looks at a buffer wakes it, which is no use of it.
+    // Asking for metrics wakes a buffer, which does not count as a use.
     long nanosAgo = used == woken ? tenancy.ageNanos() : System.nanoTime() - used;
     return movements.metrics(Instant.now().minusNanos(nanosAgo));
   }
