@@ -76,6 +76,10 @@ final class DeclaredScalar {
     if (carrier == float[].class || carrier == double[].class) {
       return floating(value, carrier == float[].class);
     }
+    if (!type.isUnsigned() && value.getClass() == boxOf(carrier)) {
+      // The usual case, at each launch: the declared type itself.
+      return ((Number) value).longValue();
+    }
     BigInteger integer = integer(value);
     if (integer == null) {
       return null;
