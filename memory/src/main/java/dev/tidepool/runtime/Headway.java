@@ -45,8 +45,8 @@ final class Headway {
   }
 
   /**
-   * How often work let go of a storage. Who finds something in use, and then neither that work goes
-   * on nor that this has grown, looked at all that there is.
+   * How often work let go of a storage. A thread that finds something in use, and then neither that
+   * work goes on nor that this has grown, looked at all that there is.
    */
   long releases() {
     return releases.sum() + furtherReleases.get();

@@ -105,7 +105,9 @@ final class HeldPrograms {
     releaseIfOver(false);
   }
 
-  /** The same for a kernel that nobody closed, whose programs are kept for the next of its kind. */
+  /**
+   * Ends a kernel that became unreachable unclosed. Its programs are kept for the next such kernel.
+   */
   void abandon() {
     synchronized (this) {
       closed = true;

@@ -91,8 +91,8 @@ final class KernelThreads implements Executor, AutoCloseable {
     try {
       pool.execute(task);
     } catch (RejectedExecutionException ending) {
-      // What comes while the session ends is done by who asks: it finds out that all is closed, and
-      // memory on its way back gets there.
+      // While the session ends, the thread that asks runs the task: it finds everything closed, and
+      // memory that is being released still goes back.
       task.run();
     }
   }

@@ -18,7 +18,7 @@ record LastUse(List<Work> works, Work end) {
    * Lets work of the next owner come behind it. It shares no failure: what failed was another's.
    */
   void precede(Work next) {
-    // By number: an iterator is an object, and who enters a lane makes none.
+    // By index: an iterator is an object, and entering a lane allocates none.
     for (int i = 0; i < works.size(); i++) {
       next.follow(works.get(i), false, false);
     }

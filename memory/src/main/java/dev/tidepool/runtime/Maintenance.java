@@ -36,7 +36,7 @@ final class Maintenance implements AutoCloseable {
     thread.start();
   }
 
-  /** A number that changes about four times a second: a clock for those who have no time to ask. */
+  /** A number that changes about four times a second, for code to which a clock costs too much. */
   int tick() {
     return tick;
   }

@@ -58,7 +58,7 @@ final class Occupancy {
       if (!use.occupies) {
         return;
       }
-      // Under the monitor: who sees that nobody uses the copies sees that they were let go of.
+      // Under the monitor: a thread that sees no user also sees that the copies were released.
       use.storage().memory().headway().released();
       users--;
       use.occupies = false;
@@ -75,17 +75,17 @@ final class Occupancy {
     }
   }
 
-  /** Who uses the copies. */
+  /** The kinds of users that copies have. */
   enum Users {
     /** No work that is under way. */
     NONE,
     /** Only work that waits for memory itself. */
     WAITING,
-    /** Work, or who moves them, that goes on and will end. */
+    /** Work, or a move of the bytes, that goes on and will end. */
     GOING_ON
   }
 
-  /** Who uses the copies now, or moves them; the work of the calling thread apart. */
+  /** Returns what uses or moves the copies now, except for the work of the calling thread. */
   Users others() {
     synchronized (monitor) {
       if (moving) {

@@ -81,7 +81,7 @@ final class Traffic extends Unfinished implements Porters, AutoCloseable {
   /** Threads that take the same. Guarded by the monitor. */
   private static final class Crew {
     private final int most;
-    // As large as it can get, for who becomes idle makes no object.
+    // As large as it can get, because a thread that becomes idle allocates nothing.
     private final Deque<Porter> idle;
     private int alive;
 
@@ -263,7 +263,7 @@ final class Traffic extends Unfinished implements Porters, AutoCloseable {
       return task;
     }
 
-    /** Who cannot be made now is not needed: this one looks again. The monitor is held. */
+    /** Returns null if no thread can be made; then this one looks again. The monitor is held. */
     private @Nullable Porter summonIfPossible() {
       try {
         return summon();

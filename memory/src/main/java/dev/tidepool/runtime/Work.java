@@ -69,7 +69,7 @@ final class Work extends Unfinished implements Runnable {
     private @Nullable Successor next;
     private boolean sharesInherited;
     private boolean sharesOwn;
-    // Whether it knows of the end; touched only by who ends the work before it.
+    // Whether it knows of the end; touched only by the thread that ends the work before it.
     private boolean told;
 
     Successor(Work work, @Nullable Successor next) {
@@ -85,7 +85,8 @@ final class Work extends Unfinished implements Runnable {
   // One more than the number of unfinished predecessors until the work is entered everywhere.
   private final AtomicInteger ahead = new AtomicInteger(1);
 
-  // Whether what it uses is kept for it; touched only by who enters it, then by who runs it.
+  // Whether what it uses is kept for it; touched only by the thread that enters it, then by the one
+  // that runs it.
   private boolean begun;
   // What it puts into the lists of the work before it; made before it enters, and null afterwards.
   private @Nullable Successor places;
@@ -109,7 +110,7 @@ final class Work extends Unfinished implements Runnable {
   private @Nullable Throwable failure;
   // What failed beside the body, before the end had begun: the body does not run any more.
   private @Nullable Throwable lost;
-  // Whether a thread has taken it to run it: who comes with it a second time goes away.
+  // Whether a thread has taken it to run it; a second thread that comes with it returns.
   private boolean taken;
   // Whether the thread that was ending it has gone before it had done that.
   private boolean endInterrupted;
@@ -121,10 +122,10 @@ final class Work extends Unfinished implements Runnable {
   private int attempts;
   private long firstFailureNanos;
 
-  // Who runs the body, or is about to.
+  // The thread that runs the body, or is about to.
   private volatile @Nullable Thread runner;
 
-  // Of the end; touched only by who ends it.
+  // Of the end; touched only by the thread that ends it.
   private boolean ending;
   private @Nullable Throwable own;
   private @Nullable Throwable inherited;
@@ -332,7 +333,9 @@ final class Work extends Unfinished implements Runnable {
     }
   }
 
-  /** Whether a thread of the executor shall run it, now that its turn has come; wakes who waits. */
+  /**
+   * Whether a thread of the executor runs it, now that its turn has come; wakes a waiting caller.
+   */
   private synchronized boolean isHandedIn() {
     turn = true;
     if (awaited) {
@@ -670,7 +673,7 @@ final class Work extends Unfinished implements Runnable {
     return always;
   }
 
-  /** Who runs it now, or did last; null if nobody has come to that. */
+  /** The thread that runs it now, or did last; null if none has begun. */
   @Nullable Thread runner() {
     return runner;
   }

@@ -198,8 +198,7 @@ final class OpenClQueue implements Queue {
     } else {
       // Events mean nothing outside their context, and commands that run alone must not wait in the
       // driver for those of another device. Two drivers at work on the same bytes are rare, and
-      // what
-      // is waited for here is under way already.
+      // what is waited for here is under way already.
       awaited.awaitEnd();
     }
   }
@@ -228,7 +227,7 @@ final class OpenClQueue implements Queue {
           try {
             event.awaitEnd();
           } catch (AcceleratorException lost) {
-            // Who waits for the event hears of it.
+            // Waiting for the event throws it.
           }
           return event;
         });
