@@ -1,6 +1,8 @@
 package dev.tidepool.runtime;
 
+import dev.tidepool.MemoryPressure;
 import dev.tidepool.pool.BlockPool;
+import java.util.List;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -9,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * asked and given back after it has the block again, so the limit is never exceeded. What lies idle
  * in the manager's pools stays reserved, and a pool's hit costs nothing here.
  *
- * <p><b>Locking.</b> Its monitor guards two numbers, for some nanoseconds; no driver is called
- * under it.
+ * <p><b>Locking.</b> Its monitor guards two numbers and the marks of {@link Pressure}, for some
+ * nanoseconds; no driver and no listener is called under it.
  */
 final class MemoryLimit {
   private final @Nullable Pressure pressure;
@@ -67,38 +69,32 @@ final class MemoryLimit {
       }
       limitBytes = bytes;
     }
-    tell(usedBytes(), bytes);
+    observe();
     return true;
   }
 
-  private void reserve(long bytes) {
-    long used;
-    long limit;
-    synchronized (this) {
-      if (bytes > limitBytes - usedBytes) {
-        throw new LimitReached(bytes, usedBytes, limitBytes);
-      }
-      usedBytes += bytes;
-      used = usedBytes;
-      limit = limitBytes;
+  private synchronized void reserve(long bytes) {
+    if (bytes > limitBytes - usedBytes) {
+      throw new LimitReached(bytes, usedBytes, limitBytes);
     }
-    tell(used, limit);
+    usedBytes += bytes;
   }
 
   private void giveBack(long bytes) {
-    long used;
-    long limit;
     synchronized (this) {
       usedBytes -= bytes;
-      used = usedBytes;
-      limit = limitBytes;
     }
-    tell(used, limit);
+    observe();
   }
 
-  private void tell(long used, long limit) {
+  /** Reports the present level. It is read under the monitor, so levels are reported in order. */
+  private void observe() {
     if (pressure != null) {
-      pressure.ofManager(used, limit);
+      List<MemoryPressure> reached;
+      synchronized (this) {
+        reached = pressure.ofManager(usedBytes, limitBytes);
+      }
+      pressure.tell(reached);
     }
   }
 
@@ -107,6 +103,7 @@ final class MemoryLimit {
     return (bytes, alignment) -> {
       reserve(bytes);
       try {
+        observe();
         return ChargedBlock.over(source.allocate(bytes, alignment), uncharged, bytes);
       } catch (RuntimeException | Error e) {
         giveBack(bytes);

@@ -4,9 +4,9 @@ import dev.tidepool.MemoryInfo;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.MemoryPressure;
 import java.lang.System.Logger.Level;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -14,9 +14,9 @@ import org.jspecify.annotations.Nullable;
  * Tells a listener when memory reaches a watermark: once, until it has fallen clearly below, so
  * that a level that trembles around the mark is told once.
  *
- * <p>May be told of levels by any thread, and in another order than they were reached: each mark is
- * one flag that is taken down by who tells of it. The listener is called on a thread of its own,
- * never under a lock.
+ * <p>The caller orders the levels of one source: it passes each one before the next is reached. An
+ * old level that came late would arm a mark again that a newer one had reached. The listener is
+ * called on a thread of its own.
  */
 final class Pressure {
   /** A device is nearly full. */
@@ -25,9 +25,24 @@ final class Pressure {
   /** How far below a mark, as a part of the total, the level must fall to be told again. */
   private static final double HYSTERESIS = 0.05;
 
-  private record Mark(double part, AtomicBoolean armed) {
+  private static final class Mark {
+    private final double part;
+    private boolean armed = true;
+
     Mark(double part) {
-      this(part, new AtomicBoolean(true));
+      this.part = part;
+    }
+
+    /** Whether a level reaches the mark, and none has since it was clearly below. */
+    boolean isReachedBy(long used, long total) {
+      boolean above = used >= part * total;
+      boolean reached = above && armed;
+      if (above) {
+        armed = false;
+      } else if (used < (part - HYSTERESIS) * total) {
+        armed = true;
+      }
+      return reached;
     }
   }
 
@@ -60,30 +75,35 @@ final class Pressure {
         .orElse(null);
   }
 
-  /** The manager holds so many bytes. */
-  void ofManager(long usedBytes, long totalBytes) {
-    observe(MemoryPressure.Source.MANAGER, ofManager, usedBytes, totalBytes);
+  /** The marks that are reached by what the manager holds now, for {@link #tell}. */
+  List<MemoryPressure> ofManager(long usedBytes, long totalBytes) {
+    return reached(MemoryPressure.Source.MANAGER, ofManager, usedBytes, totalBytes);
   }
 
-  /** So much of the device is in use. */
-  void ofDevice(MemoryInfo info) {
-    observe(
+  /** The marks that are reached by what is in use of the device now, for {@link #tell}. */
+  List<MemoryPressure> ofDevice(MemoryInfo info) {
+    return reached(
         MemoryPressure.Source.DEVICE,
         ofDevice,
         info.totalBytes() - info.freeBytes(),
         info.totalBytes());
   }
 
-  private void observe(MemoryPressure.Source source, List<Mark> marks, long used, long total) {
+  private List<MemoryPressure> reached(
+      MemoryPressure.Source source, List<Mark> marks, long used, long total) {
+    List<MemoryPressure> reached = List.of();
     for (Mark mark : marks) {
-      if (used >= mark.part() * total) {
-        if (mark.armed().compareAndSet(true, false)) {
-          tell(new MemoryPressure(source, accelerator, mark.part(), used, total));
-        }
-      } else if (used < (mark.part() - HYSTERESIS) * total) {
-        mark.armed().set(true);
+      if (mark.isReachedBy(used, total)) {
+        reached = reached.isEmpty() ? new ArrayList<>() : reached;
+        reached.add(new MemoryPressure(source, accelerator, mark.part, used, total));
       }
     }
+    return reached;
+  }
+
+  /** Lets the listener know. To be called under no lock. */
+  void tell(List<MemoryPressure> reached) {
+    reached.forEach(this::tell);
   }
 
   private void tell(MemoryPressure pressure) {

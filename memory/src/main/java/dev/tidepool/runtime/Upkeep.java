@@ -73,9 +73,9 @@ final class Upkeep {
     } catch (AcceleratorException e) {
       return; // A device that does not answer any more has no memory.
     }
-    pressure.ofDevice(info);
+    pressure.tell(pressure.ofDevice(info));
     if (memory.limit() == null) {
-      pressure.ofManager(pools.reservedBytes(), info.totalBytes());
+      pressure.tell(pressure.ofManager(pools.reservedBytes(), info.totalBytes()));
     }
   }
 }
