@@ -53,7 +53,7 @@ final class Allocations {
   <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length, Allocation allocation) {
     Objects.requireNonNull(allocation, "allocation");
     long bytes = Objects.requireNonNull(type, "type").bytes(length);
-    StackReserve.check();
+    StackReserve.checkForTwo();
     Cohort.Token sampled = cohorts.sampled(bytes);
     BlockPool pool =
         sampled == null && allocation.isPlain() ? near[allocation.location().ordinal()] : null;

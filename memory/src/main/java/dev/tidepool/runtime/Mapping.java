@@ -27,6 +27,7 @@ final class Mapping implements HostMapping {
   }
 
   static Mapping open(TypedBuffer<?> buffer, MapMode mode, boolean shared) {
+    StackReserve.checkForTwo();
     Storage storage = buffer.storage();
     AtomicBoolean opened = new AtomicBoolean();
     MemorySegment[] mapped = new MemorySegment[1];

@@ -24,12 +24,26 @@ final class StackReserve {
    * @throws StackOverflowError if it has not; nothing has happened then
    */
   static void check() {
-    frame();
+    frame(0);
   }
 
-  /** Has a frame of 16 KiB. The variables are never assigned, so they cost no time. */
+  /**
+   * Returns if the thread has the stack for an operation and then for another one, which undoes it.
+   * A thread that could allocate a buffer can close it from about the same depth.
+   *
+   * @throws StackOverflowError if it has not; nothing has happened then
+   */
+  static void checkForTwo() {
+    frame(1);
+  }
+
+  /**
+   * Has a frame of 16 KiB. The variables are never assigned, so they cost no time.
+   *
+   * @param further how many further such frames below
+   */
   @SuppressWarnings({"MultiVariableDeclaration", "UnusedVariable"})
-  private static void frame() {
+  private static void frame(int further) {
     double aa, ab, ac, ad, ae, af, ag, ah, ai, aj, ak, al, am, an, ao, ap, aq, ar, as, at, au, av;
     double aw, ax, ay, az, ba, bb, bc, bd, be, bf, bg, bh, bi, bj, bk, bl, bm, bn, bo, bp, bq, br;
     double bs, bt, bu, bv, bw, bx, by, bz, ca, cb, cc, cd, ce, cf, cg, ch, ci, cj, ck, cl, cm, cn;
@@ -77,6 +91,9 @@ final class StackReserve {
     double Li, Lj, Lk, Ll, Lm, Ln, Lo, Lp, Lq, Lr, Ls, Lt, Lu, Lv, Lw, Lx, Ly, Lz, Ma, Mb, Mc, Md;
     double Me, Mf, Mg, Mh, Mi, Mj, Mk, Ml, Mm, Mn, Mo, Mp, Mq, Mr, Ms, Mt, Mu, Mv, Mw, Mx, My, Mz;
     double Na, Nb, Nc, Nd, Ne, Nf, Ng, Nh, Ni, Nj, Nk, Nl, Nm, Nn, No, Np, Nq, Nr, Ns, Nt, Nu, Nv;
+    if (further > 0) {
+      frame(further - 1);
+    }
     if (calls) {
       called();
     }
