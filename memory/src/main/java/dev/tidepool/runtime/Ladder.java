@@ -5,6 +5,8 @@ import dev.tidepool.Capability;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TransferException;
 import dev.tidepool.pool.PooledBlock;
+import java.lang.ref.PhantomReference;
+import java.lang.ref.ReferenceQueue;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -42,6 +44,9 @@ final class Ladder {
   private static final int ATTEMPTS = 8;
 
   private static final long COLLECTOR_WAIT_NANOS = 100_000_000L;
+
+  /** How long the rest of what one collection found takes to be queued after its first. */
+  private static final long QUEUEING_WAIT_NANOS = 5_000_000L;
 
   /** A collection costs more than giving a copy up, so it comes first only once in a while. */
   private static final long COLLECTOR_REST_NANOS = 10_000_000_000L;
@@ -241,12 +246,18 @@ final class Ladder {
      */
     private @Nullable PooledBlock collect(long before) {
       collected = true;
+      ReferenceQueue<Object> queue = new ReferenceQueue<>();
+      // Unreachable, so it is queued when the collector has run, and much else with it.
+      PhantomReference<Object> sentinel = new PhantomReference<>(new Object(), queue);
       if (memory.leaks() == before && !memory.live().isEmpty()) {
         System.gc();
       }
       long deadline = System.nanoTime() + COLLECTOR_WAIT_NANOS;
       long seen = before;
       while (System.nanoTime() < deadline) {
+        if (queue.poll() == sentinel) {
+          deadline = Math.min(deadline, System.nanoTime() + QUEUEING_WAIT_NANOS);
+        }
         memory.reclaimUnreachable();
         if (memory.leaks() > seen || memory.accounts().pooledBytes() > 0) {
           seen = memory.leaks();

@@ -14,6 +14,17 @@ record LastUse(List<Work> works, Work end) {
     return works.size() + 1;
   }
 
+  /** Whether a part of it runs and does not wait for memory. The others wait for a part, or end. */
+  boolean goesOn() {
+    for (int i = 0; i < works.size(); i++) {
+      Thread runner = works.get(i).runner();
+      if (runner != null && !works.get(i).isDone() && !Headway.waits(runner)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /**
    * Lets work of the next owner come behind it. It shares no failure: what failed was another's.
    */

@@ -14,8 +14,9 @@ import org.jspecify.annotations.Nullable;
 final class Occupancy {
   private final Object monitor;
   private int users;
-  // Those of them that are known, linked; the others are the last uses of the buffer before.
+  // Linked. The last use of the buffer before is one of the users, too.
   private @Nullable Use firstUser;
+  private @Nullable LastUse before;
   private boolean moving;
   private boolean ended;
 
@@ -28,11 +29,12 @@ final class Occupancy {
     this.monitor = monitor;
   }
 
-  /** Work begins to use the copies. Not interruptible: an interrupt stays set. */
-  void begin() {
+  /** The buffer before uses the block still. Not interruptible: an interrupt stays set. */
+  void begin(LastUse last) {
     synchronized (monitor) {
       awaitMoved();
       users++;
+      before = last;
     }
   }
 
@@ -42,7 +44,8 @@ final class Occupancy {
       if (use.occupies) {
         return;
       }
-      begin();
+      awaitMoved();
+      users++;
       use.occupies = true;
       use.userAfter = firstUser;
       if (firstUser != null) {
@@ -91,18 +94,16 @@ final class Occupancy {
       if (moving) {
         return Users.GOING_ON;
       }
-      int unknown = users;
-      boolean waits = false;
+      boolean waits = before != null;
+      if (before != null && before.goesOn()) {
+        return Users.GOING_ON;
+      }
       for (Use use = firstUser; use != null; use = use.userAfter) {
-        unknown--;
         Thread runner = use.work == null ? null : use.work.runner();
         if (runner == null || !Headway.waits(runner)) {
           return Users.GOING_ON;
         }
         waits |= !runner.equals(Thread.currentThread());
-      }
-      if (unknown > 0) {
-        return Users.GOING_ON;
       }
       return waits ? Users.WAITING : Users.NONE;
     }
@@ -125,10 +126,11 @@ final class Occupancy {
     }
   }
 
-  /** Work that began has ended. */
-  void end() {
+  /** The buffer before uses the block no longer. */
+  void endLastUse() {
     synchronized (monitor) {
       users--;
+      before = null;
     }
   }
 

@@ -596,7 +596,7 @@ final class Storage extends Unfinished {
   void beginBehind(LastUse before) {
     synchronized (this) {
       lane.begin(before);
-      occupancy.begin();
+      occupancy.begin(before);
     }
   }
 
@@ -604,7 +604,7 @@ final class Storage extends Unfinished {
   void lastUseEnded() {
     synchronized (this) {
       lane.lastUseEnded();
-      occupancy.end();
+      occupancy.endLastUse();
     }
   }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
@@ -11,14 +12,14 @@ import org.junit.jupiter.api.Test;
 /** Work that is under way and who moves its bytes keep off each other. */
 final class OccupancyTest {
   private final Occupancy occupancy = new Occupancy(new Object());
+  private final Work kernel = Work.of(List.of(), Runnable::run, () -> {});
+  private final LastUse lastUse = new LastUse(List.of(kernel), kernel);
 
   @Test
   void nothingIsMovedUnderWorkThatIsUnderWay() {
-    occupancy.begin();
-    occupancy.begin();
-    occupancy.end();
+    occupancy.begin(lastUse);
     assertThat(occupancy.moveIfUnused(() -> {})).isFalse();
-    occupancy.end();
+    occupancy.endLastUse();
     AtomicBoolean moved = new AtomicBoolean();
     assertThat(occupancy.moveIfUnused(() -> moved.set(true))).isTrue();
     assertThat(moved).isTrue();
@@ -38,7 +39,7 @@ final class OccupancyTest {
                       Thread.ofPlatform()
                           .start(
                               () -> {
-                                occupancy.begin();
+                                occupancy.begin(lastUse);
                                 movedBefore.set(moved.get());
                                 interrupted.set(Thread.interrupted());
                               }));
@@ -65,9 +66,33 @@ final class OccupancyTest {
                       throw new IllegalStateException("on purpose");
                     }))
         .hasMessage("on purpose");
-    occupancy.begin();
-    occupancy.end();
+    occupancy.begin(lastUse);
+    occupancy.endLastUse();
     assertThat(occupancy.moveIfUnused(() -> {})).isTrue();
+  }
+
+  @Test
+  void aLastUseGoesOnUnlessItHasNotBegunOrWaitsForMemory() throws Exception {
+    assertThat(occupancy.others()).isEqualTo(Occupancy.Users.NONE);
+    occupancy.begin(lastUse);
+    assertThat(occupancy.others()).as("not begun").isEqualTo(Occupancy.Users.WAITING);
+    AtomicReference<Occupancy.Users> running = new AtomicReference<>();
+    AtomicReference<Occupancy.Users> waiting = new AtomicReference<>();
+    Thread runner =
+        Thread.ofPlatform()
+            .start(
+                () -> {
+                  kernel.take();
+                  running.set(occupancy.others());
+                  Headway.waits();
+                  waiting.set(occupancy.others());
+                  Headway.waited();
+                });
+    runner.join();
+    assertThat(running).hasValue(Occupancy.Users.GOING_ON);
+    assertThat(waiting).hasValue(Occupancy.Users.WAITING);
+    occupancy.endLastUse();
+    assertThat(occupancy.others()).isEqualTo(Occupancy.Users.NONE);
   }
 
   @Test
