@@ -5,8 +5,7 @@ import dev.tidepool.Capability;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TransferException;
 import dev.tidepool.pool.PooledBlock;
-import java.lang.ref.PhantomReference;
-import java.lang.ref.ReferenceQueue;
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -45,7 +44,7 @@ final class Ladder {
 
   private static final long COLLECTOR_WAIT_NANOS = 100_000_000L;
 
-  /** How long the rest of what one collection found takes to be queued after its first. */
+  /** How long what a collection found takes to be queued after it. */
   private static final long QUEUEING_WAIT_NANOS = 5_000_000L;
 
   /** A collection costs more than giving a copy up, so it comes first only once in a while. */
@@ -246,16 +245,15 @@ final class Ladder {
      */
     private @Nullable PooledBlock collect(long before) {
       collected = true;
-      ReferenceQueue<Object> queue = new ReferenceQueue<>();
-      // Unreachable, so it is queued when the collector has run, and much else with it.
-      PhantomReference<Object> sentinel = new PhantomReference<>(new Object(), queue);
+      // Unreachable, so it is cleared when the collector has run.
+      WeakReference<Object> sentinel = new WeakReference<>(new Object());
       if (memory.leaks() == before && !memory.live().isEmpty()) {
         System.gc();
       }
       long deadline = System.nanoTime() + COLLECTOR_WAIT_NANOS;
       long seen = before;
       while (System.nanoTime() < deadline) {
-        if (queue.poll() == sentinel) {
+        if (sentinel.refersTo(null)) {
           deadline = Math.min(deadline, System.nanoTime() + QUEUEING_WAIT_NANOS);
         }
         memory.reclaimUnreachable();
