@@ -14,6 +14,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
@@ -258,7 +259,7 @@ final class KernelBodyTest {
     assertThat(memory.buffers()).isEmpty();
   }
 
-  @Test
+  @RepeatedTest(20)
   void itsItemsCloseItsOwnBufferOverMemoryThatOutlivesIt() {
     try (Arena arena = Arena.ofShared()) {
       MemorySegment memoryOfMine = arena.allocate(4 * 4096, 4);

@@ -446,9 +446,11 @@ final class Storage extends Unfinished {
    */
   private boolean mayWait() {
     Thread current = Thread.currentThread();
+    // What frees it comes behind nothing before it has entered.
+    List<Work> ahead = release != null && release.hasEntered() ? List.of(release) : lane.tail();
     return !current.equals(closer)
         && !runners.contains(current)
-        && unfinished().stream().allMatch(KernelBody::mayAwait);
+        && ahead.stream().allMatch(KernelBody::mayAwait);
   }
 
   /** Waits until another thread has closed it. An interrupt stays set. */
