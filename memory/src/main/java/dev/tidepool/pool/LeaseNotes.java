@@ -37,6 +37,9 @@ abstract class LeaseNotes extends Apart {
   /** Its dormant tenant has it. */
   private static final long DORMANT = 2;
 
+  /** Its dormant tenant has it, and copies to or from it just now. */
+  private static final long COPYING = 3;
+
   private static final long STATE = 3;
   private static final int STATE_BITS = 2;
 
@@ -56,6 +59,11 @@ abstract class LeaseNotes extends Apart {
   private @Nullable ElementType<?> type;
   private @Nullable Allocation allocation;
   private @Nullable Object watch;
+
+  // Of the last tenant that copied while it was dormant; written while it is COPYING.
+  private long copier;
+  private int copies;
+  private int copyTick;
 
   /** How often it was leased after it was made. */
   long hits;
@@ -124,9 +132,48 @@ abstract class LeaseNotes extends Apart {
     }
   }
 
-  /** Whether that tenant has the block and asked nothing of it yet. */
+  /** Whether that tenant has the block and asked nothing of it yet but copies. */
   public boolean isDormant(long number) {
-    return holder == word(number, DORMANT);
+    return isDormant(number, holder);
+  }
+
+  private static boolean isDormant(long number, long holder) {
+    return (holder | word(0, COPYING)) == word(number, COPYING) && (holder & STATE) >= DORMANT;
+  }
+
+  /**
+   * Begins a copy of a dormant tenant, which {@link #endCopy} ends. Until then no thread ends the
+   * dormancy; one that wants to waits.
+   *
+   * @param tick of a clock, which {@link #copyTick} returns
+   * @return whether it has begun; false if the tenant is not dormant, or copies on another thread
+   */
+  public boolean beginCopy(long number, int tick) {
+    if (!HOLDER.compareAndSet(this, word(number, DORMANT), word(number, COPYING))) {
+      return false;
+    }
+    if (copier != number) {
+      copier = number;
+      copies = 0;
+    }
+    copies++;
+    copyTick = tick;
+    return true;
+  }
+
+  /** Ends a copy. */
+  public void endCopy(long number) {
+    HOLDER.setRelease(this, word(number, DORMANT));
+  }
+
+  /** How often a tenant copied while it was dormant. For the block's owner. */
+  public int copies(long number) {
+    return copier == number ? copies : 0;
+  }
+
+  /** The clock's tick at the last of those copies. For the block's owner. */
+  public int copyTick() {
+    return copyTick;
   }
 
   private static long word(long number, long state) {
@@ -134,13 +181,20 @@ abstract class LeaseNotes extends Apart {
   }
 
   /**
-   * Ends a tenant's dormancy. Who does owns the block then, and says who has it or gives it back.
+   * Ends a tenant's dormancy, after the copy that it makes just now. Who does owns the block then,
+   * and says who has it or gives it back.
    *
    * @return whether it was the caller who ended it
    */
   public boolean endDormancy(long number) {
-    return isDormant(number)
-        && HOLDER.compareAndSet(this, word(number, DORMANT), word(number, OWNED));
+    int tries = 0;
+    while (isDormant(number)) {
+      if (HOLDER.compareAndSet(this, word(number, DORMANT), word(number, OWNED))) {
+        return true;
+      }
+      ShortWait.pause(tries++);
+    }
+    return false;
   }
 
   /**
@@ -184,7 +238,7 @@ abstract class LeaseNotes extends Apart {
   public @Nullable Dormant dormant() {
     while (true) {
       long now = holder;
-      if ((now & STATE) != DORMANT) {
+      if ((now & STATE) < DORMANT) {
         return null;
       }
       ElementType<?> elements = type;
@@ -193,7 +247,10 @@ abstract class LeaseNotes extends Apart {
       Object watcher = watch;
       VarHandle.acquireFence();
       // Notes are written while nobody is dormant, and numbers never come twice: they are all his.
-      if (holder == now && elements != null && asked != null && watcher != null) {
+      if (isDormant(now >>> STATE_BITS, holder)
+          && elements != null
+          && asked != null
+          && watcher != null) {
         return new Dormant(now >>> STATE_BITS, elements, count, asked, watcher);
       }
     }
@@ -201,7 +258,7 @@ abstract class LeaseNotes extends Apart {
 
   /** Whether somebody has the block, and has said so. */
   boolean isOccupied() {
-    return (holder & STATE) == DORMANT || tenant() != null;
+    return (holder & STATE) >= DORMANT || tenant() != null;
   }
 
   /** The block has no tenant any more; its owner is about to put it back. */

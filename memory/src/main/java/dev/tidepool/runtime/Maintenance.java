@@ -10,7 +10,9 @@ import java.util.concurrent.locks.LockSupport;
  * session that nobody closed is unreachable, the thread closes what it left and ends.
  */
 final class Maintenance implements AutoCloseable {
-  private static final long TICK_NANOS = 250_000_000L;
+  /** About how long a {@link #tick} is. */
+  static final long TICK_NANOS = 250_000_000L;
+
   // Whom it waits for may be waiting for who closes.
   private static final long ENDING_MILLIS = 10_000;
 

@@ -52,6 +52,11 @@ final class Movements {
     }
   }
 
+  /** Counts accesses that found the newest bytes where they needed them. */
+  synchronized void accessed(int found) {
+    hits += found;
+  }
+
   /** Counts a view that was current still. */
   void viewed() {
     VIEWS.setOpaque(this, (long) VIEWS.getOpaque(this) + 1);

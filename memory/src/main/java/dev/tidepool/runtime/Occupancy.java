@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Guarded by the storage's monitor. Work that begins waits while the bytes are being moved; who
  * moves them waits for no work, so neither waits for the other.
  */
-final class Occupancy {
+final class Occupancy extends InPlaceAccess {
   private final Object monitor;
   private int users;
   // Linked. The last use of the buffer before is one of the users, too.
@@ -32,6 +32,7 @@ final class Occupancy {
   /** The buffer before uses the block still. Not interruptible: an interrupt stays set. */
   void begin(LastUse last) {
     synchronized (monitor) {
+      stop();
       awaitMoved();
       users++;
       before = last;
@@ -134,6 +135,11 @@ final class Occupancy {
     }
   }
 
+  /** Whether nothing uses the copies and nothing moves them; the monitor is held. */
+  boolean isFree() {
+    return users == 0 && !moving && !ended;
+  }
+
   /** Whether work that begins now would have to wait. */
   boolean isMoving() {
     synchronized (monitor) {
@@ -144,6 +150,7 @@ final class Occupancy {
   /** The memory is on its way back: from now on there is nothing to move. */
   void close() {
     synchronized (monitor) {
+      stop();
       ended = true;
     }
   }
@@ -154,6 +161,7 @@ final class Occupancy {
       if (users > 0 || moving || ended) {
         return false;
       }
+      stop();
       moving = true;
     }
     try {

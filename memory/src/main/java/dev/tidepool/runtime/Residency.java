@@ -85,6 +85,30 @@ final class Residency {
     };
   }
 
+  /**
+   * Whether the host's bytes are the library's own, in memory, and no driver is asked before they
+   * are touched. The storage's monitor is held, and no work uses the copies.
+   */
+  boolean isHostInPlace() {
+    return copies.isHostOwned() && copies.hasHost() && !copies.isMapped();
+  }
+
+  /** Whether the host may read any range of them; the storage's monitor is held. */
+  boolean isReadableInPlace() {
+    return copies.isShared() || isHostReadableEverywhere();
+  }
+
+  /** Whether a write of any range would change no state; the storage's monitor is held. */
+  boolean isWritableInPlace() {
+    return switch (state) {
+      case HOST_ONLY -> true;
+      case HOST_DIRTY -> dirty.covers(0, size);
+      case DEVICE_ONLY -> copies.isShared();
+      case DEVICE_DIRTY -> copies.isShared() && dirty.covers(0, size);
+      case SYNCHRONIZED -> false;
+    };
+  }
+
   /** Bytes that the host will read, fetched where the device's are newer. */
   MemorySegment hostForRead(long from, long to) {
     lockMoving();

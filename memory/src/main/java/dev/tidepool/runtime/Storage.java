@@ -2,11 +2,13 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.BufferMetrics;
 import dev.tidepool.Capability;
+import dev.tidepool.ElementType;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.TransferException;
 import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.pool.Lease;
+import java.lang.foreign.MemorySegment;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -75,6 +77,9 @@ final class Storage extends Unfinished {
 
   /** What the next host view may do without work. Set under the monitor, read without. */
   private volatile View view = View.NONE;
+
+  // What copies in place read and write, while they are allowed; set before that.
+  private MemorySegment inPlace = MemorySegment.NULL;
 
   /** Which views are still what a new one would be, because nothing has been asked for since. */
   private enum View {
@@ -239,6 +244,57 @@ final class Storage extends Unfinished {
     return true;
   }
 
+  /**
+   * Copies elements to or from an array at once, if nothing is asked of the storage and its state
+   * stays as it is.
+   *
+   * @return whether it did; if not, nothing has happened, and the caller asks for work
+   */
+  <A> boolean copyInPlace(
+      boolean writing, ElementType<A> type, A array, int start, long at, int count) {
+    if (!occupancy.enterInPlace(writing)
+        && !(allowInPlace(writing) && occupancy.enterInPlace(writing))) {
+      return false;
+    }
+    try {
+      if (writing) {
+        type.write(array, start, inPlace, at, count);
+      } else {
+        type.read(inPlace, at, array, start, count);
+      }
+      viewed();
+    } finally {
+      occupancy.leaveInPlace(writing);
+    }
+    return true;
+  }
+
+  /** Allows what can be done in place now; whether that is what the caller needs. */
+  private boolean allowInPlace(boolean writing) {
+    synchronized (this) {
+      if (closed
+          || !lane.isIdle()
+          || !occupancy.isFree()
+          || mappings > 0
+          || prefetchFailure != null
+          || !residency.isHostInPlace()) {
+        return false;
+      }
+      inPlace = residency.copies().host();
+      occupancy.allow(residency.isReadableInPlace(), writable && residency.isWritableInPlace());
+      return occupancy.isAllowed(writing);
+    }
+  }
+
+  /** It was copied to or from before it had a storage. Called once, before others know of it. */
+  void copiedDormant(int copies, int tick) {
+    if (copies > 0) {
+      movements.accessed(copies);
+      viewedTick = tick;
+      lastUse = woken - Math.max(0, memory.session().tick() - tick) * Maintenance.TICK_NANOS - 1;
+    }
+  }
+
   boolean isOpen() {
     return !closed;
   }
@@ -342,6 +398,7 @@ final class Storage extends Unfinished {
       if (closed) {
         return false;
       }
+      occupancy.stop();
       closed = true;
       settled = true;
       view = View.NONE;
@@ -374,6 +431,7 @@ final class Storage extends Unfinished {
       first = !closed;
       waits = mayWait();
       if (first) {
+        occupancy.stop();
         closed = true;
         view = View.NONE;
         closer = Thread.currentThread();
@@ -512,6 +570,7 @@ final class Storage extends Unfinished {
     boolean wasOpen;
     boolean frees;
     synchronized (this) {
+      occupancy.stop();
       wasOpen = !closed;
       frees = wasOpen || (settled && mappings > 0);
       closed = true;

@@ -206,6 +206,7 @@ final class Tenancy {
         memory().registry().roused(this, fresh);
       }
       if (held.endDormancy(number)) {
+        fresh.copiedDormant(held.copies(number), held.copyTick());
         held.occupy(this);
         return fresh;
       }

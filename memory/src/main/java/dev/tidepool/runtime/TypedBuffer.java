@@ -27,6 +27,9 @@ import org.jspecify.annotations.Nullable;
  */
 abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
     permits WholeBuffer, TypedBuffer.Part {
+  /** A longer copy in place is not worth what another thread would wait for it. */
+  private static final long MOST_IN_PLACE = 64 << 10;
+
   private final Cohort.Token token;
   private final ElementType<A> type;
   // What was handed out before; null again once the handle is closed.
@@ -179,7 +182,10 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
 
   @Override
   public void copyFrom(A source, int sourceOffset, long offset, int count) {
-    perform(inbound(source, sourceOffset, offset, count));
+    checkRanges(source, "source", sourceOffset, offset, count);
+    if (!copyInPlace(true, source, sourceOffset, offset, count)) {
+      perform(inbound(source, sourceOffset, offset, count));
+    }
   }
 
   @Override
@@ -189,6 +195,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
 
   @Override
   public CompletableFuture<Void> copyFromAsync(A source, int sourceOffset, long offset, int count) {
+    checkRanges(source, "source", sourceOffset, offset, count);
     return submit(inbound(source, sourceOffset, offset, count));
   }
 
@@ -199,7 +206,10 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
 
   @Override
   public void copyTo(long offset, A destination, int destinationOffset, int count) {
-    perform(outbound(offset, destination, destinationOffset, count));
+    checkRanges(destination, "destination", destinationOffset, offset, count);
+    if (!copyInPlace(false, destination, destinationOffset, offset, count)) {
+      perform(outbound(offset, destination, destinationOffset, count));
+    }
   }
 
   @Override
@@ -210,6 +220,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
   @Override
   public CompletableFuture<Void> copyToAsync(
       long offset, A destination, int destinationOffset, int count) {
+    checkRanges(destination, "destination", destinationOffset, offset, count);
     return submit(outbound(offset, destination, destinationOffset, count));
   }
 
@@ -465,11 +476,29 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
     end();
   }
 
-  private Work inbound(A source, int sourceOffset, long offset, int count) {
+  /** Copies at once, without work, if that is possible; whether it did. */
+  private boolean copyInPlace(boolean writing, A array, int start, long offset, int count) {
+    if (count * type.byteSize() > MOST_IN_PLACE || type.isStruct()) {
+      return false;
+    }
+    StackReserve.check();
+    return copyDormant(writing, array, start, offset, count)
+        || storage().copyInPlace(writing, type, array, start, at(offset), count);
+  }
+
+  /** Copies at once if the buffer was never used but so; whether it did. */
+  boolean copyDormant(boolean writing, A array, int start, long offset, int count) {
+    return false;
+  }
+
+  private void checkRanges(A array, String name, int start, long offset, int count) {
     checkOpen();
-    Objects.requireNonNull(source, "source");
-    Objects.checkFromIndexSize(sourceOffset, count, type.length(source));
+    Objects.requireNonNull(array, name);
+    Objects.checkFromIndexSize(start, count, type.length(array));
     Objects.checkFromIndexSize(offset, (long) count, count());
+  }
+
+  private Work inbound(A source, int sourceOffset, long offset, int count) {
     return inbound(new HostBytes.Elements<>(type, source, sourceOffset, count), at(offset));
   }
 
@@ -483,10 +512,6 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
   }
 
   private Work outbound(long offset, A destination, int destinationOffset, int count) {
-    checkOpen();
-    Objects.requireNonNull(destination, "destination");
-    Objects.checkFromIndexSize(destinationOffset, count, type.length(destination));
-    Objects.checkFromIndexSize(offset, (long) count, count());
     return outbound(
         at(offset), new HostBytes.Elements<>(type, destination, destinationOffset, count));
   }

@@ -2,7 +2,10 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.Allocation;
 import dev.tidepool.ElementType;
+import dev.tidepool.MemoryLocation;
 import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.spi.HostAccess;
+import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.Objects;
@@ -13,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Of a buffer that nothing was asked of yet there is nothing else but the notes in its block:
  * its {@link Tenancy} is made by the first who needs it. So an allocation makes one object, and a
- * buffer that was never used is closed with one exchange.
+ * buffer that was never used, or for short copies only, is closed with one exchange.
  */
 final class WholeBuffer<A> extends TypedBuffer<A> {
   private static final VarHandle TENANCY;
@@ -94,6 +97,34 @@ final class WholeBuffer<A> extends TypedBuffer<A> {
             number);
     Tenancy other = (Tenancy) TENANCY.compareAndExchange(this, null, fresh);
     return other == null ? fresh : other;
+  }
+
+  @Override
+  boolean copyDormant(boolean writing, A array, int start, long offset, int count) {
+    PooledBlock held = block;
+    if (tenancy != null
+        || held == null
+        // A write changes the state of unified memory.
+        || (writing && allocation.location() == MemoryLocation.UNIFIED)) {
+      return false;
+    }
+    MemorySegment bytes = held.block().segment();
+    if (bytes == null
+        || held.block().hostAccess() != HostAccess.DIRECT
+        || !held.beginCopy(number, releases.tick())) {
+      return false;
+    }
+    try {
+      long at = offset * type().byteSize();
+      if (writing) {
+        type().write(array, start, bytes, at, count);
+      } else {
+        type().read(bytes, at, array, start, count);
+      }
+    } finally {
+      held.endCopy(number);
+    }
+    return true;
   }
 
   @Override

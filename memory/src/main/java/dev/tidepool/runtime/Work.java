@@ -639,6 +639,9 @@ final class Work extends Unfinished implements Runnable {
       StackReserve.check();
     }
     places = places();
+    for (Use use : uses) {
+      use.storage().occupancy().stop();
+    }
     if (!always) {
       long now = System.nanoTime();
       for (Use use : uses) {

@@ -11,9 +11,9 @@ import org.jetbrains.lincheck.datastructures.Validate;
 import org.junit.jupiter.api.Test;
 
 /**
- * A block that lies near a thread is taken, closed by its dormant tenant, woken and claimed by
- * others, in all ways that a model checker finds: it never has two owners, and each tenant's hold
- * ends once.
+ * A block that lies near a thread is taken, copied to and closed by its dormant tenant, woken and
+ * claimed by others, in all ways that a model checker finds: it never has two owners, and each
+ * tenant's hold ends once.
  */
 public class HolderModelTest {
   private static final int MOST_TENANTS = 16;
@@ -56,6 +56,23 @@ public class HolderModelTest {
     long number = latest.get();
     if (block.layDownDormant(number, 0)) {
       ended(number);
+    } else if (block.endDormancy(number)) {
+      owners.own(0);
+      ended(number);
+      owners.giveUp(0);
+      block.layDown();
+    }
+    return true;
+  }
+
+  /** The tenant copies, perhaps on two threads. */
+  @Operation
+  public boolean copy() {
+    long number = latest.get();
+    if (block.beginCopy(number, 0)) {
+      owners.own(0);
+      owners.giveUp(0);
+      block.endCopy(number);
     }
     return true;
   }

@@ -1,0 +1,89 @@
+package dev.tidepool.runtime;
+
+import dev.tidepool.pool.ShortWait;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
+/**
+ * Short copies between arrays and a storage's host bytes, made at once by the calling thread: one
+ * exchange before the copy and one after it.
+ *
+ * <p>A copy in place has no position in the order of the storage's work. So it is allowed only
+ * while there is no such work, nothing is being moved, and the copy changes no state. The thread
+ * that asks for work, moves the bytes or closes the buffer first {@linkplain #stop stops} this,
+ * under the storage's monitor, and waits for the copies that have begun. A copy in place takes no
+ * lock and waits for nothing, so that wait is short.
+ *
+ * <p>Reads run side by side; a write is alone.
+ */
+abstract class InPlaceAccess {
+  private static final VarHandle WORD;
+
+  /** Bits of the word: what is allowed, and whether a copy writes; above them the reads. */
+  private static final int READABLE = 1;
+
+  private static final int WRITABLE = 2;
+  private static final int WRITER = 4;
+  private static final int READER = 8;
+  private static final int ALLOWED = READABLE | WRITABLE;
+
+  static {
+    try {
+      WORD = MethodHandles.lookup().findVarHandle(InPlaceAccess.class, "word", int.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  private volatile int word;
+
+  /**
+   * Begins a copy; {@link #leaveInPlace} follows. Waits a moment for copies of other threads.
+   *
+   * @return whether it is allowed; if not, the caller asks for work
+   */
+  final boolean enterInPlace(boolean writing) {
+    int allowed = writing ? WRITABLE : READABLE;
+    int excluded = writing ? -WRITER : WRITER;
+    int change = writing ? WRITER : READER;
+    for (int tries = 0; tries < ShortWait.TRIES; tries++) {
+      int seen = word;
+      if ((seen & allowed) == 0) {
+        return false;
+      }
+      if ((seen & excluded) == 0 && WORD.compareAndSet(this, seen, seen + change)) {
+        return true;
+      }
+      ShortWait.pause(tries);
+    }
+    return false;
+  }
+
+  final void leaveInPlace(boolean writing) {
+    WORD.getAndAdd(this, writing ? -WRITER : -READER);
+  }
+
+  /** Whether {@link #enterInPlace} may succeed. */
+  final boolean isAllowed(boolean writing) {
+    return (word & (writing ? WRITABLE : READABLE)) != 0;
+  }
+
+  /** Allows copies, as the state of the bytes is now; the storage's monitor is held. */
+  final void allow(boolean reads, boolean writes) {
+    WORD.getAndBitwiseOr(this, (reads ? READABLE : 0) | (writes ? WRITABLE : 0));
+  }
+
+  /**
+   * Allows no more copies, and returns when none is under way; the storage's monitor is held. Not
+   * interruptible.
+   */
+  final void stop() {
+    if (word == 0) {
+      return;
+    }
+    WORD.getAndBitwiseAnd(this, ~ALLOWED);
+    for (int tries = 0; word != 0; tries++) {
+      ShortWait.pause(tries);
+    }
+  }
+}
