@@ -145,7 +145,7 @@ abstract class LeaseNotes extends Apart {
    * Begins a copy of a dormant tenant, which {@link #endCopy} ends. Until then no thread ends the
    * dormancy; one that wants to waits.
    *
-   * @param tick of a clock, which {@link #copyTick} returns
+   * @param tick of a clock, which {@link #copyTick()} returns
    * @return whether it has begun; false if the tenant is not dormant, or copies on another thread
    */
   public boolean beginCopy(long number, int tick) {

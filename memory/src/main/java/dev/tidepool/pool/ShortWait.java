@@ -16,6 +16,7 @@ public final class ShortWait {
   private ShortWait() {}
 
   /** Waits for the next try, of which so many have failed before. */
+  @SuppressWarnings("ThreadPriorityCheck") // a hint that nothing relies on
   public static void pause(int tries) {
     if (tries < SPINS) {
       Thread.onSpinWait();

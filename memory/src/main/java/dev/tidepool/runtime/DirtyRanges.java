@@ -1,6 +1,7 @@
 package dev.tidepool.runtime;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
@@ -21,8 +22,10 @@ final class DirtyRanges {
     }
   }
 
-  /** Ends by starts. */
-  private final NavigableMap<Long, Long> ranges = new TreeMap<>();
+  private static final NavigableMap<Long, Long> NONE = Collections.emptyNavigableMap();
+
+  /** Ends by starts; made with the first range, which few buffers have. */
+  private NavigableMap<Long, Long> ranges = NONE;
 
   private final long size;
 
@@ -40,11 +43,15 @@ final class DirtyRanges {
 
   void clear() {
     all = false;
-    ranges.clear();
+    ranges = NONE;
   }
 
   void add(long from, long to) {
     if (from >= to || all) {
+      return;
+    }
+    if (from <= 0 && to >= size) {
+      addAll();
       return;
     }
     try {
@@ -56,10 +63,18 @@ final class DirtyRanges {
 
   private void addAll() {
     all = true;
-    ranges.clear();
+    ranges = NONE;
+  }
+
+  private NavigableMap<Long, Long> ranges() {
+    if (!(ranges instanceof TreeMap)) {
+      ranges = new TreeMap<>();
+    }
+    return ranges;
   }
 
   private void addRange(long from, long to) {
+    ranges();
     Map.Entry<Long, Long> before = ranges.floorEntry(from);
     if (before != null && before.getValue() >= from) {
       from = before.getKey();
@@ -77,9 +92,13 @@ final class DirtyRanges {
     if (from >= to) {
       return;
     }
+    if (from <= 0 && to >= size) {
+      clear();
+      return;
+    }
     try {
       if (all) {
-        ranges.put(0L, size);
+        ranges().put(0L, size);
         all = false;
       }
       removeRange(from, to);

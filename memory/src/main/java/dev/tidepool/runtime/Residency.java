@@ -38,7 +38,8 @@ final class Residency {
   private final AcceleratorMemory memory;
   private final Copies copies;
   private final long size;
-  private final ReentrantLock moving = new ReentrantLock();
+  // Made when it is first taken: bytes that one block holds for both sides seldom move.
+  private volatile @Nullable ReentrantLock moving;
   // Both guarded by the storage's monitor.
   private BufferState state;
   private final DirtyRanges dirty;
@@ -109,6 +110,27 @@ final class Residency {
     };
   }
 
+  /**
+   * The host's bytes for a view, if only the state changes for that; null if bytes have to move
+   * first. The storage's monitor is held, no work uses the copies, and they are {@linkplain
+   * #isHostInPlace in place}.
+   */
+  @Nullable MemorySegment viewInPlace(long from, long to, boolean writing) {
+    if (!copies.isShared() && !isHostNewest()) {
+      return null;
+    }
+    if (writing ? !isHostNewest() : !hostHasNewest(from, to)) {
+      // One block is both copies, so all bytes are there at once.
+      dirty.clear();
+      state = BufferState.SYNCHRONIZED;
+    }
+    if (writing) {
+      hostWritten(from, to);
+    }
+    storage.movements().accessed(true);
+    return copies.host();
+  }
+
   /** Bytes that the host will read, fetched where the device's are newer. */
   MemorySegment hostForRead(long from, long to) {
     lockMoving();
@@ -124,7 +146,7 @@ final class Residency {
       }
       return copies.host();
     } finally {
-      moving.unlock();
+      moving().unlock();
     }
   }
 
@@ -148,7 +170,7 @@ final class Residency {
       hostWritten(from, to);
       return copies.host();
     } finally {
-      moving.unlock();
+      moving().unlock();
     }
   }
 
@@ -166,7 +188,7 @@ final class Residency {
       }
       return copies.device();
     } finally {
-      moving.unlock();
+      moving().unlock();
     }
   }
 
@@ -189,20 +211,34 @@ final class Residency {
       }
       return copies.device();
     } finally {
-      moving.unlock();
+      moving().unlock();
     }
+  }
+
+  private ReentrantLock moving() {
+    ReentrantLock made = moving;
+    if (made == null) {
+      synchronized (storage) {
+        made = moving;
+        if (made == null) {
+          made = new ReentrantLock();
+          moving = made;
+        }
+      }
+    }
+    return made;
   }
 
   /** Whether the device must give memory before it can use the storage. */
   boolean lacksDeviceMemory() {
-    if (!moving.tryLock()) {
+    if (!moving().tryLock()) {
       // Somebody sees to it, and may be waiting for memory.
       return true;
     }
     try {
       return copies.spilled() != null || (!copies.isShared() && !copies.hasDevice());
     } finally {
-      moving.unlock();
+      moving().unlock();
     }
   }
 
@@ -217,7 +253,7 @@ final class Residency {
     try {
       bringBack(true);
     } finally {
-      moving.unlock();
+      moving().unlock();
     }
   }
 
@@ -230,15 +266,15 @@ final class Residency {
         beginOnDevice();
       }
     } finally {
-      moving.unlock();
+      moving().unlock();
     }
   }
 
   /** For work: it makes no headway while another one moves the bytes. */
   private void lockMoving() {
-    if (!moving.tryLock()) {
+    if (!moving().tryLock()) {
       Headway.waits();
-      moving.lock();
+      moving().lock();
       Headway.waited();
     }
   }
@@ -429,7 +465,7 @@ final class Residency {
       }
       return copies.host();
     } finally {
-      moving.unlock();
+      moving().unlock();
     }
   }
 
@@ -442,7 +478,7 @@ final class Residency {
       hold();
       return copies.host();
     } finally {
-      moving.unlock();
+      moving().unlock();
     }
   }
 
@@ -472,7 +508,7 @@ final class Residency {
         fetch(0, size);
       }
     } finally {
-      moving.unlock();
+      moving().unlock();
     }
   }
 
@@ -506,7 +542,7 @@ final class Residency {
 
   /** Fetches what only the device has and gives its copy up; null if there is none to give. */
   @Nullable Lease evictDevice() {
-    moving.lock();
+    moving().lock();
     try {
       if (!isEvictable()) {
         return null;
@@ -521,7 +557,7 @@ final class Residency {
       memory.relocated(storage.tenancy());
       return copies.detachDevice();
     } finally {
-      moving.unlock();
+      moving().unlock();
     }
   }
 
@@ -532,13 +568,13 @@ final class Residency {
 
   /** Fetches what is newer on the device, so that its copy may be given up at once later on. */
   void fetchAhead() {
-    moving.lock();
+    moving().lock();
     try {
       if (canFetchAhead()) {
         fetchNewer();
       }
     } finally {
-      moving.unlock();
+      moving().unlock();
     }
   }
 
@@ -558,7 +594,7 @@ final class Residency {
   boolean spill(Spilling spilling) {
     List<Lease> freed;
     boolean clean;
-    moving.lock();
+    moving().lock();
     try {
       boolean resident = copies.hasHost() || copies.hasDevice();
       if (!resident
@@ -585,7 +621,7 @@ final class Residency {
       freed = copies.detachAll(extent);
       clean = abandoned == null || memory.erasure().overwroteQuietly(abandoned);
     } finally {
-      moving.unlock();
+      moving().unlock();
     }
     freed.forEach(clean ? Lease::release : Lease::discard);
     return true;
@@ -840,21 +876,24 @@ final class Residency {
    * which the device may read.
    */
   void publish() {
-    moving.lock();
+    moving().lock();
     try {
       yieldToDevice();
     } finally {
-      moving.unlock();
+      moving().unlock();
     }
   }
 
   /** A mapped block goes back to its pool as it came: released. */
   void beforeFree() {
-    moving.lock();
+    if (moving == null) {
+      return; // The host never took it.
+    }
+    moving().lock();
     try {
       handBack();
     } finally {
-      moving.unlock();
+      moving().unlock();
     }
   }
 

@@ -269,15 +269,40 @@ final class Storage extends Unfinished {
     return true;
   }
 
+  /** Whether the host's bytes may be used without work; the monitor is held. */
+  private boolean isInPlace() {
+    return !closed
+        && lane.isIdle()
+        && occupancy.isFree()
+        && mappings == 0
+        && prefetchFailure == null
+        && residency.isHostInPlace();
+  }
+
+  /**
+   * Hands out the host's bytes at once, if nothing is asked of the storage and no bytes have to
+   * move; null if the caller must ask for work.
+   */
+  @Nullable MemorySegment viewInPlace(long from, long to, boolean writing) {
+    synchronized (this) {
+      if (!isInPlace() || (writing && !writable)) {
+        return null;
+      }
+      occupancy.stop();
+      MemorySegment host = residency.viewInPlace(from, to, writing);
+      if (host != null) {
+        exposed = true;
+        view = View.NONE;
+        lastUse = System.nanoTime();
+      }
+      return host;
+    }
+  }
+
   /** Allows what can be done in place now; whether that is what the caller needs. */
   private boolean allowInPlace(boolean writing) {
     synchronized (this) {
-      if (closed
-          || !lane.isIdle()
-          || !occupancy.isFree()
-          || mappings > 0
-          || prefetchFailure != null
-          || !residency.isHostInPlace()) {
+      if (!isInPlace()) {
         return false;
       }
       inPlace = residency.copies().host();

@@ -35,10 +35,27 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
   // What was handed out before; null again once the handle is closed.
   private volatile @Nullable View view;
 
-  /** A host view, and its read-only twin. */
-  private record View(MemorySegment segment, MemorySegment readOnly) {
+  /** A host view, and its read-only twin, which is made when it is asked for. */
+  private static final class View {
+    private final MemorySegment segment;
+    // Two threads may each make one: segments are immutable.
+    private @Nullable MemorySegment readOnly;
+
     View(MemorySegment segment) {
-      this(segment, segment.asReadOnly());
+      this.segment = segment;
+    }
+
+    MemorySegment segment() {
+      return segment;
+    }
+
+    MemorySegment readOnly() {
+      MemorySegment made = readOnly;
+      if (made == null) {
+        made = segment.asReadOnly();
+        readOnly = made;
+      }
+      return made;
     }
   }
 
@@ -351,6 +368,14 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
   private View openView(boolean writing, Function<Storage, MemorySegment> host) {
     checkOpen();
     Storage storage = storage();
+    StackReserve.check();
+    MemorySegment inPlace = storage.viewInPlace(from(), to(), writing);
+    if (inPlace != null) {
+      View at = new View(part(inPlace));
+      view = at;
+      storage.exposed(writing);
+      return at;
+    }
     // Not read from the field again: a close on another thread clears it.
     View[] opened = new View[1];
     perform(
