@@ -208,10 +208,7 @@ class PagesTest {
 
   /** The name that GitHub gives a heading. */
   private static String anchor(String heading) {
-    return heading
-        .toLowerCase(Locale.ROOT)
-        .replaceAll("[^\\p{L}\\p{N} _-]", "")
-        .replace(' ', '-');
+    return heading.toLowerCase(Locale.ROOT).replaceAll("[^\\p{L}\\p{N} _-]", "").replace(' ', '-');
   }
 
   @Test
