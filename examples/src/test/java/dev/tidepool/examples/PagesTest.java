@@ -9,12 +9,16 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import javax.tools.Diagnostic;
 import javax.tools.DiagnosticCollector;
 import javax.tools.JavaCompiler;
 import javax.tools.JavaFileObject;
 import javax.tools.SimpleJavaFileObject;
 import javax.tools.ToolProvider;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -25,6 +29,12 @@ class PagesTest {
   private static final Path PROJECT =
       Files.isDirectory(Path.of("docs")) ? Path.of("") : Path.of("..");
   private static final String FENCE = "```";
+
+  /** A link to a file of the project, or to a heading of one: {@code [text](file#heading)}. */
+  private static final Pattern LINK =
+      Pattern.compile("\\]\\((?!https?:)([^)#\\s]*)(#[^)\\s]+)?\\)");
+
+  private static final Pattern HEADING = Pattern.compile("(?m)^#+ (.+)$");
 
   /** What the pages say is there, and what pieces take from the text around them. */
   private static final String AROUND =
@@ -97,13 +107,18 @@ class PagesTest {
     }
   }
 
-  private static List<Piece> pieces() throws IOException {
+  /** The README and all pages below {@code docs}. */
+  private static List<Path> pages() throws IOException {
     List<Path> pages = new ArrayList<>(List.of(PROJECT.resolve("README.md")));
-    try (var docs = Files.list(PROJECT.resolve("docs"))) {
+    try (var docs = Files.walk(PROJECT.resolve("docs"))) {
       docs.filter(file -> file.toString().endsWith(".md")).sorted().forEach(pages::add);
     }
+    return pages;
+  }
+
+  private static List<Piece> pieces() throws IOException {
     List<Piece> pieces = new ArrayList<>();
-    for (Path page : pages) {
+    for (Path page : pages()) {
       List<String> lines = Files.readAllLines(page);
       for (int i = 0; i < lines.size(); i++) {
         if (lines.get(i).equals(FENCE + "java")) {
@@ -124,6 +139,76 @@ class PagesTest {
     List<Piece> pieces = pieces();
     assertThat(pieces).hasSizeGreaterThan(30);
     assertThat(errors(pieces)).isEmpty();
+  }
+
+  @Test
+  void are_taken_from_every_page_of_the_guide() throws IOException {
+    assertThat(pieces())
+        .extracting(piece -> piece.page.getFileName().toString())
+        .contains(
+            "README.md",
+            "start.md",
+            "buffers.md",
+            "kernels.md",
+            "files.md",
+            "devices.md",
+            "operating.md",
+            "options.md",
+            "statistics.md");
+  }
+
+  @Test
+  void stand_on_pages_whose_links_lead_to_a_heading_or_a_file() throws IOException {
+    List<Path> pages = new ArrayList<>(pages());
+    for (String other : List.of("CONTRIBUTING.md", "SECURITY.md", "examples/README.md")) {
+      pages.add(PROJECT.resolve(other));
+    }
+    List<String> links = new ArrayList<>();
+    List<String> broken = new ArrayList<>();
+    for (Path page : pages) {
+      Matcher link = LINK.matcher(withoutCode(Files.readString(page)));
+      while (link.find()) {
+        links.add(link.group());
+        if (!leadsSomewhere(page, link.group(1), link.group(2))) {
+          broken.add(page.getFileName() + ": " + link.group());
+        }
+      }
+    }
+    assertThat(links).hasSizeGreaterThan(100);
+    assertThat(broken).isEmpty();
+  }
+
+  @Test
+  void stand_on_pages_whose_broken_links_are_found() throws IOException {
+    Path page = PROJECT.resolve("docs/guide.md");
+    assertThat(leadsSomewhere(page, "guide/start.md", "#the-first-program")).isTrue();
+    assertThat(leadsSomewhere(page, "", "#where-the-bytes-are")).isTrue();
+    assertThat(leadsSomewhere(page, "guide/start.md", "#no-such-heading")).isFalse();
+    assertThat(leadsSomewhere(page, "guide/absent.md", null)).isFalse();
+  }
+
+  private static String withoutCode(String text) {
+    return text.replaceAll("(?ms)^" + FENCE + ".*?^" + FENCE + "$", "");
+  }
+
+  private static boolean leadsSomewhere(Path page, String file, @Nullable String fragment)
+      throws IOException {
+    Path folder = Objects.requireNonNullElse(page.getParent(), Path.of(""));
+    Path target = file.isEmpty() ? page : folder.resolve(file);
+    if (fragment == null || !Files.isRegularFile(target)) {
+      return Files.exists(target);
+    }
+    String text = withoutCode(Files.readString(target));
+    return text.contains("id=\"" + fragment.substring(1) + "\"")
+        || HEADING
+            .matcher(text)
+            .results()
+            .anyMatch(heading -> fragment.equals("#" + anchor(heading.group(1))));
+  }
+
+  /** The name that GitHub gives a heading. */
+  private static String anchor(String heading) {
+    return heading.toLowerCase(Locale.ROOT).replaceAll("[^\\p{L}\\p{N} _-]", "").replace(' ', '-');
   }
 
   @Test

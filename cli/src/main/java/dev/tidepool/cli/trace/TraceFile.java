@@ -10,7 +10,7 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Reads what the option {@code trace} wrote. The format is described in the user's guide. For one
+ * Reads what the option {@code trace} wrote. docs/guide/operating.md describes the format. For one
  * thread.
  */
 public final class TraceFile {
