@@ -2,7 +2,7 @@ package dev.tidepool.host;
 
 import java.lang.foreign.MemorySegment;
 
-/** Swaps the bytes of elements, through blocks of the heap where there is no other way. */
+/** Swaps the bytes of elements, through blocks of the heap. */
 final class ByteSwaps {
   /** Elements that go through the heap at once. */
   private static final int BLOCK = 2048;
@@ -17,9 +17,8 @@ final class ByteSwaps {
           case Integer.BYTES -> Primitive.INT;
           default -> Primitive.LONG;
         };
-    long first = SegmentLoops.of(source, target).swapBytes(type, source, target, count);
-    Object block = type.newBlock((int) Math.min(BLOCK, count - first));
-    for (long at = first; at < count; at += BLOCK) {
+    Object block = type.newBlock((int) Math.min(BLOCK, count));
+    for (long at = 0; at < count; at += BLOCK) {
       int length = (int) Math.min(BLOCK, count - at);
       type.read(source, at, block, length);
       swap(block, length);

@@ -69,12 +69,11 @@ final class Conversions {
       MemorySegment.copy(source, 0, target, 0, count * from.bytes());
       return;
     }
-    long first = SegmentLoops.of(source, target).convert(from, source, to, target, count);
     int whole = BLOCK_BYTES / Math.max(from.bytes(), to.bytes());
-    int block = (int) Math.min(whole, count - first);
+    int block = (int) Math.min(whole, count);
     Way way = new Way(from, to, block);
     Object result = to.newBlock(block);
-    for (long at = first; at < count; at += block) {
+    for (long at = 0; at < count; at += block) {
       int length = (int) Math.min(block, count - at);
       way.read(source, at, result, length);
       to.write(result, target, at, length);

@@ -23,12 +23,4 @@ enum Fold {
       case MAX -> Math.max(left, right);
     };
   }
-
-  long apply(long left, long right) {
-    return switch (this) {
-      case SUM -> left + right;
-      case MIN -> Math.min(left, right);
-      case MAX -> Math.max(left, right);
-    };
-  }
 }

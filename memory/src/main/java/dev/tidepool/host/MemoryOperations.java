@@ -26,14 +26,10 @@ import java.lang.foreign.MemorySegment;
  *       truncated; what was written by then stays.
  * </ul>
  *
- * <p><b>Speed.</b> In programs that start with {@code --add-modules jdk.incubator.vector}
- * conversions, byte swaps and reductions of memory that Tidepool allocated (segments of buffers and
- * of {@link MemoryAllocator}'s blocks) use vector instructions in place, and so do {@link #split}
- * and {@link #join} of small structs of words on processors with vectors of 512 bits. Without them
- * {@link #split} and {@link #join} of many structs of members of 4 and 8 bytes work in place too.
- * Otherwise bytes go through small blocks of the heap, those of all other memory always: it may be
- * a mapped file, whether its segment says so or not. Results are the same bit for bit. Each call
- * runs on the calling thread alone; several threads may work on parts of a segment.
+ * <p><b>Speed.</b> Conversions, byte swaps, reductions, {@link #split} and {@link #join} copy
+ * elements through small blocks on the Java heap, because Java 25 does not vectorise loops over
+ * segments. Each call runs on the calling thread alone; several threads may work on parts of a
+ * segment.
  */
 public final class MemoryOperations {
   private static final String SOURCE = "source";

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  * Stability of Numerical Algorithms, 4.2).
  */
 final class Reductions {
-  static final int BLOCK = 4096;
-  static final int LANES = 16;
+  private static final int BLOCK = 4096;
+  private static final int LANES = 16;
 
   /** Elements that go through the heap at once, of a block or of integers. */
   private static final int CHUNK = 2048;
@@ -79,7 +79,6 @@ final class Reductions {
 
   private static double ofDoubles(
       Fold fold, Primitive type, MemorySegment left, @Nullable MemorySegment right, long count) {
-    SegmentLoops loops = right == null ? SegmentLoops.of(left) : SegmentLoops.of(left, right);
     DoubleBlock block = new DoubleBlock(fold, type, left, right);
     double[] partial = new double[Long.SIZE];
     long blocks = 0;
@@ -87,8 +86,7 @@ final class Reductions {
     for (long at = 0; at < count; at += BLOCK) {
       int length = (int) Math.min(BLOCK, count - at);
       Arrays.fill(lanes, fold.neutralDouble);
-      int done = (int) loops.fold(fold, type, left, right, at, length, lanes);
-      double value = block.fold(lanes, at + done, length - done);
+      double value = block.fold(lanes, at, length);
       int level = 0;
       for (; (blocks >>> level & 1) != 0; level++) {
         value = fold.apply(partial[level], value);
@@ -107,15 +105,12 @@ final class Reductions {
 
   private static long ofLongs(
       Fold fold, Primitive type, MemorySegment left, @Nullable MemorySegment right, long count) {
-    SegmentLoops loops = right == null ? SegmentLoops.of(left) : SegmentLoops.of(left, right);
-    long[] lanes = new long[LANES];
-    Arrays.fill(lanes, fold.neutralLong);
-    long first = loops.fold(fold, type, left, right, 0, count, lanes);
-    int block = (int) Math.min(CHUNK, count - first);
+    int block = (int) Math.min(CHUNK, count);
     Conversions.Way way = new Conversions.Way(type, Primitive.LONG, block);
     long[] values = new long[block];
     long[] factors = new long[right == null ? 0 : block];
-    for (long at = first; at < count; at += block) {
+    long result = fold.neutralLong;
+    for (long at = 0; at < count; at += block) {
       int length = (int) Math.min(block, count - at);
       way.read(left, at, values, length);
       if (right != null) {
@@ -124,11 +119,7 @@ final class Reductions {
           values[i] *= factors[i];
         }
       }
-      lanes[0] = intoOne(fold, lanes[0], values, length);
-    }
-    long result = fold.neutralLong;
-    for (long lane : lanes) {
-      result = fold.apply(result, lane);
+      result = intoOne(fold, result, values, length);
     }
     return result;
   }
@@ -155,7 +146,7 @@ final class Reductions {
     return result;
   }
 
-  /** Folds what segment loops left of a block. */
+  /** Folds the elements of a block. */
   private static final class DoubleBlock {
     private final Fold fold;
     private final MemorySegment left;
@@ -172,7 +163,7 @@ final class Reductions {
       this.factors = new double[right == null ? 0 : CHUNK];
     }
 
-    /** Goes on from lanes that have had a multiple of their number of elements each. */
+    /** Returns the fold of a block's elements. {@code lanes} hold neutral values at first. */
     double fold(double[] lanes, long first, int count) {
       for (int at = 0; at < count; at += values.length) {
         int length = Math.min(values.length, count - at);
