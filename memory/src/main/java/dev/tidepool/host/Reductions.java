@@ -188,11 +188,8 @@ final class Reductions {
       int whole = length - length % LANES;
       switch (fold) {
         case SUM -> {
-          for (int i = 0; i < whole; i += LANES) {
-            for (int j = 0; j < LANES; j++) {
-              lanes[j] += values[i + j];
-            }
-          }
+          addToEight(lanes, 0, values, whole);
+          addToEight(lanes, LANES / 2, values, whole);
         }
         case MIN -> {
           for (int i = 0; i < whole; i += LANES) {
@@ -212,6 +209,39 @@ final class Reductions {
       for (int i = whole; i < length; i++) {
         lanes[i - whole] = fold.apply(lanes[i - whole], values[i]);
       }
+    }
+
+    /**
+     * Adds to eight lanes, from the one numbered {@code first} on. They are locals, because C2
+     * would load and store elements of an array in each step, which takes twice the time.
+     */
+    private static void addToEight(double[] lanes, int first, double[] values, int whole) {
+      double a = lanes[first];
+      double b = lanes[first + 1];
+      double c = lanes[first + 2];
+      double d = lanes[first + 3];
+      double e = lanes[first + 4];
+      double f = lanes[first + 5];
+      double g = lanes[first + 6];
+      double h = lanes[first + 7];
+      for (int i = first; i < whole; i += LANES) {
+        a += values[i];
+        b += values[i + 1];
+        c += values[i + 2];
+        d += values[i + 3];
+        e += values[i + 4];
+        f += values[i + 5];
+        g += values[i + 6];
+        h += values[i + 7];
+      }
+      lanes[first] = a;
+      lanes[first + 1] = b;
+      lanes[first + 2] = c;
+      lanes[first + 3] = d;
+      lanes[first + 4] = e;
+      lanes[first + 5] = f;
+      lanes[first + 6] = g;
+      lanes[first + 7] = h;
     }
   }
 }
