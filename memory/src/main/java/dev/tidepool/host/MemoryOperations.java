@@ -2,6 +2,7 @@ package dev.tidepool.host;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.TransferException;
+import dev.tidepool.host.Reductions.Fold;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -171,7 +172,7 @@ public final class MemoryOperations {
     Operands.room(DESTINATION, destination, count, elementBytes);
     Operands.apartOrSame(source, Operands.front(destination, source.byteSize()));
     Operands.touching(
-        source, destination, () -> ByteSwaps.swap(elementBytes, source, destination, count));
+        source, destination, () -> Conversions.swapBytes(elementBytes, source, destination, count));
   }
 
   /**
@@ -211,13 +212,13 @@ public final class MemoryOperations {
    */
   public static void gather(
       long elementBytes, MemorySegment source, int[] indices, MemorySegment destination) {
-    IndexedMoves.gather(elementBytes, source, Indices.of(indices), destination);
+    ElementMoves.gather(elementBytes, source, Indices.of(indices), destination);
   }
 
   /** As {@link #gather(long, MemorySegment, int[], MemorySegment)}, with 64-bit indices. */
   public static void gather(
       long elementBytes, MemorySegment source, long[] indices, MemorySegment destination) {
-    IndexedMoves.gather(elementBytes, source, Indices.of(indices), destination);
+    ElementMoves.gather(elementBytes, source, Indices.of(indices), destination);
   }
 
   /**
@@ -231,7 +232,7 @@ public final class MemoryOperations {
       ElementType<?> indexType,
       MemorySegment indices,
       MemorySegment destination) {
-    IndexedMoves.gather(elementBytes, source, Indices.of(indexType, indices), destination);
+    ElementMoves.gather(elementBytes, source, Indices.of(indexType, indices), destination);
   }
 
   /**
@@ -242,13 +243,13 @@ public final class MemoryOperations {
    */
   public static void scatter(
       long elementBytes, MemorySegment source, int[] indices, MemorySegment destination) {
-    IndexedMoves.scatter(elementBytes, source, Indices.of(indices), destination);
+    ElementMoves.scatter(elementBytes, source, Indices.of(indices), destination);
   }
 
   /** As {@link #scatter(long, MemorySegment, int[], MemorySegment)}, with 64-bit indices. */
   public static void scatter(
       long elementBytes, MemorySegment source, long[] indices, MemorySegment destination) {
-    IndexedMoves.scatter(elementBytes, source, Indices.of(indices), destination);
+    ElementMoves.scatter(elementBytes, source, Indices.of(indices), destination);
   }
 
   /**
@@ -262,7 +263,7 @@ public final class MemoryOperations {
       ElementType<?> indexType,
       MemorySegment indices,
       MemorySegment destination) {
-    IndexedMoves.scatter(elementBytes, source, Indices.of(indexType, indices), destination);
+    ElementMoves.scatter(elementBytes, source, Indices.of(indexType, indices), destination);
   }
 
   /**

@@ -22,6 +22,31 @@ final class Reductions {
   /** Elements that go through the heap at once, of a block or of integers. */
   private static final int CHUNK = 2048;
 
+  /** What a reduction does with two values. */
+  enum Fold {
+    SUM(0, 0),
+    MIN(Double.POSITIVE_INFINITY, Long.MAX_VALUE),
+    MAX(Double.NEGATIVE_INFINITY, Long.MIN_VALUE);
+
+    /** The value that changes no other. */
+    private final double neutralDouble;
+
+    private final long neutralLong;
+
+    Fold(double neutralDouble, long neutralLong) {
+      this.neutralDouble = neutralDouble;
+      this.neutralLong = neutralLong;
+    }
+
+    private double apply(double left, double right) {
+      return switch (this) {
+        case SUM -> left + right;
+        case MIN -> Math.min(left, right);
+        case MAX -> Math.max(left, right);
+      };
+    }
+  }
+
   private Reductions() {}
 
   /** Elements of {@code left}, multiplied with those of {@code right} if there are any. */
