@@ -23,7 +23,7 @@ final class Image {
   private static final long MOST_BYTES = 60_000_000;
 
   /**
-   * What the app and its libraries use, and what a user may want: the Vector API, recordings and
+   * The modules that the app and its libraries use, and those that a user may want: recordings and
    * management.
    */
   private static final List<String> MODULES =
@@ -32,7 +32,6 @@ final class Image {
           "java.logging",
           "java.management",
           "jdk.httpserver",
-          "jdk.incubator.vector",
           "jdk.jfr",
           "jdk.management",
           "jdk.unsupported");

@@ -5,11 +5,7 @@ package dev.tidepool;
  * leaks, and names them by their tag.
  */
 public enum DiagnosticsLevel {
-  /**
-   * Nothing is counted where buffers are allocated and freed. Figures that are only known by
-   * counting say 0, as {@link MemoryStatistics} tells of each; what lives and what the pools hold
-   * is looked up all the same.
-   */
+  /** Records what {@link #COUNTERS} records: counters cost too little to leave them out. */
   OFF,
   /** Counters. The default. */
   COUNTERS,

@@ -8,11 +8,6 @@ import java.time.Duration;
  * other threads allocate, figures are read one after the other, so they may be a few allocations
  * apart; when nobody does, they add up exactly.
  *
- * <p>At the level {@link DiagnosticsLevel#OFF} what is counted where buffers are allocated says 0:
- * {@code totalAllocations}, {@code totalFreed}, {@code totalBytesAllocated}, {@code
- * totalBytesFreed} and {@code peakUsage}; {@code poolHits} are then those of the pools, shared ones
- * included, whoever asked.
- *
  * @param totalAllocated current: bytes of buffers that live, as they were asked for, and of arrays
  *     that are rented
  * @param totalPooled current: bytes that lie idle in the manager's pools, those of arrays too

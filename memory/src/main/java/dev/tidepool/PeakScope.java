@@ -15,7 +15,7 @@ public interface PeakScope extends AutoCloseable {
 
   /**
    * The most bytes that were live, as they were asked for; what lived already when the scope opened
-   * included. Once it is closed, the peak until then. 0 at the level {@link DiagnosticsLevel#OFF}.
+   * included. Once it is closed, the peak until then.
    */
   long peakBytes();
 

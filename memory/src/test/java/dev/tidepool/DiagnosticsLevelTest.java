@@ -15,8 +15,9 @@ final class DiagnosticsLevelTest {
   }
 
   @Test
-  void offCountsNothingAndStillKnowsWhatLives() {
-    try (UnifiedMemoryManager memory = at(DiagnosticsLevel.OFF, 1)) {
+  void offCountsAsCountersDo() {
+    try (UnifiedMemoryManager memory = at(DiagnosticsLevel.OFF, 1);
+        PeakScope scope = memory.pushPeak("scope")) {
       for (int i = 0; i < 10; i++) {
         memory.allocate(ElementType.BYTE, 1000).close();
       }
@@ -29,9 +30,10 @@ final class DiagnosticsLevelTest {
         assertThat(now.driverAllocations()).isGreaterThanOrEqualTo(1);
         assertThat(now.reservedBytes()).isGreaterThanOrEqualTo(now.totalAllocated());
         assertThat(now)
-            .returns(0L, MemoryStatistics::totalAllocations)
-            .returns(0L, MemoryStatistics::totalFreed)
-            .returns(0L, MemoryStatistics::peakUsage);
+            .returns(12L, MemoryStatistics::totalAllocations)
+            .returns(10L, MemoryStatistics::totalFreed)
+            .returns(now.totalAllocated(), MemoryStatistics::peakUsage);
+        assertThat(scope.peakBytes()).isEqualTo(now.totalAllocated());
         assertThat(memory.buffers()).hasSize(2).allMatch(buffer -> buffer.site().isEmpty());
       }
       small.close();
@@ -40,7 +42,7 @@ final class DiagnosticsLevelTest {
   }
 
   @Test
-  void aManagerThatCountsNothingClosesWhatIsOpen() {
+  void aManagerAtOffClosesWhatIsOpen() {
     UnifiedBuffer<byte[]> open;
     UnifiedMemoryManager memory = at(DiagnosticsLevel.OFF, 1);
     open = memory.allocate(ElementType.BYTE, 1000);

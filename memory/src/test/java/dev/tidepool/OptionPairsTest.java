@@ -90,7 +90,7 @@ final class OptionPairsTest {
           choice(
               "time to live", (options, _) -> options.evictionPolicy(EvictionPolicy.TIME_TO_LIVE)),
           choice("cleared", (options, _) -> options.zeroOnRelease(true)),
-          choice("no counters", (options, _) -> options.diagnostics(DiagnosticsLevel.OFF)),
+          choice("diagnostics off", (options, _) -> options.diagnostics(DiagnosticsLevel.OFF)),
           choice(
               "every site",
               (options, _) -> options.diagnostics(DiagnosticsLevel.SITES).siteSampling(1)),

@@ -148,17 +148,6 @@ final class StatisticsTest {
   }
 
   @Test
-  void withoutCountersAScopeKnowsNoPeak() {
-    MemoryOptions options = MemoryOptions.builder().diagnostics(DiagnosticsLevel.OFF).build();
-    try (UnifiedMemoryManager memory = UnifiedMemoryManager.create(options);
-        PeakScope scope = memory.pushPeak("blind");
-        UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, 100)) {
-      assertThat(buffer.length()).isEqualTo(100);
-      assertThat(scope.peakBytes()).isZero();
-    }
-  }
-
-  @Test
   void aClosedManagerTellsNeitherPoolsNorTags() {
     UnifiedMemoryManager memory = UnifiedMemoryManager.create();
     memory.close();

@@ -32,7 +32,7 @@ import org.openjdk.jmh.annotations.Warmup;
 @Fork(1)
 public class DiagnosticsBenchmark {
   /** How much is recorded. */
-  @Param({"OFF", "COUNTERS", "SITES", "EVERY_SITE"})
+  @Param({"COUNTERS", "SITES", "EVERY_SITE"})
   public String level;
 
   /** The size of a buffer: below and above the distance between samples. */

@@ -30,8 +30,7 @@ import org.openjdk.jmh.annotations.Warmup;
  * Operations over memory of each thread's own, beside the C library's. {@code memcpyLikeX} moves as
  * many bytes as the conversion {@code X} reads and writes.
  *
- * <p>With {@code JDK_JAVA_OPTIONS=--add-modules=jdk.incubator.vector} in the environment the Vector
- * API is there. JMH's own option {@code -t 2} runs two threads.
+ * <p>JMH's own option {@code -t 2} runs two threads.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)

@@ -35,7 +35,6 @@ class JavadocTest {
     int status = ToolProvider.findFirst("javadoc").orElseThrow().run(out, out, options());
     assertThat(messages.toString().lines())
         .filteredOn(line -> line.contains("error:") || line.contains("warning:"))
-        .filteredOn(line -> !line.contains("using incubating module(s)"))
         .as(messages.toString())
         .isEmpty();
     assertThat(status).as(messages.toString()).isZero();
@@ -50,9 +49,6 @@ class JavadocTest {
       options.addAll(List.of("--module-source-path", "dev.tidepool." + module + "=" + sources));
       options.addAll(List.of("--module", "dev.tidepool." + module));
     }
-    // As memory/pom.xml has it in tidepool.javadoc.options.
-    options.add("--add-modules=jdk.incubator.vector");
-    options.add("--add-reads=dev.tidepool.memory=jdk.incubator.vector");
     return options.toArray(String[]::new);
   }
 

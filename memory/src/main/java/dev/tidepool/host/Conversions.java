@@ -6,7 +6,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Converts elements with the meaning of Java's casts, through blocks of the heap.
+ * Converts elements with the meaning of Java's casts, and swaps their bytes, through blocks of the
+ * heap.
  *
  * <p>C2 vectorises loops over arrays and, in Java 25, no loop over segments. Blocks stay in the
  * first cache, and are large enough to make up for what each costs.
@@ -17,6 +18,9 @@ final class Conversions {
    * other, and a processor takes a load for one of bytes just stored if the distance is about that.
    */
   private static final int BLOCK_BYTES = 6144;
+
+  /** Elements whose bytes are swapped at once. */
+  private static final int SWAP_BLOCK = 2048;
 
   /** Converts the first elements of one array to another, both of the carriers' classes. */
   @FunctionalInterface
@@ -69,15 +73,52 @@ final class Conversions {
       MemorySegment.copy(source, 0, target, 0, count * from.bytes());
       return;
     }
-    long first = SegmentLoops.of(source, target).convert(from, source, to, target, count);
     int whole = BLOCK_BYTES / Math.max(from.bytes(), to.bytes());
-    int block = (int) Math.min(whole, count - first);
+    int block = (int) Math.min(whole, count);
     Way way = new Way(from, to, block);
     Object result = to.newBlock(block);
-    for (long at = first; at < count; at += block) {
+    for (long at = 0; at < count; at += block) {
       int length = (int) Math.min(block, count - at);
       way.read(source, at, result, length);
       to.write(result, target, at, length);
+    }
+  }
+
+  /** Swaps {@code count} elements of 2, 4 or 8 bytes; the segments are apart or the same. */
+  static void swapBytes(int width, MemorySegment source, MemorySegment target, long count) {
+    Primitive type =
+        switch (width) {
+          case Short.BYTES -> Primitive.SHORT;
+          case Integer.BYTES -> Primitive.INT;
+          default -> Primitive.LONG;
+        };
+    Object block = type.newBlock((int) Math.min(SWAP_BLOCK, count));
+    for (long at = 0; at < count; at += SWAP_BLOCK) {
+      int length = (int) Math.min(SWAP_BLOCK, count - at);
+      type.read(source, at, block, length);
+      swapBytes(block, length);
+      type.write(block, target, at, length);
+    }
+  }
+
+  private static void swapBytes(Object block, int count) {
+    switch (block) {
+      case short[] shorts -> {
+        for (int i = 0; i < count; i++) {
+          shorts[i] = Short.reverseBytes(shorts[i]);
+        }
+      }
+      case int[] ints -> {
+        for (int i = 0; i < count; i++) {
+          ints[i] = Integer.reverseBytes(ints[i]);
+        }
+      }
+      case long[] longs -> {
+        for (int i = 0; i < count; i++) {
+          longs[i] = Long.reverseBytes(longs[i]);
+        }
+      }
+      default -> throw new IllegalArgumentException("a block of " + block.getClass());
     }
   }
 

@@ -2,6 +2,7 @@ package dev.tidepool.host;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.TransferException;
+import dev.tidepool.host.Reductions.Fold;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -26,14 +27,10 @@ import java.lang.foreign.MemorySegment;
  *       truncated; what was written by then stays.
  * </ul>
  *
- * <p><b>Speed.</b> In programs that start with {@code --add-modules jdk.incubator.vector}
- * conversions, byte swaps and reductions of memory that Tidepool allocated (segments of buffers and
- * of {@link MemoryAllocator}'s blocks) use vector instructions in place, and so do {@link #split}
- * and {@link #join} of small structs of words on processors with vectors of 512 bits. Without them
- * {@link #split} and {@link #join} of many structs of members of 4 and 8 bytes work in place too.
- * Otherwise bytes go through small blocks of the heap, those of all other memory always: it may be
- * a mapped file, whether its segment says so or not. Results are the same bit for bit. Each call
- * runs on the calling thread alone; several threads may work on parts of a segment.
+ * <p><b>Speed.</b> Conversions, byte swaps, reductions, {@link #split} and {@link #join} copy
+ * elements through small blocks on the Java heap, because Java 25 does not vectorise loops over
+ * segments. Each call runs on the calling thread alone; several threads may work on parts of a
+ * segment.
  */
 public final class MemoryOperations {
   private static final String SOURCE = "source";
@@ -175,7 +172,7 @@ public final class MemoryOperations {
     Operands.room(DESTINATION, destination, count, elementBytes);
     Operands.apartOrSame(source, Operands.front(destination, source.byteSize()));
     Operands.touching(
-        source, destination, () -> ByteSwaps.swap(elementBytes, source, destination, count));
+        source, destination, () -> Conversions.swapBytes(elementBytes, source, destination, count));
   }
 
   /**
@@ -215,13 +212,13 @@ public final class MemoryOperations {
    */
   public static void gather(
       long elementBytes, MemorySegment source, int[] indices, MemorySegment destination) {
-    IndexedMoves.gather(elementBytes, source, Indices.of(indices), destination);
+    ElementMoves.gather(elementBytes, source, Indices.of(indices), destination);
   }
 
   /** As {@link #gather(long, MemorySegment, int[], MemorySegment)}, with 64-bit indices. */
   public static void gather(
       long elementBytes, MemorySegment source, long[] indices, MemorySegment destination) {
-    IndexedMoves.gather(elementBytes, source, Indices.of(indices), destination);
+    ElementMoves.gather(elementBytes, source, Indices.of(indices), destination);
   }
 
   /**
@@ -235,7 +232,7 @@ public final class MemoryOperations {
       ElementType<?> indexType,
       MemorySegment indices,
       MemorySegment destination) {
-    IndexedMoves.gather(elementBytes, source, Indices.of(indexType, indices), destination);
+    ElementMoves.gather(elementBytes, source, Indices.of(indexType, indices), destination);
   }
 
   /**
@@ -246,13 +243,13 @@ public final class MemoryOperations {
    */
   public static void scatter(
       long elementBytes, MemorySegment source, int[] indices, MemorySegment destination) {
-    IndexedMoves.scatter(elementBytes, source, Indices.of(indices), destination);
+    ElementMoves.scatter(elementBytes, source, Indices.of(indices), destination);
   }
 
   /** As {@link #scatter(long, MemorySegment, int[], MemorySegment)}, with 64-bit indices. */
   public static void scatter(
       long elementBytes, MemorySegment source, long[] indices, MemorySegment destination) {
-    IndexedMoves.scatter(elementBytes, source, Indices.of(indices), destination);
+    ElementMoves.scatter(elementBytes, source, Indices.of(indices), destination);
   }
 
   /**
@@ -266,7 +263,7 @@ public final class MemoryOperations {
       ElementType<?> indexType,
       MemorySegment indices,
       MemorySegment destination) {
-    IndexedMoves.scatter(elementBytes, source, Indices.of(indexType, indices), destination);
+    ElementMoves.scatter(elementBytes, source, Indices.of(indexType, indices), destination);
   }
 
   /**

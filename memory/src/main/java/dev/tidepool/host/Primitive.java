@@ -54,11 +54,6 @@ enum Primitive {
     return this == FLOAT || this == DOUBLE;
   }
 
-  /** The class of one element, such as {@code float.class}. */
-  Class<?> elementClass() {
-    return type.arrayClass().componentType();
-  }
-
   /** An array of the heap for so many elements; booleans are bytes in it. */
   Object newBlock(int elements) {
     return switch (this) {

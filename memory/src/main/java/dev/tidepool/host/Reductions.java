@@ -16,11 +16,36 @@ import org.jspecify.annotations.Nullable;
  * Stability of Numerical Algorithms, 4.2).
  */
 final class Reductions {
-  static final int BLOCK = 4096;
-  static final int LANES = 16;
+  private static final int BLOCK = 4096;
+  private static final int LANES = 16;
 
   /** Elements that go through the heap at once, of a block or of integers. */
   private static final int CHUNK = 2048;
+
+  /** What a reduction does with two values. */
+  enum Fold {
+    SUM(0, 0),
+    MIN(Double.POSITIVE_INFINITY, Long.MAX_VALUE),
+    MAX(Double.NEGATIVE_INFINITY, Long.MIN_VALUE);
+
+    /** The value that changes no other. */
+    private final double neutralDouble;
+
+    private final long neutralLong;
+
+    Fold(double neutralDouble, long neutralLong) {
+      this.neutralDouble = neutralDouble;
+      this.neutralLong = neutralLong;
+    }
+
+    private double apply(double left, double right) {
+      return switch (this) {
+        case SUM -> left + right;
+        case MIN -> Math.min(left, right);
+        case MAX -> Math.max(left, right);
+      };
+    }
+  }
 
   private Reductions() {}
 
@@ -79,7 +104,6 @@ final class Reductions {
 
   private static double ofDoubles(
       Fold fold, Primitive type, MemorySegment left, @Nullable MemorySegment right, long count) {
-    SegmentLoops loops = right == null ? SegmentLoops.of(left) : SegmentLoops.of(left, right);
     DoubleBlock block = new DoubleBlock(fold, type, left, right);
     double[] partial = new double[Long.SIZE];
     long blocks = 0;
@@ -87,8 +111,7 @@ final class Reductions {
     for (long at = 0; at < count; at += BLOCK) {
       int length = (int) Math.min(BLOCK, count - at);
       Arrays.fill(lanes, fold.neutralDouble);
-      int done = (int) loops.fold(fold, type, left, right, at, length, lanes);
-      double value = block.fold(lanes, at + done, length - done);
+      double value = block.fold(lanes, at, length);
       int level = 0;
       for (; (blocks >>> level & 1) != 0; level++) {
         value = fold.apply(partial[level], value);
@@ -107,15 +130,12 @@ final class Reductions {
 
   private static long ofLongs(
       Fold fold, Primitive type, MemorySegment left, @Nullable MemorySegment right, long count) {
-    SegmentLoops loops = right == null ? SegmentLoops.of(left) : SegmentLoops.of(left, right);
-    long[] lanes = new long[LANES];
-    Arrays.fill(lanes, fold.neutralLong);
-    long first = loops.fold(fold, type, left, right, 0, count, lanes);
-    int block = (int) Math.min(CHUNK, count - first);
+    int block = (int) Math.min(CHUNK, count);
     Conversions.Way way = new Conversions.Way(type, Primitive.LONG, block);
     long[] values = new long[block];
     long[] factors = new long[right == null ? 0 : block];
-    for (long at = first; at < count; at += block) {
+    long result = fold.neutralLong;
+    for (long at = 0; at < count; at += block) {
       int length = (int) Math.min(block, count - at);
       way.read(left, at, values, length);
       if (right != null) {
@@ -124,11 +144,7 @@ final class Reductions {
           values[i] *= factors[i];
         }
       }
-      lanes[0] = intoOne(fold, lanes[0], values, length);
-    }
-    long result = fold.neutralLong;
-    for (long lane : lanes) {
-      result = fold.apply(result, lane);
+      result = intoOne(fold, result, values, length);
     }
     return result;
   }
@@ -155,7 +171,7 @@ final class Reductions {
     return result;
   }
 
-  /** Folds what segment loops left of a block. */
+  /** Folds the elements of a block. */
   private static final class DoubleBlock {
     private final Fold fold;
     private final MemorySegment left;
@@ -172,7 +188,7 @@ final class Reductions {
       this.factors = new double[right == null ? 0 : CHUNK];
     }
 
-    /** Goes on from lanes that have had a multiple of their number of elements each. */
+    /** Returns the fold of a block's elements. {@code lanes} hold neutral values at first. */
     double fold(double[] lanes, long first, int count) {
       for (int at = 0; at < count; at += values.length) {
         int length = Math.min(values.length, count - at);
@@ -197,11 +213,8 @@ final class Reductions {
       int whole = length - length % LANES;
       switch (fold) {
         case SUM -> {
-          for (int i = 0; i < whole; i += LANES) {
-            for (int j = 0; j < LANES; j++) {
-              lanes[j] += values[i + j];
-            }
-          }
+          addToEight(lanes, 0, values, whole);
+          addToEight(lanes, LANES / 2, values, whole);
         }
         case MIN -> {
           for (int i = 0; i < whole; i += LANES) {
@@ -221,6 +234,39 @@ final class Reductions {
       for (int i = whole; i < length; i++) {
         lanes[i - whole] = fold.apply(lanes[i - whole], values[i]);
       }
+    }
+
+    /**
+     * Adds to eight lanes, from the one numbered {@code first} on. They are locals, because C2
+     * would load and store elements of an array in each step, which takes twice the time.
+     */
+    private static void addToEight(double[] lanes, int first, double[] values, int whole) {
+      double a = lanes[first];
+      double b = lanes[first + 1];
+      double c = lanes[first + 2];
+      double d = lanes[first + 3];
+      double e = lanes[first + 4];
+      double f = lanes[first + 5];
+      double g = lanes[first + 6];
+      double h = lanes[first + 7];
+      for (int i = first; i < whole; i += LANES) {
+        a += values[i];
+        b += values[i + 1];
+        c += values[i + 2];
+        d += values[i + 3];
+        e += values[i + 4];
+        f += values[i + 5];
+        g += values[i + 6];
+        h += values[i + 7];
+      }
+      lanes[first] = a;
+      lanes[first + 1] = b;
+      lanes[first + 2] = c;
+      lanes[first + 3] = d;
+      lanes[first + 4] = e;
+      lanes[first + 5] = f;
+      lanes[first + 6] = g;
+      lanes[first + 7] = h;
     }
   }
 }

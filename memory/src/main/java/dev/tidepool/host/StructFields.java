@@ -17,12 +17,7 @@ final class StructFields {
    * @param offset of the member in the struct, in bytes
    * @param bytes of the member
    */
-  record Member(long offset, long bytes) {
-    /** Whether it is one or two words of 4 bytes, in the places of such words. */
-    boolean isWords() {
-      return offset % Integer.BYTES == 0 && (bytes == Integer.BYTES || bytes == Long.BYTES);
-    }
-  }
+  record Member(long offset, long bytes) {}
 
   private StructFields() {}
 

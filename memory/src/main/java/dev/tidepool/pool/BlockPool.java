@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A request is rounded up to its size class and served from that class: first from the caller's
  * stripe, then from the shelf that all threads share, then from the other stripes; one of 64 KiB
  * and more then by an idle block of a class that is larger by an eighth at most; and last from the
- * source, before which idle blocks go back to it as far as there is a {@linkplain Surplus surplus}.
+ * source, before which idle blocks above the {@linkplain HighWater high-water mark} go back to it.
  * Blocks below 64 KiB are cut from slabs, so that one call of the driver brings many. Above 1 GiB
  * there are no classes: such blocks have exactly the size asked for. The way there and back that a
  * steady state takes has no lock, allocates nothing, and touches no memory that other threads
@@ -68,7 +68,7 @@ public final class BlockPool implements AutoCloseable {
   private final Compaction compaction;
   // Allocations, and frees, that are under way.
   private final AtomicInteger calls = new AtomicInteger();
-  private final Surplus surplus;
+  private final HighWater highWater;
   private final AtomicLongArray slabBytes = new AtomicLongArray(SLAB_CLASSES);
 
   /** The slab that was cut last; races lose a doubling at most. */
@@ -155,9 +155,9 @@ public final class BlockPool implements AutoCloseable {
     this.largestBlock = largestBlock;
     this.limits = limits;
     this.zeroesOnRelease = limits.zeroOnRelease;
-    this.idle = new IdleBlocks(limits, this::letGo, () -> evictSlab(0));
+    this.idle = new IdleBlocks(limits, this::letGo, this::evictSlab);
     this.stripes = idle.stripes();
-    this.surplus = new Surplus(idle, ledger, this::evictNow);
+    this.highWater = new HighWater(idle, ledger, this::evictNow);
     this.trimming = new Trimming(idle, ledger, limits, this::free);
     this.compaction = new Compaction(idle, ledger, this::free);
   }
@@ -420,7 +420,7 @@ public final class BlockPool implements AutoCloseable {
           "the pool " + name + " is closed; its manager was closed before this request");
     }
     drain();
-    surplus.makeRoomFor(bytes);
+    highWater.makeRoomFor(bytes);
     Block block = source.allocate(bytes, blockAlignment);
     ledger.gained(block.byteSize());
     if (block.byteSize() < bytes) {
@@ -493,7 +493,7 @@ public final class BlockPool implements AutoCloseable {
     // Parts of slabs are kept beyond the caps as long as their slab is in use.
     boolean evicting = idle.isOverfull();
     while (evicting) {
-      evicting = evictSlab(0) && idle.isOverfull();
+      evicting = evictSlab() && idle.isOverfull();
     }
     calls.incrementAndGet();
     try {
@@ -508,17 +508,17 @@ public final class BlockPool implements AutoCloseable {
     }
   }
 
-  /** Frees the idle block or slab that goes first of those of at least so many bytes. */
-  private boolean evictNow(long leastBytes) {
-    boolean evicted = idle.evictFirst(leastBytes) || evictSlab(leastBytes);
+  /** Frees the idle block or slab that goes first; false if there was none. */
+  private boolean evictNow() {
+    boolean evicted = idle.evictFirst() || evictSlab();
     drain();
     return evicted;
   }
 
-  /** Dooms an idle slab of at least so many bytes, by its first part; false if there was none. */
-  private boolean evictSlab(long leastBytes) {
+  /** Dooms an idle slab, by its first part; false if there was none. */
+  private boolean evictSlab() {
     for (Slab slab = ledger.slabs().first(); slab != null; slab = slab.next) {
-      if (slab.bytes() >= leastBytes && slab.isAllIdle() && slab.claim(idle)) {
+      if (slab.isAllIdle() && slab.claim(idle)) {
         ledger.evicted();
         ledger.retired(slab);
         doomed.add(slab.parts().getFirst());
@@ -601,7 +601,7 @@ public final class BlockPool implements AutoCloseable {
    */
   public long trim() {
     drain();
-    return trimming.all();
+    return trimmed(trimming.all());
   }
 
   /**
@@ -628,7 +628,14 @@ public final class BlockPool implements AutoCloseable {
    */
   public long trimIdleSince(long nanoTime) {
     drain();
-    return trimming.idleSince(nanoTime);
+    return trimmed(trimming.idleSince(nanoTime));
+  }
+
+  private long trimmed(long bytes) {
+    if (bytes > 0) {
+      highWater.restart();
+    }
+    return bytes;
   }
 
   /**

@@ -243,14 +243,12 @@ final class IdleBlocks {
   }
 
   /**
-   * Evicts the block that goes first of those of at least so many bytes, but for parts of slabs;
-   * false if there was none. Blocks that came back before are older from now on than those that
-   * come back later.
+   * Evicts the block that goes first, but for parts of slabs; false if there was none. Blocks that
+   * came back before are older from now on than those that come back later.
    */
-  boolean evictFirst(long leastBytes) {
+  boolean evictFirst() {
     clock.incrementAndGet();
-    return evictFirst(
-        SizeClasses.indexOf(Math.min(leastBytes, SizeClasses.LARGEST)), BEYOND_CLASSES);
+    return evictFirst(0, BEYOND_CLASSES);
   }
 
   /** Whether more lies idle than should. */

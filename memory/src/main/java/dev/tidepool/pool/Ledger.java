@@ -87,14 +87,13 @@ final class Ledger {
     misses.incrementAndGet(Census.countOf(sizeClass));
   }
 
-  /** How often a block was asked for. Looks at every block. */
-  long requests() {
-    long[] sum = new long[1];
-    forEach(block -> sum[0] += block.hits);
+  /** How often no block was idle. */
+  long misses() {
+    long sum = 0;
     for (int count = 0; count < Census.COUNTS; count++) {
-      sum[0] += hitsOfTheGone.get(count) + misses.get(count);
+      sum += misses.get(count);
     }
-    return sum[0];
+    return sum;
   }
 
   /** Whether the source was ever asked for a block of a class. */

@@ -123,10 +123,7 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
             options);
     this.arrays = new ArrayPools(options);
     this.registry = new LiveBuffers(this, pools);
-    this.counters =
-        options.diagnostics() == DiagnosticsLevel.OFF
-            ? new NoCounters(registry, pools)
-            : new Counters();
+    this.counters = new Counters();
     this.accounts = new Accounts(this, pools, arrays, registry, counters);
     // A file, which would stay open if anything of the above refused its options.
     this.spilling =

@@ -98,7 +98,7 @@ final class Accounts {
         pools.idleBytes() + arrays.sum(ArrayPoolStatistics::idleBytes),
         counters.hits() + arrayHits,
         counters.misses() + arrays.sum(ArrayPoolStatistics::rents) - arrayHits,
-        counters.active(allocations - frees),
+        allocations - frees,
         counters.peak(live),
         memory.session().pinned().usedBytes(),
         allocations,

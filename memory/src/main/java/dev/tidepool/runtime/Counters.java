@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * what is left below it. (Bytes that another thread allocates in that very moment may be counted
  * the next time, and a buffer counts until its close is over.)
  */
-class Counters {
+final class Counters {
   private static final VarHandle OPEN;
   private static final VarHandle OWNER;
   private static final VarHandle OWN_FREED;
@@ -162,18 +162,18 @@ class Counters {
   }
 
   /** What a thread's stripe has. */
-  final Tally of(Thread thread) {
+  Tally of(Thread thread) {
     return tallies[Striping.of(thread, tallies.length)];
   }
 
   /** What each of the stripes has. */
-  final void forEachTally(Consumer<Tally> action) {
+  void forEachTally(Consumer<Tally> action) {
     for (Tally tally : tallies) {
       action.accept(tally);
     }
   }
 
-  final void allocated(long bytes) {
+  void allocated(long bytes) {
     Thread thread = Thread.currentThread();
     allocated(of(thread), thread, bytes);
   }
@@ -284,15 +284,6 @@ class Counters {
 
   long frees() {
     return sum(tally -> (long) OWN_FREES.getAcquire(tally) + tally.sharedFrees);
-  }
-
-  /**
-   * Buffers that live.
-   *
-   * @param counted allocations less frees, as who asks has read them
-   */
-  long active(long counted) {
-    return counted;
   }
 
   /** Bytes of all buffers that were ever allocated. Read after the next, it is no less. */

@@ -115,13 +115,8 @@ final class LiveBuffers {
     return all;
   }
 
-  /** Their bytes, as they were asked for. */
-  long bytes() {
-    return all().stream().mapToLong(Tenancy::byteSize).sum();
-  }
-
   /**
-   * The same by tag, largest first; buffers without one by the empty text.
+   * The bytes of live buffers by tag, largest first; buffers without one by the empty text.
    *
    * @param untagged further bytes without a tag
    */

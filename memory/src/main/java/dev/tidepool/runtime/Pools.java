@@ -452,13 +452,6 @@ final class Pools implements AutoCloseable {
     trim("age", all(), pool -> pool.trimIdleSince(nanoTime));
   }
 
-  /**
-   * Blocks that the pools had when they were asked for; of managers that share one, all of them.
-   */
-  long hits() {
-    return sum(pool -> pool.statistics().hits());
-  }
-
   /** What each pool has and has done, the shared one included. */
   List<PoolStatistics> statistics() {
     return all().map(BlockPool::statistics).toList();

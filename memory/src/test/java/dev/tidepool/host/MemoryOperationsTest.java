@@ -34,27 +34,6 @@ class MemoryOperationsTest {
     return Kinds.pairs();
   }
 
-  @Test
-  void vectorsAreUsedWhereTheirModuleIsPresent() {
-    boolean present = ModuleLayer.boot().findModule("jdk.incubator.vector").isPresent();
-    // The build says which of its two runs this is.
-    assertThat(present).isEqualTo(Boolean.getBoolean("tidepool.test.vectors"));
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment memory = Kinds.own(arena, 4096);
-      // Of bytes that may vanish: others' memory does not tell whether it is mapped.
-      for (MemorySegment others :
-          new MemorySegment[] {Kinds.MAPPED.allocate(arena, 4096), arena.allocate(4096)}) {
-        assertThat(SegmentLoops.of(others, memory)).isSameAs(SegmentLoops.NONE);
-        assertThat(SegmentLoops.of(memory, others)).isSameAs(SegmentLoops.NONE);
-      }
-      // All but the last few elements, or none.
-      assertThat(
-              SegmentLoops.of(memory)
-                  .convert(Primitive.INT, memory.asSlice(0, 1100), Primitive.FLOAT, memory, 275))
-          .isBetween(present ? 256L : 0L, present ? 275L : 0L);
-    }
-  }
-
   @ParameterizedTest
   @MethodSource("pairs")
   void aCopyHasTheBytesOfItsSourceAndLeavesTheOthers(Kinds.Pair kinds) {

@@ -109,9 +109,6 @@ class VanishedBytesTest {
   void everyOperationOnATruncatedFileFailsAndTheProcessLives() throws Exception {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    if (Boolean.getBoolean("tidepool.test.vectors")) {
-      command.add("--add-modules=jdk.incubator.vector");
-    }
     command.addAll(
         List.of(
             "-Xmx256m",

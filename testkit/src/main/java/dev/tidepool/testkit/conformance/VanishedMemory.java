@@ -184,7 +184,6 @@ public final class VanishedMemory {
     command.addAll(
         List.of(
             "-Xmx512m",
-            "--add-modules=jdk.incubator.vector",
             "--enable-native-access=ALL-UNNAMED",
             "-XX:-CreateCoredumpOnCrash",
             "-XX:ErrorFile=/dev/null",

@@ -10,8 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What a pool holds stays near to the most that lived. */
-class SurplusTest {
+/** What a pool holds stays within 1.25 of the most that lived since the last trim. */
+class HighWaterTest {
   private static final long KIB = 1 << 10;
   private static final long MIB = 1 << 20;
   private static final long GIB = 1 << 30;
@@ -37,7 +37,7 @@ class SurplusTest {
   void whenSizesChangeWhatIsIdleGoesBackBeforeMoreIsAskedFor() {
     acquire(16, 4 * MIB).forEach(Lease::release);
     acquire(16, 6 * MIB).forEach(Lease::release);
-    assertThat(pool.statistics().peakReserved()).isBetween(16 * 6 * MIB, 16 * 6 * MIB * 13 / 12);
+    assertThat(pool.statistics().peakReserved()).isBetween(16 * 6 * MIB, 16 * 6 * MIB * 5 / 4);
   }
 
   @Test
@@ -48,15 +48,18 @@ class SurplusTest {
     // Beside the last slab of each size.
     assertThat(pool.statistics().peakReserved()).isLessThan(10_000 * 10 * KIB);
     acquire(2, 64 * MIB).forEach(Lease::release);
-    assertThat(pool.statistics().peakReserved()).isLessThanOrEqualTo(128 * MIB * 13 / 12);
+    assertThat(pool.statistics().peakReserved()).isLessThanOrEqualTo(128 * MIB * 5 / 4);
   }
 
   @Test
   void onlySoMuchGoesBackAsIsTooMuch() {
     acquire(16, 4 * MIB).forEach(Lease::release);
-    acquire(1, 6 * MIB);
-    // 70 MiB where 64 lived.
-    assertThat(memory.liveBytes).hasValue(66 * MIB);
+    acquire(1, 16 * MIB);
+    // A quarter more than the 64 MiB that lived.
+    assertThat(memory.liveBytes).hasValue(80 * MIB);
+    assertThat(pool.statistics()).returns(0L, PoolStatistics::evictions);
+    acquire(1, 3 * MIB);
+    assertThat(memory.liveBytes).hasValue(79 * MIB);
     assertThat(pool.statistics()).returns(1L, PoolStatistics::evictions);
   }
 
@@ -65,7 +68,7 @@ class SurplusTest {
     List<Lease> leases = acquire(8, 8 * MIB);
     List<Block> blocks = leases.stream().map(Lease::block).toList();
     leases.reversed().forEach(Lease::release);
-    acquire(1, 12 * MIB);
+    acquire(1, 18 * MIB);
     assertThat(blocks).last().matches(block -> ((CountedBlock) block).freed.get());
   }
 
@@ -82,11 +85,23 @@ class SurplusTest {
   @Test
   void whatIsLeasedAgainLives() {
     acquire(16, 4 * MIB).forEach(Lease::release);
-    acquire(16, 4 * MIB);
+    List<Lease> again = acquire(15, 4 * MIB);
+    // Gives the sixteenth back. 60 MiB live, all of them charged.
+    pool.trim();
     acquire(1, 3 * MIB).forEach(Lease::release);
-    // 69 MiB are held then, and 66 live: a fifteenth more may be held.
-    acquire(1, 2 * MIB);
+    acquire(1, 6 * MIB);
     assertThat(memory.liveBytes).hasValue(69 * MIB);
+    assertThat(again).hasSize(15);
+  }
+
+  @Test
+  void afterATrimWhatLivedBeforeCountsNoMore() {
+    acquire(16, 4 * MIB).forEach(Lease::release);
+    pool.trim();
+    acquire(4, 4 * MIB).forEach(Lease::release);
+    acquire(2, 6 * MIB);
+    // 28 MiB where 16 lived, and 20 may be held.
+    assertThat(memory.liveBytes).hasValue(20 * MIB);
   }
 
   @Test
@@ -105,12 +120,13 @@ class SurplusTest {
   /** Else each of them would cost a call of the driver each time. */
   @Test
   void whoAsksForSizesInTurnsHasThemAllKept() {
-    List<Long> sizes = List.of(MIB, 10 * MIB, 100 * MIB);
+    // Together they are more than a quarter above each of them.
+    List<Long> sizes = List.of(60 * MIB, 80 * MIB, 96 * MIB);
     turns(sizes, 500);
     long allocations = pool.statistics().driverAllocations();
     turns(sizes, 500);
     assertThat(pool.statistics()).returns(allocations, PoolStatistics::driverAllocations);
-    assertThat(pool.statistics().idleBytes()).isEqualTo(111 * MIB);
+    assertThat(pool.statistics().idleBytes()).isEqualTo(236 * MIB);
   }
 
   private void turns(List<Long> sizes, int count) {
