@@ -1,4 +1,4 @@
-package dev.tidepool.cli.trace;
+package dev.tidepool.benchmarks.trace;
 
 import dev.tidepool.MemoryLocation;
 import java.util.ArrayDeque;
@@ -22,18 +22,17 @@ final class QueryEngine {
   private static final long SMALLEST_TABLE = 64L << 10;
   private static final int[] WIDTHS = {1, 2, 4, 4, 8, 8};
 
-  private final Trace.Recorder recorder = new Trace.Recorder();
+  private final TraceWriter recorder;
   private final SplittableRandom random;
   private final Deque<Integer> results = new ArrayDeque<>();
 
-  private QueryEngine(long seed) {
+  private QueryEngine(TraceWriter recorder, long seed) {
+    this.recorder = recorder;
     random = new SplittableRandom(seed);
   }
 
-  static Trace trace(long seed) {
-    QueryEngine engine = new QueryEngine(seed);
-    engine.run();
-    return engine.recorder.trace("query");
+  static void write(TraceWriter recorder, long seed) {
+    new QueryEngine(recorder, seed).run();
   }
 
   private void run() {

@@ -1,4 +1,4 @@
-package dev.tidepool.cli.trace;
+package dev.tidepool.benchmarks.trace;
 
 import dev.tidepool.MemoryLocation;
 import java.util.ArrayDeque;
@@ -38,20 +38,19 @@ final class ResNetTraining {
     }
   }
 
-  private final Trace.Recorder recorder = new Trace.Recorder();
+  private final TraceWriter recorder;
   private final SplittableRandom random;
   private final List<Layer> layers = layers();
   private final List<Integer> forever = new ArrayList<>();
   private final Deque<Integer> loaded = new ArrayDeque<>();
 
-  private ResNetTraining(long seed) {
+  private ResNetTraining(TraceWriter recorder, long seed) {
+    this.recorder = recorder;
     random = new SplittableRandom(seed);
   }
 
-  static Trace trace(long seed) {
-    ResNetTraining training = new ResNetTraining(seed);
-    training.run();
-    return training.recorder.trace("resnet");
+  static void write(TraceWriter recorder, long seed) {
+    new ResNetTraining(recorder, seed).run();
   }
 
   private static List<Layer> layers() {

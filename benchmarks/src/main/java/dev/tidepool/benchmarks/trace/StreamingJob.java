@@ -1,4 +1,4 @@
-package dev.tidepool.cli.trace;
+package dev.tidepool.benchmarks.trace;
 
 import dev.tidepool.MemoryLocation;
 import java.util.ArrayDeque;
@@ -24,19 +24,18 @@ final class StreamingJob {
   private static final int LONGEST_MESSAGE = 256 << 10;
   private static final int IN_FLIGHT = 8;
 
-  private final Trace.Recorder recorder = new Trace.Recorder();
+  private final TraceWriter recorder;
   private final SplittableRandom random;
   private final Deque<List<Integer>> ring = new ArrayDeque<>();
   private final Deque<Integer> inFlight = new ArrayDeque<>();
 
-  private StreamingJob(long seed) {
+  private StreamingJob(TraceWriter recorder, long seed) {
+    this.recorder = recorder;
     random = new SplittableRandom(seed);
   }
 
-  static Trace trace(long seed) {
-    StreamingJob job = new StreamingJob(seed);
-    job.run();
-    return job.recorder.trace("stream");
+  static void write(TraceWriter recorder, long seed) {
+    new StreamingJob(recorder, seed).run();
   }
 
   private void run() {
