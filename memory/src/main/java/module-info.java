@@ -1,4 +1,6 @@
 /** Unified host/device memory: the API, its runtime, and the CPU accelerator. */
+// javac warns of modules that are exported to and not there: this one is compiled first.
+@SuppressWarnings("module")
 module dev.tidepool.memory {
   requires static java.management;
   requires static jdk.jfr;
@@ -10,11 +12,13 @@ module dev.tidepool.memory {
   exports dev.tidepool.pool;
   exports dev.tidepool.transfer;
   exports dev.tidepool.expression;
-  exports dev.tidepool.lz4;
   exports dev.tidepool.cpu;
   exports dev.tidepool.stream;
+  exports dev.tidepool.codec to
+      dev.tidepool.lz4;
 
   uses dev.tidepool.TidepoolRuntime;
+  uses dev.tidepool.codec.FileCodec;
   uses dev.tidepool.runtime.FileKernels;
   uses dev.tidepool.spi.AcceleratorProvider;
 

@@ -38,11 +38,11 @@ class FloorsTest {
       List.of(
           "dev.tidepool",
           "dev.tidepool.spi",
+          "dev.tidepool.codec",
           "dev.tidepool.host",
           "dev.tidepool.pool",
           "dev.tidepool.transfer",
           "dev.tidepool.expression",
-          "dev.tidepool.lz4",
           "dev.tidepool.cpu",
           "dev.tidepool.runtime.flight",
           "dev.tidepool.runtime",

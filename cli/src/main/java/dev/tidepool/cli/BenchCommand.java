@@ -7,18 +7,15 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.cli.trace.MalformedTraceException;
 import dev.tidepool.cli.trace.Trace;
 import dev.tidepool.cli.trace.TraceFile;
-import dev.tidepool.cli.trace.Workload;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -45,30 +42,19 @@ import picocli.CommandLine.Option;
       "  tidepool bench",
       "  tidepool bench --device opencl:0 --json figures.json",
       "  tidepool bench --device cuda:0 --calibrate",
-      "  tidepool bench --replay app.trace",
-      "  tidepool bench --replay resnet --fill"
+      "  tidepool bench --replay app.trace --fill"
     })
 final class BenchCommand implements Callable<Integer> {
-  private static final long DEFAULT_SEED = 1;
-
   private final TidepoolCommand parent;
 
   @Option(
       names = "--replay",
       paramLabel = "TRACE",
-      description =
-          "Repeat the allocations of a file, or of a generated program: resnet (training steps),"
-              + " query (a column store), stream (windows over bursts).")
+      description = "Repeat the allocations that a program recorded in this file.")
   private @Nullable String replay;
 
   @Option(names = "--fill", description = "Fill each buffer once while replaying; takes longer.")
   private boolean fill;
-
-  @Option(
-      names = "--seed",
-      paramLabel = "NUMBER",
-      description = "What a generated program is made from. Default: 1.")
-  private @Nullable Long seed;
 
   @Option(
       names = "--calibrate",
@@ -100,9 +86,8 @@ final class BenchCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     Optional<Path> target = target();
-    if (replay == null && (fill || seed != null)) {
-      throw new WrongArguments(
-          (fill ? "--fill" : "--seed") + " belongs to --replay; see tidepool bench --help");
+    if (replay == null && fill) {
+      throw new WrongArguments("--fill belongs to --replay; see tidepool bench --help");
     }
     if (calibrate) {
       if (replay != null) {
@@ -149,19 +134,10 @@ final class BenchCommand implements Callable<Integer> {
     }
   }
 
-  /** The generated program of that name, else the file; {@code ./resnet} is always a file. */
-  private Trace trace(String name) throws IOException {
-    for (Workload workload : Workload.values()) {
-      if (workload.label().equals(name)) {
-        return workload.trace(seed == null ? DEFAULT_SEED : seed);
-      }
-    }
-    if (seed != null) {
-      throw new WrongArguments("--seed makes one of " + names() + ", and '" + name + "' is none");
-    }
+  private static Trace trace(String name) throws IOException {
     Path file = path(name);
     if (Files.isDirectory(file)) {
-      throw new WrongArguments("'" + name + "' is a folder; give a file, or one of " + names());
+      throw new WrongArguments("'" + name + "' is a folder; give a file");
     }
     try {
       Trace trace = TraceFile.read(file);
@@ -173,14 +149,10 @@ final class BenchCommand implements Callable<Integer> {
     } catch (MalformedTraceException e) {
       throw new WrongArguments(e);
     } catch (NoSuchFileException e) {
-      throw new WrongArguments("no trace '" + name + "'; give a file, or one of " + names(), e);
+      throw new WrongArguments("no trace '" + name + "'; give the file of one", e);
     } catch (AccessDeniedException e) {
       throw new WrongArguments(name + " may not be read", e);
     }
-  }
-
-  private static String names() {
-    return Arrays.stream(Workload.values()).map(Workload::label).collect(Collectors.joining(", "));
   }
 
   private static Path path(String name) {

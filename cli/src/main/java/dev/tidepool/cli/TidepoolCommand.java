@@ -34,7 +34,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
       "  tidepool eval 'z = sqrt(x*x + y*y)' x=a.npy y=b.npy z=out.npy",
       "  tidepool demo",
       "  tidepool selftest --device opencl:0",
-      "  tidepool bench --replay resnet",
+      "  tidepool bench --replay app.trace",
       "  tidepool view snapshot.json"
     },
     versionProvider = Version.class)

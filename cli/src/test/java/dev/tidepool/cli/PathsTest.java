@@ -2,13 +2,21 @@ package dev.tidepool.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tidepool.lz4.Lz4Frame;
+import dev.tidepool.lz4.Lz4FrameWriter;
+import dev.tidepool.stream.NpyHeader;
+import dev.tidepool.stream.NpyType;
+import dev.tidepool.stream.NpyWriter;
 import java.io.File;
 import java.io.IOException;
 import java.io.StringWriter;
+import java.lang.foreign.MemorySegment;
 import java.lang.module.ModuleFinder;
 import java.lang.module.ModuleReference;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -25,8 +33,16 @@ import org.junit.jupiter.api.io.TempDir;
  * path, with the library's modules and nothing else.
  */
 class PathsTest {
+  /** An automatic module that takes its name from its file. */
+  private static final String CODEC_LIBRARY = "aircompressor.v3";
+
   private static final Set<String> LIBRARY =
-      Set.of("dev.tidepool.memory", "dev.tidepool.opencl", "dev.tidepool.cuda");
+      Set.of(
+          "dev.tidepool.memory",
+          "dev.tidepool.opencl",
+          "dev.tidepool.cuda",
+          "dev.tidepool.lz4",
+          CODEC_LIBRARY);
 
   private static final String MODULE =
       """
@@ -43,6 +59,10 @@ class PathsTest {
       import dev.tidepool.Tidepool;
       import dev.tidepool.UnifiedBuffer;
       import dev.tidepool.UnifiedMemoryManager;
+      import dev.tidepool.TransferException;
+      import dev.tidepool.stream.NpyReader;
+      import java.lang.foreign.MemorySegment;
+      import java.nio.file.Path;
       import java.util.Arrays;
 
       public final class Program {
@@ -61,6 +81,13 @@ class PathsTest {
             System.out.println(Arrays.toString(back));
             System.out.println(tidepool.accelerators().stream().map(Accelerator::id).toList());
           }
+          try (NpyReader reader = NpyReader.open(Path.of(arguments[0]))) {
+            float[] elements = new float[(int) reader.length()];
+            reader.read(0, MemorySegment.ofArray(elements));
+            System.out.println(Arrays.toString(elements));
+          } catch (TransferException e) {
+            System.out.println(e.getMessage());
+          }
         }
       }
       """;
@@ -69,7 +96,8 @@ class PathsTest {
 
   @Test
   void theLibraryWorksOnTheModulePathAndOnTheClassPathAlike() throws Exception {
-    String library = library();
+    String library = library(LIBRARY);
+    String compressed = compressed().toString();
 
     Path module = compile("module", List.of("--module-path", library), MODULE, PROGRAM);
     List<String> onModulePath =
@@ -78,7 +106,8 @@ class PathsTest {
             "--module-path",
             library + File.pathSeparator + module,
             "--module",
-            "user/user.Program");
+            "user/user.Program",
+            compressed);
 
     Path classes = compile("classes", List.of("--class-path", library), null, PROGRAM);
     List<String> onClassPath =
@@ -86,34 +115,73 @@ class PathsTest {
             "--enable-native-access=ALL-UNNAMED",
             "--class-path",
             library + File.pathSeparator + classes,
-            "user.Program");
+            "user.Program",
+            compressed);
 
-    assertThat(onModulePath).hasSize(4).startsWith("module user", "module dev.tidepool.memory");
-    assertThat(onClassPath).hasSize(4);
+    assertThat(onModulePath).hasSize(5).startsWith("module user", "module dev.tidepool.memory");
+    assertThat(onClassPath).hasSize(5);
     assertThat(onClassPath.subList(0, 2)).allMatch(name -> name.startsWith("unnamed module"));
     assertThat(onModulePath.get(2)).isEqualTo("[1.0, 2.0, 3.0]");
     // The same values came back, and the same services were found.
-    assertThat(onClassPath.subList(2, 4)).isEqualTo(onModulePath.subList(2, 4));
+    assertThat(onClassPath.subList(2, 5)).isEqualTo(onModulePath.subList(2, 5));
+    assertThat(onModulePath.get(4)).isEqualTo("[4.0, 5.0, 6.0]");
+  }
+
+  @Test
+  void aCompressedFileNamesTheArtifactWhereItsModuleIsNotPresent() throws Exception {
+    String library = library(Set.of("dev.tidepool.memory"));
+    Path compressed = compressed();
+
+    Path classes = compile("classes", List.of("--class-path", library), null, PROGRAM);
+    List<String> lines =
+        run(
+            "--enable-native-access=ALL-UNNAMED",
+            "--class-path",
+            library + File.pathSeparator + classes,
+            "user.Program",
+            compressed.toString());
+
+    assertThat(lines.getLast())
+        .startsWith("cannot read " + compressed + ": it is compressed by lz4, and the artifact")
+        .contains("dev.tidepool:tidepool-lz4");
+  }
+
+  private Path compressed() throws IOException {
+    Path plain = folder.resolve("x.npy");
+    NpyHeader header = NpyHeader.of(NpyType.FLOAT32, false, List.of(3L));
+    try (NpyWriter writer = NpyWriter.create(plain, header, true)) {
+      writer.write(0, MemorySegment.ofArray(new float[] {4, 5, 6}));
+      writer.commit();
+    }
+    byte[] bytes = Files.readAllBytes(plain);
+    Path file = folder.resolve("x.npy.lz4");
+    try (FileChannel channel =
+        FileChannel.open(file, StandardOpenOption.WRITE, StandardOpenOption.CREATE)) {
+      Lz4FrameWriter writer = new Lz4FrameWriter(channel, Lz4Frame.of(bytes.length));
+      writer.write(MemorySegment.ofArray(bytes));
+      writer.end();
+    }
+    return file;
   }
 
   /** The path of the library's modules, jars or folders, as this test's own path has them. */
-  private static String library() {
+  private static String library(Set<String> modules) {
     List<String> found = new ArrayList<>();
     for (String entry : System.getProperty("java.class.path").split(File.pathSeparator)) {
       Path path = Path.of(entry);
-      if (Files.exists(path) && !path.endsWith("test-classes") && isLibrary(path)) {
+      if (Files.exists(path) && !path.endsWith("test-classes") && isLibrary(path, modules)) {
         found.add(entry);
       }
     }
-    assertThat(found).hasSize(LIBRARY.size());
+    assertThat(found).hasSize(modules.size());
     return String.join(File.pathSeparator, found);
   }
 
-  private static boolean isLibrary(Path path) {
+  private static boolean isLibrary(Path path, Set<String> modules) {
     // An exploded module is found by the folder itself, as a jar is by its file.
     return ModuleFinder.of(path).findAll().stream()
         .map(ModuleReference::descriptor)
-        .anyMatch(descriptor -> LIBRARY.contains(descriptor.name()));
+        .anyMatch(descriptor -> modules.contains(descriptor.name()));
   }
 
   private Path compile(String name, List<String> path, String module, String program)

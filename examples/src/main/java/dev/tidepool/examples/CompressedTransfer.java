@@ -3,10 +3,11 @@ package dev.tidepool.examples;
 import dev.tidepool.ElementType;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
-import dev.tidepool.lz4.Lz4Compressor;
 import dev.tidepool.lz4.Lz4DeviceDecoder;
+import io.airlift.compress.v3.lz4.Lz4Compressor;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -27,7 +28,6 @@ public final class CompressedTransfer {
     for (int i = 0; i < values.length; i++) {
       values[i] = i % 100; // repeats, so that it can be compressed
     }
-    MemorySegment plain = MemorySegment.ofArray(values);
     try (Arena arena = Arena.ofShared();
         UnifiedMemoryManager memory = UnifiedMemoryManager.create()) {
       Optional<Lz4DeviceDecoder> decoder = Lz4DeviceDecoder.of(memory);
@@ -35,15 +35,17 @@ public final class CompressedTransfer {
         System.out.println(memory.accelerator().name() + " runs no hand-written kernels");
         return;
       }
+      MemorySegment plain = arena.allocateFrom(ValueLayout.JAVA_FLOAT, values);
       // Each block is compressed by itself, so that work items decode them side by side.
-      MemorySegment room =
-          arena.allocate(Lz4Compressor.bound(BLOCK) * (plain.byteSize() / BLOCK + 1));
-      Lz4Compressor compressor = new Lz4Compressor();
+      Lz4Compressor compressor = Lz4Compressor.create();
+      long largest = compressor.maxCompressedLength(BLOCK);
+      MemorySegment room = arena.allocate(largest * (plain.byteSize() / BLOCK + 1));
       List<Lz4DeviceDecoder.Block> blocks = new ArrayList<>();
       long size = 0;
       for (long at = 0; at < plain.byteSize(); at += BLOCK) {
         long bytes = Math.min(BLOCK, plain.byteSize() - at);
-        long compressed = compressor.compress(plain.asSlice(at, bytes), room.asSlice(size));
+        MemorySegment target = room.asSlice(size, largest);
+        long compressed = compressor.compress(plain.asSlice(at, bytes), target);
         blocks.add(new Lz4DeviceDecoder.Block(size, compressed, at, bytes, false));
         size += compressed;
       }

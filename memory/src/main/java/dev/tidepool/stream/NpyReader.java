@@ -4,8 +4,7 @@ import dev.tidepool.ElementType;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
-import dev.tidepool.lz4.Lz4FormatException;
-import dev.tidepool.lz4.Lz4Frame;
+import dev.tidepool.codec.ByteSource;
 import dev.tidepool.runtime.MemoryRange;
 import java.io.EOFException;
 import java.io.IOException;
@@ -18,8 +17,9 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
 /**
- * A {@code .npy} file, read at positions into segments, in the platform's byte order. One that the
- * {@code lz4} command compressed is read as if it was not: by what it begins with, not by its name.
+ * A {@code .npy} file, read at positions into segments, in the platform's byte order. A file that
+ * the {@code lz4} command compressed is read as if it was not, if the module {@code
+ * dev.tidepool.lz4} is present. The first bytes of the file decide, not its name.
  *
  * <p>Safe for use by any thread; reads of several threads run side by side and interrupts neither
  * stop them nor get lost. The file must not be changed while it is open: a file that shrinks is a
@@ -29,12 +29,15 @@ public final class NpyReader implements ElementSource, AutoCloseable {
   private final Path path;
   private final NpyHeader header;
   private final ByteSource file;
+  private final boolean compressed;
   private final MemoryRange whole;
 
-  private NpyReader(Path path, NpyHeader header, ByteSource file) throws IOException {
+  private NpyReader(Path path, NpyHeader header, ByteSource file, boolean compressed)
+      throws IOException {
     this.path = path;
     this.header = header;
     this.file = file;
+    this.compressed = compressed;
     this.whole = MemoryRange.ofFile(path);
   }
 
@@ -44,8 +47,8 @@ public final class NpyReader implements ElementSource, AutoCloseable {
    *
    * @throws NpyFormatException if it is no {@code .npy} file, is truncated, or holds elements that
    *     are not supported
-   * @throws TransferException if it cannot be opened or read; a {@link
-   *     dev.tidepool.lz4.Lz4FormatException} if it is compressed and damaged
+   * @throws TransferException if it cannot be opened or read; also if it is compressed and damaged,
+   *     or compressed and the module {@code dev.tidepool.lz4} is not present
    */
   public static NpyReader open(Path path) {
     if (Files.isDirectory(path)) {
@@ -58,8 +61,9 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     try {
       PositionalFile file = PositionalFile.open(path);
       try {
-        ByteSource bytes = isCompressed(file) ? new Lz4File(path, file) : file;
-        return new NpyReader(path, readHeader(path, bytes), bytes);
+        boolean compressed = CompressedFiles.isCompressed(file);
+        ByteSource bytes = compressed ? CompressedFiles.open(path, file) : file;
+        return new NpyReader(path, readHeader(path, bytes), bytes, compressed);
       } catch (IOException | RuntimeException e) {
         file.close();
         throw e;
@@ -69,12 +73,6 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     } catch (IOException e) {
       throw new TransferException("cannot read " + path + ": " + FileErrors.reason(e), e);
     }
-  }
-
-  private static boolean isCompressed(PositionalFile file) throws IOException {
-    byte[] start = new byte[(int) Math.min(Integer.BYTES, file.size())];
-    file.read(0, MemorySegment.ofArray(start));
-    return Lz4Frame.isLz4(ByteBuffer.wrap(start));
   }
 
   private static NpyHeader readHeader(Path path, ByteSource file) throws IOException {
@@ -115,9 +113,7 @@ public final class NpyReader implements ElementSource, AutoCloseable {
   /** Where the elements are, one after another; if they are compressed, the whole file. */
   MemoryRange bytes() {
     long from = header.dataOffset();
-    return file instanceof Lz4File
-        ? whole
-        : new MemoryRange(whole.memory(), from, from + header.dataBytes());
+    return compressed ? whole : new MemoryRange(whole.memory(), from, from + header.dataBytes());
   }
 
   /** All of the file, which its name may have left since it was opened. */
@@ -179,22 +175,18 @@ public final class NpyReader implements ElementSource, AutoCloseable {
   @Override
   public boolean load(
       long elementOffset, UnifiedBuffer<?> destination, UnifiedMemoryManager memory) {
-    if (!(file instanceof Lz4File compressed) || header.byteOrder() != ByteOrder.nativeOrder()) {
+    if (!compressed || header.byteOrder() != ByteOrder.nativeOrder()) {
       return false;
     }
     long position = header.position(elementOffset, destination.byteSize());
-    try {
-      return compressed.load(position, destination.as(ElementType.BYTE), memory);
-    } catch (IOException | Lz4FormatException _) {
-      return false; // The host meets the same, and says what it is.
-    }
+    return file.load(position, destination.as(ElementType.BYTE), memory);
   }
 
   /**
    * Compares the checksum of a compressed file with its contents; elements that were read in order
    * are not read again for it. Does nothing for others.
    *
-   * @throws TransferException if it is wrong; a {@link dev.tidepool.lz4.Lz4FormatException} then
+   * @throws TransferException if it is wrong
    */
   public void verify() {
     try {

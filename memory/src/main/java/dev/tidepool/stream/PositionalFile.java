@@ -1,5 +1,6 @@
 package dev.tidepool.stream;
 
+import dev.tidepool.codec.ByteSource;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.Arena;

@@ -10,25 +10,17 @@ import dev.tidepool.expression.Expression;
 import dev.tidepool.expression.Operand;
 import dev.tidepool.expression.ScalarType;
 import dev.tidepool.expression.TypedProgram;
-import dev.tidepool.lz4.Lz4Block;
-import dev.tidepool.lz4.Lz4Compressor;
-import dev.tidepool.lz4.Lz4FormatException;
-import dev.tidepool.lz4.Lz4Frame;
-import dev.tidepool.lz4.Lz4FrameWriter;
-import dev.tidepool.lz4.XxHash32;
 import dev.tidepool.stream.NpyHeader;
 import dev.tidepool.stream.NpyReader;
 import dev.tidepool.stream.NpyType;
 import dev.tidepool.stream.NpyWriter;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.reflect.Executable;
 import java.lang.reflect.Modifier;
-import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -65,8 +57,7 @@ class VanishedBytesTest {
   private static final HostBlock OWN = new MemoryAllocator().allocate(BYTES);
 
   /** Packages whose public methods take segments from users. */
-  private static final List<String> PACKAGES =
-      List.of("host", "lz4", "stream", "expression", "cpu");
+  private static final List<String> PACKAGES = List.of("host", "stream", "expression", "cpu");
 
   /** Methods with a segment that touch no bytes of it, or are not called by users. */
   private static final Set<String> OTHERS =
@@ -439,31 +430,6 @@ class VanishedBytesTest {
     String run = "CpuLoop.run(MemorySegment[],long[],long,long)";
     all.put(run + " from", m -> loop.run(arrays(x, m, other), uniforms, 0, m.byteSize() / 4));
     all.put(run + " to", m -> loop.run(arrays(1 - x, m, other), uniforms, 0, m.byteSize() / 4));
-
-    Lz4Compressor compressor = new Lz4Compressor();
-    String compress = "Lz4Compressor.compress(MemorySegment,MemorySegment)";
-    all.put(compress + " from", m -> compressor.compress(m, wide));
-    all.put(compress + " to", m -> compressor.compress(other.asSlice(0, m.byteSize() / 2), m));
-    byte[] block = new byte[SMALL];
-    long size =
-        compressor.compress(
-            MemorySegment.ofArray(new byte[SMALL / 2]), MemorySegment.ofArray(block));
-    MemorySegment whole = MemorySegment.ofArray(block).asSlice(0, size);
-    String decode = "Lz4Block.decode(MemorySegment,MemorySegment,long,long,long)";
-    all.put(decode + " from", m -> lenient(() -> Lz4Block.decode(m, other, 0, 0, SMALL)));
-    all.put(decode + " to", m -> Lz4Block.decode(whole, m, 0, 0, SMALL / 2));
-    all.put("Lz4Block.decodedSize(MemorySegment)", m -> lenient(() -> Lz4Block.decodedSize(m)));
-    all.put("XxHash32.of(MemorySegment)", XxHash32::of);
-    all.put("XxHash32.update(MemorySegment)", m -> new XxHash32().update(m));
-  }
-
-  /** Zeros are no block, which is found out when they have been read. */
-  private static void lenient(Runnable decoding) {
-    try {
-      decoding.run();
-    } catch (Lz4FormatException e) {
-      VanishedBytes.surface();
-    }
   }
 
   private static MemorySegment[] arrays(int at, MemorySegment memory, MemorySegment other) {
@@ -473,7 +439,6 @@ class VanishedBytesTest {
   }
 
   private static void putFiles(Map<String, Consumer<MemorySegment>> all) {
-    all.put("Lz4FrameWriter.write(MemorySegment)", memory -> Opened.compress(memory));
     all.put("NpyWriter.write(long,MemorySegment)", memory -> Opened.WRITER.write(0, memory));
     all.put("NpyReader.read(long,MemorySegment)", memory -> Opened.READER.read(0, memory));
     all.put(
@@ -486,7 +451,6 @@ class VanishedBytesTest {
     static final NpyWriter WRITER;
     static final NpyReader READER;
     static final NpyReader SWAPPING;
-    private static final Lz4FrameWriter FRAMES;
 
     static {
       try {
@@ -494,9 +458,6 @@ class VanishedBytesTest {
         SWAPPING = reader('>');
         Path target = Files.createTempFile("vanishing", ".npy");
         WRITER = NpyWriter.create(target, header(), true);
-        FRAMES =
-            new Lz4FrameWriter(
-                Channels.newChannel(OutputStream.nullOutputStream()), Lz4Frame.of(BYTES));
         Files.delete(target);
       } catch (IOException e) {
         throw new UncheckedIOException(e);
@@ -522,14 +483,6 @@ class VanishedBytesTest {
       NpyReader reader = NpyReader.open(file);
       Files.delete(file);
       return reader;
-    }
-
-    static void compress(MemorySegment memory) {
-      try {
-        FRAMES.write(memory);
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
-      }
     }
 
     static void close() {

@@ -8,8 +8,6 @@ import dev.tidepool.AcceleratorException;
 import dev.tidepool.Capability;
 import dev.tidepool.TransferException;
 import dev.tidepool.expression.Expression;
-import dev.tidepool.lz4.Lz4FormatException;
-import dev.tidepool.lz4.Lz4Frame;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -319,21 +317,5 @@ class NpyResumptionTest {
       }
     }
     assertDoubled(1);
-  }
-
-  @Test
-  void aCompressedFileIsCheckedToItsEnd() throws IOException {
-    byte[] plain = Files.readAllBytes(x);
-    byte[] behind = Lz4FileTest.frame(Lz4Frame.of(100), new byte[100]);
-    behind[behind.length - 1] ^= 1;
-    Path compressed = folder.resolve("x.npy.lz4");
-    Files.write(compressed, Lz4FileTest.frame(Lz4Frame.of(plain.length), plain));
-    Files.write(compressed, behind, StandardOpenOption.APPEND);
-    Pipeline pipeline =
-        Pipeline.from("x", compressed).through("y = 2*x").to("y", y).on(memory().manager());
-
-    assertThatThrownBy(() -> pipeline.run(StreamOptions.defaults()))
-        .isInstanceOf(Lz4FormatException.class);
-    NpyFiles.assertFolderHolds(folder, "x.npy", "x.npy.lz4");
   }
 }

@@ -13,7 +13,6 @@ import dev.tidepool.testkit.conformance.BoundsConformance;
 import dev.tidepool.testkit.conformance.BufferCopyConformance;
 import dev.tidepool.testkit.conformance.ClosedConformance;
 import dev.tidepool.testkit.conformance.CoherenceConformance;
-import dev.tidepool.testkit.conformance.CompressionConformance;
 import dev.tidepool.testkit.conformance.DirtyRangeConformance;
 import dev.tidepool.testkit.conformance.HandWrittenKernelConformance;
 import dev.tidepool.testkit.conformance.KernelConformance;
@@ -276,15 +275,6 @@ public abstract class AcceleratorConformance {
   /** Lists of transfers. */
   @Nested
   public class Transfers extends TransferConformance {
-    @Override
-    protected Bench bench() {
-      return AcceleratorConformance.this.bench();
-    }
-  }
-
-  /** LZ4 blocks are decoded on the accelerator as on the host. */
-  @Nested
-  public class Compression extends CompressionConformance {
     @Override
     protected Bench bench() {
       return AcceleratorConformance.this.bench();

@@ -73,7 +73,7 @@ class VanishedMemoryTest {
     try (FileSystem jar =
         Files.isDirectory(library) ? null : FileSystems.newFileSystem(library, loader)) {
       Path root = jar == null ? library : jar.getPath("/");
-      for (String room : List.of("", "lz4", "stream")) {
+      for (String room : List.of("", "stream")) {
         String prefix = room.isEmpty() ? "" : room + ".";
         try (Stream<Path> files = Files.list(root.resolve("dev/tidepool").resolve(room))) {
           for (Path file : files.filter(file -> file.toString().endsWith(".class")).toList()) {

@@ -30,7 +30,7 @@ public final class Trace {
     void freed(int buffer);
   }
 
-  /** What it is called: a file, or the name of a generated one. */
+  /** The name of its file. */
   public String name() {
     return name;
   }
@@ -69,18 +69,15 @@ public final class Trace {
   }
 
   /** Collects events; not safe for concurrent use. */
-  public static final class Recorder {
+  static final class Recorder {
     private int[] events = new int[1 << 10];
     private long[] bytes = new long[1 << 10];
     private MemoryLocation[] locations = new MemoryLocation[1 << 10];
     private int eventCount;
     private int bufferCount;
 
-    /** A recorder of no events yet. */
-    public Recorder() {}
-
     /** Adds an allocation; the number of its buffer. */
-    public int allocate(long size, MemoryLocation location) {
+    int allocate(long size, MemoryLocation location) {
       if (bufferCount == bytes.length) {
         bytes = Arrays.copyOf(bytes, 2 * bufferCount);
         locations = Arrays.copyOf(locations, 2 * bufferCount);
@@ -92,7 +89,7 @@ public final class Trace {
     }
 
     /** Adds the free of a buffer that is allocated. */
-    public void free(int buffer) {
+    void free(int buffer) {
       add(~buffer);
     }
 
@@ -104,7 +101,7 @@ public final class Trace {
     }
 
     /** The trace of what was added. */
-    public Trace trace(String name) {
+    Trace trace(String name) {
       return new Trace(
           name,
           Arrays.copyOf(events, eventCount),

@@ -1,6 +1,6 @@
 /**
- * Allocation traces: what a program allocated and freed, in order, read from a file or generated,
- * and replayed against a memory manager.
+ * Allocation traces: what a program allocated and freed, in order, read from a file and replayed
+ * against a memory manager.
  *
  * <p>It uses the public API only, and knows nothing of command lines.
  */

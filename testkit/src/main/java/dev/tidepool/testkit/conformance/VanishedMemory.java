@@ -22,7 +22,6 @@ import dev.tidepool.TransferOptions;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.host.VanishedBytes;
-import dev.tidepool.lz4.Lz4DeviceDecoder;
 import dev.tidepool.stream.Pipeline;
 import dev.tidepool.stream.StreamOptions;
 import java.io.IOException;
@@ -484,16 +483,6 @@ public final class VanishedMemory {
                 .to("y", s.buffer)
                 .on(s.memory)
                 .run(StreamOptions.defaults()));
-    Lz4DeviceDecoder.of(memory)
-        .ifPresent(
-            decoder ->
-                add(
-                    "Lz4DeviceDecoder.decode(UnifiedBuffer,List,UnifiedBuffer)",
-                    s ->
-                        decoder.decode(
-                            s.buffer.as(ElementType.BYTE),
-                            List.of(new Lz4DeviceDecoder.Block(0, 64, 0, 64, true)),
-                            s.other.as(ElementType.BYTE))));
   }
 
   private void run() throws IOException {

@@ -1,0 +1,233 @@
+package dev.tidepool.lz4;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayDeque;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The decoded blocks of an LZ4 file that somebody uses or used lately.
+ *
+ * <p>Who wants a block that is not there decodes it; who wants one that is being decoded decodes
+ * one of those behind it meanwhile, for readers go forward. Blocks that need those before them are
+ * decoded by {@link Lz4LinkedBlocks}, one thread at a time.
+ *
+ * <p>Locking: the map, the memory that is free and the users of a slot are guarded by this object's
+ * monitor, which nobody holds while a block is read, decoded or waited for. A slot's bytes are
+ * written by the one thread that made it, before it is {@link Slot#ready}.
+ */
+final class Lz4BlockCache {
+  private static final long KEPT_BYTES = 32L << 20;
+
+  private final Lz4Index index;
+  private final Lz4LinkedBlocks linked;
+  private final int readers = Runtime.getRuntime().availableProcessors();
+  private final int kept;
+
+  /** By block, the one that was used least recently first. */
+  private final Map<Integer, Slot> slots = new LinkedHashMap<>(16, 0.75f, true);
+
+  private final ArrayDeque<MemorySegment> free = new ArrayDeque<>();
+
+  /** A block's place, and its bytes as soon as they are ready. */
+  static final class Slot {
+    private final int block;
+    private final CountDownLatch ready = new CountDownLatch(1);
+    private final MemorySegment room;
+    private long size;
+    private @Nullable Throwable failure;
+    private int users;
+
+    Slot(int block, MemorySegment room) {
+      this.block = block;
+      this.room = room;
+    }
+
+    int block() {
+      return block;
+    }
+
+    /** What the block decodes to; for users of a slot that is ready. */
+    MemorySegment bytes() {
+      return room.asSlice(0, size);
+    }
+  }
+
+  Lz4BlockCache(Lz4Index index) {
+    this.index = index;
+    this.linked = new Lz4LinkedBlocks(index);
+    this.kept = (int) Math.max(readers + 2, KEPT_BYTES / Math.max(1, index.largestBlock()));
+  }
+
+  /** How many bytes are kept at least. */
+  long keptBytes() {
+    return (long) kept * index.largestBlock();
+  }
+
+  /**
+   * Copies bytes of a block, from its byte {@code from} on, as many as it has and the destination
+   * takes; answers how many.
+   */
+  long copy(int block, long from, MemorySegment destination) throws IOException {
+    Slot slot = hold(block);
+    try {
+      long count = Math.min(destination.byteSize(), slot.size - from);
+      MemorySegment.copy(slot.room, from, destination, 0, count);
+      return count;
+    } finally {
+      release(slot);
+    }
+  }
+
+  /** A block's slot, ready and kept until it is released. */
+  Slot hold(int block) throws IOException {
+    Slot slot;
+    boolean mine = false;
+    synchronized (this) {
+      slot = slots.get(block);
+      if (slot == null) {
+        slot = add(block);
+        mine = true;
+      }
+      slot.users++;
+    }
+    if (mine) {
+      fill(slot);
+    } else if (slot.ready.getCount() > 0) {
+      decodeAhead(block);
+      await(slot);
+    }
+    Throwable failure = slot.failure;
+    if (failure != null) {
+      release(slot);
+      throw failed(failure);
+    }
+    return slot;
+  }
+
+  /** A block's slot if it is ready, kept until it is released. */
+  synchronized @Nullable Slot holdIfReady(int block) {
+    Slot slot = slots.get(block);
+    if (slot == null || slot.ready.getCount() > 0 || slot.failure != null) {
+      return null;
+    }
+    slot.users++;
+    return slot;
+  }
+
+  void release(Slot slot) {
+    synchronized (this) {
+      slot.users--;
+      Iterator<Slot> eldest = slots.values().iterator();
+      while (slots.size() > kept && eldest.hasNext()) {
+        Slot old = eldest.next();
+        if (old.users == 0 && old.ready.getCount() == 0) {
+          eldest.remove();
+          free.push(old.room);
+        }
+      }
+    }
+  }
+
+  private Slot add(int block) {
+    MemorySegment room = free.poll();
+    // Memory of the collector's: a reader that runs while the file is closed finds it in place.
+    Slot slot =
+        new Slot(block, room == null ? Arena.ofAuto().allocate(index.largestBlock(), 64) : room);
+    slots.put(block, slot);
+    return slot;
+  }
+
+  /** Decodes the first block behind {@code block} that nobody has begun, if it is near. */
+  private void decodeAhead(int block) {
+    Slot ahead = null;
+    synchronized (this) {
+      int end = Math.min(index.blocks(), block + 1 + readers);
+      for (int next = block + 1; next < end && ahead == null; next++) {
+        if (!slots.containsKey(next) && index.frame(next).header().independent()) {
+          ahead = add(next);
+          ahead.users++;
+        }
+      }
+    }
+    if (ahead != null) {
+      fill(ahead);
+      release(ahead);
+    }
+  }
+
+  /** Decodes a block into a slot that this thread made. A failure stays with the slot. */
+  private void fill(Slot slot) {
+    try {
+      slot.size =
+          index.frame(slot.block).header().independent()
+              ? decode(slot.block, slot.room)
+              : linked.decode(slot.block, slot.room);
+      index.learn(slot.block, slot.size);
+    } catch (IOException | RuntimeException | Error e) {
+      slot.failure = e;
+      forget(slot);
+    } finally {
+      slot.ready.countDown();
+    }
+  }
+
+  private synchronized void forget(Slot slot) {
+    slots.remove(slot.block, slot);
+  }
+
+  private long decode(int block, MemorySegment room) throws IOException {
+    MemorySegment scratch = scratch();
+    try {
+      if (index.isStored(block)) {
+        return index.read(block, room).byteSize();
+      }
+      MemorySegment compressed = index.read(block, scratch);
+      return Lz4Block.decode(compressed, room.asSlice(0, index.frame(block).header().blockBytes()));
+    } catch (Lz4FormatException e) {
+      throw Lz4Index.damaged(block, e);
+    } finally {
+      giveBack(scratch);
+    }
+  }
+
+  private synchronized MemorySegment scratch() {
+    MemorySegment room = free.poll();
+    return room == null ? Arena.ofAuto().allocate(index.largestBlock(), 64) : room;
+  }
+
+  private synchronized void giveBack(MemorySegment scratch) {
+    free.push(scratch);
+  }
+
+  private static void await(Slot slot) {
+    boolean interrupted = false;
+    while (true) {
+      try {
+        slot.ready.await();
+        break;
+      } catch (InterruptedException _) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** What failed for all who want the block, as an exception of this thread's own. */
+  private static IOException failed(Throwable failure) {
+    return switch (failure) {
+      case Lz4FormatException e -> throw new Lz4FormatException(String.valueOf(e.getMessage()), e);
+      case RuntimeException e -> throw e;
+      case Error e -> throw e;
+      case IOException e -> e;
+      default -> throw new AssertionError(failure);
+    };
+  }
+}

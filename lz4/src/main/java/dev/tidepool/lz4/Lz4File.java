@@ -1,0 +1,118 @@
+package dev.tidepool.lz4;
+
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.codec.ByteSource;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * What an LZ4 file decodes to, read at positions by several threads. Blocks are decoded when they
+ * are first wanted, and kept for a while.
+ *
+ * <p>Every failure names the file, and the block where it is one's.
+ */
+final class Lz4File implements ByteSource {
+  /** What decodes to less is over before the ways to an accelerator are measured. */
+  private static final long WORTH_MEASURING = 64L << 20;
+
+  private final Path path;
+  private final ByteSource file;
+  private final Lz4Index index;
+  private final Lz4BlockCache cache;
+  private final Lz4ContentCheck check;
+  private final Map<UnifiedMemoryManager, Optional<Lz4Upload>> uploads = new ConcurrentHashMap<>();
+
+  /**
+   * Finds the blocks of a file, which is closed with this object.
+   *
+   * @throws Lz4FormatException if the file is cut, or damaged in its headers
+   */
+  Lz4File(Path path, ByteSource file) throws IOException {
+    this.path = path;
+    this.file = file;
+    try {
+      this.index = new Lz4Index(file);
+      this.cache = new Lz4BlockCache(index);
+      this.check = new Lz4ContentCheck(index, cache);
+    } catch (Lz4FormatException e) {
+      throw named(e);
+    }
+  }
+
+  @Override
+  public long size() {
+    return index.mostBytes();
+  }
+
+  @Override
+  public void read(long position, MemorySegment destination) throws IOException {
+    try {
+      for (long done = 0; done < destination.byteSize(); ) {
+        int block = find(position + done);
+        if (block == index.blocks()) {
+          throw new Lz4FormatException(
+              "it decodes to %d bytes, but %d are wanted"
+                  .formatted(index.start(block), position + destination.byteSize()));
+        }
+        long skipped = position + done - index.start(block);
+        long wanted = destination.byteSize() - done;
+        done += cache.copy(block, skipped, destination.asSlice(done, wanted));
+        check.advance();
+      }
+    } catch (Lz4FormatException e) {
+      throw named(e);
+    }
+  }
+
+  /** The block of a byte; those before it are decoded, for who goes through the file wants them. */
+  private int find(long position) throws IOException {
+    long near = cache.keptBytes() / 2;
+    for (int block = index.nextUnknown(position, near);
+        block >= 0;
+        block = index.nextUnknown(position, near)) {
+      cache.release(cache.hold(block));
+    }
+    return index.find(position);
+  }
+
+  @Override
+  public boolean load(
+      long position, UnifiedBuffer<byte[]> destination, UnifiedMemoryManager memory) {
+    if (destination.length() == 0 || index.mostBytes() < WORTH_MEASURING) {
+      return false;
+    }
+    Optional<Lz4Upload> upload = uploads.computeIfAbsent(memory, Lz4Upload::to);
+    try {
+      if (upload.isEmpty() || !upload.get().load(index, position, destination)) {
+        return false;
+      }
+    } catch (IOException | Lz4FormatException _) {
+      return false; // The host meets the same failure, and reports it.
+    }
+    check.leaveToBlocks();
+    return true;
+  }
+
+  @Override
+  public void verify() throws IOException {
+    try {
+      check.finish();
+    } catch (Lz4FormatException e) {
+      throw named(e);
+    }
+  }
+
+  private Lz4FormatException named(Lz4FormatException e) {
+    return new Lz4FormatException("cannot read " + path + ": " + e.getMessage(), e);
+  }
+
+  @Override
+  public void close() throws IOException {
+    file.close();
+  }
+}

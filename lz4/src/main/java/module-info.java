@@ -1,0 +1,18 @@
+import dev.tidepool.codec.FileCodec;
+import dev.tidepool.lz4.Lz4Codec;
+
+/** LZ4 files as inputs, and compressed transfers; found as a service. */
+// The digit at the end of the name, which javac warns of, is the format's.
+@SuppressWarnings("module")
+module dev.tidepool.lz4 {
+  requires aircompressor.v3;
+  requires transitive dev.tidepool.memory;
+  // Where aircompressor has no native code for the platform, its Java code needs sun.misc.Unsafe.
+  requires jdk.unsupported;
+  requires static org.jspecify;
+
+  exports dev.tidepool.lz4;
+
+  provides FileCodec with
+      Lz4Codec;
+}
