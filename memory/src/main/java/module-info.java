@@ -9,13 +9,24 @@ module dev.tidepool.memory {
   exports dev.tidepool;
   exports dev.tidepool.spi;
   exports dev.tidepool.host;
-  exports dev.tidepool.pool;
-  exports dev.tidepool.transfer;
-  exports dev.tidepool.expression;
-  exports dev.tidepool.cpu;
   exports dev.tidepool.stream;
+
+  // What follows is for the project's own modules.
   exports dev.tidepool.codec to
       dev.tidepool.lz4;
+  exports dev.tidepool.cpu to
+      dev.tidepool.benchmarks;
+  exports dev.tidepool.expression to
+      dev.tidepool.cli,
+      dev.tidepool.cuda,
+      dev.tidepool.opencl,
+      dev.tidepool.testkit;
+  exports dev.tidepool.pool to
+      dev.tidepool.benchmarks,
+      dev.tidepool.testkit;
+  exports dev.tidepool.transfer to
+      dev.tidepool.benchmarks,
+      dev.tidepool.testkit;
 
   uses dev.tidepool.TidepoolRuntime;
   uses dev.tidepool.codec.FileCodec;
