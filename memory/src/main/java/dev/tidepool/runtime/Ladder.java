@@ -5,7 +5,8 @@ import dev.tidepool.Capability;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TransferException;
 import dev.tidepool.pool.PooledBlock;
-import java.lang.ref.WeakReference;
+import java.lang.ref.PhantomReference;
+import java.lang.ref.ReferenceQueue;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -44,8 +45,8 @@ final class Ladder {
 
   private static final long COLLECTOR_WAIT_NANOS = 100_000_000L;
 
-  /** How long what a collection found takes to be queued after it. */
-  private static final long QUEUEING_WAIT_NANOS = 5_000_000L;
+  /** How long the rest of what a collection found takes to be queued after its first. */
+  private static final long QUEUEING_WAIT_NANOS = 20_000_000L;
 
   /** A collection costs more than giving a copy up, so it comes first only once in a while. */
   private static final long COLLECTOR_REST_NANOS = 10_000_000_000L;
@@ -245,15 +246,16 @@ final class Ladder {
      */
     private @Nullable PooledBlock collect(long before) {
       collected = true;
-      // Unreachable, so it is cleared when the collector has run.
-      WeakReference<Object> sentinel = new WeakReference<>(new Object());
+      // Unreachable, so it is queued when the collector has run, and much else with it.
+      ReferenceQueue<Object> queue = new ReferenceQueue<>();
+      PhantomReference<Object> sentinel = new PhantomReference<>(new Object(), queue);
       if (memory.leaks() == before && !memory.live().isEmpty()) {
         System.gc();
       }
       long deadline = System.nanoTime() + COLLECTOR_WAIT_NANOS;
       long seen = before;
       while (System.nanoTime() < deadline) {
-        if (sentinel.refersTo(null)) {
+        if (sentinel.equals(queue.poll())) {
           deadline = Math.min(deadline, System.nanoTime() + QUEUEING_WAIT_NANOS);
         }
         memory.reclaimUnreachable();
