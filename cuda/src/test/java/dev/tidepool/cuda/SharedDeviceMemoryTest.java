@@ -3,6 +3,7 @@ package dev.tidepool.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.Arguments;
@@ -30,6 +31,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -99,6 +105,52 @@ class SharedDeviceMemoryTest {
               }
               assertThat(descriptors()).isZero();
             });
+  }
+
+  @Test
+  void aCloseMeetsSharedMemoryThatIsBeingMadeAndOpened() throws Exception {
+    try (Tidepool maker = open();
+        UnifiedBuffer<int[]> known =
+            memory(maker).createShared(ElementType.INT, LENGTH, "known", DEVICE);
+        ExecutorService threads = Executors.newFixedThreadPool(2)) {
+      known.copyFrom(SharingProcess.pattern(LENGTH, 1));
+      for (int round = 0; round < 16; round++) {
+        Tidepool tidepool = open();
+        UnifiedMemoryManager manager = memory(tidepool);
+        AtomicInteger number = new AtomicInteger();
+        Callable<Throwable> creates =
+            () ->
+                catchThrowable(
+                    () -> {
+                      while (true) {
+                        String name = "n" + number.incrementAndGet();
+                        manager.createShared(ElementType.INT, LENGTH, name, DEVICE).close();
+                      }
+                    });
+        Callable<Throwable> opens =
+            () ->
+                catchThrowable(
+                    () -> {
+                      while (true) {
+                        manager.openShared(ElementType.INT, "known", DEVICE).close();
+                      }
+                    });
+        Future<Throwable> created = threads.submit(creates);
+        Future<Throwable> opened = threads.submit(opens);
+        int before = round % 8;
+        await().until(() -> number.get() >= before);
+        if (round % 2 == 0) {
+          tidepool.close();
+        } else {
+          manager.close();
+        }
+        assertThat(created.get()).hasMessageContaining("is closed");
+        assertThat(opened.get()).hasMessageContaining("is closed");
+        tidepool.close();
+      }
+      assertThat(read(known)).isEqualTo(SharingProcess.pattern(LENGTH, 1));
+    }
+    assertNothingIsLeft();
   }
 
   @Test
