@@ -178,7 +178,8 @@ class BadInputTest {
     assertRefusal(Command.run("info", "all")).contains("'all' is one argument too many", "--help");
     assertRefusal(Command.run("demo", "--serve", "web")).contains("--serve", "'web' is no whole");
     assertRefusal(Command.run("demo", "--serve", "-1")).contains("--serve -1: ports are");
-    assertRefusal(Command.run("bench", "--seed", "1e3")).contains("--seed", "'1e3' is no whole");
+    assertRefusal(Command.run("selftest", "--random", "1e3"))
+        .contains("--random", "'1e3' is no whole");
   }
 
   @Test
