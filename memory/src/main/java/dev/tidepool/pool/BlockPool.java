@@ -420,8 +420,9 @@ public final class BlockPool implements AutoCloseable {
           "the pool " + name + " is closed; its manager was closed before this request");
     }
     drain();
-    highWater.makeRoomFor(bytes);
+    long live = highWater.makeRoomFor(bytes);
     Block block = source.allocate(bytes, blockAlignment);
+    highWater.lived(live);
     ledger.gained(block.byteSize());
     if (block.byteSize() < bytes) {
       freeQuietly(block);
@@ -601,7 +602,8 @@ public final class BlockPool implements AutoCloseable {
    */
   public long trim() {
     drain();
-    return trimmed(trimming.all());
+    highWater.restart();
+    return trimming.all();
   }
 
   /**
@@ -628,14 +630,11 @@ public final class BlockPool implements AutoCloseable {
    */
   public long trimIdleSince(long nanoTime) {
     drain();
-    return trimmed(trimming.idleSince(nanoTime));
-  }
-
-  private long trimmed(long bytes) {
-    if (bytes > 0) {
+    long trimmed = trimming.idleSince(nanoTime);
+    if (trimmed > 0) {
       highWater.restart();
     }
-    return bytes;
+    return trimmed;
   }
 
   /**

@@ -42,15 +42,27 @@ final class HighWater {
     this.evict = evict;
   }
 
-  /** Gives idle blocks back, while the pool would hold too much with so many more bytes. */
-  void makeRoomFor(long bytes) {
+  /**
+   * Gives idle blocks back, while the pool would hold too much with so many more bytes.
+   *
+   * @return what will live with them, for {@link #lived} once the source has given them
+   */
+  long makeRoomFor(long bytes) {
     // What is charged is idle, or leased with its credit: first the bound that costs nothing.
-    lives(ledger.heldBytes() + bytes - idle.chargedBytes());
-    if (isExceededBy(bytes)) {
-      lives(ledger.heldBytes() + bytes - idle.chargedBytes() + leasedCredits());
+    long live = ledger.heldBytes() + bytes - idle.chargedBytes();
+    if (isExceededBy(bytes, live)) {
+      live += leasedCredits();
     }
-    while (isExceededBy(bytes) && mayEvict() && evict.getAsBoolean()) {
+    while (isExceededBy(bytes, live) && mayEvict() && evict.getAsBoolean()) {
       evictions.incrementAndGet();
+    }
+    return live;
+  }
+
+  /** So many bytes live. What others are about to free counts as well, for a moment. */
+  void lived(long bytes) {
+    if (bytes > mostLive.get()) {
+      mostLive.accumulateAndGet(bytes, Math::max);
     }
   }
 
@@ -59,20 +71,13 @@ final class HighWater {
     mostLive.set(0);
   }
 
-  private boolean isExceededBy(long bytes) {
-    long most = mostLive.get();
+  private boolean isExceededBy(long bytes, long live) {
+    long most = Math.max(mostLive.get(), live);
     return ledger.heldBytes() + bytes > Math.max(UNHEEDED, most + most / 4);
   }
 
   private boolean mayEvict() {
     return evictions.get() < FREE_EVICTIONS + ledger.misses() * 3 / 4;
-  }
-
-  private void lives(long bytes) {
-    // What others are about to free counts as well, for a moment.
-    if (bytes > mostLive.get()) {
-      mostLive.accumulateAndGet(bytes, Math::max);
-    }
   }
 
   private long leasedCredits() {

@@ -112,6 +112,11 @@ final class Lane {
     reads--;
   }
 
+  /** Something beside kernels uses it, without work. */
+  void usedInPlace() {
+    kernelsAlone = false;
+  }
+
   boolean isIdle() {
     return lastUse == null && isOwnIdle();
   }

@@ -14,15 +14,23 @@ record LastUse(List<Work> works, Work end) {
     return works.size() + 1;
   }
 
-  /** Whether a part of it runs and does not wait for memory. The others wait for a part, or end. */
+  /**
+   * Whether it will end without further memory: a part of it runs and does not wait for memory, or
+   * is about to run, or all parts are done and its end is on its way to a thread.
+   */
   boolean goesOn() {
+    boolean allDone = true;
     for (int i = 0; i < works.size(); i++) {
-      Thread runner = works.get(i).runner();
-      if (runner != null && !works.get(i).isDone() && !Headway.waits(runner)) {
-        return true;
+      Work work = works.get(i);
+      if (!work.isDone()) {
+        allDone = false;
+        Thread runner = work.runner();
+        if (runner == null ? work.isItsTurn() : !Headway.waits(runner)) {
+          return true;
+        }
       }
     }
-    return false;
+    return allDone;
   }
 
   /**

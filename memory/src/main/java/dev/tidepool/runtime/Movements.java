@@ -53,7 +53,7 @@ final class Movements {
   }
 
   /** Counts accesses that found the newest bytes where they needed them. */
-  synchronized void accessed(int found) {
+  synchronized void accessed(long found) {
     hits += found;
   }
 

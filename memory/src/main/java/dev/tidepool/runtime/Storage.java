@@ -305,6 +305,7 @@ final class Storage extends Unfinished {
       if (!isInPlace()) {
         return false;
       }
+      lane.usedInPlace();
       inPlace = residency.copies().host();
       occupancy.allow(residency.isReadableInPlace(), writable && residency.isWritableInPlace());
       return occupancy.isAllowed(writing);
@@ -312,8 +313,9 @@ final class Storage extends Unfinished {
   }
 
   /** It was copied to or from before it had a storage. Called once, before others know of it. */
-  void copiedDormant(int copies, int tick) {
+  void copiedDormant(long copies, int tick) {
     if (copies > 0) {
+      lane.usedInPlace();
       movements.accessed(copies);
       viewedTick = tick;
       lastUse = woken - Math.max(0, memory.session().tick() - tick) * Maintenance.TICK_NANOS - 1;

@@ -205,12 +205,19 @@ final class Tenancy {
         // Before the exchange: the handle's tenancy then finds this, or somebody dormant.
         memory().registry().roused(this, fresh);
       }
-      if (held.endDormancy(number)) {
+      boolean ended = false;
+      try {
+        ended = held.endDormancy(number);
+      } finally {
+        if (!ended) {
+          forgetRoused();
+        }
+      }
+      if (ended) {
         fresh.copiedDormant(held.copies(number), held.copyTick());
         held.occupy(this);
         return fresh;
       }
-      forgetRoused();
     }
     Storage roused = memory().registry().roused(this);
     if (roused == null && held.tenant() instanceof Tenancy other && other.equals(this)) {

@@ -503,7 +503,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
 
   /** Copies at once, without work, if that is possible; whether it did. */
   private boolean copyInPlace(boolean writing, A array, int start, long offset, int count) {
-    if (count * type.byteSize() > MOST_IN_PLACE || type.isStruct()) {
+    if (count == 0 || count * type.byteSize() > MOST_IN_PLACE || type.isStruct()) {
       return false;
     }
     StackReserve.check();

@@ -1,8 +1,10 @@
 package dev.tidepool.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.EvictionPolicy;
+import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.PoolStatistics;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
@@ -38,6 +40,14 @@ class HighWaterTest {
     acquire(16, 4 * MIB).forEach(Lease::release);
     acquire(16, 6 * MIB).forEach(Lease::release);
     assertThat(pool.statistics().peakReserved()).isBetween(16 * 6 * MIB, 16 * 6 * MIB * 5 / 4);
+  }
+
+  @Test
+  void aRefusedRequestDoesNotCount() {
+    memory.capacity = MIB;
+    assertThatThrownBy(() -> pool.acquire(GIB, 1)).isInstanceOf(OutOfDeviceMemoryException.class);
+    memory.capacity = Long.MAX_VALUE;
+    whenSizesChangeWhatIsIdleGoesBackBeforeMoreIsAskedFor();
   }
 
   @Test

@@ -124,6 +124,31 @@ class LastUseTest {
     return SimulatedHardware.discrete();
   }
 
+  @Test
+  void aBufferThatShortCopiesFillIsNotTakenForOneOfKernelsAlone() {
+    int length = 16_000;
+    try (Held held = new Held(hardware().withHostAccess(HostAccess.DIRECT))) {
+      List<UnifiedBuffer<int[]>> others = new ArrayList<>();
+      for (int i = 0; i < 100; i++) {
+        others.add(held.memory.allocate(ElementType.INT, length));
+      }
+      UnifiedBuffer<int[]> closed = held.memory.allocate(ElementType.INT, length);
+      closed.copyFrom(new int[length]);
+      CompletableFuture<Void> kernel = held.fillLater(closed, 1);
+      closed.close();
+      for (int i = 0; i < 20; i++) {
+        UnifiedBuffer<int[]> next = held.memory.allocate(ElementType.INT, length);
+        // It would wait for the kernel, which waits for this test.
+        next.copyFrom(new int[length]);
+        others.add(next);
+      }
+      assertThat(kernel).isNotDone();
+      held.go.countDown();
+      kernel.join();
+      others.forEach(UnifiedBuffer::close);
+    }
+  }
+
   private static int[] filled(int value) {
     int[] array = new int[LENGTH];
     Arrays.fill(array, value);

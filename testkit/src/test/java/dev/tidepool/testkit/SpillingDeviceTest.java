@@ -6,7 +6,9 @@ import dev.tidepool.Arguments;
 import dev.tidepool.BufferState;
 import dev.tidepool.ElementType;
 import dev.tidepool.Kernel;
+import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
@@ -23,6 +25,7 @@ import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -195,6 +198,36 @@ class SpillingDeviceTest {
     }
     assertThat(simulated.violations()).isEmpty();
     assertThat(simulated.device("simulated:0").liveBlocks()).isZero();
+  }
+
+  /**
+   * The first buffer's kernel uses the second one's block; the third one needs the second's room.
+   */
+  @Test
+  void aRequestWaitsForTheLastUseOfABlockThatIsAboutToRunOrToEnd() {
+    SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
+    int length = 1 << 18;
+    try (Tidepool tidepool =
+        Discovery.using(List.of(simulated), () -> Tidepool.open(limited(4L * length)))) {
+      UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("simulated:0"));
+      Kernel kernel =
+          memory.compile(
+              KernelSource.java(
+                  item -> item.array(0).fill((byte) 1),
+                  KernelParameter.inout("y", ElementType.INT)));
+      for (int i = 0; i < 300; i++) {
+        UnifiedBuffer<int[]> first = memory.allocate(ElementType.INT, length);
+        CompletableFuture<Void> use =
+            kernel.executeAsync(Arguments.of("y", first), LaunchRange.of(1));
+        first.close();
+        try (UnifiedBuffer<int[]> _ = memory.allocate(ElementType.INT, length);
+            UnifiedBuffer<int[]> third = memory.allocate(ElementType.INT, length)) {
+          assertThat(third.length()).isEqualTo(length);
+        }
+        use.join();
+      }
+    }
+    assertThat(simulated.violations()).isEmpty();
   }
 
   @ParameterizedTest
