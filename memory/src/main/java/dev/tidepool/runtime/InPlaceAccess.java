@@ -24,8 +24,15 @@ abstract class InPlaceAccess {
 
   private static final int WRITABLE = 2;
   private static final int WRITER = 4;
-  private static final int READER = 8;
+
+  /** A write waits for reads to end, so no further ones begin. */
+  private static final int WANTED = 8;
+
+  private static final int READER = 16;
   private static final int ALLOWED = READABLE | WRITABLE;
+
+  /** After so many tries a write keeps further reads off. */
+  private static final int PATIENCE = 32;
 
   static {
     try {
@@ -44,17 +51,35 @@ abstract class InPlaceAccess {
    */
   final boolean enterInPlace(boolean writing) {
     int allowed = writing ? WRITABLE : READABLE;
-    int excluded = writing ? -WRITER : WRITER;
-    int change = writing ? WRITER : READER;
-    for (int tries = 0; tries < ShortWait.TRIES; tries++) {
+    for (int tries = 0; ; tries++) {
       int seen = word;
       if ((seen & allowed) == 0) {
         return false;
       }
-      if ((seen & excluded) == 0 && WORD.compareAndSet(this, seen, seen + change)) {
+      if (writing ? enterToWrite(seen, tries) : enterToRead(seen)) {
         return true;
       }
-      ShortWait.pause(tries);
+      try {
+        // However long: to ask for work instead would make all others do so, one behind the other.
+        ShortWait.pause(tries % ShortWait.TRIES);
+      } catch (Throwable e) {
+        // A thread that goes must not keep reads off.
+        WORD.getAndBitwiseAnd(this, ~WANTED);
+        throw e;
+      }
+    }
+  }
+
+  private boolean enterToRead(int seen) {
+    return (seen & (WRITER | WANTED)) == 0 && WORD.compareAndSet(this, seen, seen + READER);
+  }
+
+  private boolean enterToWrite(int seen, int tries) {
+    if ((seen & ~(ALLOWED | WANTED)) == 0) {
+      return WORD.compareAndSet(this, seen, (seen & ~WANTED) | WRITER);
+    }
+    if (tries >= PATIENCE && (seen & WANTED) == 0) {
+      WORD.compareAndSet(this, seen, seen | WANTED);
     }
     return false;
   }
@@ -81,7 +106,7 @@ abstract class InPlaceAccess {
     if (word == 0) {
       return;
     }
-    WORD.getAndBitwiseAnd(this, ~ALLOWED);
+    WORD.getAndBitwiseAnd(this, ~(ALLOWED | WANTED));
     for (int tries = 0; word != 0; tries++) {
       ShortWait.pause(tries);
     }

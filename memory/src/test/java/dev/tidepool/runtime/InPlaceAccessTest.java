@@ -30,15 +30,35 @@ final class InPlaceAccessTest {
   }
 
   @Test
-  void aWriteIsAlone() {
+  void aWriteIsAlone() throws Exception {
     access.allow(true, true);
     assertThat(access.enterInPlace(true)).isTrue();
-    assertThat(access.enterInPlace(true)).isFalse();
-    assertThat(access.enterInPlace(false)).isFalse();
+    for (boolean writing : new boolean[] {false, true}) {
+      Thread other = waiting(writing);
+      access.leaveInPlace(true);
+      other.join();
+      assertThat(access.enterInPlace(true)).isTrue();
+    }
     access.leaveInPlace(true);
     assertThat(access.enterInPlace(false)).isTrue();
-    assertThat(access.enterInPlace(true)).isFalse();
+    Thread other = waiting(true);
     access.leaveInPlace(false);
+    other.join();
+  }
+
+  /** A thread that copies once it may, which is not now. */
+  private Thread waiting(boolean writing) throws InterruptedException {
+    AtomicBoolean entered = new AtomicBoolean();
+    Thread thread =
+        Thread.ofPlatform()
+            .start(
+                () -> {
+                  entered.set(access.enterInPlace(writing));
+                  access.leaveInPlace(writing);
+                });
+    Thread.sleep(20);
+    assertThat(entered).isFalse();
+    return thread;
   }
 
   @Test
