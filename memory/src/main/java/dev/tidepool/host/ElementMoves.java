@@ -48,19 +48,8 @@ final class ElementMoves {
     MemorySegment front = Operands.front(destination, indices.count() * elementBytes);
     Operands.apart(source, front);
     Operands.apart(indices.memory(), front);
-    Operands.touching(indices.memory(), indices.memory(), () -> indices.check(elements));
-    Operands.touching(
-        source,
-        destination,
-        () ->
-            new ElementMoves(indices.count())
-                .move(
-                    elementBytes,
-                    source,
-                    indices.places(elementBytes),
-                    destination,
-                    every(elementBytes, 0),
-                    indices.count()));
+    Places gathered = indices.places(elementBytes);
+    move(elementBytes, indices, elements, source, gathered, destination, every(elementBytes, 0));
   }
 
   /** Checks the arguments of a scatter, then moves. */
@@ -75,19 +64,26 @@ final class ElementMoves {
     }
     Operands.apart(source, destination);
     Operands.apart(indices.memory(), destination);
+    Places scattered = indices.places(elementBytes);
+    move(elementBytes, indices, elements, source, every(elementBytes, 0), destination, scattered);
+  }
+
+  /** Checks the indices, which are those of so many elements, then moves. */
+  private static void move(
+      long elementBytes,
+      Indices indices,
+      long elements,
+      MemorySegment source,
+      Places from,
+      MemorySegment target,
+      Places to) {
     Operands.touching(indices.memory(), indices.memory(), () -> indices.check(elements));
     Operands.touching(
         source,
-        destination,
+        target,
         () ->
             new ElementMoves(indices.count())
-                .move(
-                    elementBytes,
-                    source,
-                    every(elementBytes, 0),
-                    destination,
-                    indices.places(elementBytes),
-                    indices.count()));
+                .move(elementBytes, source, from, target, to, indices.count()));
   }
 
   /** Moves {@code count} elements; all checks were done. */

@@ -194,12 +194,17 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
 
   @Override
   public void copyFrom(A source) {
-    copyFrom(source, 0, 0, fitting(source));
+    write(source, 0, 0, fitting(source));
   }
 
   @Override
   public void copyFrom(A source, int sourceOffset, long offset, int count) {
     checkRanges(source, "source", sourceOffset, offset, count);
+    write(source, sourceOffset, offset, count);
+  }
+
+  /** Copies in what was checked before. */
+  private void write(A source, int sourceOffset, long offset, int count) {
     if (!copyInPlace(true, source, sourceOffset, offset, count)) {
       perform(inbound(source, sourceOffset, offset, count));
     }
@@ -207,7 +212,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
 
   @Override
   public CompletableFuture<Void> copyFromAsync(A source) {
-    return copyFromAsync(source, 0, 0, fitting(source));
+    return submit(inbound(source, 0, 0, fitting(source)));
   }
 
   @Override
@@ -218,12 +223,17 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
 
   @Override
   public void copyTo(A destination) {
-    copyTo(0, destination, 0, requiredBy(destination));
+    read(0, destination, 0, requiredBy(destination));
   }
 
   @Override
   public void copyTo(long offset, A destination, int destinationOffset, int count) {
     checkRanges(destination, "destination", destinationOffset, offset, count);
+    read(offset, destination, destinationOffset, count);
+  }
+
+  /** Copies out what was checked before. */
+  private void read(long offset, A destination, int destinationOffset, int count) {
     if (!copyInPlace(false, destination, destinationOffset, offset, count)) {
       perform(outbound(offset, destination, destinationOffset, count));
     }
@@ -231,7 +241,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
 
   @Override
   public CompletableFuture<Void> copyToAsync(A destination) {
-    return copyToAsync(0, destination, 0, requiredBy(destination));
+    return submit(outbound(0, destination, 0, requiredBy(destination)));
   }
 
   @Override
