@@ -12,7 +12,7 @@ import java.lang.invoke.VarHandle;
  * while there is no such work, nothing is being moved, and the copy changes no state. The thread
  * that asks for work, moves the bytes or closes the buffer first {@linkplain #stop stops} this,
  * under the storage's monitor, and waits for the copies that have begun. A copy in place takes no
- * lock and waits for nothing, so that wait is short.
+ * lock and waits for other copies only, so that wait is short.
  *
  * <p>Reads run side by side; a write is alone.
  */
