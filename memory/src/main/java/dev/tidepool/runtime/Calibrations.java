@@ -76,8 +76,11 @@ final class Calibrations {
   private record Scratch(AcceleratorMemory owner, Lease lease) implements AutoCloseable {
     @Override
     public void close() {
-      lease.release();
-      owner.ending().finish();
+      try {
+        lease.release();
+      } finally {
+        owner.ending().finish();
+      }
     }
   }
 

@@ -311,17 +311,17 @@ final class Ladder {
      * comes to it.
      */
     private @Nullable PooledBlock waitForWork() {
-      if (inWork) {
-        Headway.waits();
-      }
       List<Request> requests = new ArrayList<>();
       try {
+        if (inWork) {
+          Headway.waits();
+        }
         return attemptWhileHelpComes(requests);
       } finally {
-        requests.forEach(request -> request.work().cancel());
         if (inWork) {
           Headway.waited();
         }
+        requests.forEach(request -> request.work().cancel());
       }
     }
 

@@ -39,7 +39,7 @@ class RoomsTest {
         "order",
         "Work Lane Use Occupancy InPlaceAccess LastUse Headway Placing Retries OperationFuture"
             + " JointFuture CheckedFuture OpenFutures Failures Closing Porters Traffic Workers"
-            + " Unfinished StackReserve Monitors Once OperationGate KernelThreads");
+            + " Unfinished StackReserve LargeFrame Monitors Once OperationGate KernelThreads");
     ROOMS.put(
         "metering",
         "Counters Movements Cohort Cohorts SitedCohorts Sites SiteSampling Reports History"
