@@ -15,7 +15,6 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -24,10 +23,6 @@ import org.junit.jupiter.params.provider.ValueSource;
  * A thread that runs out of stack anywhere in a call leaves every buffer usable, and what is closed
  * gets closed.
  */
-// In a JVM that has run all other tests, a manager that is closed afterwards waited for an
-// operation
-// for ever: the cause is not found. Until then builds leave it out.
-@EnabledIfSystemProperty(named = "tidepool.test.long", matches = "true")
 @ExtendWith(QuietLog.class)
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ShortStackTest {
@@ -35,6 +30,12 @@ class ShortStackTest {
 
   /** Successes one after the other until there is stack enough. */
   private static final int ENOUGH = 5;
+
+  /** Classes that could not be initialized for want of stack would never be. */
+  private static final int INITIALIZING = 3;
+
+  /** After so many calls the methods are compiled, and some are inlined in their callers. */
+  private static final int COMPILING = 10_000;
 
   private final SimulatedProvider simulated =
       new SimulatedProvider(SimulatedHardware.discrete(), SimulatedHardware.discrete());
@@ -103,10 +104,13 @@ class ShortStackTest {
     }
   }
 
-  /** Makes the call with less and less stack; how often there was not enough. */
-  private int dive(String name, Runnable call) throws Exception {
-    // Classes that could not be initialized for want of stack would never be.
-    for (int i = 0; i < 3; i++) {
+  /**
+   * Makes the call with less and less stack; how often there was not enough.
+   *
+   * @param calls the number of calls with enough stack before
+   */
+  private static int dive(String name, Runnable call, int calls) throws Exception {
+    for (int i = 0; i < calls; i++) {
       call.run();
     }
     Dive dive = new Dive(call);
@@ -128,10 +132,27 @@ class ShortStackTest {
     Calls calls = new Calls(tidepool, accelerator, "simulated:1");
     int overflows = 0;
     for (Map.Entry<String, Runnable> call : calls.all().entrySet()) {
-      overflows += dive(call.getKey(), call.getValue());
+      overflows += dive(call.getKey(), call.getValue(), INITIALIZING);
       calls.use();
     }
     assertThat(overflows).isGreaterThan(1000);
+    calls.close();
+    assertThat(calls.memory().statistics().totalAllocated()).isZero();
+  }
+
+  /** A compiled method asks at its entry for the stack of all that is inlined in it. */
+  @ParameterizedTest
+  @ValueSource(strings = {"cpu:0", "simulated:0"})
+  void compiledKernelCallsLeaveTheBuffersUsable(String accelerator) throws Exception {
+    Calls calls = new Calls(tidepool, accelerator, "simulated:1");
+    Map<String, Runnable> kernels = calls.all();
+    kernels.keySet().removeIf(name -> !name.contains("kernel"));
+    for (int round = 0; round < 2; round++) {
+      for (Map.Entry<String, Runnable> call : kernels.entrySet()) {
+        assertThat(dive(call.getKey(), call.getValue(), COMPILING)).isPositive();
+        calls.use();
+      }
+    }
     calls.close();
     assertThat(calls.memory().statistics().totalAllocated()).isZero();
   }
