@@ -1,11 +1,11 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.ArrayPoolStatistics;
 import dev.tidepool.MemoryStatistics;
 import dev.tidepool.OutOfDeviceMemoryException;
-import dev.tidepool.Snapshot;
+import dev.tidepool.diagnostics.Snapshot;
 import dev.tidepool.host.PinnedBudget;
 import dev.tidepool.pool.ArrayPools;
+import dev.tidepool.pooling.ArrayPoolStatistics;
 import dev.tidepool.runtime.flight.Flight;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;

@@ -1,7 +1,7 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.DiagnosticsLevel;
 import dev.tidepool.MemoryOptions;
+import dev.tidepool.diagnostics.DiagnosticsLevel;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -2,12 +2,12 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.Capability;
 import dev.tidepool.OutOfDeviceMemoryException;
-import dev.tidepool.TransferCalibration;
 import dev.tidepool.host.CacheFolder;
+import dev.tidepool.link.Calibrator;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceInfo;
-import dev.tidepool.transfer.Calibrator;
+import dev.tidepool.transfer.TransferCalibration;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;

@@ -2,8 +2,8 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.MemoryStatistics;
 import dev.tidepool.TransferException;
-import dev.tidepool.UnifiedMemoryMXBean;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.diagnostics.UnifiedMemoryMXBean;
 import java.lang.System.Logger.Level;
 import java.lang.ref.WeakReference;
 import java.nio.file.Path;

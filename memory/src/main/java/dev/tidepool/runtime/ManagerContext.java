@@ -1,12 +1,12 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.Accelerator;
-import dev.tidepool.DiagnosticsLevel;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.diagnostics.DiagnosticsLevel;
+import dev.tidepool.link.DeviceLink;
+import dev.tidepool.link.TransferMeter;
 import dev.tidepool.spi.Device;
-import dev.tidepool.transfer.DeviceLink;
-import dev.tidepool.transfer.TransferMeter;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Supplier;

@@ -1,9 +1,9 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.TransferCalibration;
+import dev.tidepool.link.DeviceLink;
+import dev.tidepool.link.Staging;
 import dev.tidepool.spi.Device;
-import dev.tidepool.transfer.DeviceLink;
-import dev.tidepool.transfer.Staging;
+import dev.tidepool.transfer.TransferCalibration;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;

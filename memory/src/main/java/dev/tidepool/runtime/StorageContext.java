@@ -2,7 +2,7 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.UnifiedMemoryManager;
-import dev.tidepool.transfer.DeviceLink;
+import dev.tidepool.link.DeviceLink;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Supplier;

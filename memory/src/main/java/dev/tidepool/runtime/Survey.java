@@ -1,7 +1,7 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.MemoryStatistics;
-import dev.tidepool.Snapshot;
+import dev.tidepool.diagnostics.Snapshot;
 import dev.tidepool.pool.BlockPool;
 import dev.tidepool.pool.PooledBlock;
 import java.time.Duration;
