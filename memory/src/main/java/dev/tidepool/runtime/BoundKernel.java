@@ -9,14 +9,20 @@ import org.jspecify.annotations.Nullable;
 
 /** A kernel of one manager: the user's handle of its {@link HeldPrograms}. */
 final class BoundKernel implements Kernel {
-  private final AcceleratorMemory memory;
+  private final StorageContext memory;
+  private final Allocations allocations;
   private final KernelSource source;
   private final Signature signature;
   private final HeldPrograms programs;
 
   BoundKernel(
-      AcceleratorMemory memory, KernelSource source, Signature signature, HeldPrograms programs) {
+      StorageContext memory,
+      Allocations allocations,
+      KernelSource source,
+      Signature signature,
+      HeldPrograms programs) {
     this.memory = memory;
+    this.allocations = allocations;
     this.source = source;
     this.signature = signature;
     this.programs = programs;
@@ -62,12 +68,12 @@ final class BoundKernel implements Kernel {
   }
 
   private Run begin() {
-    return Run.begin(memory, programs, this::closedException);
+    return Run.begin(memory.state(), programs, this::closedException);
   }
 
   private Execution bind(Run run, Arguments arguments, @Nullable LaunchRange asked) {
     return Execution.bind(
-        memory, run, signature, signature.parameters(arguments), arguments, asked);
+        memory, allocations, run, signature, signature.parameters(arguments), arguments, asked);
   }
 
   private IllegalStateException closedException() {

@@ -14,14 +14,14 @@ import org.jspecify.annotations.Nullable;
  * thread.
  */
 final class Run implements AutoCloseable {
-  private final AcceleratorMemory memory;
+  private final ManagerState manager;
   private final HeldPrograms programs;
   private final AtomicBoolean ended = new AtomicBoolean();
   // Touched only by the thread that began the run.
   private @Nullable Work last;
 
-  private Run(AcceleratorMemory memory, HeldPrograms programs) {
-    this.memory = memory;
+  private Run(ManagerState manager, HeldPrograms programs) {
+    this.manager = manager;
     this.programs = programs;
   }
 
@@ -32,15 +32,15 @@ final class Run implements AutoCloseable {
    *     kernel is
    */
   static Run begin(
-      AcceleratorMemory memory, HeldPrograms programs, Supplier<IllegalStateException> closed) {
-    Run run = new Run(memory, programs);
-    memory.ending().begin();
+      ManagerState manager, HeldPrograms programs, Supplier<IllegalStateException> closed) {
+    Run run = new Run(manager, programs);
+    manager.begin();
     boolean begins = false;
     try {
       begins = programs.beginRun();
     } finally {
       if (!begins) {
-        memory.ending().finish();
+        manager.finish();
       }
     }
     if (!begins) {
@@ -78,7 +78,7 @@ final class Run implements AutoCloseable {
       try {
         programs.endRun();
       } finally {
-        memory.ending().finish();
+        manager.finish();
       }
     }
   }
