@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Residency {
   private final Storage storage;
-  private final AcceleratorMemory memory;
+  private final StorageContext memory;
   private final Copies copies;
   private final long size;
   // Made when it is first taken: bytes that one block holds for both sides seldom move.
@@ -47,7 +47,7 @@ final class Residency {
   // Whether the host holds a mapped block; guarded by `moving`.
   private boolean hostHolds;
 
-  Residency(Storage storage, AcceleratorMemory memory, Copies copies, BufferState state) {
+  Residency(Storage storage, StorageContext memory, Copies copies, BufferState state) {
     this.storage = storage;
     this.memory = memory;
     this.copies = copies;
@@ -555,7 +555,7 @@ final class Residency {
       // First, for what is overwritten must not count any more.
       becomeHostOnly();
       memory.erasure().overwrite(copies);
-      memory.relocated(storage.tenancy());
+      memory.registry().relocated(storage.tenancy());
       return copies.detachDevice();
     } finally {
       moving().unlock();

@@ -10,8 +10,8 @@ import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * How room is made, in one manager or in all of the session that share its device: idle blocks are
@@ -31,42 +31,39 @@ final class Room {
   /** Bytes that take longer on their way than a thread takes to wake. */
   private static final long WORTH_A_THREAD = 1 << 20;
 
-  private final AcceleratorMemory memory;
+  private final StorageContext memory;
   private final Pools pools;
-  private final Counters counters;
-  private final @Nullable Spilling spilling;
+  private final Supplier<Stream<Room>> all;
   private final AtomicBoolean defragmenting = new AtomicBoolean();
 
-  Room(AcceleratorMemory memory, Pools pools, Counters counters, @Nullable Spilling spilling) {
+  /**
+   * A manager's.
+   *
+   * @param all those of all managers of the session
+   */
+  Room(StorageContext memory, Pools pools, Supplier<Stream<Room>> all) {
     this.memory = memory;
     this.pools = pools;
-    this.counters = counters;
-    this.spilling = spilling;
+    this.all = all;
   }
 
-  /** The managers of the session that share this one's device, this one first. */
-  private Stream<AcceleratorMemory> onDevice() {
+  /** Those of the session's managers that share this one's device, this one first. */
+  private Stream<Room> onDevice() {
     return Stream.concat(
-        Stream.of(memory),
-        memory.session().managers().stream()
-            .filter(other -> other != memory && other.device().equals(memory.device())));
+        Stream.of(this),
+        all.get().filter(other -> other != this && other.memory.device().equals(memory.device())));
   }
 
   /** Whether a block is being taken or given back right now, in any manager of the device. */
   boolean anyBlockOnItsWay() {
-    return onDevice().anyMatch(manager -> manager.room().pools.anyOnItsWay());
+    return onDevice().anyMatch(manager -> manager.pools.anyOnItsWay());
   }
 
   /** Whether any work of the session goes on that does not wait for memory itself. */
   boolean anyWorkGoesOn() {
-    for (AcceleratorMemory manager : memory.session().managers()) {
-      for (Storage storage : manager.awake()) {
-        if (storage.occupancy().others() == Occupancy.Users.GOING_ON) {
-          return true;
-        }
-      }
-    }
-    return false;
+    return all.get()
+        .flatMap(manager -> manager.memory.awake().stream())
+        .anyMatch(storage -> storage.occupancy().others() == Occupancy.Users.GOING_ON);
   }
 
   /** Gives idle blocks back, also while the manager closes; how many bytes. */
@@ -76,7 +73,7 @@ final class Room {
 
   /** The same of all managers of the device. */
   long trimDevice() {
-    return onDevice().mapToLong(manager -> manager.room().trim()).sum();
+    return onDevice().mapToLong(Room::trim).sum();
   }
 
   Fragmentation fragmentation() {
@@ -95,7 +92,7 @@ final class Room {
 
   /** The same of all managers of the device; how many bytes went back. */
   long defragmentDevice() {
-    return onDevice().mapToLong(manager -> manager.room().defragment().returnedBytes()).sum();
+    return onDevice().mapToLong(manager -> manager.defragment().returnedBytes()).sum();
   }
 
   /** Defragments when a good part of what is held is bound; one pass at a time. */
@@ -107,7 +104,7 @@ final class Room {
           .execute(
               () -> {
                 try {
-                  memory.ending().beforeEnd(this::defragment);
+                  memory.state().beforeEnd(this::defragment);
                 } finally {
                   defragmenting.set(false);
                 }
@@ -122,8 +119,8 @@ final class Room {
   List<Storage> idlest(boolean ownOnly) {
     record Candidate(Storage storage, long lastUse) {}
     // Others use them meanwhile, and an order that changes cannot be sorted by.
-    return (ownOnly ? Stream.of(memory) : onDevice())
-        .flatMap(manager -> manager.live().stream())
+    return (ownOnly ? Stream.of(this) : onDevice())
+        .flatMap(manager -> manager.memory.registry().all().stream())
         .map(Tenancy::rouse)
         .filter(Objects::nonNull)
         .map(storage -> new Candidate(storage, storage.lastUse()))
@@ -204,9 +201,9 @@ final class Room {
       if (lease != null) {
         lease.release();
         if (event != null) {
-          event.evicted(memory.id(), storage.tenancy().tag(), storage.byteSize());
+          event.evicted(storage.memory().id(), storage.tenancy().tag(), storage.byteSize());
         }
-        counters.evicted();
+        storage.memory().counters().evicted();
         evicted.run();
       }
     } catch (RuntimeException | InternalError e) {
@@ -247,11 +244,13 @@ final class Room {
    * @throws dev.tidepool.TransferException if the file takes no more
    */
   boolean spill(Storage storage) {
+    Spilling spilling = storage.memory().spilling();
     return spilling != null && spilling.spill(storage, Workers.evictions());
   }
 
   /** The same although work that has not begun will want the storage. */
   boolean spillAhead(Storage storage) {
+    Spilling spilling = storage.memory().spilling();
     return spilling != null && spilling.spillAhead(storage);
   }
 
