@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * bytes when {@link #close} returns: the closing thread waits for the work ahead, brings back what
  * is newer on the device, and frees. All other closes wait for nothing.
  */
-final class Storage extends Unfinished {
+final class Storage extends PendingReleases.Link {
   private static final AtomicLong NUMBERS = new AtomicLong();
 
   private final long number = NUMBERS.getAndIncrement();
@@ -318,7 +318,8 @@ final class Storage extends Unfinished {
       lane.usedInPlace();
       movements.accessed(copies);
       viewedTick = tick;
-      lastUse = woken - Math.max(0, memory.session().tick() - tick) * Maintenance.TICK_NANOS - 1;
+      // Never the moment of the wake itself, by which a buffer that was not used is told.
+      lastUse = Math.min(woken - 1, memory.releases().nanosOf(tick));
     }
   }
 
@@ -329,6 +330,20 @@ final class Storage extends Unfinished {
   /** Whether it is open and nothing is asked of it; the monitor is held. */
   boolean isIdle() {
     return !closed && isUnused();
+  }
+
+  /** Whether work uses it or waits for it, or its bytes are being moved, or it is closed. */
+  boolean isBusy() {
+    synchronized (this) {
+      return !isIdle();
+    }
+  }
+
+  /** Whether it is open and nothing is asked of it, though its bytes may be on their way. */
+  boolean isUnasked() {
+    synchronized (this) {
+      return !closed && lane.isIdle();
+    }
   }
 
   /** {@link #isIdle} once who moves its bytes now, if anybody, is done. No monitor is held. */
@@ -619,6 +634,7 @@ final class Storage extends Unfinished {
    * that now. Whether it was asked for at once.
    */
   private boolean release() {
+    memory.releases().pending().add(this);
     try {
       resume();
       return true;
@@ -698,6 +714,7 @@ final class Storage extends Unfinished {
 
   /** Its block is about to be another's, and it leaves the books. */
   void handedOn() {
+    memory.releases().pending().remove(this);
     recordFree();
     memory.releases().handedOn(this);
   }
@@ -763,6 +780,7 @@ final class Storage extends Unfinished {
   }
 
   private void freeBlocks() {
+    memory.releases().pending().remove(this);
     occupancy.close();
     if (freedAhead || memory.releases().succeeded(this)) {
       return;
