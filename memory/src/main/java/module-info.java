@@ -7,6 +7,9 @@ module dev.tidepool.memory {
   requires static org.jspecify;
 
   exports dev.tidepool;
+  exports dev.tidepool.diagnostics;
+  exports dev.tidepool.pooling;
+  exports dev.tidepool.transfer;
   exports dev.tidepool.spi;
   exports dev.tidepool.host;
   exports dev.tidepool.stream;
@@ -24,7 +27,7 @@ module dev.tidepool.memory {
   exports dev.tidepool.pool to
       dev.tidepool.benchmarks,
       dev.tidepool.testkit;
-  exports dev.tidepool.transfer to
+  exports dev.tidepool.link to
       dev.tidepool.benchmarks,
       dev.tidepool.testkit;
 

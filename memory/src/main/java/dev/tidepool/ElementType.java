@@ -10,6 +10,7 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.StructLayout;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
 import java.lang.reflect.Array;
@@ -138,6 +139,17 @@ public final class ElementType<A> {
       Class<R> recordType, MethodHandles.Lookup lookup) {
     return struct(
         recordType, StructCopier.of(recordType, Objects.requireNonNull(lookup, "lookup")));
+  }
+
+  /**
+   * How a record lies in memory as an element of {@link #struct(Class)}. Needs no access to the
+   * record.
+   *
+   * @throws IllegalArgumentException if a component has another type than a primitive or such a
+   *     record, or the record contains itself
+   */
+  public static StructLayout structLayout(Class<? extends Record> recordType) {
+    return StructCopier.layoutOf(recordType);
   }
 
   private static <R extends Record> ElementType<R[]> struct(

@@ -1,5 +1,11 @@
 package dev.tidepool;
 
+import dev.tidepool.diagnostics.DiagnosticReport;
+import dev.tidepool.diagnostics.DiagnosticsLevel;
+import dev.tidepool.diagnostics.MemoryPressure;
+import dev.tidepool.diagnostics.UnifiedMemoryMXBean;
+import dev.tidepool.pooling.EvictionPolicy;
+import dev.tidepool.transfer.PeerAccess;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;

@@ -1,5 +1,7 @@
 package dev.tidepool;
 
+import dev.tidepool.diagnostics.LostResultReport;
+import dev.tidepool.diagnostics.MemoryRates;
 import java.time.Duration;
 
 /**

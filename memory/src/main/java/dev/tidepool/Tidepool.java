@@ -1,5 +1,6 @@
 package dev.tidepool;
 
+import dev.tidepool.transfer.PeerAccess;
 import java.util.List;
 
 /**

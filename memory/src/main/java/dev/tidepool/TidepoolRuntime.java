@@ -1,5 +1,9 @@
 package dev.tidepool;
 
+import dev.tidepool.pooling.ArrayPool;
+import dev.tidepool.pooling.ObjectPool;
+import dev.tidepool.pooling.ObjectPoolOptions;
+import dev.tidepool.transfer.PeerAccess;
 import java.util.List;
 import java.util.ServiceLoader;
 import java.util.stream.Collectors;

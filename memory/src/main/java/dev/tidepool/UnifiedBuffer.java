@@ -1,5 +1,7 @@
 package dev.tidepool;
 
+import dev.tidepool.diagnostics.BufferMetrics;
+import dev.tidepool.diagnostics.LostResultReport;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.CompletableFuture;
 

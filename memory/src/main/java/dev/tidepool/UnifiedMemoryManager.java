@@ -1,5 +1,15 @@
 package dev.tidepool;
 
+import dev.tidepool.diagnostics.BufferInfo;
+import dev.tidepool.diagnostics.Defragmentation;
+import dev.tidepool.diagnostics.DiagnosticsLevel;
+import dev.tidepool.diagnostics.Fragmentation;
+import dev.tidepool.diagnostics.GuardReport;
+import dev.tidepool.diagnostics.PeakScope;
+import dev.tidepool.diagnostics.Snapshot;
+import dev.tidepool.pooling.ArrayPool;
+import dev.tidepool.pooling.PoolStatistics;
+import dev.tidepool.transfer.TransferEngine;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;

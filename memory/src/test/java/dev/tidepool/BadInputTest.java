@@ -4,6 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tidepool.transfer.PeerAccess;
+import dev.tidepool.transfer.Transfer;
+import dev.tidepool.transfer.TransferEngine;
+import dev.tidepool.transfer.TransferOptions;
+import dev.tidepool.transfer.TransferReport;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.tidepool.diagnostics.DiagnosticReport;
+import dev.tidepool.diagnostics.DiagnosticsLevel;
+import dev.tidepool.diagnostics.GuardReport;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;

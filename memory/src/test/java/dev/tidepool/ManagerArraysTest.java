@@ -3,6 +3,8 @@ package dev.tidepool;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import dev.tidepool.pooling.ArrayPool;
+import dev.tidepool.pooling.ArrayPoolStatistics;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 

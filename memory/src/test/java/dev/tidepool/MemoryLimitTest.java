@@ -3,6 +3,7 @@ package dev.tidepool;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tidepool.diagnostics.DiagnosticsLevel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;

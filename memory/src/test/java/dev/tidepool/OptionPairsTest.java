@@ -3,6 +3,10 @@ package dev.tidepool;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.tidepool.diagnostics.DiagnosticsLevel;
+import dev.tidepool.pooling.EvictionPolicy;
+import dev.tidepool.pooling.PoolStatistics;
+import dev.tidepool.pooling.SizeClassStatistics;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -3,6 +3,10 @@ package dev.tidepool;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tidepool.diagnostics.MemoryRates;
+import dev.tidepool.diagnostics.PeakScope;
+import dev.tidepool.pooling.PoolStatistics;
+import dev.tidepool.pooling.SizeClassStatistics;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,7 +1,7 @@
 package dev.tidepool.benchmarks;
 
-import dev.tidepool.ArrayPool;
 import dev.tidepool.ElementType;
+import dev.tidepool.pooling.ArrayPool;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;

@@ -1,11 +1,11 @@
 package dev.tidepool.benchmarks;
 
-import dev.tidepool.Defragmentation;
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.diagnostics.Defragmentation;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;

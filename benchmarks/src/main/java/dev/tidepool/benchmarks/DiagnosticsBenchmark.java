@@ -1,9 +1,9 @@
 package dev.tidepool.benchmarks;
 
-import dev.tidepool.DiagnosticsLevel;
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.diagnostics.DiagnosticsLevel;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;

@@ -1,13 +1,13 @@
 package dev.tidepool.benchmarks;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.link.DeviceLink;
+import dev.tidepool.link.Gathering;
+import dev.tidepool.link.HostBytes;
 import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
-import dev.tidepool.transfer.DeviceLink;
-import dev.tidepool.transfer.Gathering;
-import dev.tidepool.transfer.HostBytes;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;

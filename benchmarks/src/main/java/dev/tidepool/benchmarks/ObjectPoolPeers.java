@@ -3,7 +3,7 @@ package dev.tidepool.benchmarks;
 import cn.danielw.fop.ObjectFactory;
 import cn.danielw.fop.PoolConfig;
 import cn.danielw.fop.Poolable;
-import dev.tidepool.ObjectPool;
+import dev.tidepool.pooling.ObjectPool;
 import java.util.concurrent.TimeUnit;
 import org.apache.commons.pool2.BasePooledObjectFactory;
 import org.apache.commons.pool2.PooledObject;

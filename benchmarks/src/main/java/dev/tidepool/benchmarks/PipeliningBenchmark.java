@@ -1,6 +1,10 @@
 package dev.tidepool.benchmarks;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.link.Calibrator;
+import dev.tidepool.link.DeviceLink;
+import dev.tidepool.link.HostBytes;
+import dev.tidepool.link.StagingRing;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
@@ -10,10 +14,6 @@ import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedLink;
 import dev.tidepool.testkit.simulated.SimulatedLink.Speed;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
-import dev.tidepool.transfer.Calibrator;
-import dev.tidepool.transfer.DeviceLink;
-import dev.tidepool.transfer.HostBytes;
-import dev.tidepool.transfer.StagingRing;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;

@@ -1,8 +1,8 @@
 package dev.tidepool.benchmarks;
 
-import dev.tidepool.EvictionPolicy;
 import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.pool.BlockPool;
+import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.spi.Block;
 import java.lang.foreign.Arena;
 import java.util.concurrent.TimeUnit;

@@ -2,10 +2,10 @@ package dev.tidepool.benchmarks;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.Tidepool;
-import dev.tidepool.Transfer;
-import dev.tidepool.TransferOptions;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.transfer.Transfer;
+import dev.tidepool.transfer.TransferOptions;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

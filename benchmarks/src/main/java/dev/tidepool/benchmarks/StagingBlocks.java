@@ -1,12 +1,12 @@
 package dev.tidepool.benchmarks;
 
-import dev.tidepool.EvictionPolicy;
+import dev.tidepool.link.Staging;
 import dev.tidepool.pool.BlockPool;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
-import dev.tidepool.transfer.Staging;
 
 /** Page-locked blocks of one device, for transfers without a manager. */
 final class StagingBlocks implements Staging, AutoCloseable {

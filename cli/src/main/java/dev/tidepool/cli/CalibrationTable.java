@@ -1,9 +1,9 @@
 package dev.tidepool.cli;
 
 import dev.tidepool.Accelerator;
-import dev.tidepool.TransferCalibration;
-import dev.tidepool.TransferCalibration.Cost;
-import dev.tidepool.TransferCalibration.Leg;
+import dev.tidepool.transfer.TransferCalibration;
+import dev.tidepool.transfer.TransferCalibration.Cost;
+import dev.tidepool.transfer.TransferCalibration.Leg;
 import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.List;

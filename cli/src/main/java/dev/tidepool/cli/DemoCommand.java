@@ -1,10 +1,10 @@
 package dev.tidepool.cli;
 
 import dev.tidepool.Accelerator;
-import dev.tidepool.DiagnosticsLevel;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.diagnostics.DiagnosticsLevel;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;

@@ -10,9 +10,9 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryStatistics;
-import dev.tidepool.TransferStatistics;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.transfer.TransferStatistics;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 

@@ -3,9 +3,9 @@ package dev.tidepool.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.Tidepool;
-import dev.tidepool.TransferCalibration;
-import dev.tidepool.TransferCalibration.Cost;
-import dev.tidepool.TransferCalibration.Leg;
+import dev.tidepool.transfer.TransferCalibration;
+import dev.tidepool.transfer.TransferCalibration.Cost;
+import dev.tidepool.transfer.TransferCalibration.Leg;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;

@@ -1,13 +1,13 @@
 package dev.tidepool.cli;
 
 import dev.tidepool.Allocation;
-import dev.tidepool.DiagnosticsLevel;
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.diagnostics.DiagnosticsLevel;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

@@ -4,9 +4,9 @@ import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
-import dev.tidepool.TransferStatistics;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.transfer.TransferStatistics;
 
 /**
  * Kernel chaining: what the first kernel wrote the second one reads where it is. With arrays in

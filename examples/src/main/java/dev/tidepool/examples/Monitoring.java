@@ -1,16 +1,16 @@
 package dev.tidepool.examples;
 
 import dev.tidepool.Allocation;
-import dev.tidepool.DiagnosticReport;
 import dev.tidepool.ElementType;
-import dev.tidepool.LeakReport;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
-import dev.tidepool.MemoryPressure;
 import dev.tidepool.MemoryStatistics;
-import dev.tidepool.PeakScope;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.diagnostics.DiagnosticReport;
+import dev.tidepool.diagnostics.LeakReport;
+import dev.tidepool.diagnostics.MemoryPressure;
+import dev.tidepool.diagnostics.PeakScope;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;

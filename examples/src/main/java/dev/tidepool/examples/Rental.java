@@ -1,10 +1,10 @@
 package dev.tidepool.examples;
 
-import dev.tidepool.ArrayPool;
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryStatistics;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.pooling.ArrayPool;
 import java.util.Arrays;
 
 /**

@@ -41,8 +41,11 @@ class PagesTest {
       """
       import static org.assertj.core.api.Assertions.assertThat;
       import dev.tidepool.*;
+      import dev.tidepool.diagnostics.*;
       import dev.tidepool.host.*;
+      import dev.tidepool.pooling.*;
       import dev.tidepool.testkit.cuda.SimulatedCuda;
+      import dev.tidepool.transfer.*;
       import java.lang.foreign.*;
       import java.nio.file.Path;
       import java.time.Duration;

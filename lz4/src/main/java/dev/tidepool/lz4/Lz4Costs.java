@@ -1,6 +1,6 @@
 package dev.tidepool.lz4;
 
-import dev.tidepool.TransferCalibration.Cost;
+import dev.tidepool.transfer.TransferCalibration.Cost;
 
 /**
  * What it takes to bring compressed bytes to a device, decoded; decides where they are decoded.

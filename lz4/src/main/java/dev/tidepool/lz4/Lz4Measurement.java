@@ -1,10 +1,10 @@
 package dev.tidepool.lz4;
 
 import dev.tidepool.ElementType;
-import dev.tidepool.TransferCalibration.Cost;
-import dev.tidepool.TransferCalibration.Leg;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.transfer.TransferCalibration.Cost;
+import dev.tidepool.transfer.TransferCalibration.Leg;
 import io.airlift.compress.v3.lz4.Lz4Compressor;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

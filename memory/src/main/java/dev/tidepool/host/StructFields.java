@@ -1,7 +1,7 @@
 package dev.tidepool.host;
 
 import dev.tidepool.ElementType;
-import dev.tidepool.LayoutReport;
+import dev.tidepool.diagnostics.LayoutReport;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.PaddingLayout;

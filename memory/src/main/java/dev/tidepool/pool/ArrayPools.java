@@ -1,9 +1,9 @@
 package dev.tidepool.pool;
 
-import dev.tidepool.ArrayPool;
-import dev.tidepool.ArrayPoolStatistics;
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryOptions;
+import dev.tidepool.pooling.ArrayPool;
+import dev.tidepool.pooling.ArrayPoolStatistics;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;

@@ -1,8 +1,8 @@
 package dev.tidepool.pool;
 
-import dev.tidepool.EvictionPolicy;
 import dev.tidepool.OutOfDeviceMemoryException;
-import dev.tidepool.PoolStatistics;
+import dev.tidepool.pooling.EvictionPolicy;
+import dev.tidepool.pooling.PoolStatistics;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 import java.util.Iterator;

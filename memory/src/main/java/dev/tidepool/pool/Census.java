@@ -1,6 +1,6 @@
 package dev.tidepool.pool;
 
-import dev.tidepool.SizeClassStatistics;
+import dev.tidepool.pooling.SizeClassStatistics;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLongArray;

@@ -1,6 +1,6 @@
 package dev.tidepool.pool;
 
-import dev.tidepool.EvictionPolicy;
+import dev.tidepool.pooling.EvictionPolicy;
 
 /**
  * Memory that was seen idle in a pool, and that one call gives back to the source: for who frees

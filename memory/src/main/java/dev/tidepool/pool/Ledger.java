@@ -1,7 +1,7 @@
 package dev.tidepool.pool;
 
-import dev.tidepool.PoolStatistics;
-import dev.tidepool.SizeClassStatistics;
+import dev.tidepool.pooling.PoolStatistics;
+import dev.tidepool.pooling.SizeClassStatistics;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;

@@ -1,6 +1,6 @@
 package dev.tidepool.pool;
 
-import dev.tidepool.ObjectPool;
+import dev.tidepool.pooling.ObjectPool;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 

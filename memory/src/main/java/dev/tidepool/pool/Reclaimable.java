@@ -1,6 +1,6 @@
 package dev.tidepool.pool;
 
-import dev.tidepool.EvictionPolicy;
+import dev.tidepool.pooling.EvictionPolicy;
 
 /**
  * What one driver call gave and one gives back: a block, or a slab with all its parts.

@@ -1,11 +1,11 @@
 package dev.tidepool.pool;
 
-import dev.tidepool.ArrayPool;
-import dev.tidepool.ArrayPoolStatistics;
 import dev.tidepool.ElementType;
-import dev.tidepool.ObjectPool;
-import dev.tidepool.ObjectPoolOptions;
-import dev.tidepool.ObjectPoolStatistics;
+import dev.tidepool.pooling.ArrayPool;
+import dev.tidepool.pooling.ArrayPoolStatistics;
+import dev.tidepool.pooling.ObjectPool;
+import dev.tidepool.pooling.ObjectPoolOptions;
+import dev.tidepool.pooling.ObjectPoolStatistics;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;

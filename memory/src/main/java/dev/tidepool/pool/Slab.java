@@ -1,6 +1,6 @@
 package dev.tidepool.pool;
 
-import dev.tidepool.EvictionPolicy;
+import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.MemorySegment;

@@ -1,8 +1,8 @@
 package dev.tidepool.pool;
 
-import dev.tidepool.ObjectPool;
-import dev.tidepool.ObjectPoolOptions;
-import dev.tidepool.ObjectPoolStatistics;
+import dev.tidepool.pooling.ObjectPool;
+import dev.tidepool.pooling.ObjectPoolOptions;
+import dev.tidepool.pooling.ObjectPoolStatistics;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.Comparator;

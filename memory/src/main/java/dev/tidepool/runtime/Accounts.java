@@ -1,13 +1,13 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.Allocation;
-import dev.tidepool.ArrayPoolStatistics;
-import dev.tidepool.DiagnosticsLevel;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.MemoryStatistics;
 import dev.tidepool.OutOfDeviceMemoryException;
-import dev.tidepool.Snapshot;
+import dev.tidepool.diagnostics.DiagnosticsLevel;
+import dev.tidepool.diagnostics.Snapshot;
 import dev.tidepool.pool.ArrayPools;
+import dev.tidepool.pooling.ArrayPoolStatistics;
 import dev.tidepool.runtime.flight.Flight;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;

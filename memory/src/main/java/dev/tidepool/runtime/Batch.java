@@ -1,11 +1,11 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.AcceleratorException;
-import dev.tidepool.TransferWay;
-import dev.tidepool.transfer.Direction;
-import dev.tidepool.transfer.Gathering;
-import dev.tidepool.transfer.Gathering.Move;
-import dev.tidepool.transfer.Passage;
+import dev.tidepool.link.Direction;
+import dev.tidepool.link.Gathering;
+import dev.tidepool.link.Gathering.Move;
+import dev.tidepool.link.Passage;
+import dev.tidepool.transfer.TransferWay;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;

@@ -1,13 +1,13 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.TransferWay;
+import dev.tidepool.link.DeviceLink;
+import dev.tidepool.link.Direction;
+import dev.tidepool.link.HostBytes;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.runtime.flight.TransferEvent;
 import dev.tidepool.spi.Device;
-import dev.tidepool.transfer.DeviceLink;
-import dev.tidepool.transfer.Direction;
-import dev.tidepool.transfer.HostBytes;
+import dev.tidepool.transfer.TransferWay;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 

@@ -1,8 +1,8 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.TransferCalibration;
-import dev.tidepool.TransferCalibration.Cost;
-import dev.tidepool.TransferCalibration.Leg;
+import dev.tidepool.transfer.TransferCalibration;
+import dev.tidepool.transfer.TransferCalibration.Cost;
+import dev.tidepool.transfer.TransferCalibration.Leg;
 import java.time.Instant;
 import java.util.EnumMap;
 import java.util.HashMap;

@@ -1,9 +1,9 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.ElementType;
-import dev.tidepool.LayoutReport;
+import dev.tidepool.diagnostics.LayoutReport;
+import dev.tidepool.link.HostBytes;
 import dev.tidepool.pool.Lease;
-import dev.tidepool.transfer.HostBytes;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.StructLayout;
 import java.util.List;

@@ -1,13 +1,13 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.Transfer;
 import dev.tidepool.TransferException;
-import dev.tidepool.TransferOptions;
-import dev.tidepool.TransferOutcome;
-import dev.tidepool.TransferOutcome.Status;
-import dev.tidepool.TransferProgress;
-import dev.tidepool.TransferReport;
-import dev.tidepool.transfer.Passage;
+import dev.tidepool.link.Passage;
+import dev.tidepool.transfer.Transfer;
+import dev.tidepool.transfer.TransferOptions;
+import dev.tidepool.transfer.TransferOutcome;
+import dev.tidepool.transfer.TransferOutcome.Status;
+import dev.tidepool.transfer.TransferProgress;
+import dev.tidepool.transfer.TransferReport;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

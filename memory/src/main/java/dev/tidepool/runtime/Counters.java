@@ -1,7 +1,7 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.ByteSize;
-import dev.tidepool.PeakScope;
+import dev.tidepool.diagnostics.PeakScope;
 import dev.tidepool.pool.Apart;
 import dev.tidepool.pool.Striping;
 import java.lang.invoke.MethodHandles;

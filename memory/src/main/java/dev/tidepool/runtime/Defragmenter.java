@@ -1,6 +1,6 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.Defragmentation;
+import dev.tidepool.diagnostics.Defragmentation;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.pool.Mover;
 import dev.tidepool.pool.PooledBlock;

@@ -1,6 +1,6 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.Snapshot;
+import dev.tidepool.diagnostics.Snapshot;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.nio.file.DirectoryStream;

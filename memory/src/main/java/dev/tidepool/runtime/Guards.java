@@ -1,7 +1,7 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.BufferInfo;
-import dev.tidepool.GuardReport;
+import dev.tidepool.diagnostics.BufferInfo;
+import dev.tidepool.diagnostics.GuardReport;
 import dev.tidepool.spi.Block;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;

@@ -1,6 +1,6 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.Snapshot;
+import dev.tidepool.diagnostics.Snapshot;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

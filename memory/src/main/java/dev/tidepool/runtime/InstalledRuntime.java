@@ -1,15 +1,15 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.Accelerator;
-import dev.tidepool.ArrayPool;
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryOptions;
-import dev.tidepool.ObjectPool;
-import dev.tidepool.ObjectPoolOptions;
 import dev.tidepool.TidepoolRuntime;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.pool.SizedArrayPool;
 import dev.tidepool.pool.StripedObjectPool;
+import dev.tidepool.pooling.ArrayPool;
+import dev.tidepool.pooling.ObjectPool;
+import dev.tidepool.pooling.ObjectPoolOptions;
 
 /** The service behind the factories of {@code dev.tidepool}. */
 public final class InstalledRuntime implements TidepoolRuntime {

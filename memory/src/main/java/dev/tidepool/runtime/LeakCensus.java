@@ -1,10 +1,10 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.BufferInfo;
 import dev.tidepool.ByteSize;
-import dev.tidepool.DiagnosticsLevel;
-import dev.tidepool.LeakReport;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.diagnostics.BufferInfo;
+import dev.tidepool.diagnostics.DiagnosticsLevel;
+import dev.tidepool.diagnostics.LeakReport;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.Comparator;

@@ -1,6 +1,6 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.LeakReport;
+import dev.tidepool.diagnostics.LeakReport;
 import dev.tidepool.runtime.flight.Flight;
 import java.lang.System.Logger.Level;
 import java.util.Set;

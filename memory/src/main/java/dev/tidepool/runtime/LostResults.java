@@ -1,8 +1,8 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.BufferInfo;
-import dev.tidepool.LostResultReport;
 import dev.tidepool.TransferException;
+import dev.tidepool.diagnostics.BufferInfo;
+import dev.tidepool.diagnostics.LostResultReport;
 import java.lang.System.Logger.Level;
 
 /**

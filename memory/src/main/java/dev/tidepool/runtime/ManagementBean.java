@@ -2,7 +2,7 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.MemoryStatistics;
 import dev.tidepool.TransferException;
-import dev.tidepool.UnifiedMemoryMXBean;
+import dev.tidepool.diagnostics.UnifiedMemoryMXBean;
 import java.lang.System.Logger.Level;
 import java.lang.ref.WeakReference;
 import java.nio.file.Path;

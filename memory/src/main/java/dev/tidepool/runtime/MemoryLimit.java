@@ -1,6 +1,6 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.MemoryPressure;
+import dev.tidepool.diagnostics.MemoryPressure;
 import dev.tidepool.pool.BlockPool;
 import java.util.List;
 import java.util.function.LongConsumer;

@@ -1,7 +1,7 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.BufferMetrics;
-import dev.tidepool.transfer.Direction;
+import dev.tidepool.diagnostics.BufferMetrics;
+import dev.tidepool.link.Direction;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.time.Duration;

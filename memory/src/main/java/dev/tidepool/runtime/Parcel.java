@@ -1,13 +1,13 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.TransferPriority;
-import dev.tidepool.TransferWay;
+import dev.tidepool.link.Direction;
+import dev.tidepool.link.Gathering.Move;
+import dev.tidepool.link.HostBytes;
 import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.runtime.flight.TransferEvent;
 import dev.tidepool.spi.Block;
-import dev.tidepool.transfer.Direction;
-import dev.tidepool.transfer.Gathering.Move;
-import dev.tidepool.transfer.HostBytes;
+import dev.tidepool.transfer.TransferPriority;
+import dev.tidepool.transfer.TransferWay;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 

@@ -2,9 +2,9 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.cpu.ParallelFill;
+import dev.tidepool.link.DeviceLink;
+import dev.tidepool.link.HostBytes;
 import dev.tidepool.spi.Block;
-import dev.tidepool.transfer.DeviceLink;
-import dev.tidepool.transfer.HostBytes;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 

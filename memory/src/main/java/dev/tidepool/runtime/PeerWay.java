@@ -1,8 +1,8 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.AcceleratorException;
-import dev.tidepool.PeerAccess;
 import dev.tidepool.spi.Device;
+import dev.tidepool.transfer.PeerAccess;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.concurrent.atomic.LongAdder;

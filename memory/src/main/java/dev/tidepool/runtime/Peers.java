@@ -1,9 +1,9 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.Accelerator;
-import dev.tidepool.PeerAccess;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.spi.Device;
+import dev.tidepool.transfer.PeerAccess;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

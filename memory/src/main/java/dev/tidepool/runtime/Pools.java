@@ -1,13 +1,11 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.Capability;
-import dev.tidepool.DiagnosticsLevel;
-import dev.tidepool.EvictionPolicy;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.OutOfDeviceMemoryException;
-import dev.tidepool.PoolStatistics;
 import dev.tidepool.cpu.CpuDevice;
+import dev.tidepool.diagnostics.DiagnosticsLevel;
 import dev.tidepool.host.HostMemory;
 import dev.tidepool.host.HostRequest;
 import dev.tidepool.host.MemoryAllocator;
@@ -16,6 +14,8 @@ import dev.tidepool.pool.BlockPool;
 import dev.tidepool.pool.IdlePiece;
 import dev.tidepool.pool.Mover;
 import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.pooling.EvictionPolicy;
+import dev.tidepool.pooling.PoolStatistics;
 import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.runtime.flight.TrimEvent;
 import dev.tidepool.spi.Block;

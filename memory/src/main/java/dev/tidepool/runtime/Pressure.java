@@ -2,7 +2,7 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.MemoryOptions;
-import dev.tidepool.MemoryPressure;
+import dev.tidepool.diagnostics.MemoryPressure;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,6 +1,6 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.TransferProgress;
+import dev.tidepool.transfer.TransferProgress;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;

@@ -1,6 +1,6 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.DiagnosticReport;
+import dev.tidepool.diagnostics.DiagnosticReport;
 import java.lang.System.Logger.Level;
 import java.util.ArrayDeque;
 import java.util.Optional;

@@ -2,7 +2,7 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.TransferException;
-import dev.tidepool.transfer.TransferMeter;
+import dev.tidepool.link.TransferMeter;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;

@@ -1,8 +1,8 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.Defragmentation;
-import dev.tidepool.Fragmentation;
 import dev.tidepool.MemoryInfo;
+import dev.tidepool.diagnostics.Defragmentation;
+import dev.tidepool.diagnostics.Fragmentation;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.runtime.flight.EvictionEvent;
 import dev.tidepool.runtime.flight.Flight;

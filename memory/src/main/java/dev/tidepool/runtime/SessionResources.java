@@ -1,6 +1,6 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.UnclosedReport;
+import dev.tidepool.diagnostics.UnclosedReport;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Program;

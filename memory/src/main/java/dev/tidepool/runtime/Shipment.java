@@ -1,12 +1,12 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.ElementType;
-import dev.tidepool.Transfer;
-import dev.tidepool.TransferOptions;
-import dev.tidepool.TransferProgress;
 import dev.tidepool.UnifiedBuffer;
-import dev.tidepool.transfer.HostBytes;
-import dev.tidepool.transfer.Passage;
+import dev.tidepool.link.HostBytes;
+import dev.tidepool.link.Passage;
+import dev.tidepool.transfer.Transfer;
+import dev.tidepool.transfer.TransferOptions;
+import dev.tidepool.transfer.TransferProgress;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.concurrent.Executor;

@@ -1,12 +1,12 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.BufferMetrics;
 import dev.tidepool.Capability;
 import dev.tidepool.ElementType;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.TransferException;
 import dev.tidepool.cpu.CpuDevice;
+import dev.tidepool.diagnostics.BufferMetrics;
 import dev.tidepool.pool.Lease;
 import java.lang.foreign.MemorySegment;
 import java.time.Instant;

@@ -1,6 +1,6 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.Snapshot;
+import dev.tidepool.diagnostics.Snapshot;
 import dev.tidepool.pool.BlockPool;
 import dev.tidepool.pool.PooledBlock;
 import java.time.Duration;

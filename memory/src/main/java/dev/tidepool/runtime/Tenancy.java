@@ -1,10 +1,10 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.Allocation;
-import dev.tidepool.BufferInfo;
 import dev.tidepool.BufferState;
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.diagnostics.BufferInfo;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.pool.PooledBlock;
 import java.lang.invoke.MethodHandles;

@@ -1,6 +1,6 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.TransferPriority;
+import dev.tidepool.transfer.TransferPriority;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;

@@ -1,15 +1,15 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.Transfer;
-import dev.tidepool.TransferCalibration;
-import dev.tidepool.TransferEngine;
 import dev.tidepool.TransferException;
-import dev.tidepool.TransferOptions;
-import dev.tidepool.TransferOutcome;
-import dev.tidepool.TransferOutcome.Status;
-import dev.tidepool.TransferReport;
-import dev.tidepool.TransferStatistics;
 import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.transfer.Transfer;
+import dev.tidepool.transfer.TransferCalibration;
+import dev.tidepool.transfer.TransferEngine;
+import dev.tidepool.transfer.TransferOptions;
+import dev.tidepool.transfer.TransferOutcome;
+import dev.tidepool.transfer.TransferOutcome.Status;
+import dev.tidepool.transfer.TransferReport;
+import dev.tidepool.transfer.TransferStatistics;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;

@@ -2,8 +2,8 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.host.MemoryOperations;
+import dev.tidepool.link.HostBytes;
 import dev.tidepool.pool.Lease;
-import dev.tidepool.transfer.HostBytes;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;

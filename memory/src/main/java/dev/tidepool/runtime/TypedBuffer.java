@@ -1,16 +1,16 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.Accelerator;
-import dev.tidepool.BufferMetrics;
 import dev.tidepool.BufferState;
 import dev.tidepool.ElementType;
 import dev.tidepool.HostMapping;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
-import dev.tidepool.TransferPriority;
 import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.diagnostics.BufferMetrics;
+import dev.tidepool.link.HostBytes;
 import dev.tidepool.pool.Lease;
-import dev.tidepool.transfer.HostBytes;
+import dev.tidepool.transfer.TransferPriority;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;

@@ -1,9 +1,10 @@
 /**
- * How bytes move between the host's memory and an accelerator's.
+ * Transfers between host arrays, segments, buffers and accelerators, many at once.
  *
- * <p>It owns the queues that transfers run on and the staging blocks that bytes pass through when
- * the driver must not touch them where they lie: arrays on the heap, mapped files, memory of the
- * caller. It knows blocks and segments, not buffers; what moves when is the runtime's business.
+ * <p>{@link dev.tidepool.transfer.TransferEngine} performs lists of transfers; the other types
+ * describe a transfer, the options, the progress and the outcome. {@link
+ * dev.tidepool.transfer.PeerAccess} answers how two accelerators exchange bytes. One buffer is
+ * copied without this package, by the methods of {@link dev.tidepool.UnifiedBuffer}.
  */
 @NullMarked
 package dev.tidepool.transfer;

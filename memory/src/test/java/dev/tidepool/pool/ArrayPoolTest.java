@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import dev.tidepool.ArrayPool;
-import dev.tidepool.ArrayPool.Clearing;
-import dev.tidepool.ArrayPoolStatistics;
 import dev.tidepool.ElementType;
+import dev.tidepool.pooling.ArrayPool;
+import dev.tidepool.pooling.ArrayPool.Clearing;
+import dev.tidepool.pooling.ArrayPoolStatistics;
 import java.lang.invoke.MethodHandles;
 import java.time.Duration;
 import java.util.ArrayList;

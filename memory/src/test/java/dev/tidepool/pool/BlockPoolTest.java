@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.tidepool.EvictionPolicy;
 import dev.tidepool.OutOfDeviceMemoryException;
-import dev.tidepool.PoolStatistics;
+import dev.tidepool.pooling.EvictionPolicy;
+import dev.tidepool.pooling.PoolStatistics;
 import dev.tidepool.spi.Block;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;

@@ -2,9 +2,9 @@ package dev.tidepool.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tidepool.EvictionPolicy;
 import dev.tidepool.OutOfDeviceMemoryException;
-import dev.tidepool.PoolStatistics;
+import dev.tidepool.pooling.EvictionPolicy;
+import dev.tidepool.pooling.PoolStatistics;
 import dev.tidepool.spi.HostAccess;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

@@ -1,6 +1,6 @@
 package dev.tidepool.pool;
 
-import dev.tidepool.EvictionPolicy;
+import dev.tidepool.pooling.EvictionPolicy;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Validate;

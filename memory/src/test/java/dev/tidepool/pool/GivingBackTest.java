@@ -3,7 +3,7 @@ package dev.tidepool.pool;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.abort;
 
-import dev.tidepool.EvictionPolicy;
+import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.spi.HostAccess;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;

@@ -3,9 +3,9 @@ package dev.tidepool.pool;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.tidepool.EvictionPolicy;
 import dev.tidepool.OutOfDeviceMemoryException;
-import dev.tidepool.PoolStatistics;
+import dev.tidepool.pooling.EvictionPolicy;
+import dev.tidepool.pooling.PoolStatistics;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 import java.util.ArrayList;

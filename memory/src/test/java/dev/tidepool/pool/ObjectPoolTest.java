@@ -7,9 +7,9 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.awaitility.Awaitility.await;
 
-import dev.tidepool.EvictionPolicy;
-import dev.tidepool.ObjectPool;
-import dev.tidepool.ObjectPoolStatistics;
+import dev.tidepool.pooling.EvictionPolicy;
+import dev.tidepool.pooling.ObjectPool;
+import dev.tidepool.pooling.ObjectPoolStatistics;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;

@@ -3,9 +3,9 @@ package dev.tidepool.pool;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import dev.tidepool.EvictionPolicy;
-import dev.tidepool.ObjectPool;
-import dev.tidepool.ObjectPoolStatistics;
+import dev.tidepool.pooling.EvictionPolicy;
+import dev.tidepool.pooling.ObjectPool;
+import dev.tidepool.pooling.ObjectPoolStatistics;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

@@ -1,6 +1,6 @@
 package dev.tidepool.pool;
 
-import dev.tidepool.EvictionPolicy;
+import dev.tidepool.pooling.EvictionPolicy;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 
 /** Whose the blocks of a model are: one owner each at most. */

@@ -2,8 +2,8 @@ package dev.tidepool.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tidepool.EvictionPolicy;
-import dev.tidepool.PoolStatistics;
+import dev.tidepool.pooling.EvictionPolicy;
+import dev.tidepool.pooling.PoolStatistics;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.Arena;

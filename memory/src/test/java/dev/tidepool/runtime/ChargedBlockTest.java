@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.AcceleratorException;
-import dev.tidepool.EvictionPolicy;
 import dev.tidepool.pool.BlockPool;
 import dev.tidepool.pool.Lease;
+import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.MemorySegment;

@@ -4,13 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.ElementType;
-import dev.tidepool.Transfer;
-import dev.tidepool.TransferOptions;
-import dev.tidepool.TransferOutcome;
-import dev.tidepool.TransferOutcome.Status;
-import dev.tidepool.TransferReport;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.transfer.Transfer;
+import dev.tidepool.transfer.TransferOptions;
+import dev.tidepool.transfer.TransferOutcome;
+import dev.tidepool.transfer.TransferOutcome.Status;
+import dev.tidepool.transfer.TransferReport;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;

@@ -3,7 +3,7 @@ package dev.tidepool.runtime;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.tidepool.PeakScope;
+import dev.tidepool.diagnostics.PeakScope;
 import java.lang.ref.WeakReference;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

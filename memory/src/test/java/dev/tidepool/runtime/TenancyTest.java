@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
 import dev.tidepool.Allocation;
-import dev.tidepool.BufferInfo;
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.diagnostics.BufferInfo;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;

@@ -2,7 +2,7 @@ package dev.tidepool.runtime;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tidepool.TransferPriority;
+import dev.tidepool.transfer.TransferPriority;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;

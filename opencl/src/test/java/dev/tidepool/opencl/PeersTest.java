@@ -6,12 +6,12 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.tidepool.Accelerator;
 import dev.tidepool.ElementType;
-import dev.tidepool.PeerAccess;
-import dev.tidepool.PeerAccess.State;
-import dev.tidepool.PeerAccess.Way;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.transfer.PeerAccess;
+import dev.tidepool.transfer.PeerAccess.State;
+import dev.tidepool.transfer.PeerAccess.Way;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Timeout;

@@ -1,10 +1,10 @@
 package dev.tidepool.testkit;
 
-import dev.tidepool.BufferInfo;
-import dev.tidepool.DiagnosticsLevel;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.diagnostics.BufferInfo;
+import dev.tidepool.diagnostics.DiagnosticsLevel;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -6,7 +6,6 @@ import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.Accelerator;
 import dev.tidepool.Arguments;
-import dev.tidepool.Defragmentation;
 import dev.tidepool.ElementType;
 import dev.tidepool.HostMapping;
 import dev.tidepool.Kernel;
@@ -18,6 +17,7 @@ import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.diagnostics.Defragmentation;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Discovery;

@@ -3,12 +3,12 @@ package dev.tidepool.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tidepool.link.DeviceLink;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.testkit.simulated.SimulatedDevice;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
-import dev.tidepool.transfer.DeviceLink;
 import java.lang.reflect.Proxy;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;

@@ -4,15 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.Allocation;
-import dev.tidepool.DiagnosticReport;
-import dev.tidepool.DiagnosticsLevel;
 import dev.tidepool.ElementType;
-import dev.tidepool.GuardReport;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.diagnostics.DiagnosticReport;
+import dev.tidepool.diagnostics.DiagnosticsLevel;
+import dev.tidepool.diagnostics.GuardReport;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.spi.HostAccess;
 import dev.tidepool.testkit.simulated.SimulatedHardware;

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
-import dev.tidepool.TransferWay;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Discovery;
@@ -16,6 +15,7 @@ import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
 import dev.tidepool.testkit.workload.Operation;
 import dev.tidepool.testkit.workload.Workload;
+import dev.tidepool.transfer.TransferWay;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;

@@ -3,11 +3,11 @@ package dev.tidepool.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.tidepool.DiagnosticsLevel;
-import dev.tidepool.EvictionPolicy;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.diagnostics.DiagnosticsLevel;
+import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.spi.HostAccess;
 import dev.tidepool.testkit.fault.FaultInjector;

@@ -5,13 +5,13 @@ import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryOptions;
-import dev.tidepool.Transfer;
-import dev.tidepool.TransferOptions;
-import dev.tidepool.TransferReport;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.testkit.conformance.Patterns;
 import dev.tidepool.testkit.simulated.SimulatedDevice;
+import dev.tidepool.transfer.Transfer;
+import dev.tidepool.transfer.TransferOptions;
+import dev.tidepool.transfer.TransferReport;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

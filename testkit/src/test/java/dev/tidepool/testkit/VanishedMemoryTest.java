@@ -73,7 +73,7 @@ class VanishedMemoryTest {
     try (FileSystem jar =
         Files.isDirectory(library) ? null : FileSystems.newFileSystem(library, loader)) {
       Path root = jar == null ? library : jar.getPath("/");
-      for (String room : List.of("", "stream")) {
+      for (String room : List.of("", "diagnostics", "pooling", "transfer", "stream")) {
         String prefix = room.isEmpty() ? "" : room + ".";
         try (Stream<Path> files = Files.list(root.resolve("dev/tidepool").resolve(room))) {
           for (Path file : files.filter(file -> file.toString().endsWith(".class")).toList()) {
@@ -106,8 +106,8 @@ class VanishedMemoryTest {
             .anyMatch(
                 name ->
                     name.contains("UnifiedBuffer")
-                        || name.contains("dev.tidepool.Transfer<")
-                        || (type.getPackageName().equals("dev.tidepool")
+                        || name.contains("dev.tidepool.transfer.Transfer<")
+                        || (!type.getPackageName().equals("dev.tidepool.stream")
                             && name.contains("MemorySegment")));
   }
 

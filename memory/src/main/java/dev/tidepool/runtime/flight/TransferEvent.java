@@ -1,6 +1,6 @@
 package dev.tidepool.runtime.flight;
 
-import dev.tidepool.TransferWay;
+import dev.tidepool.transfer.TransferWay;
 import jdk.jfr.DataAmount;
 import jdk.jfr.Description;
 import jdk.jfr.Label;

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.tidepool.Allocation;
-import dev.tidepool.BufferInfo;
 import dev.tidepool.BufferState;
 import dev.tidepool.ElementType;
 import dev.tidepool.MapMode;
@@ -14,6 +13,7 @@ import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryStatistics;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.diagnostics.BufferInfo;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

@@ -9,8 +9,8 @@ import dev.tidepool.HostMapping;
 import dev.tidepool.Kernel;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
-import dev.tidepool.TransferStatistics;
 import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.transfer.TransferStatistics;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 

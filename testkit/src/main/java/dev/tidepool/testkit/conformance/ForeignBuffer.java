@@ -1,13 +1,13 @@
 package dev.tidepool.testkit.conformance;
 
 import dev.tidepool.Accelerator;
-import dev.tidepool.BufferMetrics;
 import dev.tidepool.BufferState;
 import dev.tidepool.ElementType;
 import dev.tidepool.HostMapping;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.diagnostics.BufferMetrics;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.time.Instant;

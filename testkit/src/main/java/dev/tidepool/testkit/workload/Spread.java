@@ -1,7 +1,7 @@
 package dev.tidepool.testkit.workload;
 
-import dev.tidepool.PeerAccess;
 import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.transfer.PeerAccess;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;

@@ -1,13 +1,13 @@
 package dev.tidepool.testkit.workload;
 
-import dev.tidepool.Transfer;
 import dev.tidepool.TransferException;
-import dev.tidepool.TransferOptions;
-import dev.tidepool.TransferOutcome;
-import dev.tidepool.TransferPriority;
-import dev.tidepool.TransferReport;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.testkit.workload.History.Effect;
+import dev.tidepool.transfer.Transfer;
+import dev.tidepool.transfer.TransferOptions;
+import dev.tidepool.transfer.TransferOutcome;
+import dev.tidepool.transfer.TransferPriority;
+import dev.tidepool.transfer.TransferReport;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;

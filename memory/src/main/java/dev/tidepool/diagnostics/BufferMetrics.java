@@ -1,0 +1,35 @@
+package dev.tidepool.diagnostics;
+
+import java.time.Duration;
+import java.time.Instant;
+
+/**
+ * What was moved for one buffer since it was allocated.
+ *
+ * @param hostToDeviceBytes bytes that went from the host's memory to the device's
+ * @param deviceToHostBytes bytes that went from the device's memory to the host's
+ * @param transfers how many such movements there were
+ * @param transferTime the time they took, added up
+ * @param lastAccess when work on the buffer or a view of its bytes was last asked for; of short
+ *     copies and of a view that is taken again and again without work in between, the first time in
+ *     each quarter of a second; of a buffer that nothing was asked of, about when it was allocated
+ * @param hits accesses that found the newest bytes where they were needed. Of views that several
+ *     threads take again and of short copies out that they make at the same moment some may not be
+ *     counted
+ * @param misses accesses that had to move bytes first
+ */
+public record BufferMetrics(
+    long hostToDeviceBytes,
+    long deviceToHostBytes,
+    long transfers,
+    Duration transferTime,
+    Instant lastAccess,
+    long hits,
+    long misses) {
+
+  /** Bytes moved for each second of transfer; 0 before the first. */
+  public double averageBandwidth() {
+    double seconds = transferTime.toNanos() / 1e9;
+    return seconds == 0 ? 0 : (hostToDeviceBytes + deviceToHostBytes) / seconds;
+  }
+}

@@ -1,0 +1,50 @@
+package dev.tidepool.diagnostics;
+
+import java.time.Duration;
+import java.util.Locale;
+
+/**
+ * A buffer beside which somebody wrote: a hand-written kernel that ran past an end, or native code
+ * that was given its address. Found at the level {@link DiagnosticsLevel#PARANOID}.
+ *
+ * @param accelerator the accelerator of its manager
+ * @param tag who owns it; empty if nobody said
+ * @param elementType what its elements are, by name
+ * @param bytes its bytes
+ * @param offset the first damaged byte, from the buffer's first: below 0 before the buffer, from
+ *     {@code bytes} on behind it
+ * @param damaged how many bytes of the guard zone are not what they were
+ * @param age the time since the buffer was allocated
+ * @param site the stack that allocated it, a line for each frame
+ */
+public record GuardReport(
+    String accelerator,
+    String tag,
+    String elementType,
+    long bytes,
+    long offset,
+    long damaged,
+    Duration age,
+    String site)
+    implements DiagnosticReport {
+  @Override
+  public String toString() {
+    return (damaged == 1 ? "1 byte was" : damaged + " bytes were")
+        + " written "
+        + (offset < 0
+            ? "before the first byte, from byte " + offset + " on,"
+            : "behind the last byte, from byte " + offset + " on,")
+        + " of the buffer"
+        + (tag.isEmpty() ? "" : " '" + tag + "'")
+        + " of "
+        + elementType
+        + " on "
+        + accelerator
+        + ", "
+        + bytes
+        + " bytes; allocated "
+        + String.format(Locale.ROOT, "%.1f s before", age.toNanos() / 1e9)
+        + ", at\n    "
+        + site.replace("\n", "\n    ");
+  }
+}

@@ -1,0 +1,27 @@
+package dev.tidepool.diagnostics;
+
+import dev.tidepool.UnifiedMemoryManager;
+
+/**
+ * The most bytes that were live in a manager's buffers since {@link UnifiedMemoryManager#pushPeak}.
+ * Scopes nest, and may overlap; each counts what all threads allocate, whatever the scope was
+ * opened for. Safe for use by any thread.
+ *
+ * <p><b>How exact.</b> The peak is that of a running sum over all threads, not of samples. What
+ * another thread allocates in the very moment in which the scope opens, or in which a higher peak
+ * is being noted, may be counted with its next allocation only.
+ */
+public interface PeakScope extends AutoCloseable {
+  /** What it was opened for. */
+  String name();
+
+  /**
+   * The most bytes that were live, as they were asked for; what lived already when the scope opened
+   * included. Once it is closed, the peak until then.
+   */
+  long peakBytes();
+
+  /** Ends the scope. Idempotent. */
+  @Override
+  void close();
+}

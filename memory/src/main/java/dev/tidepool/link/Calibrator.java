@@ -1,0 +1,267 @@
+package dev.tidepool.link;
+
+import dev.tidepool.pool.Lease;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Piece;
+import dev.tidepool.spi.Queue;
+import dev.tidepool.transfer.TransferCalibration;
+import dev.tidepool.transfer.TransferCalibration.Cost;
+import dev.tidepool.transfer.TransferCalibration.Leg;
+import java.lang.foreign.MemorySegment;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * Measures what the ways of a device cost, on a queue of its own and with memory that it is given.
+ *
+ * <p>Each leg is moved a few times small and then ever larger, up to 4 MiB, until a movement takes
+ * half a millisecond. The least time of a size counts: whatever else happens on the machine only
+ * adds to it. A calibration takes some 50 milliseconds. Blocks a platform thread; for one thread.
+ */
+public final class Calibrator {
+  /** Bytes of device memory that it measures with. */
+  public static final long SCRATCH_BYTES = 8 << 20;
+
+  /** Bytes of a peer's memory that it measures with. */
+  public static final long PEER_BYTES = 4 << 20;
+
+  private static final long SMALL = 4 << 10;
+  private static final long LARGE = PEER_BYTES;
+  private static final long LONG_NANOS = 500_000;
+  private static final int TRIES = 4;
+  private static final int UNDER_WAY = 16;
+  private static final long CHUNK = LARGE / UNDER_WAY;
+
+  private final Device device;
+  private final Staging staging;
+  private final boolean thorough;
+
+  /** One movement of so many bytes, waited for. */
+  interface Movement {
+    void move(long bytes);
+  }
+
+  /**
+   * Another device that this one copies from.
+   *
+   * @param name by which its costs are known
+   * @param scratch {@link #PEER_BYTES} of its memory
+   */
+  public record Peer(String name, Block scratch) {}
+
+  /**
+   * A calibrator.
+   *
+   * @param staging gives staging blocks
+   * @param thorough whether it may also compile the device's kernel for scattering, which may take
+   *     a second
+   */
+  public Calibrator(Device device, Staging staging, boolean thorough) {
+    this.device = device;
+    this.staging = staging;
+    this.thorough = thorough;
+  }
+
+  /**
+   * Measures.
+   *
+   * @param scratch {@link #SCRATCH_BYTES} of the device's memory
+   * @param peers other devices that this one may copy from
+   * @throws dev.tidepool.AcceleratorException if the driver refuses
+   * @throws dev.tidepool.OutOfDeviceMemoryException if there is no room for staging blocks
+   */
+  public TransferCalibration measure(Block scratch, List<Peer> peers) {
+    Map<Leg, Cost> legs = new EnumMap<>(Leg.class);
+    Map<String, Cost> others = new HashMap<>();
+    Range block = new Range(scratch.whole(), scratch.start());
+    try (Queue queue = device.createUrgentQueue()) {
+      Lease unlocked = staging.lease(LARGE, false);
+      try {
+        measure(legs, others, queue, block, filled(unlocked), peers);
+      } finally {
+        unlocked.release();
+      }
+    }
+    return new TransferCalibration(Instant.now(), legs, others);
+  }
+
+  private void measure(
+      Map<Leg, Cost> legs,
+      Map<String, Cost> others,
+      Queue queue,
+      Range block,
+      MemorySegment plain,
+      List<Peer> peers) {
+    Lease lease = staging.lease(LARGE, true);
+    try {
+      MemorySegment staged = filled(lease);
+      host(legs, staged);
+      hostToDevice(legs, queue, block, plain, false);
+      if (device.isPinned(staged)) {
+        hostToDevice(legs, queue, block, staged, true);
+      }
+      legs.put(
+          Leg.LOCAL,
+          cost(
+              bytes ->
+                  DeviceLink.finish(
+                      queue.copy(block.block, block.at(0), block.block, block.at(LARGE), bytes))));
+      legs.put(Leg.COMMAND, command(legs, queue, block, staged, SMALL));
+      legs.put(Leg.CHUNK, command(legs, queue, block, staged, CHUNK));
+      if (thorough && queue.scattersAtOnce()) {
+        legs.put(Leg.SCATTER, cost(bytes -> scatter(queue, block, staged, bytes)));
+      }
+      for (Peer peer : peers) {
+        others.put(peer.name(), peer(queue, block, peer.scratch()));
+      }
+    } finally {
+      lease.release();
+    }
+  }
+
+  /** Bytes of a block that the driver knows. */
+  private record Range(Block block, long start) {
+    long at(long offset) {
+      return start + offset;
+    }
+  }
+
+  private static MemorySegment filled(Lease lease) {
+    return Objects.requireNonNull(lease.block().segment(), "staging has a segment")
+        .asSlice(0, LARGE)
+        .fill((byte) 1);
+  }
+
+  private static void host(Map<Leg, Cost> legs, MemorySegment staged) {
+    HostBytes array = new HostBytes.Segment(MemorySegment.ofArray(new byte[(int) LARGE]), false);
+    Cost copy =
+        cost(
+            bytes -> {
+              MemorySegment part = staged.asSlice(0, bytes);
+              array.stage(0, part);
+              array.stage(0, part);
+            });
+    // Two copies each, so that the clock is fine enough for it.
+    legs.put(Leg.HOST_COPY, new Cost(0, copy.nanosPerByte() / 2));
+  }
+
+  private static void hostToDevice(
+      Map<Leg, Cost> legs, Queue queue, Range block, MemorySegment host, boolean pinned) {
+    legs.put(
+        Ways.link(pinned, true),
+        cost(
+            bytes ->
+                DeviceLink.finish(queue.write(host.asSlice(0, bytes), block.block, block.at(0)))));
+    legs.put(
+        Ways.link(pinned, false),
+        cost(
+            bytes ->
+                DeviceLink.finish(queue.read(block.block, block.at(0), host.asSlice(0, bytes)))));
+  }
+
+  /**
+   * What one more write of so many bytes costs while others are under way, less what its bytes
+   * cost; but not less than asking for it does.
+   */
+  private Cost command(
+      Map<Leg, Cost> legs, Queue queue, Range block, MemorySegment staged, long bytes) {
+    Writes alone = new Writes(queue, block, staged, bytes);
+    Writes all = new Writes(queue, block, staged, bytes);
+    for (int i = 0; i < TRIES; i++) {
+      alone.perform(1);
+      all.perform(UNDER_WAY);
+    }
+    Cost link = legs.get(Ways.link(device.isPinned(staged), true));
+    double perByte = link == null ? 0 : link.nanosPerByte();
+    double each = (double) (all.least - alone.least) / (UNDER_WAY - 1);
+    double asking = (double) all.leastAsking / UNDER_WAY;
+    return new Cost(Math.max(asking, each - bytes * perByte), perByte);
+  }
+
+  /** Several writes at once, and the least time that they took. */
+  private static final class Writes {
+    private final Queue queue;
+    private final Range block;
+    private final MemorySegment staged;
+    private final long bytes;
+    long least = Long.MAX_VALUE;
+    long leastAsking = Long.MAX_VALUE;
+
+    Writes(Queue queue, Range block, MemorySegment staged, long bytes) {
+      this.queue = queue;
+      this.block = block;
+      this.staged = staged;
+      this.bytes = bytes;
+    }
+
+    void perform(int count) {
+      long start = System.nanoTime();
+      try (PendingCommands pending = new PendingCommands(count)) {
+        for (int i = 0; i < count; i++) {
+          pending.makeRoom();
+          pending.add(
+              queue.write(staged.asSlice(i * bytes, bytes), block.block, block.at(i * bytes)));
+        }
+        leastAsking = Math.min(leastAsking, System.nanoTime() - start);
+        pending.finishAll();
+      }
+      least = Math.min(least, System.nanoTime() - start);
+    }
+  }
+
+  private static void scatter(Queue queue, Range block, MemorySegment staged, long bytes) {
+    List<Piece> pieces = new ArrayList<>();
+    for (long at = 0; at < bytes; at += SMALL) {
+      pieces.add(new Piece(at, block.block, block.at(2 * at), SMALL));
+    }
+    DeviceLink.finish(queue.scatter(staged.asSlice(0, bytes), pieces));
+  }
+
+  private static Cost peer(Queue queue, Range block, Block far) {
+    return cost(
+        bytes ->
+            DeviceLink.finish(
+                queue.copy(far.whole(), far.start(), block.block, block.at(0), bytes)));
+  }
+
+  /**
+   * The line through a small movement and the largest that there was time for. If that does not
+   * take twice as long, what disturbs them would decide, and in the end even the sign: then bytes
+   * cost what they cost together with a command.
+   */
+  static Cost cost(Movement movement) {
+    movement.move(SMALL);
+    long small = least(movement, SMALL);
+    long bytes = SMALL;
+    long large;
+    do {
+      bytes *= 4;
+      large = least(movement, bytes);
+    } while (bytes < LARGE && (large < LONG_NANOS || large < 2 * small));
+    // By now all that is used is warm.
+    small = Math.min(small, least(movement, SMALL));
+    double perByte =
+        large >= 2 * small ? (double) (large - small) / (bytes - SMALL) : (double) large / bytes;
+    return new Cost(Math.max(0, small - SMALL * perByte), perByte);
+  }
+
+  private static long least(Movement movement, long bytes) {
+    long least = Long.MAX_VALUE;
+    for (int i = 0; i < TRIES; i++) {
+      least = Math.min(least, nanos(movement, bytes));
+    }
+    return least;
+  }
+
+  private static long nanos(Movement movement, long bytes) {
+    long start = System.nanoTime();
+    movement.move(bytes);
+    return System.nanoTime() - start;
+  }
+}

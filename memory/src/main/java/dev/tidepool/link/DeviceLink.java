@@ -1,0 +1,584 @@
+package dev.tidepool.link;
+
+import static dev.tidepool.transfer.TransferWay.MAPPED_FILE;
+import static dev.tidepool.transfer.TransferWay.STAGED_PINNED;
+import static dev.tidepool.transfer.TransferWay.STAGED_PLAIN;
+
+import dev.tidepool.pool.Lease;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Event;
+import dev.tidepool.spi.Queue;
+import dev.tidepool.transfer.TransferCalibration;
+import dev.tidepool.transfer.TransferPriority;
+import dev.tidepool.transfer.TransferWay;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The queues of one device for one manager, and the ways over them.
+ *
+ * <p>Uploads, downloads, copies and kernels have queues of their own, so that they overlap; kernels
+ * have several. All methods that move bytes block a platform thread until the bytes have arrived
+ * and throw {@link dev.tidepool.AcceleratorException} when the driver refuses. Bytes that a driver
+ * must not touch pass through staging blocks in turn: while the device copies one, the host fills
+ * or empties another. What is longer than a chunk goes in chunks, several of them in flight, and
+ * each waits at the {@link Gate} of its direction while somebody more urgent is on the way. How a
+ * transfer wants to go is its {@link Passage}; which way it goes is said by {@link Ways}.
+ */
+public final class DeviceLink implements AutoCloseable {
+  private static final int COMPUTE_QUEUES = 4;
+
+  /** Bytes of a transfer that may pay for a calibration. */
+  private static final long WORTHWHILE = 8 << 20;
+
+  private final Device device;
+  private final Staging staging;
+  private final long chunk;
+  private final Ways ways;
+  private final Runnable calibrator;
+  private final AtomicBoolean uncalibrated = new AtomicBoolean(true);
+  // All of them, in the order in which they were opened.
+  private final List<Queue> queues = new CopyOnWriteArrayList<>();
+  private final Queue upload;
+  private final Queue download;
+  private final Queue local;
+  private final List<Queue> compute;
+  private final AtomicInteger turn = new AtomicInteger();
+  private final Gate uploads = new Gate();
+  private final Gate downloads = new Gate();
+  private final Gate copies = new Gate();
+  // Queues of what is critical, opened when something first is.
+  private final AtomicReference<@Nullable Queue> criticalUpload = new AtomicReference<>();
+  private final AtomicReference<@Nullable Queue> criticalDownload = new AtomicReference<>();
+  private final AtomicReference<@Nullable Queue> criticalLocal = new AtomicReference<>();
+
+  /**
+   * Opens the queues.
+   *
+   * @param staging gives staging blocks
+   * @param chunk bytes of a staging block at most
+   * @param calibrator is run once, before the first transfer that is worth a calibration
+   */
+  public DeviceLink(Device device, Staging staging, long chunk, Runnable calibrator) {
+    this.device = device;
+    this.staging = staging;
+    this.chunk = chunk;
+    this.ways = new Ways(chunk);
+    this.calibrator = calibrator;
+    try {
+      // Copies and fills are short and others wait for them; kernels may be long.
+      upload = opened(device.createUrgentQueue());
+      download = opened(device.createUrgentQueue());
+      local = opened(device.createUrgentQueue());
+      List<Queue> some = new ArrayList<>();
+      for (int i = 0; i < COMPUTE_QUEUES; i++) {
+        some.add(opened(device.createQueue()));
+      }
+      compute = List.copyOf(some);
+    } catch (Throwable e) {
+      closeAll(e);
+      throw e;
+    }
+  }
+
+  private Queue opened(Queue queue) {
+    try {
+      queues.add(queue);
+    } catch (OutOfMemoryError e) {
+      queue.close();
+      throw e;
+    }
+    return queue;
+  }
+
+  /** All queues that are open; later ones are added when they open. */
+  public Collection<Queue> queues() {
+    return queues;
+  }
+
+  /** A queue for a kernel; queues take turns. */
+  public Queue compute() {
+    return compute.get(Math.floorMod(turn.getAndIncrement(), COMPUTE_QUEUES));
+  }
+
+  /** What the ways cost; null before that is measured. */
+  public @Nullable TransferCalibration calibration() {
+    return ways.calibration();
+  }
+
+  /** From now on costs decide which way bytes go, and how they are cut. */
+  public void calibrated(TransferCalibration calibration) {
+    ways.calibrated(calibration);
+  }
+
+  private void calibrateFor(long bytes) {
+    if (bytes >= WORTHWHILE && uncalibrated.get() && uncalibrated.compareAndSet(true, false)) {
+      calibrator.run();
+    }
+  }
+
+  /** Moves bytes of the host to a block. Answers the way that they went. */
+  public TransferWay upload(HostBytes source, Block destination, long offset) {
+    Passage passage = Passage.current();
+    TransferWay way = way(source, true, passage);
+    Queue queue = queueFor(passage, upload, criticalUpload);
+    Block whole = destination.whole();
+    long start = destination.start() + offset;
+    if (!way.isStaged() && source instanceof HostBytes.Segment(MemorySegment segment, _)) {
+      long step = passage.chunkOr(ways.directChunk(way, true));
+      if (segment.byteSize() <= step) {
+        alone(segment.byteSize(), uploads, passage, () -> queue.writeNow(segment, whole, start));
+        return way;
+      }
+      inChunks(
+          segment.byteSize(),
+          step,
+          uploads,
+          passage,
+          (at, count) -> queue.write(segment.asSlice(at, count), whole, start + at));
+      return way;
+    }
+    if (isOneBlock(source, passage)) {
+      return inOneBlock(
+          way,
+          source.byteSize(),
+          uploads,
+          passage,
+          staged -> {
+            source.copyTo(0, staged);
+            queue.writeNow(staged, whole, start);
+          });
+    }
+    return staged(
+        way,
+        source.byteSize(),
+        source.granule(),
+        ways.pace(way, true),
+        uploads,
+        passage,
+        new StagingRing.Legs() {
+          @Override
+          public void fill(MemorySegment staged, long at) {
+            source.stage(at, staged);
+          }
+
+          @Override
+          public Event submit(MemorySegment staged, long at) {
+            return queue.write(staged, whole, start + at);
+          }
+        });
+  }
+
+  /** Moves bytes of a block to the host. Answers the way that they went. */
+  public TransferWay download(Block source, long offset, HostBytes destination) {
+    Passage passage = Passage.current();
+    TransferWay way = way(destination, false, passage);
+    Queue queue = queueFor(passage, download, criticalDownload);
+    Block whole = source.whole();
+    long start = source.start() + offset;
+    if (!way.isStaged() && destination instanceof HostBytes.Segment(MemorySegment segment, _)) {
+      long step = passage.chunkOr(ways.directChunk(way, false));
+      if (segment.byteSize() <= step) {
+        alone(segment.byteSize(), downloads, passage, () -> queue.readNow(whole, start, segment));
+        return way;
+      }
+      inChunks(
+          segment.byteSize(),
+          step,
+          downloads,
+          passage,
+          (at, count) -> queue.read(whole, start + at, segment.asSlice(at, count)));
+      return way;
+    }
+    if (isOneBlock(destination, passage)) {
+      return inOneBlock(
+          way,
+          destination.byteSize(),
+          downloads,
+          passage,
+          staged -> {
+            queue.readNow(whole, start, staged);
+            destination.copyFrom(staged, 0);
+          });
+    }
+    return staged(
+        way,
+        destination.byteSize(),
+        destination.granule(),
+        ways.pace(way, false),
+        downloads,
+        passage,
+        new StagingRing.Legs() {
+          @Override
+          public Event submit(MemorySegment staged, long at) {
+            return queue.read(whole, start + at, staged);
+          }
+
+          @Override
+          public void empty(MemorySegment staged, long at) {
+            destination.copyFrom(staged, at);
+          }
+        });
+  }
+
+  /** What moves many small pieces to this device, or from it, at once. */
+  public Gathering gathering() {
+    return new Gathering(this);
+  }
+
+  Queue uploadQueue() {
+    return queueFor(Passage.current(), upload, criticalUpload);
+  }
+
+  Queue downloadQueue() {
+    return queueFor(Passage.current(), download, criticalDownload);
+  }
+
+  Gate uploads() {
+    return uploads;
+  }
+
+  Gate downloads() {
+    return downloads;
+  }
+
+  private TransferWay way(HostBytes host, boolean up, Passage passage) {
+    calibrateFor(host.byteSize());
+    TransferWay way = ways.choose(Ways.place(host, device), up, host.byteSize());
+    return passage.pinned() || way == MAPPED_FILE ? way : STAGED_PLAIN;
+  }
+
+  /** What is critical has a queue of its own, which nothing else is ahead in. */
+  private Queue queueFor(
+      Passage passage, Queue ordinary, AtomicReference<@Nullable Queue> critical) {
+    if (passage.priority() != TransferPriority.CRITICAL) {
+      return ordinary;
+    }
+    Queue open = critical.get();
+    if (open != null) {
+      return open;
+    }
+    Queue fresh = opened(device.createUrgentQueue());
+    if (critical.compareAndSet(null, fresh)) {
+      return fresh;
+    }
+    queues.remove(fresh);
+    fresh.close();
+    return Objects.requireNonNull(critical.get());
+  }
+
+  /**
+   * The way for bytes from another device's memory, or this one's, to this one's.
+   *
+   * @param reached whether this device may copy from the other's memory
+   */
+  public TransferWay across(DeviceLink source, boolean reached, long bytes) {
+    Place place = reached ? Place.PEER : Place.STRANGER;
+    if (source.device.equals(device)) {
+      place = Place.DEVICE;
+    }
+    return ways.across(place, source.ways.calibration(), source.name(), bytes);
+  }
+
+  /**
+   * Copies to a block of this device from one that it reaches; the ranges do not overlap.
+   *
+   * @param from whose block the source is
+   */
+  public void copy(
+      DeviceLink from,
+      Block source,
+      long sourceOffset,
+      Block destination,
+      long offset,
+      long bytes) {
+    Passage passage = Passage.current();
+    Queue queue = queueFor(passage, local, criticalLocal);
+    long step = passage.chunkOr(ways.copyChunk(from.device.equals(device), from.name()));
+    inChunks(
+        bytes,
+        step,
+        copies,
+        passage,
+        (at, count) -> copy(queue, source, sourceOffset + at, destination, offset + at, count));
+  }
+
+  /**
+   * Copies within the device's memory without waiting; the caller waits for the event and closes
+   * it.
+   */
+  public Event copyAhead(
+      Block source, long sourceOffset, Block destination, long offset, long bytes) {
+    return copy(local, source, sourceOffset, destination, offset, bytes);
+  }
+
+  private static Event copy(
+      Queue queue, Block source, long sourceOffset, Block destination, long offset, long bytes) {
+    return queue.copy(
+        source.whole(),
+        source.start() + sourceOffset,
+        destination.whole(),
+        destination.start() + offset,
+        bytes);
+  }
+
+  private String name() {
+    return device.info().name();
+  }
+
+  /** Sets bytes of a block. */
+  public void fill(Block block, long offset, long bytes, byte value) {
+    finish(local.fill(block.whole(), block.start() + offset, bytes, value));
+  }
+
+  /**
+   * Sets words of a block, if the device has a command for that.
+   *
+   * @param width bytes of a word: 1, 2 or 4
+   * @return whether it has
+   */
+  public boolean fill(Block block, long offset, long bytes, int width, int word) {
+    Event event =
+        width == 1
+            ? local.fill(block.whole(), block.start() + offset, bytes, (byte) word)
+            : local.fillWords(block.whole(), block.start() + offset, bytes, width, word);
+    if (event == null) {
+      return false;
+    }
+    finish(event);
+    return true;
+  }
+
+  /** Moves the pages of a shared block to where they will be used next. */
+  public void prefetch(Block block, long offset, long bytes, boolean toDevice) {
+    Event event = local.prefetch(block.whole(), block.start() + offset, bytes, toDevice);
+    if (event != null) {
+      finish(event);
+    }
+  }
+
+  /** Lets the host use a mapped block. */
+  public void acquire(Block block) {
+    finish(local.acquire(block.whole()));
+  }
+
+  /** Gives a mapped block back to the device. */
+  public void release(Block block) {
+    finish(local.release(block.whole()));
+  }
+
+  /**
+   * Copies from a block that this device does not reach, or not well, through staging blocks: while
+   * this device writes one chunk, the other reads the next.
+   */
+  public TransferWay relay(
+      DeviceLink from,
+      Block source,
+      long sourceOffset,
+      Block destination,
+      long offset,
+      long bytes) {
+    Passage passage = Passage.current();
+    Queue up = queueFor(passage, upload, criticalUpload);
+    Queue down = from.queueFor(passage, from.download, from.criticalDownload);
+    return staged(
+        STAGED_PINNED,
+        bytes,
+        1,
+        null,
+        uploads,
+        passage,
+        new StagingRing.Legs() {
+          @Override
+          public void fill(MemorySegment staged, long at) {
+            finish(down.read(source.whole(), source.start() + sourceOffset + at, staged));
+          }
+
+          @Override
+          public Event submit(MemorySegment staged, long at) {
+            return up.write(staged, destination.whole(), destination.start() + offset + at);
+          }
+        });
+  }
+
+  /** Whether so many transfers are better scattered, or gathered, by one command. */
+  boolean scatters(int moves, long bytes) {
+    return upload.scattersAtOnce() && ways.scatters(moves, bytes);
+  }
+
+  boolean isDirect(HostBytes bytes) {
+    return !way(bytes, true, Passage.current()).isStaged();
+  }
+
+  boolean isPinned(MemorySegment hostBytes) {
+    return device.isPinned(hostBytes);
+  }
+
+  long chunk() {
+    return chunk;
+  }
+
+  Lease lease(long bytes) {
+    return staging.lease(bytes, Passage.current().pinned());
+  }
+
+  /**
+   * Waits for the end of a command, and closes its event.
+   *
+   * @throws RuntimeException what the command failed with
+   */
+  public static void finish(Event event) {
+    try (event) {
+      try {
+        event.await();
+      } catch (OutOfMemoryError | StackOverflowError e) {
+        // The heap or the stack did not suffice to ask: the command may be under way still.
+        event.await();
+        throw e;
+      }
+    }
+  }
+
+  /** Answers the way that it was, which depends on the blocks that could be had. */
+  private TransferWay staged(
+      TransferWay way,
+      long bytes,
+      long granule,
+      @Nullable Pace pace,
+      Gate gate,
+      Passage passage,
+      StagingRing.Legs legs) {
+    Pipelining.Plan plan = plan(bytes, pace, gate, passage);
+    int depth = passage.pipelined() ? plan.depth() : 1;
+    boolean pinned = way != STAGED_PLAIN && passage.pinned();
+    // At the gate only with the blocks, for who makes room for one may have to pass it.
+    try (StagingRing ring =
+            new StagingRing(
+                bytes, granule, passage.chunkOr(plan.chunk()), depth, pinned, staging, pace);
+        Gate.Turn turn = gate.enter(passage)) {
+      ring.run(legs, turn::chunk);
+      return way == STAGED_PINNED && !device.isPinned(ring.first()) ? STAGED_PLAIN : way;
+    }
+  }
+
+  /**
+   * How to cut a transfer through staging. What fits in one block is not cut where others are on
+   * their way: host and device are busy side by side then without it, and each command costs.
+   */
+  private Pipelining.Plan plan(long bytes, @Nullable Pace pace, Gate gate, Passage passage) {
+    boolean whole = bytes <= Pipelining.SMALLEST_CHUNK || (bytes <= chunk && gate.isBusy());
+    return pace == null || whole || !passage.pipelined()
+        ? new Pipelining.Plan(chunk, 2, 0)
+        : pace.plan(bytes, chunk);
+  }
+
+  /** Moves what is no longer than a chunk, and waits for it. */
+  private static void alone(long bytes, Gate gate, Passage passage, Runnable move) {
+    try (Gate.Turn _ = gate.enterWithOneChunk(passage)) {
+      passage.submitted().accept(bytes);
+      move.run();
+    }
+  }
+
+  /** Whether bytes would pass through one staging block whatever the link is like. */
+  private boolean isOneBlock(HostBytes bytes, Passage passage) {
+    return bytes.byteSize() <= Math.min(Pipelining.SMALLEST_CHUNK, passage.chunkOr(chunk));
+  }
+
+  /** Moves what fits in the smallest staging block. Answers the way that it was. */
+  private TransferWay inOneBlock(
+      TransferWay way, long bytes, Gate gate, Passage passage, Consumer<MemorySegment> move) {
+    Lease lease = staging.lease(Math.max(1, bytes), way != STAGED_PLAIN && passage.pinned());
+    try {
+      MemorySegment block =
+          Objects.requireNonNull(lease.block().segment(), "staging has a segment");
+      MemorySegment staged = block.asSlice(0, bytes);
+      alone(bytes, gate, passage, () -> move.accept(staged));
+      return way == STAGED_PINNED && !device.isPinned(block) ? STAGED_PLAIN : way;
+    } finally {
+      lease.release();
+    }
+  }
+
+  /** A part of a transfer without staging. */
+  private interface Part {
+    Event submit(long at, long count);
+  }
+
+  /**
+   * Moves bytes from where they lie a chunk at a time, two of them under way, so that the device
+   * never waits for the host and others can go between.
+   */
+  private static void inChunks(long size, long step, Gate gate, Passage passage, Part part) {
+    int ahead = passage.pipelined() ? 2 : 1;
+    try (PendingCommands pending = new PendingCommands(ahead);
+        Gate.Turn turn = gate.enter(passage)) {
+      for (long at = 0; at < size; at += step) {
+        if (pending.size() == ahead) {
+          pending.finishOldest();
+        }
+        long count = Math.min(step, size - at);
+        turn.chunk(count);
+        pending.makeRoom();
+        pending.add(part.submit(at, count));
+      }
+      pending.finishAll();
+    }
+  }
+
+  /** What a command uses may go once it has ended, whatever failed before. */
+  static void finishQuietly(Event event) {
+    try {
+      finish(event);
+    } catch (RuntimeException | Error e) {
+      logQuietly(e);
+    }
+  }
+
+  private static void logQuietly(Throwable failure) {
+    try {
+      System.getLogger("dev.tidepool")
+          .log(System.Logger.Level.DEBUG, "a transfer behind a failed one failed too", failure);
+    } catch (VirtualMachineError e) {
+      // There is no room for the message.
+      return;
+    }
+  }
+
+  /** Ends the queues after what was submitted; all of them, also where a driver fails. */
+  @Override
+  public void close() {
+    closeAll(null);
+  }
+
+  private void closeAll(@Nullable Throwable cause) {
+    Throwable failure = cause;
+    for (Queue queue : queues) {
+      try {
+        queue.close();
+      } catch (RuntimeException | Error e) {
+        if (failure == null) {
+          failure = e;
+        } else {
+          failure.addSuppressed(e);
+        }
+      }
+    }
+    if (cause == null && failure instanceof Error error) {
+      throw error;
+    }
+    if (cause == null && failure instanceof RuntimeException refused) {
+      throw refused;
+    }
+  }
+}

@@ -1,0 +1,75 @@
+package dev.tidepool.link;
+
+import dev.tidepool.spi.Event;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The commands that a thread has submitted and not waited for yet, the oldest first. Closing waits
+ * for what is left, so that no command is under way any more when its transfer has failed.
+ *
+ * <p>Room for a command is made before it is submitted: a full heap loses none. For one thread.
+ */
+final class PendingCommands implements AutoCloseable {
+  private @Nullable Event[] events;
+  private int first;
+  private int end;
+
+  PendingCommands(int most) {
+    events = new Event[most];
+  }
+
+  /** Makes room for one command; called before it is submitted. */
+  void makeRoom() {
+    if (first > 0 && end == events.length) {
+      for (int i = first; i < end; i++) {
+        events[i - first] = events[i];
+      }
+      end -= first;
+      first = 0;
+    }
+    if (end == events.length) {
+      events = Arrays.copyOf(events, 2 * end + 1);
+    }
+  }
+
+  /** Adds a command, for which {@link #makeRoom} was called. */
+  void add(Event submitted) {
+    events[end] = submitted;
+    end++;
+  }
+
+  int size() {
+    return end - first;
+  }
+
+  /** Waits for the oldest command. */
+  void finishOldest() {
+    Event oldest = events[first];
+    events[first] = null;
+    first++;
+    if (oldest != null) {
+      DeviceLink.finish(oldest);
+    }
+  }
+
+  /** Waits for all commands. */
+  void finishAll() {
+    while (first < end) {
+      finishOldest();
+    }
+  }
+
+  /** Waits for what is left, whatever became of it. */
+  @Override
+  public void close() {
+    while (first < end) {
+      Event oldest = events[first];
+      events[first] = null;
+      first++;
+      if (oldest != null) {
+        DeviceLink.finishQuietly(oldest);
+      }
+    }
+  }
+}

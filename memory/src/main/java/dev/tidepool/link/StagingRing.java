@@ -1,0 +1,173 @@
+package dev.tidepool.link;
+
+import dev.tidepool.pool.Lease;
+import dev.tidepool.spi.Event;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.LongConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One staged transfer: a ring of staging blocks that the host and the device use in turn. While the
+ * device copies one, the host fills or empties another. For one thread; its blocks go back when it
+ * is closed, which waits for the commands that use them.
+ */
+public final class StagingRing implements AutoCloseable {
+  private final List<Slot> slots = new ArrayList<>();
+  private final @Nullable Pace pace;
+  private final long step;
+  private final long bytes;
+  private long lastArrival;
+
+  /** What happens to one chunk, in this order. */
+  public interface Legs {
+    /** The host fills the staged bytes. */
+    default void fill(MemorySegment staged, long at) {}
+
+    /** The device copies them. */
+    Event submit(MemorySegment staged, long at);
+
+    /** The host empties them. */
+    default void empty(MemorySegment staged, long at) {}
+  }
+
+  /**
+   * Leases the blocks.
+   *
+   * @param granule bytes that chunks do not cut
+   * @param pace hears what chunks take; null if nobody wants to know
+   */
+  StagingRing(
+      long bytes,
+      long granule,
+      long chunk,
+      int depth,
+      boolean pinned,
+      Staging staging,
+      @Nullable Pace pace) {
+    this.bytes = bytes;
+    this.pace = pace;
+    step = Math.max(granule, chunk - chunk % granule);
+    try {
+      for (long i = 0; i < depth && (i == 0 || i * step < bytes); i++) {
+        slots.add(new Slot(staging.lease(Math.max(1, Math.min(step, bytes)), pinned)));
+      }
+    } catch (RuntimeException | Error e) {
+      close();
+      throw e;
+    }
+  }
+
+  /** A ring of so many blocks of so many bytes, whatever the link is like. */
+  public static StagingRing fixed(long bytes, long chunk, int depth, Staging staging) {
+    return new StagingRing(bytes, 1, chunk, depth, true, staging, null);
+  }
+
+  /** The first block's bytes. */
+  MemorySegment first() {
+    return slots.getFirst().segment;
+  }
+
+  /** Moves everything; returns when it has arrived. */
+  public void run(Legs legs) {
+    run(legs, _ -> {});
+  }
+
+  /**
+   * The same.
+   *
+   * @param turn is told the bytes of a chunk before the host fills it, and may wait
+   */
+  void run(Legs legs, LongConsumer turn) {
+    int next = 0;
+    for (long at = 0; at < bytes; at += step) {
+      Slot slot = slots.get(next);
+      long count = Math.min(step, bytes - at);
+      slot.arrive(legs);
+      turn.accept(count);
+      slot.submit(legs, at, count);
+      next = (next + 1) % slots.size();
+    }
+    for (int i = 0; i < slots.size(); i++) {
+      slots.get((next + i) % slots.size()).arrive(legs);
+    }
+  }
+
+  @Override
+  public void close() {
+    slots.forEach(Slot::close);
+  }
+
+  /** One staging block and the command that uses it. */
+  private final class Slot {
+    private final Lease lease;
+    private final MemorySegment segment;
+    private @Nullable Event event;
+    private MemorySegment part;
+    private long at;
+    private long submitted;
+
+    Slot(Lease lease) {
+      this.lease = lease;
+      this.segment = Objects.requireNonNull(lease.block().segment(), "staging has a segment");
+      this.part = segment;
+    }
+
+    void submit(Legs legs, long offset, long count) {
+      part = segment.asSlice(0, count);
+      at = offset;
+      long start = System.nanoTime();
+      legs.fill(part, at);
+      submitted = System.nanoTime();
+      event = legs.submit(part, at);
+      hostCopied(submitted - start);
+    }
+
+    void arrive(Legs legs) {
+      Event pending = event;
+      if (pending == null) {
+        return;
+      }
+      boolean early = pace != null && !pending.isDone();
+      // Only now, for who cannot even ask leaves the wait to the end of all.
+      event = null;
+      DeviceLink.finish(pending);
+      long now = System.nanoTime();
+      if (early) {
+        linkMoved(now - Math.max(submitted, lastArrival));
+      }
+      lastArrival = now;
+      legs.empty(part, at);
+      hostCopied(System.nanoTime() - now);
+    }
+
+    private void hostCopied(long nanos) {
+      // One of the two copies is none, and takes no time.
+      if (pace != null
+          && nanos > part.byteSize() / 1000
+          && part.byteSize() >= Pipelining.SMALLEST_CHUNK) {
+        pace.hostCopied(part.byteSize(), nanos);
+      }
+    }
+
+    private void linkMoved(long nanos) {
+      if (pace != null && part.byteSize() >= Pipelining.SMALLEST_CHUNK) {
+        pace.linkMoved(part.byteSize(), nanos);
+      }
+    }
+
+    /** The block goes back only when no command uses it any more, whatever failed before. */
+    void close() {
+      Event pending = event;
+      try {
+        if (pending != null) {
+          DeviceLink.finishQuietly(pending);
+        }
+      } finally {
+        lease.release();
+      }
+    }
+  }
+}

@@ -1,0 +1,87 @@
+package dev.tidepool.pooling;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.TidepoolRuntime;
+
+/**
+ * Arrays on the Java heap, kept for the next who needs one: for the staging of one's own, for
+ * results of kernels that are read and dropped.
+ *
+ * <p>Lengths are rounded up to size classes, so that an array above 4 KiB is at most 12.5% larger
+ * than what was asked for; smaller ones have a power of two of bytes, 1 KiB at least. An array
+ * serves requests of its own class only. Arrays above 1 GiB have the length asked for and are not
+ * kept.
+ *
+ * <p>Every array that is out is known, so a return of a strange array, or a second return, is
+ * noticed always.
+ *
+ * <p>Safe for use by any thread, virtual ones too. What a thread did with an array before it gave
+ * it back happens before what the next holder does with it.
+ *
+ * @param <A> the arrays, such as {@code float[]}
+ */
+public interface ArrayPool<A> extends AutoCloseable {
+  /** When arrays are filled with zeros. A new array is all zeros in any case. */
+  enum Clearing {
+    /** Never: an array holds whatever its last holder left there. */
+    NEVER,
+
+    /** When an array is rented that had a holder before. */
+    ON_RENT,
+
+    /** When an array comes back, so that nothing is kept of what it held. */
+    ON_RETURN
+  }
+
+  /**
+   * A pool of its own that keeps at most 64 MiB and clears nothing.
+   *
+   * @throws IllegalArgumentException if the elements are records
+   */
+  static <A> ArrayPool<A> create(ElementType<A> type) {
+    return create(type, 64L << 20, Clearing.NEVER);
+  }
+
+  /**
+   * A pool of its own.
+   *
+   * @param maximumBytes of idle arrays that are kept; what comes back beyond that is left to the
+   *     collector
+   * @param clearing when arrays are filled with zeros
+   * @throws IllegalArgumentException if the elements are records, or {@code maximumBytes} is
+   *     negative
+   */
+  static <A> ArrayPool<A> create(ElementType<A> type, long maximumBytes, Clearing clearing) {
+    return TidepoolRuntime.installed().createArrayPool(type, maximumBytes, clearing);
+  }
+
+  /** What the arrays hold. */
+  ElementType<A> elementType();
+
+  /**
+   * An array of at least that many elements, which nobody else holds.
+   *
+   * @param minimumLength 0 or more
+   * @throws IllegalArgumentException if it is negative
+   * @throws IllegalStateException if the pool is closed
+   */
+  A rent(int minimumLength);
+
+  /**
+   * Takes an array back; the caller must not use it any more.
+   *
+   * @throws IllegalArgumentException if the array is not of this pool
+   * @throws IllegalStateException if it was given back already
+   */
+  void giveBack(A array);
+
+  /** Leaves idle arrays to the collector; answers how many bytes. */
+  long trim();
+
+  /** The figures now; takes time in proportion to the arrays. */
+  ArrayPoolStatistics statistics();
+
+  /** Leaves idle arrays to the collector, and those that come back later. Idempotent. */
+  @Override
+  void close();
+}

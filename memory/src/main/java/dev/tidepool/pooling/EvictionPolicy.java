@@ -1,0 +1,28 @@
+package dev.tidepool.pooling;
+
+import dev.tidepool.MemoryOptions;
+
+/**
+ * Which idle object an {@link ObjectPool} lets go first when it is full, and which idle block a
+ * manager's pools do ({@link MemoryOptions#evictionPolicy}).
+ */
+public enum EvictionPolicy {
+  /**
+   * The one that came back longest ago. What two threads return between two {@linkplain
+   * ObjectPool#maintain() maintenances} may count as equally old: a clock that all threads share
+   * would cost more than the pool saves.
+   */
+  LRU,
+
+  /** The one that was handed out least often; of equals, the older one. */
+  LFU,
+
+  /** The one that was created first. */
+  FIFO,
+
+  /**
+   * One whose time to live is over, counted from its creation; while there is none, the object that
+   * comes back is let go itself. Such a pool never hands out an object older than that.
+   */
+  TIME_TO_LIVE
+}

@@ -1,0 +1,232 @@
+package dev.tidepool.pooling;
+
+import dev.tidepool.TidepoolRuntime;
+import java.time.Duration;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import java.util.function.ToLongFunction;
+
+/**
+ * Objects that are dear to make, kept for the next who needs one.
+ *
+ * <pre>{@code
+ * try (ObjectPool<Parser> parsers =
+ *     ObjectPool.builder(Parser::new).reset(Parser::clear).maximum(100).build()) {
+ *   try (var lease = parsers.lease()) {
+ *     lease.object().parse(text);
+ *   }
+ * }
+ * }</pre>
+ *
+ * <p>{@link #get()} never waits: where no object is idle it creates one, however many are out. The
+ * maximum bounds the idle ones. Every object that the pool made is known to it until it is
+ * destroyed, so a return of a strange object, or a second return, is noticed always. An object that
+ * is never returned stays known, too: {@link #discard} what must not come back.
+ *
+ * <p>The functions that the pool was given are called without a lock, on the thread that gets,
+ * returns or maintains. If one fails while an object comes back or is looked at, that object is
+ * destroyed, and what was thrown is logged; an {@link Error} is thrown on. If {@code create} fails,
+ * what it threw reaches the caller of {@link #get()}, and nothing has changed.
+ *
+ * <p>Safe for use by any thread, virtual ones too. What a thread did with an object before it
+ * returned it happens before what the next holder does with it.
+ *
+ * @param <T> the objects; they are told apart by identity
+ */
+public interface ObjectPool<T> extends AutoCloseable {
+  /** The right to use an object until it is closed. */
+  interface Lease<T> extends AutoCloseable {
+    /**
+     * The object.
+     *
+     * @throws IllegalStateException if the lease was closed
+     */
+    T object();
+
+    /** Returns the object; a second call does nothing. */
+    @Override
+    void close();
+  }
+
+  /**
+   * Begins a pool.
+   *
+   * @param create makes an object; never one that the pool has already
+   */
+  static <T> Builder<T> builder(Supplier<? extends T> create) {
+    return new Builder<>(create);
+  }
+
+  /** A pool as the options say, filled to its minimum. */
+  static <T> ObjectPool<T> create(ObjectPoolOptions<T> options) {
+    return TidepoolRuntime.installed().createObjectPool(options);
+  }
+
+  /**
+   * An object that nobody else holds: an idle one, else a new one.
+   *
+   * @throws IllegalStateException if the pool is closed, or {@code create} gave an object that the
+   *     pool has already
+   */
+  T get();
+
+  /**
+   * Takes an object back; the caller must not use it any more. In a closed pool it is destroyed.
+   *
+   * @throws IllegalArgumentException if the object is not of this pool, or was destroyed
+   * @throws IllegalStateException if it was returned already
+   */
+  void put(T object);
+
+  /**
+   * Takes an object back and destroys it, such as one that is broken.
+   *
+   * @throws IllegalArgumentException if the object is not of this pool, or was destroyed
+   * @throws IllegalStateException if it was returned already
+   */
+  void discard(T object);
+
+  /** Like {@link #get()}, for {@code try}; it is told even from later leases of the same object. */
+  Lease<T> lease();
+
+  /**
+   * Lets idle objects go that are older than their time to live; then those that nobody used for
+   * the idle timeout, as the policy orders them, but the minimum; and creates what lacks to the
+   * minimum. Does nothing where it is running already or the pool is closed.
+   *
+   * <p>When an object came back is not noted, which would cost more than the rest of its return: it
+   * is known to be unused since a maintenance first saw it so, or since it was created.
+   */
+  void maintain();
+
+  /** The figures now; takes time in proportion to the objects. */
+  ObjectPoolStatistics statistics();
+
+  /**
+   * Destroys what is idle; objects that come back later are destroyed at once. Idempotent; throws
+   * nothing.
+   */
+  @Override
+  void close();
+
+  /** Collects options; not safe for concurrent use. */
+  final class Builder<T> {
+    private final Supplier<? extends T> create;
+    private Consumer<? super T> reset = object -> {};
+    private Predicate<? super T> validate = object -> true;
+    private Consumer<? super T> destroy = object -> {};
+    private ToLongFunction<? super T> sizer = object -> 0;
+    private long maximumObjectSize = Long.MAX_VALUE;
+    private int minimum;
+    private int maximum = 1024;
+    private EvictionPolicy eviction = EvictionPolicy.LRU;
+    private Duration timeToLive = Duration.ZERO;
+    private Duration idleTimeout = Duration.ZERO;
+    private Duration maintenanceInterval = Duration.ofMinutes(1);
+
+    private Builder(Supplier<? extends T> create) {
+      this.create = create;
+    }
+
+    /** Makes an object as good as new; called when it comes back. */
+    public Builder<T> reset(Consumer<? super T> reset) {
+      this.reset = reset;
+      return this;
+    }
+
+    /** Whether an idle object may be handed out; others are destroyed. Called when it is wanted. */
+    public Builder<T> validate(Predicate<? super T> validate) {
+      this.validate = validate;
+      return this;
+    }
+
+    /** Ends an object; called once for each, when nobody can get it any more. */
+    public Builder<T> destroy(Consumer<? super T> destroy) {
+      this.destroy = destroy;
+      return this;
+    }
+
+    /**
+     * Objects that are larger when they come back are destroyed; by default none is.
+     *
+     * @param size in the unit of {@code sizer}
+     * @param sizer how large an object is
+     */
+    public Builder<T> maximumObjectSize(long size, ToLongFunction<? super T> sizer) {
+      this.maximumObjectSize = size;
+      this.sizer = sizer;
+      return this;
+    }
+
+    /** Idle objects that are there from the beginning and after each maintenance; 0. */
+    public Builder<T> minimum(int objects) {
+      this.minimum = objects;
+      return this;
+    }
+
+    /** Idle objects that are kept at most; 1024. More may be out at a time. */
+    public Builder<T> maximum(int objects) {
+      this.maximum = objects;
+      return this;
+    }
+
+    /** Which idle object goes first; the least recently used. */
+    public Builder<T> eviction(EvictionPolicy policy) {
+      this.eviction = policy;
+      return this;
+    }
+
+    /** How old an object becomes; makes {@link EvictionPolicy#TIME_TO_LIVE} the policy. */
+    public Builder<T> timeToLive(Duration age) {
+      this.eviction = EvictionPolicy.TIME_TO_LIVE;
+      this.timeToLive = age;
+      return this;
+    }
+
+    /** After which time without use maintenance lets an object go; zero, the default, is never. */
+    public Builder<T> idleTimeout(Duration time) {
+      this.idleTimeout = time;
+      return this;
+    }
+
+    /**
+     * How often a daemon thread of the pool {@linkplain ObjectPool#maintain() maintains} it; every
+     * minute. Zero means on request alone, without a thread.
+     */
+    public Builder<T> maintenanceInterval(Duration interval) {
+      this.maintenanceInterval = interval;
+      return this;
+    }
+
+    /**
+     * The options as they stand.
+     *
+     * @throws IllegalArgumentException if one is out of its range
+     */
+    public ObjectPoolOptions<T> options() {
+      return new ObjectPoolOptions<>(
+          create,
+          reset,
+          validate,
+          destroy,
+          sizer,
+          maximumObjectSize,
+          minimum,
+          maximum,
+          eviction,
+          timeToLive,
+          idleTimeout,
+          maintenanceInterval);
+    }
+
+    /**
+     * The pool, filled to its minimum.
+     *
+     * @throws IllegalArgumentException if an option is out of its range
+     */
+    public ObjectPool<T> build() {
+      return ObjectPool.create(options());
+    }
+  }
+}

@@ -1,0 +1,20 @@
+package dev.tidepool.transfer;
+
+/** Hears how far a list of transfers is. */
+@FunctionalInterface
+public interface TransferProgress {
+  /** Nobody listens. */
+  TransferProgress NONE = (_, _) -> {};
+
+  /**
+   * So many bytes are handed over, each counted once however often its transfer is tried. Called
+   * after chunks and pairs, on threads that move bytes, so it should be short; one call at a time,
+   * never with fewer bytes than before, and not any more once the report is there. What it throws
+   * is logged. It must not close the manager, which waits for the transfer: that is an {@link
+   * IllegalStateException}.
+   *
+   * @param bytes of all pairs together that were handed to a device or have arrived
+   * @param totalBytes of all pairs that could be started
+   */
+  void progressed(long bytes, long totalBytes);
+}

@@ -1,0 +1,84 @@
+package dev.tidepool.link;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tidepool.pool.BlockPool;
+import dev.tidepool.pooling.EvictionPolicy;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.Event;
+import dev.tidepool.spi.HostAccess;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class StagingRingTest {
+  private static final long CHUNK = 64 << 10;
+
+  private final BlockPool pool =
+      new BlockPool(
+          "staging",
+          (bytes, alignment) -> new Staged(Arena.ofAuto().allocate(bytes, alignment)),
+          64,
+          new BlockPool.Limits(true, 1 << 30, 1 << 30, 0, EvictionPolicy.LRU, false));
+  private final List<String> calls = new ArrayList<>();
+
+  private record Staged(MemorySegment segment) implements Block {
+    @Override
+    public long byteSize() {
+      return segment.byteSize();
+    }
+
+    @Override
+    public HostAccess hostAccess() {
+      return HostAccess.DIRECT;
+    }
+
+    @Override
+    public void free() {}
+  }
+
+  /** A command whose state cannot be asked for, and which fails when it is waited for. */
+  private final class Broken implements Event {
+    @Override
+    public boolean isDone() {
+      throw new IllegalStateException("the driver does not say");
+    }
+
+    @Override
+    public void await() {
+      calls.add("awaited, with " + pool.statistics().leasedBlocks() + " blocks");
+      throw new InternalError("the driver says no more");
+    }
+
+    @Override
+    public void close() {
+      calls.add("closed");
+    }
+  }
+
+  @Test
+  void aCommandWhoseStateCannotBeAskedForIsEndedBeforeItsBlockGoesBack() {
+    Pace pace = new Pace(new Pipelining(1, 1, 1, 1));
+    assertThatThrownBy(
+            () -> {
+              try (StagingRing ring =
+                  new StagingRing(
+                      4 * CHUNK,
+                      1,
+                      CHUNK,
+                      2,
+                      true,
+                      (bytes, pinned) -> pool.acquire(bytes, 1),
+                      pace)) {
+                ring.run((staged, at) -> new Broken());
+              }
+            })
+        .hasMessage("the driver does not say");
+    assertThat(calls)
+        .containsExactly("awaited, with 2 blocks", "closed", "awaited, with 1 blocks", "closed");
+    assertThat(pool.statistics().leasedBlocks()).isZero();
+  }
+}
