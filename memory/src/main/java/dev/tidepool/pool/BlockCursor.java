@@ -44,10 +44,10 @@ final class BlockCursor implements Iterator<PooledBlock> {
 
   @Override
   public PooledBlock next() {
-    if (!hasNext()) {
+    PooledBlock block = hasNext() ? following : null;
+    if (block == null) {
       throw new NoSuchElementException("there is no other block");
     }
-    PooledBlock block = following;
     following = null;
     return block;
   }
