@@ -416,8 +416,8 @@ public final class DeviceLink implements AutoCloseable {
     return upload.scattersAtOnce() && ways.scatters(moves, bytes);
   }
 
-  boolean isDirect(HostBytes bytes) {
-    return !way(bytes, true, Passage.current()).isStaged();
+  boolean isDirect(HostBytes bytes, boolean up) {
+    return !way(bytes, up, Passage.current()).isStaged();
   }
 
   boolean isPinned(MemorySegment hostBytes) {

@@ -50,8 +50,8 @@ public final class Gathering {
   public TransferWay upload(List<Move> moves) {
     Queue queue = link.uploadQueue();
     boolean atOnce = link.scatters(moves.size(), bytesOf(moves));
-    if (!atOnce && moves.stream().allMatch(move -> link.isDirect(move.bytes()))) {
-      return separately(moves, queue);
+    if (!atOnce && moves.stream().allMatch(move -> link.isDirect(move.bytes(), true))) {
+      return separately(moves, link.uploads(), queue::write);
     }
     return staged(
         moves,
@@ -68,6 +68,10 @@ public final class Gathering {
   public TransferWay download(List<Move> moves) {
     Queue queue = link.downloadQueue();
     boolean atOnce = link.scatters(moves.size(), bytesOf(moves));
+    if (!atOnce && moves.stream().allMatch(move -> link.isDirect(move.bytes(), false))) {
+      return separately(
+          moves, link.downloads(), (segment, block, offset) -> queue.read(block, offset, segment));
+    }
     return staged(
         moves,
         link.downloads(),
@@ -79,11 +83,16 @@ public final class Gathering {
     return moves.stream().mapToLong(move -> move.bytes().byteSize()).sum();
   }
 
-  /** One command each, from where the bytes lie. */
-  private TransferWay separately(List<Move> moves, Queue queue) {
+  /** Submits the command that moves one segment to a block or from it. */
+  private interface Command {
+    Event submit(MemorySegment host, Block block, long offset);
+  }
+
+  /** One command each, from where the bytes lie or to there. */
+  private TransferWay separately(List<Move> moves, Gate gate, Command command) {
     TransferWay way = TransferWay.PINNED_DIRECT;
     try (PendingCommands pending = new PendingCommands(moves.size());
-        Gate.Turn turn = link.uploads().enter(Passage.current())) {
+        Gate.Turn turn = gate.enter(Passage.current())) {
       for (Move move : moves) {
         if (!(move.bytes() instanceof HostBytes.Segment(MemorySegment segment, _))) {
           throw new IllegalArgumentException(move.bytes() + " is no segment");
@@ -92,7 +101,7 @@ public final class Gathering {
         Block block = move.block();
         turn.chunk(segment.byteSize());
         pending.makeRoom();
-        pending.add(queue.write(segment, block.whole(), block.start() + move.offset()));
+        pending.add(command.submit(segment, block.whole(), block.start() + move.offset()));
       }
       pending.finishAll();
     }

@@ -1,11 +1,9 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.Allocation;
-import dev.tidepool.MemoryOptions;
 import dev.tidepool.MemoryStatistics;
 import dev.tidepool.OutOfDeviceMemoryException;
-import dev.tidepool.diagnostics.DiagnosticsLevel;
 import dev.tidepool.diagnostics.Snapshot;
+import dev.tidepool.host.PinnedBudget;
 import dev.tidepool.pool.ArrayPools;
 import dev.tidepool.pooling.ArrayPoolStatistics;
 import dev.tidepool.runtime.flight.Flight;
@@ -19,69 +17,36 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for use by any thread; nobody who allocates or frees waits for who asks.
  */
 final class Accounts {
-  private static final int USUAL_HISTORY = 100_000;
-
-  private final AcceleratorMemory memory;
+  private final StorageContext memory;
   private final Pools pools;
   private final ArrayPools arrays;
   private final LiveBuffers registry;
   private final Counters counters;
-  private final long bornNanos = System.nanoTime();
-  private final @Nullable History history;
+  private final AllocationLedger ledger;
+  private final PinnedBudget pinned;
   private final @Nullable ExhaustionDumps dumps;
 
   /**
-   * Nothing was allocated yet.
+   * Of a new manager.
    *
-   * @throws IllegalArgumentException if the options name a folder for dumps that is none
+   * @param pinned what all managers of the session may page-lock
+   * @param dumps writes snapshots when memory runs out; null if none are wanted
    */
   Accounts(
-      AcceleratorMemory memory,
+      StorageContext memory,
       Pools pools,
       ArrayPools arrays,
-      LiveBuffers registry,
-      Counters counters) {
+      AllocationLedger ledger,
+      PinnedBudget pinned,
+      @Nullable ExhaustionDumps dumps) {
     this.memory = memory;
     this.pools = pools;
     this.arrays = arrays;
-    this.registry = registry;
-    this.counters = counters;
-    this.history = history(memory.options(), bornNanos);
-    this.dumps = memory.options().dumpDirectory().map(ExhaustionDumps::new).orElse(null);
-  }
-
-  private static @Nullable History history(MemoryOptions options, long bornNanos) {
-    // An entry costs more than an allocation does, so only those who asked for it pay it.
-    boolean usual =
-        options.diagnostics() == DiagnosticsLevel.PARANOID || options.dumpDirectory().isPresent();
-    int events = options.history() == -1 && usual ? USUAL_HISTORY : options.history();
-    return events > 0 ? new History(events, bornNanos) : null;
-  }
-
-  /** A buffer is about to be found among those that live. */
-  void allocated(Allocation allocation, long bytes) {
-    counters.allocated(bytes);
-    if (history != null) {
-      history.add(bytes, allocation.tag());
-    }
-  }
-
-  /**
-   * A buffer's blocks are about to go, so that their next owner does not seem to be there beside
-   * it.
-   */
-  void freed(Tenancy tenancy) {
-    counters.freed(tenancy.byteSize());
-    if (history != null) {
-      history.add(-tenancy.byteSize(), tenancy.tag());
-    }
-  }
-
-  /**
-   * Whether each allocation and free is written down, in the order in which blocks change hands.
-   */
-  boolean keepHistory() {
-    return history != null;
+    this.registry = memory.registry();
+    this.counters = memory.counters();
+    this.ledger = ledger;
+    this.pinned = pinned;
+    this.dumps = dumps;
   }
 
   MemoryStatistics statistics() {
@@ -100,7 +65,7 @@ final class Accounts {
         counters.misses() + arrays.sum(ArrayPoolStatistics::rents) - arrayHits,
         allocations - frees,
         counters.peak(live),
-        memory.session().pinned().usedBytes(),
+        pinned.usedBytes(),
         allocations,
         frees,
         counters.misses(),
@@ -111,26 +76,11 @@ final class Accounts {
         pools.peakReservedBytes(),
         allocatedBytes,
         freedBytes,
-        System.nanoTime() - bornNanos,
+        System.nanoTime() - ledger.bornNanos(),
         spilling == null ? 0 : spilling.spilledBytes(),
         spilling == null ? 0 : spilling.spills(),
         spilling == null ? 0 : spilling.returns(),
         counters.lostResults());
-  }
-
-  /** Bytes in live buffers. */
-  long liveBytes() {
-    return counters.live();
-  }
-
-  /** Bytes that lie idle in the pools. */
-  long pooledBytes() {
-    return pools.idleBytes();
-  }
-
-  /** Of the largest block among them. */
-  long largestIdleBytes() {
-    return pools.largestIdleBytes();
   }
 
   /** Live bytes by tag, largest first; rented arrays are without one. */
@@ -141,7 +91,13 @@ final class Accounts {
   /** Every block of the pools, and every buffer without one. */
   Snapshot snapshot(String reason) {
     return new Survey(memory)
-        .take(bornNanos, reason, pools.all().toList(), registry.withoutBlock(), history);
+        .take(
+            ledger.bornNanos(),
+            reason,
+            this::statistics,
+            pools.all().toList(),
+            registry.withoutBlock(),
+            ledger.history());
   }
 
   /** Tells those who record it that an allocation failed for good. Never throws. */

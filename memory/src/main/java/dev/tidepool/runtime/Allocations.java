@@ -2,6 +2,7 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.Allocation;
 import dev.tidepool.ElementType;
+import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.pool.BlockPool;
 import dev.tidepool.pool.PooledBlock;
@@ -16,36 +17,37 @@ import org.jspecify.annotations.Nullable;
  * thread.
  */
 final class Allocations {
-  private final AcceleratorMemory memory;
+  private final StorageContext memory;
   private final Blocks blocks;
   // By location, where buffers may have blocks of those before them. Here, because who takes a
   // block waits for each link of the way to it.
   private final @Nullable BlockPool[] near;
   private final Cohorts cohorts;
-  private final Accounts accounts;
+  private final AllocationLedger ledger;
   private final Counters counters;
   private final Releases releases;
+  private final ManagerState state;
   private final @Nullable AllocationTrace trace;
   // Whether buffers have a storage from the start.
   private final boolean wakesBuffers;
 
   Allocations(
-      AcceleratorMemory memory,
+      StorageContext memory,
       Blocks blocks,
       Cohorts cohorts,
-      Accounts accounts,
-      Counters counters,
-      Releases releases) {
+      AllocationLedger ledger,
+      @Nullable AllocationTrace trace) {
     this.memory = memory;
     this.blocks = blocks;
     this.cohorts = cohorts;
-    this.accounts = accounts;
-    this.counters = counters;
-    this.releases = releases;
-    this.trace = memory.session().trace();
+    this.ledger = ledger;
+    this.counters = memory.counters();
+    this.releases = memory.releases();
+    this.state = memory.state();
+    this.trace = trace;
     this.wakesBuffers = memory.isParanoid() || trace != null;
     BlockPool[] births = blocks.births();
-    boolean mayReuse = blocks.areKept() && !wakesBuffers && !accounts.keepHistory();
+    boolean mayReuse = blocks.areKept() && !wakesBuffers && ledger.history() == null;
     this.near = mayReuse ? births : new BlockPool[births.length];
   }
 
@@ -82,7 +84,7 @@ final class Allocations {
     if (Flight.recordsAllocations()) {
       record(type, allocation, bytes);
     }
-    if (memory.isClosed()) {
+    if (state.isClosed()) {
       prepare(buffer, allocation);
     }
     return buffer;
@@ -108,11 +110,11 @@ final class Allocations {
       Allocation allocation,
       long bytes,
       Cohort.@Nullable Token sampled) {
-    memory.ending().begin();
+    state.begin();
     try {
       return allocateInside(type, length, allocation, bytes, sampled);
     } finally {
-      memory.ending().finish();
+      state.finish();
     }
   }
 
@@ -146,7 +148,7 @@ final class Allocations {
       }
       throw e;
     }
-    accounts.allocated(allocation, bytes);
+    ledger.allocated(allocation.tag(), bytes);
     if (last == null) {
       buffer.occupy(block);
     }
@@ -167,7 +169,7 @@ final class Allocations {
     }
     try {
       // The manager may have closed meanwhile, and missed this buffer.
-      memory.checkOpen();
+      state.checkOpen();
       if (allocation.isZeroed()) {
         buffer.zero();
       }
@@ -222,7 +224,9 @@ final class Allocations {
                             "copyOf takes arrays of primitives, not "
                                 + array.getClass().getTypeName()
                                 + "; allocate a buffer of ElementType.struct(...) and copy"));
-    UnifiedBuffer<A> buffer = memory.allocate(type, type.length(array));
+    state.checkOpen();
+    UnifiedBuffer<A> buffer =
+        allocate(type, type.length(array), Allocation.at(MemoryLocation.DEVICE));
     try {
       buffer.copyFrom(array);
       return buffer;

@@ -61,7 +61,7 @@ final class Batch implements Runnable {
     if (!(first instanceof Work work)) {
       return line.poll();
     }
-    Parcel like = work.parcel();
+    Parcel like = parcel(work);
     if (like == null) {
       work.endsTask();
       return line.poll();
@@ -72,22 +72,27 @@ final class Batch implements Runnable {
     Batch batch = new Batch(like, ready);
     line.poll();
     long bytes = like.bytes();
-    while (like.isSmall()
-        && ready.size() < MOST
-        && line.peek() instanceof Work other
-        && other.parcel() != null
-        && other.parcel().isSmall()
-        && other.parcel().goesWith(like)
-        && bytes + other.parcel().bytes() <= MOST_BYTES) {
+    while (like.isSmall() && ready.size() < MOST && line.peek() instanceof Work other) {
+      Parcel parcel = parcel(other);
+      if (parcel == null
+          || !parcel.isSmall()
+          || !parcel.goesWith(like)
+          || bytes + parcel.bytes() > MOST_BYTES) {
+        break;
+      }
       try {
         ready.add(other);
       } catch (OutOfMemoryError e) {
         break;
       }
       line.poll();
-      bytes += other.parcel().bytes();
+      bytes += parcel.bytes();
     }
     return batch;
+  }
+
+  private static @Nullable Parcel parcel(Work work) {
+    return (Parcel) work.payload();
   }
 
   @Override
@@ -164,7 +169,7 @@ final class Batch implements Runnable {
   }
 
   private boolean pack(Work work) {
-    Parcel parcel = work.parcel();
+    Parcel parcel = parcel(work);
     Move move =
         parcel == null || bytes + parcel.bytes() > MOST_BYTES_OF_LANE ? null : parcel.plan();
     if (parcel == null || move == null) {
@@ -181,9 +186,14 @@ final class Batch implements Runnable {
   private void followLane(Work head) {
     DirtyRanges written = new DirtyRanges(Long.MAX_VALUE);
     Work last = head;
-    while (works.size() < MOST && last.parcel() != null) {
-      written.add(last.parcel().from(), last.parcel().to());
-      Work next = last.claimNext(parcel -> fits(parcel, written));
+    while (works.size() < MOST) {
+      Parcel before = parcel(last);
+      if (before == null) {
+        return;
+      }
+      written.add(before.from(), before.to());
+      Work next =
+          last.claimNext(payload -> payload instanceof Parcel parcel && fits(parcel, written));
       if (next == null) {
         return;
       }

@@ -10,6 +10,7 @@ import dev.tidepool.pool.PooledBlock;
 import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.runtime.flight.PoolMissEvent;
 import dev.tidepool.spi.Placement;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -18,22 +19,37 @@ import org.jspecify.annotations.Nullable;
  * first, then the driver, then the rungs of the {@link Ladder}. Every block is counted as a hit or
  * a miss. Safe for use by any thread.
  */
-final class Blocks {
-  private final AcceleratorMemory memory;
+final class Blocks implements BlockSource {
+  private final StorageContext memory;
   private final Pools pools;
   private final Counters counters;
   // By location; see Pools.
   private final BlockPool[] births;
   private final Ladder ladder;
+  private final Refusal refusal;
+  private final Consumer<OutOfDeviceMemoryException> exhausted;
   private final boolean paranoid;
   private final boolean keeps;
 
-  Blocks(AcceleratorMemory memory, Pools pools, Counters counters) {
+  /**
+   * A manager's.
+   *
+   * @param refusal says why a request fails
+   * @param exhausted is told of each request that failed for good
+   */
+  Blocks(
+      StorageContext memory,
+      Pools pools,
+      Ladder ladder,
+      Refusal refusal,
+      Consumer<OutOfDeviceMemoryException> exhausted) {
     this.memory = memory;
     this.pools = pools;
-    this.counters = counters;
+    this.counters = memory.counters();
+    this.ladder = ladder;
+    this.refusal = refusal;
+    this.exhausted = exhausted;
     this.births = pools.birthPools();
-    this.ladder = new Ladder(memory);
     this.paranoid = memory.isParanoid();
     this.keeps = memory.options().pooling() && !paranoid;
   }
@@ -127,22 +143,26 @@ final class Blocks {
   }
 
   /** For the device's copy of a buffer that was born on the host. */
-  Lease forDevice(long bytes, Object tenant) {
+  @Override
+  public Lease forDevice(long bytes, Object tenant) {
     return further(take(Pools.Kind.DEVICE, bytes, 0, !paranoid, true), tenant);
   }
 
   /** For the host's copy of one that was born on the device: page-locked while there is room. */
-  Lease forHost(long bytes, Object tenant) {
+  @Override
+  public Lease forHost(long bytes, Object tenant) {
     return further(take(Pools.Kind.STAGING, bytes, 0, !paranoid, true), tenant);
   }
 
   /** For bytes of a caller that may not wait for work, whose own this is not yet. */
-  Lease forCaller(long bytes, Object tenant) {
+  @Override
+  public Lease forCaller(long bytes, Object tenant) {
     return further(take(Pools.Kind.STAGING, bytes, 0, !paranoid, false), tenant);
   }
 
   /** For a buffer that comes back from a file: of the kind that it was born with. */
-  Lease forReturn(Tenancy tenancy) {
+  @Override
+  public Lease forReturn(Tenancy tenancy) {
     return further(takeAsTold(tenancy.byteSize(), tenancy.allocation(), true), tenancy);
   }
 
@@ -169,7 +189,8 @@ final class Blocks {
   }
 
   /** {@link #forHost} for what the ladder moves to the host, being on its rung. */
-  Lease forHostFromRung(long bytes, Object tenant) {
+  @Override
+  public Lease forHostFromRung(long bytes, Object tenant) {
     return further(
         ladder.climbFromRung(
             bytes, () -> counted(() -> pools.take(Pools.Kind.STAGING, bytes, 0, !paranoid))),
@@ -180,7 +201,8 @@ final class Blocks {
    * For bytes on their way; fails rather than climb the ladder, for it may be on a rung. The limit
    * refuses none, or nothing could move where it is reached.
    */
-  Lease forStaging(long bytes) {
+  @Override
+  public Lease forStaging(long bytes) {
     return forStaging(bytes, true);
   }
 
@@ -219,12 +241,12 @@ final class Blocks {
     boolean onDevice = kind == Pools.Kind.DEVICE || kind == Pools.Kind.UNIFIED;
     try {
       if (onDevice && bytes > pools.largest(kind)) {
-        throw Refusal.tooLarge(memory, bytes, kind, pools.largest(kind));
+        throw refusal.tooLarge(bytes, kind, pools.largest(kind));
       }
       return ladder.climb(bytes, onDevice, inWork, () -> counted(request));
-    } catch (OutOfDeviceMemoryException exhausted) {
-      memory.accounts().exhausted(exhausted);
-      throw exhausted;
+    } catch (OutOfDeviceMemoryException refused) {
+      exhausted.accept(refused);
+      throw refused;
     }
   }
 

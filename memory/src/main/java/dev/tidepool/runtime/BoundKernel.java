@@ -11,14 +11,20 @@ import org.jspecify.annotations.Nullable;
 
 /** A kernel of one manager: the user's handle of its {@link HeldPrograms}. */
 final class BoundKernel implements Kernel {
-  private final AcceleratorMemory memory;
+  private final StorageContext memory;
+  private final Allocations allocations;
   private final KernelSource source;
   private final Signature signature;
   private final HeldPrograms programs;
 
   BoundKernel(
-      AcceleratorMemory memory, KernelSource source, Signature signature, HeldPrograms programs) {
+      StorageContext memory,
+      Allocations allocations,
+      KernelSource source,
+      Signature signature,
+      HeldPrograms programs) {
     this.memory = memory;
+    this.allocations = allocations;
     this.source = source;
     this.signature = signature;
     this.programs = programs;
@@ -50,10 +56,10 @@ final class BoundKernel implements Kernel {
   }
 
   private Execution bind(Arguments arguments, @Nullable LaunchRange asked) {
-    Run run = Run.begin(memory, programs, this::closedException);
+    Run run = Run.begin(memory.state(), programs, this::closedException);
     try {
       List<KernelParameter> parameters = signature.parameters(arguments);
-      return Execution.bind(memory, run, signature, parameters, arguments, asked);
+      return Execution.bind(memory, allocations, run, signature, parameters, arguments, asked);
     } catch (RuntimeException | Error e) {
       run.end();
       throw e;

@@ -92,16 +92,18 @@ final class BufferCopy {
     if (source.storage() == destination.storage()) {
       return TransferWay.DEVICE_LOCAL; // the ranges may overlap
     }
-    AcceleratorMemory target = destination.storage().memory();
-    AcceleratorMemory origin = source.storage().memory();
-    return target.link().across(origin.link(), target.reaches(origin), bytes);
+    StorageContext target = destination.storage().memory();
+    StorageContext origin = source.storage().memory();
+    return target
+        .link()
+        .across(origin.link(), target.peers().carries(origin.device(), target.device()), bytes);
   }
 
   /** Copies from device to device, unless the way there was closed meanwhile; whether it did. */
   private boolean carried(TransferWay way) {
-    AcceleratorMemory memory = destination.storage().memory();
+    StorageContext memory = destination.storage().memory();
     Device device = source.storage().memory().device();
-    return memory.session().peers().carry(device, memory.device(), bytes, () -> onDevice(way));
+    return memory.peers().carry(device, memory.device(), bytes, () -> onDevice(way));
   }
 
   private void fromHost() {
@@ -128,7 +130,7 @@ final class BufferCopy {
   }
 
   private void onDevice(TransferWay way) {
-    AcceleratorMemory memory = destination.storage().memory();
+    StorageContext memory = destination.storage().memory();
     TransferEvent event = Flight.transfer();
     long start = System.nanoTime();
     DeviceLink link = memory.link();
@@ -173,7 +175,7 @@ final class BufferCopy {
 
   /** Down and up again: counted as both, for each device. */
   private void throughHost() {
-    AcceleratorMemory memory = destination.storage().memory();
+    StorageContext memory = destination.storage().memory();
     TransferEvent event = Flight.transfer();
     long start = System.nanoTime();
     long at = destination.from();
@@ -188,10 +190,10 @@ final class BufferCopy {
       String tag = destination.storage().tenancy().tag();
       event.moved(memory.id(), Direction.DEVICE_TO_DEVICE.name(), way[0], tag, bytes);
     }
-    memory.session().peers().staged(source.storage().memory().device(), memory.device(), bytes);
+    memory.peers().staged(source.storage().memory().device(), memory.device(), bytes);
   }
 
-  private TransferWay relay(AcceleratorMemory memory, long at) {
+  private TransferWay relay(StorageContext memory, long at) {
     return memory
         .link()
         .relay(

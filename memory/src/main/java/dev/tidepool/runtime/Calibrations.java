@@ -1,6 +1,5 @@
 package dev.tidepool.runtime;
 
-import dev.tidepool.Accelerator;
 import dev.tidepool.Capability;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.host.CacheFolder;
@@ -23,10 +22,27 @@ import java.util.UUID;
 final class Calibrations {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
-  private final AcceleratorMemory memory;
+  /** The managers whose memory is measured with. */
+  interface Neighbours {
+    /** Returns all devices of the session. */
+    List<Device> devices();
 
-  Calibrations(AcceleratorMemory memory) {
+    /**
+     * Returns what calibrates the default manager of a device.
+     *
+     * @throws IllegalStateException if the session is closed
+     */
+    Calibrations of(Device device);
+  }
+
+  private final ManagerContext memory;
+  private final Blocks blocks;
+  private final Neighbours neighbours;
+
+  Calibrations(ManagerContext memory, Blocks blocks, Neighbours neighbours) {
     this.memory = memory;
+    this.blocks = blocks;
+    this.neighbours = neighbours;
   }
 
   /**
@@ -65,7 +81,7 @@ final class Calibrations {
                   .map(
                       peer ->
                           new Calibrator.Peer(
-                              peer.owner.device().info().name(), peer.lease.block()))
+                              peer.owner.memory.device().info().name(), peer.lease.block()))
                   .toList()));
     } finally {
       peers.forEach(Scratch::close);
@@ -73,22 +89,22 @@ final class Calibrations {
   }
 
   /** Device memory of another manager, which does not end as long as that is in use. */
-  private record Scratch(AcceleratorMemory owner, Lease lease) implements AutoCloseable {
+  private record Scratch(Calibrations owner, Lease lease) implements AutoCloseable {
     @Override
     public void close() {
       lease.release();
-      owner.ending().finish();
+      owner.memory.state().finish();
     }
   }
 
   /** Measures with memory of the pools, within the limit. */
   private TransferCalibration measure(boolean thorough, List<Calibrator.Peer> peers) {
-    Lease scratch = memory.blocks().forMeasuring(Calibrator.SCRATCH_BYTES, thorough);
+    Lease scratch = blocks.forMeasuring(Calibrator.SCRATCH_BYTES, thorough);
     try {
       Calibrator calibrator =
           new Calibrator(
               memory.device(),
-              (bytes, pinned) -> memory.blocks().forMeasuring(bytes, pinned, thorough),
+              (bytes, pinned) -> blocks.forMeasuring(bytes, pinned, thorough),
               thorough);
       return calibrator.measure(scratch.block(), peers);
     } finally {
@@ -104,10 +120,9 @@ final class Calibrations {
   private List<Scratch> peers() {
     List<Scratch> peers = new ArrayList<>();
     try {
-      for (Accelerator accelerator : memory.session().accelerators()) {
-        Device other = ((DeviceAccelerator) accelerator).device();
+      for (Device other : neighbours.devices()) {
         if (!other.equals(memory.device()) && memory.device().copiesFrom(other)) {
-          scratch(accelerator).ifPresent(peers::add);
+          scratch(other).ifPresent(peers::add);
         }
       }
       return peers;
@@ -117,21 +132,21 @@ final class Calibrations {
     }
   }
 
-  private Optional<Scratch> scratch(Accelerator accelerator) {
-    AcceleratorMemory owner;
+  private Optional<Scratch> scratch(Device device) {
+    Calibrations owner;
     try {
-      owner = memory.session().memory(accelerator);
-      owner.ending().begin();
+      owner = neighbours.of(device);
+      owner.memory.state().begin();
     } catch (IllegalStateException closed) {
       return Optional.empty();
     }
     try {
       return Optional.of(
-          new Scratch(owner, owner.blocks().forMeasuring(Calibrator.PEER_BYTES, false)));
+          new Scratch(owner, owner.blocks.forMeasuring(Calibrator.PEER_BYTES, false)));
     } catch (RuntimeException | Error e) {
-      owner.ending().finish();
+      owner.memory.state().finish();
       if (e instanceof OutOfDeviceMemoryException) {
-        LOG.log(Level.DEBUG, owner.id() + " has no room to be measured with", e);
+        LOG.log(Level.DEBUG, owner.memory.id() + " has no room to be measured with", e);
         return Optional.empty();
       }
       throw e;

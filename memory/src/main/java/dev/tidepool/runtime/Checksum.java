@@ -31,11 +31,11 @@ final class Checksum {
   }
 
   /** Of bytes of the host. */
-  static long of(ElementType<?> type, AcceleratorMemory memory, HostBytes source) {
+  static long of(ElementType<?> type, StorageContext memory, HostBytes source) {
     return of(type, memory, source.byteSize(), source::copyTo);
   }
 
-  private static long of(ElementType<?> type, AcceleratorMemory memory, long bytes, Reader reader) {
+  private static long of(ElementType<?> type, StorageContext memory, long bytes, Reader reader) {
     List<LayoutReport.Component> padded = padded(type);
     CRC32C sum = new CRC32C();
     long each = type.byteSize();

@@ -27,7 +27,7 @@ final class Cohort extends PhantomReference<Cohort.Token> {
      * @param memory that its members belong to
      * @param site the stack that allocates its only member; empty if that is not recorded
      */
-    Token(AcceleratorMemory memory, ReferenceQueue<Token> queue, String site) {
+    Token(ManagerContext memory, ReferenceQueue<Token> queue, String site) {
       this.cohort = new Cohort(this, memory, queue, site);
     }
 
@@ -36,21 +36,21 @@ final class Cohort extends PhantomReference<Cohort.Token> {
     }
   }
 
-  private final AcceleratorMemory memory;
+  private final ManagerContext memory;
   private final String site;
   private final long createdNanos = System.nanoTime();
 
   /** Counted by who joins, without care for others: a few more or less do no harm. */
   private int joined;
 
-  private Cohort(Token token, AcceleratorMemory memory, ReferenceQueue<Token> queue, String site) {
+  private Cohort(Token token, ManagerContext memory, ReferenceQueue<Token> queue, String site) {
     super(token, queue);
     this.memory = memory;
     this.site = site;
   }
 
   /** Whose buffers its members are. */
-  AcceleratorMemory memory() {
+  ManagerContext memory() {
     return memory;
   }
 

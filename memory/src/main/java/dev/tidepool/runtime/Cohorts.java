@@ -16,7 +16,7 @@ class Cohorts {
   /** Members of one cohort, about. */
   private static final int CAPACITY = 64;
 
-  private final AcceleratorMemory memory;
+  private final ManagerContext memory;
   private final ReferenceQueue<Cohort.Token> unreachable = new ReferenceQueue<>();
   private final Counters counters;
 
@@ -25,13 +25,13 @@ class Cohorts {
    *
    * @param counters with a place for the open cohort of each stripe, which costs no second look
    */
-  Cohorts(AcceleratorMemory memory, Counters counters) {
+  Cohorts(ManagerContext memory, Counters counters) {
     this.memory = memory;
     this.counters = counters;
   }
 
   /** Cohorts as the options of a manager say. */
-  static Cohorts of(AcceleratorMemory memory, Counters counters) {
+  static Cohorts of(ManagerContext memory, Counters counters) {
     MemoryOptions options = memory.options();
     // Here, so that the other class is not there where no manager needs it.
     return switch (options.diagnostics()) {

@@ -16,14 +16,14 @@ import java.util.concurrent.CompletableFuture;
 
 /** A buffer for each component of a record. It owns the buffers; they know nothing of it. */
 final class Columns<R extends Record> implements StructOfArrays<R> {
-  private final AcceleratorMemory memory;
+  private final StorageContext memory;
   private final ElementType<R[]> type;
   private final long length;
   private final Map<String, TypedBuffer<?>> buffers;
   private volatile boolean closed;
 
   private Columns(
-      AcceleratorMemory memory,
+      StorageContext memory,
       ElementType<R[]> type,
       long length,
       Map<String, TypedBuffer<?>> buffers) {
@@ -35,11 +35,15 @@ final class Columns<R extends Record> implements StructOfArrays<R> {
 
   /** Allocates all buffers, or none. */
   static <R extends Record> Columns<R> allocate(
-      AcceleratorMemory memory, ElementType<R[]> type, long length, Allocation allocation) {
+      StorageContext memory,
+      Allocations allocations,
+      ElementType<R[]> type,
+      long length,
+      Allocation allocation) {
     Map<String, TypedBuffer<?>> buffers = new LinkedHashMap<>();
     try {
       for (LayoutReport.Component component : LayoutReport.of(type).components()) {
-        buffers.put(component.name(), column(memory, component.type(), length, allocation));
+        buffers.put(component.name(), column(allocations, component.type(), length, allocation));
       }
     } catch (RuntimeException | Error e) {
       buffers.values().forEach(UnifiedBuffer::close);
@@ -49,8 +53,8 @@ final class Columns<R extends Record> implements StructOfArrays<R> {
   }
 
   private static <A> TypedBuffer<A> column(
-      AcceleratorMemory memory, ElementType<A> type, long length, Allocation allocation) {
-    return (TypedBuffer<A>) memory.allocate(type, length, allocation);
+      Allocations allocations, ElementType<A> type, long length, Allocation allocation) {
+    return (TypedBuffer<A>) allocations.allocate(type, length, allocation);
   }
 
   @Override

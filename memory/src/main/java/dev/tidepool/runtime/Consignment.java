@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * first: its end, a cancellation, or the deadline. The last to be settled completes the report.
  */
 final class Consignment {
-  private final AcceleratorMemory memory;
+  private final StorageContext memory;
   private final TransferOptions options;
   private final long start = System.nanoTime();
   private final Report report = new Report();
@@ -40,7 +40,7 @@ final class Consignment {
 
   /** Checks all pairs; those that cannot be started have failed. */
   private Consignment(
-      AcceleratorMemory memory,
+      StorageContext memory,
       List<? extends @Nullable Transfer<?>> transfers,
       TransferOptions options) {
     this.memory = memory;
@@ -72,7 +72,7 @@ final class Consignment {
 
   /** Asks for a list of transfers. */
   static Consignment start(
-      AcceleratorMemory memory,
+      StorageContext memory,
       List<? extends @Nullable Transfer<?>> transfers,
       TransferOptions options) {
     Consignment consignment = new Consignment(memory, transfers, options);

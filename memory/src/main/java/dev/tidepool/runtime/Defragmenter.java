@@ -91,7 +91,7 @@ final class Defragmenter implements Mover {
     for (int i = 0; i < relocations.size(); i++) {
       Relocation each = relocations.get(i);
       each.to().occupy(each.storage().tenancy());
-      each.storage().memory().relocated(each.storage().tenancy());
+      each.storage().memory().registry().relocated(each.storage().tenancy());
       each.copies().moved(leases.get(i)).surrender();
       buffers++;
       bytes += each.storage().byteSize();
@@ -114,7 +114,7 @@ final class Defragmenter implements Mover {
         if (each.copies().isShared()) {
           copyOnHost(each);
         } else {
-          AcceleratorMemory owner = each.storage().memory();
+          StorageContext owner = each.storage().memory();
           Block from = each.from().block();
           events.add(
               owner.link().copyAhead(from, 0, each.to().block(), 0, each.storage().byteSize()));

@@ -9,7 +9,20 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** What users may know of a device of a session. */
-record DeviceAccelerator(RuntimeSession session, Device device) implements Accelerator {
+record DeviceAccelerator(OpenSession session, Device device) implements Accelerator {
+  /**
+   * What is known of an accelerator that a user names.
+   *
+   * @throws IllegalArgumentException if it is of another session
+   */
+  static DeviceAccelerator of(Accelerator accelerator, OpenSession session) {
+    if (!(accelerator instanceof DeviceAccelerator device) || !device.session().equals(session)) {
+      throw new IllegalArgumentException(
+          "the accelerator " + accelerator.id() + " is of another Tidepool");
+    }
+    return device;
+  }
+
   @Override
   public String id() {
     return device.info().id();
@@ -48,7 +61,7 @@ record DeviceAccelerator(RuntimeSession session, Device device) implements Accel
   @Override
   public boolean equals(@Nullable Object other) {
     return other instanceof DeviceAccelerator accelerator
-        && session == accelerator.session
+        && session.equals(accelerator.session)
         && device.equals(accelerator.device);
   }
 

@@ -265,7 +265,7 @@ final class Distribution {
     for (Piece piece : group) {
       uses.addAll(piece.uses());
     }
-    AcceleratorMemory memory = written.memory();
+    StorageContext memory = written.memory();
     try {
       Work work =
           Work.of(uses, memory.transferThreads(), () -> copyAll(group)).retrying(memory.retries());

@@ -2,95 +2,36 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.TransferException;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.Supplier;
 
 /**
  * How a closed manager ends: its open buffers are closed and their work is waited for, and once the
  * last buffer is freed, so is what the manager owns besides, by whoever frees that buffer. An open
  * mapping puts that off until it closes.
- *
- * <p>Operations that use the device outside of any buffer's order, such as compiling or allocating,
- * pass an {@link OperationGate}. A closing manager lets no more of them in, and waits for those
- * that are inside before it ends.
  */
 final class Ending {
   private static final int YIELDS = 100;
   private static final long PAUSE_NANOS = 100_000;
 
-  private final AcceleratorMemory memory;
+  private final StorageContext memory;
+  private final OperationGate gate;
   private final LiveBuffers registry;
   private final Pools pools;
   private final Runnable last;
-  private final OperationGate gate = new OperationGate();
+  // Made here, because the heap may be full when the manager closes.
+  private final Runnable attempt = this::endIfSettled;
   private final Once end = new Once();
-  // No more is to be done but by who frees the last buffer.
-  private volatile boolean waiting;
 
   /**
    * Not begun.
    *
    * @param last frees what the manager owns besides its buffers; runs once
    */
-  Ending(AcceleratorMemory memory, LiveBuffers registry, Pools pools, Runnable last) {
+  Ending(StorageContext memory, Pools pools, Runnable last) {
     this.memory = memory;
-    this.registry = registry;
+    this.gate = memory.state().gate();
+    this.registry = memory.registry();
     this.pools = pools;
     this.last = last;
-  }
-
-  /**
-   * Begins an operation of a user, which ends with {@link #finish}; closing waits for that.
-   *
-   * @throws IllegalStateException if the manager is closed
-   */
-  void begin() {
-    if (!gate.enter()) {
-      throw memory.closedException();
-    }
-  }
-
-  /** Ends what {@link #begin} began. */
-  void finish() {
-    gate.leave();
-    goOn();
-  }
-
-  /**
-   * Runs an operation of a user, which closing waits for.
-   *
-   * @throws IllegalStateException if the manager is closed
-   */
-  <T> T during(Supplier<T> operation) {
-    begin();
-    try {
-      return operation.get();
-    } finally {
-      finish();
-    }
-  }
-
-  /** Runs work of the library's own, also while the manager closes; not once it has ended. */
-  void beforeEnd(Runnable upkeep) {
-    if (!gate.enterUntilEnd()) {
-      return;
-    }
-    try {
-      upkeep.run();
-    } finally {
-      finish();
-    }
-  }
-
-  /** Ends the manager if it is closed and this was what it waited for. */
-  void goOn() {
-    if (waiting) {
-      endIfSettled();
-    }
-  }
-
-  /** Lets no more operations of users begin. */
-  void refuse() {
-    gate.close();
   }
 
   /**
@@ -113,7 +54,7 @@ final class Ending {
       pause(rounds++);
       endIfSettled();
     } while (!gate.hasEnded() && !registry.awaitMappings());
-    waiting = true;
+    memory.state().endBy(attempt);
     // The last mapping may have been closed meanwhile.
     endIfSettled();
     if (gate.hasEnded()) {

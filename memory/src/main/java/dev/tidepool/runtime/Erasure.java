@@ -12,11 +12,11 @@ import org.jspecify.annotations.Nullable;
 final class Erasure {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
-  private final AcceleratorMemory memory;
+  private final ManagerContext memory;
   private final boolean wanted;
   private final byte value;
 
-  Erasure(AcceleratorMemory memory) {
+  Erasure(ManagerContext memory) {
     boolean zeros = memory.options().zeroOnRelease();
     this.memory = memory;
     this.wanted = zeros || memory.isParanoid();

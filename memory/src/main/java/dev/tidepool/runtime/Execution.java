@@ -37,7 +37,8 @@ final class Execution {
   /** An array argument on this manager's device. */
   private record Placed(KernelParameter parameter, TypedBuffer<?> buffer) {}
 
-  private final AcceleratorMemory memory;
+  private final StorageContext memory;
+  private final Allocations allocations;
   private final Run run;
   private final List<KernelParameter> parameters;
   private final Map<String, Object> values;
@@ -54,12 +55,14 @@ final class Execution {
   private record Copy(Runnable perform, Supplier<CompletableFuture<Void>> submit) {}
 
   private Execution(
-      AcceleratorMemory memory,
+      StorageContext memory,
+      Allocations allocations,
       Run run,
       List<KernelParameter> parameters,
       Arguments arguments,
       LaunchRange range) {
     this.memory = memory;
+    this.allocations = allocations;
     this.run = run;
     this.parameters = parameters;
     this.values = arguments.values();
@@ -71,7 +74,8 @@ final class Execution {
    * if this throws.
    */
   static Execution bind(
-      AcceleratorMemory memory,
+      StorageContext memory,
+      Allocations allocations,
       Run run,
       Signature signature,
       List<KernelParameter> parameters,
@@ -86,7 +90,7 @@ final class Execution {
       }
     }
     LaunchRange range = signature.range(lengths, names, asked);
-    Execution execution = new Execution(memory, run, parameters, arguments, range);
+    Execution execution = new Execution(memory, allocations, run, parameters, arguments, range);
     try {
       execution.place();
       if (signature.isolatesOverlaps()) {
@@ -170,7 +174,8 @@ final class Execution {
   }
 
   private <A> TypedBuffer<A> temporary(ElementType<A> type, long length) {
-    TypedBuffer<A> temporary = (TypedBuffer<A>) memory.allocate(type, length, TEMPORARY);
+    memory.checkOpen();
+    TypedBuffer<A> temporary = (TypedBuffer<A>) allocations.allocate(type, length, TEMPORARY);
     temporaries.add(temporary);
     return temporary;
   }

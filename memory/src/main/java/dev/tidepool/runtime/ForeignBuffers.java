@@ -5,10 +5,13 @@ import dev.tidepool.Capability;
 import dev.tidepool.ElementType;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.host.SharedFolder;
 import dev.tidepool.host.SharedMemory;
 import dev.tidepool.spi.Block;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.ShareableBlock;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -25,23 +28,26 @@ final class ForeignBuffers {
   /** Some thread that is not the caller's; never started. */
   private static final Thread OTHER_THREAD = Thread.ofPlatform().unstarted(() -> {});
 
-  private final AcceleratorMemory memory;
-  private final LiveBuffers registry;
+  private final StorageContext memory;
+  private final SessionResources resources;
+  private final Room room;
+  private final Blocks blocks;
   private final Cohorts cohorts;
-  private final Accounts accounts;
-  private final Counters counters;
+  private final AllocationLedger ledger;
 
   ForeignBuffers(
-      AcceleratorMemory memory,
-      LiveBuffers registry,
+      StorageContext memory,
+      SessionResources resources,
+      Room room,
+      Blocks blocks,
       Cohorts cohorts,
-      Accounts accounts,
-      Counters counters) {
+      AllocationLedger ledger) {
     this.memory = memory;
-    this.registry = registry;
+    this.resources = resources;
+    this.room = room;
+    this.blocks = blocks;
     this.cohorts = cohorts;
-    this.accounts = accounts;
-    this.counters = counters;
+    this.ledger = ledger;
   }
 
   /** Whether other threads than the caller may touch a segment. */
@@ -95,7 +101,7 @@ final class ForeignBuffers {
     Objects.requireNonNull(type, "type");
     Objects.requireNonNull(mode, "mode");
     Arena arena = Arena.ofShared();
-    Runnable ending = memory.resources().foreign(arena::close);
+    Runnable ending = resources.foreign(arena::close);
     try {
       MappedFile mapped = MappedFile.map(file, mode, arena);
       String tag = file.getFileName().toString();
@@ -114,7 +120,8 @@ final class ForeignBuffers {
     if (!sharesOnDevice(location)) {
       return over(type, SharedMemory.create(folder(), type, length, name), name);
     }
-    SharedDeviceMemory shared = SharedDeviceMemory.create(memory, folder(), type, length, name);
+    SharedDeviceMemory shared =
+        SharedDeviceMemory.create(memory, this::allocateShareable, folder(), type, length, name);
     return over(type, shared, name, () -> publish(shared));
   }
 
@@ -145,12 +152,29 @@ final class ForeignBuffers {
     shared.publish();
   }
 
+  /** Memory of the device that processes can share, for which room is made where it is short. */
+  private ShareableBlock allocateShareable(long bytes) {
+    Device device = memory.device();
+    try {
+      return device.allocateShareable(bytes);
+    } catch (OutOfDeviceMemoryException e) {
+      // Pools may keep what is missing.
+      room.trimDevice();
+    }
+    try {
+      return device.allocateShareable(bytes);
+    } catch (OutOfDeviceMemoryException e) {
+      blocks.makeDeviceRoom(bytes);
+      return device.allocateShareable(bytes);
+    }
+  }
+
   private SharedFolder folder() {
     return SharedFolder.of(memory.options().sharedDirectory());
   }
 
   private <A> UnifiedBuffer<A> over(ElementType<A> type, SharedMemory shared, String name) {
-    Runnable ending = memory.resources().foreign(shared::close);
+    Runnable ending = resources.foreign(shared::close);
     try {
       return over(type, shared.segment(), null, ending, true, name);
     } catch (RuntimeException | Error e) {
@@ -161,7 +185,7 @@ final class ForeignBuffers {
 
   private <A> UnifiedBuffer<A> over(
       ElementType<A> type, SharedDeviceMemory shared, String name, Runnable beginning) {
-    Runnable ending = memory.resources().foreign(shared::close);
+    Runnable ending = resources.foreign(shared::close);
     try {
       beginning.run();
       Copies copies = Copies.amongProcesses(type.bytes(shared.length()), shared.block(), ending);
@@ -183,7 +207,7 @@ final class ForeignBuffers {
     // Before the device has a block that would have to be freed again.
     long length = type.elements(segment.byteSize());
     Block given = memory.device().adopt(segment);
-    Block adopted = given == null ? null : memory.resources().opened(given);
+    Block adopted = given == null ? null : resources.opened(given);
     try {
       Copies copies = Copies.foreign(segment, adopted, ending, file);
       return born(type, length, Allocation.at(MemoryLocation.HOST).tag(tag), copies, writable);
@@ -202,9 +226,9 @@ final class ForeignBuffers {
     Cohort.Token token = sampled == null ? cohorts.join() : sampled;
     Tenancy tenancy = Tenancy.withoutBlock(type, length, allocation, token.cohort());
     tenancy.settle(new Storage(tenancy, copies, writable));
-    accounts.allocated(allocation, bytes);
-    counters.adopted();
-    registry.addWithoutBlock(tenancy);
+    ledger.allocated(allocation.tag(), bytes);
+    memory.counters().adopted();
+    memory.registry().addWithoutBlock(tenancy);
     // A manager that is closing now waits for this operation, and closes the buffer then.
     return new WholeBuffer<>(tenancy, token, type);
   }

@@ -9,11 +9,13 @@ import java.util.List;
 
 /** Looks at the guard zones around buffers, at the paranoid level. */
 final class Guards {
-  private final AcceleratorMemory memory;
+  private final ManagerContext memory;
+  private final LiveBuffers registry;
   private final Reports reports;
 
-  Guards(AcceleratorMemory memory, Reports reports) {
+  Guards(ManagerContext memory, LiveBuffers registry, Reports reports) {
     this.memory = memory;
+    this.registry = registry;
     this.reports = reports;
   }
 
@@ -29,10 +31,10 @@ final class Guards {
   List<GuardReport> inspectAll() {
     List<GuardReport> found = new ArrayList<>();
     StackReserve.check();
-    for (Storage storage : memory.awake()) {
+    for (Storage storage : registry.awake()) {
       // Not as a use: it must not hear the failure that the next use is to hear.
       Work.always(storage, memory.transferThreads(), () -> found.addAll(damagesOfLive(storage)))
-          .perform(memory.runsHere(storage));
+          .perform(storage.runsHere());
     }
     return found;
   }

@@ -42,7 +42,8 @@ public final class InstalledRuntime implements TidepoolRuntime {
               + " is not of this library; take it from"
               + " Tidepool.accelerators()");
     }
-    return device.session().furtherManager(device, options);
+    // Nothing else opens sessions.
+    return ((RuntimeSession) device.session()).furtherManager(device, options);
   }
 
   @Override

@@ -4,7 +4,9 @@ import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.cpu.LaunchScope;
 import java.util.List;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 record KernelBody(
     Work work,
-    AcceleratorMemory memory,
+    ManagerContext memory,
     List<KernelParameter> parameters,
     @Nullable KernelBody outer) {
 
@@ -23,7 +25,7 @@ record KernelBody(
   static void launch(
       KernelSource source,
       List<KernelParameter> parameters,
-      AcceleratorMemory memory,
+      ManagerContext memory,
       Work work,
       Runnable launch) {
     if (source instanceof KernelSource.Java) {
@@ -74,17 +76,16 @@ record KernelBody(
   /**
    * Checks that the calling thread may wait for all work of a manager.
    *
+   * @param all returns the work of the manager that has not ended
    * @param what what waits, for the message
    * @throws IllegalStateException if the thread computes the body of a kernel of the manager, or of
    *     one that work of the manager comes after
    */
-  static void checkMayAwaitAll(AcceleratorMemory memory, String what) {
+  static void checkMayAwaitAll(ManagerContext memory, Supplier<Stream<Work>> all, String what) {
     for (KernelBody body = current(); body != null; body = body.outer) {
       Work own = body.work;
-      if (body.memory == memory
-          || memory.awake().stream()
-              .flatMap(storage -> storage.unfinished().stream())
-              .anyMatch(unfinished -> unfinished.isOrComesAfter(own))) {
+      if (body.memory.equals(memory)
+          || all.get().anyMatch(unfinished -> unfinished.isOrComesAfter(own))) {
         throw new IllegalStateException(
             "the body of "
                 + body

@@ -65,17 +65,27 @@ final class Kernels implements AutoCloseable {
     }
   }
 
-  private final AcceleratorMemory memory;
+  private final StorageContext memory;
+  private final Allocations allocations;
+  private final SessionResources resources;
   private final ReferenceQueue<Kernel> unreachable = new ReferenceQueue<>();
   private final Map<HeldPrograms, Handle> handles = new ConcurrentHashMap<>();
-  private final Map<Orchestrator.Registered, Kernel> registered = new ConcurrentHashMap<>();
+  private final Map<RegisteredSources, Kernel> registered = new ConcurrentHashMap<>();
 
   // Guarded by this. What is idle is in both tables, the longest idle first.
   private final Map<Key, Entry> entries = new HashMap<>();
   private final Map<Key, Entry> idle = new LinkedHashMap<>();
 
-  Kernels(AcceleratorMemory memory) {
+  /**
+   * None yet.
+   *
+   * @param allocations makes buffers for arguments that are elsewhere
+   * @param resources where programs are remembered
+   */
+  Kernels(StorageContext memory, Allocations allocations, SessionResources resources) {
     this.memory = memory;
+    this.allocations = allocations;
+    this.resources = resources;
   }
 
   /** A kernel; hand-written code is compiled at once, expressions are parsed. */
@@ -91,7 +101,7 @@ final class Kernels implements AutoCloseable {
     if (source instanceof KernelSource.HandWritten written) {
       compileNow(programs, written.parameters());
     }
-    Kernel kernel = new BoundKernel(memory, source, signature, programs);
+    Kernel kernel = new BoundKernel(memory, allocations, source, signature, programs);
     handles.put(programs, new Handle(kernel, programs, unreachable));
     return kernel;
   }
@@ -109,12 +119,12 @@ final class Kernels implements AutoCloseable {
   }
 
   /** The kernel that an orchestrator has compiled here; null if it has not yet. */
-  @Nullable Kernel of(Orchestrator.Registered sources) {
+  @Nullable Kernel of(RegisteredSources sources) {
     return registered.get(sources);
   }
 
   /** Keeps an orchestrator's kernel until the manager ends; one that was kept before wins. */
-  Kernel keep(Orchestrator.Registered sources, Kernel kernel) {
+  Kernel keep(RegisteredSources sources, Kernel kernel) {
     Kernel earlier = registered.putIfAbsent(sources, kernel);
     if (earlier == null) {
       return kernel;
@@ -156,7 +166,7 @@ final class Kernels implements AutoCloseable {
   private void compile(Entry entry) {
     try {
       Program program = memory.device().compile(entry.key.source(), entry.key.parameters());
-      memory.resources().opened(program);
+      resources.opened(program);
       entry.program.complete(program);
     } catch (Throwable e) {
       // What failed for want of memory or a lost device may go well another time.
@@ -174,7 +184,7 @@ final class Kernels implements AutoCloseable {
    */
   void release(List<Entry> held, boolean keeps) {
     // A manager that has ended has freed all programs.
-    memory.ending().beforeEnd(() -> released(held, keeps).forEach(this::free));
+    memory.state().beforeEnd(() -> released(held, keeps).forEach(this::free));
   }
 
   private synchronized List<Entry> released(List<Entry> held, boolean keeps) {
@@ -203,7 +213,7 @@ final class Kernels implements AutoCloseable {
 
   private void free(Entry entry) {
     Program program = entry.program();
-    memory.resources().closed(program);
+    resources.closed(program);
     Closing.quietly("a program", program);
   }
 

@@ -53,12 +53,27 @@ final class Ladder {
   /** A collection costs more than giving a copy up, so it comes first only once in a while. */
   private static final long COLLECTOR_REST_NANOS = 10_000_000_000L;
 
-  private final AcceleratorMemory memory;
+  private final StorageContext memory;
+  private final Room room;
+  private final Pools pools;
+  private final Refusal refusal;
+  private final Runnable reclaimUnreachable;
   private final AtomicLong lastCollection =
       new AtomicLong(System.nanoTime() - COLLECTOR_REST_NANOS);
 
-  Ladder(AcceleratorMemory memory) {
+  /**
+   * A manager's.
+   *
+   * @param refusal says why a request fails
+   * @param reclaimUnreachable closes buffers that no handle is left of
+   */
+  Ladder(
+      StorageContext memory, Room room, Pools pools, Refusal refusal, Runnable reclaimUnreachable) {
     this.memory = memory;
+    this.room = room;
+    this.pools = pools;
+    this.refusal = refusal;
+    this.reclaimUnreachable = reclaimUnreachable;
   }
 
   /**
@@ -155,7 +170,7 @@ final class Ladder {
       if (diskFailure != null) {
         tried.add(diskFailure);
       }
-      throw Refusal.exhausted(memory, bytes, tried, refused);
+      throw refusal.exhausted(bytes, tried, refused);
     }
 
     private @Nullable PooledBlock attempt() {
@@ -173,7 +188,7 @@ final class Ladder {
     }
 
     private long trim() {
-      return isLimited() ? memory.room().trim() : memory.room().trimDevice();
+      return isLimited() ? room.trim() : room.trimDevice();
     }
 
     private @Nullable PooledBlock trimPools() {
@@ -186,7 +201,6 @@ final class Ladder {
     }
 
     private @Nullable PooledBlock joinSmallBuffers() {
-      Room room = memory.room();
       long returned = isLimited() ? room.defragment().returnedBytes() : room.defragmentDevice();
       if (returned == 0) {
         return null;
@@ -201,7 +215,7 @@ final class Ladder {
      */
     private @Nullable PooledBlock waitForClosing() {
       List<Storage> closing = memory.releases().pending().all();
-      if (closing.stream().filter(memory.room()::freeAhead).count() > 0) {
+      if (closing.stream().filter(room::freeAhead).count() > 0) {
         PooledBlock block = attempt();
         if (block != null) {
           return block;
@@ -226,14 +240,14 @@ final class Ladder {
     }
 
     private @Nullable PooledBlock reclaimUnreachable() {
-      long before = memory.leaks();
-      memory.reclaimUnreachable();
+      long before = memory.counters().leaks();
+      reclaimUnreachable.run();
       long now = System.nanoTime();
       long last = lastCollection.get();
       if (now - last >= COLLECTOR_REST_NANOS && lastCollection.compareAndSet(last, now)) {
         return collect(before);
       }
-      return memory.leaks() > before ? reclaimed(before) : null;
+      return memory.counters().leaks() > before ? reclaimed(before) : null;
     }
 
     /** Has garbage collected that was left lying while a collection seemed too dear. */
@@ -242,7 +256,7 @@ final class Ladder {
         return null;
       }
       lastCollection.set(System.nanoTime());
-      return collect(memory.leaks());
+      return collect(memory.counters().leaks());
     }
 
     /**
@@ -254,7 +268,7 @@ final class Ladder {
       // Unreachable, so it is queued when the collector has run, and much else with it.
       ReferenceQueue<Object> queue = new ReferenceQueue<>();
       PhantomReference<Object> sentinel = new PhantomReference<>(new Object(), queue);
-      if (memory.leaks() == before && !memory.live().isEmpty()) {
+      if (memory.counters().leaks() == before && !memory.registry().all().isEmpty()) {
         System.gc();
       }
       long deadline = System.nanoTime() + COLLECTOR_WAIT_NANOS;
@@ -263,15 +277,15 @@ final class Ladder {
         if (sentinel.equals(queue.poll())) {
           deadline = Math.min(deadline, System.nanoTime() + QUEUEING_WAIT_NANOS);
         }
-        memory.reclaimUnreachable();
-        if (memory.leaks() > seen || memory.accounts().pooledBytes() > 0) {
-          seen = memory.leaks();
+        reclaimUnreachable.run();
+        if (memory.counters().leaks() > seen || pools.idleBytes() > 0) {
+          seen = memory.counters().leaks();
           PooledBlock block = attemptOrTrim();
           if (block != null) {
             return block;
           }
         }
-        if (memory.live().isEmpty()) {
+        if (memory.registry().all().isEmpty()) {
           break;
         }
         LockSupport.parkNanos(1_000_000);
@@ -280,7 +294,7 @@ final class Ladder {
     }
 
     private @Nullable PooledBlock reclaimed(long before) {
-      tried.add("reclaimed " + (memory.leaks() - before) + " unreachable buffers");
+      tried.add("reclaimed " + (memory.counters().leaks() - before) + " unreachable buffers");
       return attemptOrTrim();
     }
 
@@ -390,7 +404,7 @@ final class Ladder {
      * last goes first, for it will be wanted last.
      */
     private @Nullable PooledBlock makeRoomAhead() {
-      for (Storage storage : memory.room().busy(isLimited()).reversed()) {
+      for (Storage storage : room.busy(isLimited()).reversed()) {
         if (goesAhead(storage)) {
           PooledBlock block = attemptAfter(storage);
           if (block != null) {
@@ -402,11 +416,10 @@ final class Ladder {
     }
 
     private boolean goesAhead(Storage storage) {
-      AcceleratorMemory owner = storage.memory();
-      if (owner.room().freeAhead(storage)) {
+      if (room.freeAhead(storage)) {
         return true;
       }
-      if (evictionHelps(storage) && owner.room().evictAhead(storage)) {
+      if (evictionHelps(storage) && room.evictAhead(storage)) {
         evicted++;
         return true;
       }
@@ -414,7 +427,7 @@ final class Ladder {
         return false;
       }
       try {
-        boolean gone = owner.room().spillAhead(storage);
+        boolean gone = room.spillAhead(storage);
         spilled += gone ? 1 : 0;
         return gone;
       } catch (TransferException e) {
@@ -430,7 +443,7 @@ final class Ladder {
      * @param seen the releases before the last look at what could be taken
      */
     private boolean helpComes(List<Request> requests, long seen, long waitedNanos) {
-      if (waitedNanos < TAKING_WAIT_NANOS && memory.room().anyBlockOnItsWay()) {
+      if (waitedNanos < TAKING_WAIT_NANOS && room.anyBlockOnItsWay()) {
         return true;
       }
       return waitedNanos < WORK_WAIT_NANOS
@@ -453,12 +466,12 @@ final class Ladder {
         }
         anyWaits |= users == Occupancy.Users.WAITING;
       }
-      return anyWaits && memory.room().anyWorkGoesOn();
+      return anyWaits && room.anyWorkGoesOn();
     }
 
     /** Whether there are buffers that could make room if nobody used them. */
     private boolean isAnythingToTake() {
-      return memory.room().leastRecentlyUsed(isLimited(), true, this::couldMakeRoom) != null;
+      return room.leastRecentlyUsed(isLimited(), true, this::couldMakeRoom) != null;
     }
 
     private boolean couldMakeRoom(Tenancy tenancy) {
@@ -472,7 +485,7 @@ final class Ladder {
      */
     private boolean requestRoom(List<Request> requests) {
       int before = requests.size();
-      for (Storage storage : memory.room().busy(isLimited())) {
+      for (Storage storage : room.busy(isLimited())) {
         if (requests.size() == MOST_REQUESTS) {
           break;
         }
@@ -485,12 +498,12 @@ final class Ladder {
     }
 
     private void request(Storage storage, List<Request> requests) {
-      AcceleratorMemory owner = storage.memory();
+      StorageContext owner = storage.memory();
       Spilling spilling = owner.spilling();
       if (evictionHelps(storage)) {
-        requests.add(new Request(storage, owner.room().requestEviction(storage)));
+        requests.add(new Request(storage, room.requestEviction(storage)));
       } else if (spilling != null && spillingHelps(storage)) {
-        requests.add(new Request(storage, owner.room().requestSpill(storage, spilling)));
+        requests.add(new Request(storage, room.requestSpill(storage, spilling)));
       }
     }
 
@@ -503,7 +516,7 @@ final class Ladder {
       while (next != null) {
         passed.add(next);
         Storage storage = next.rouse();
-        if (storage != null && storage.memory().room().evict(storage)) {
+        if (storage != null && room.evict(storage)) {
           evicted++;
           PooledBlock block = attemptAfter(storage);
           if (block != null) {
@@ -517,13 +530,10 @@ final class Ladder {
     }
 
     private @Nullable Tenancy nextToEvict() {
-      return memory
-          .room()
-          .leastRecentlyUsed(
-              isLimited(),
-              searchesAll,
-              tenancy ->
-                  evictionHelps(tenancy) && tenancy.isUnasked() && !passed.contains(tenancy));
+      return room.leastRecentlyUsed(
+          isLimited(),
+          searchesAll,
+          tenancy -> evictionHelps(tenancy) && tenancy.isUnasked() && !passed.contains(tenancy));
     }
 
     /** A full device will be asked again, and then the next storage gives up its copy. */
@@ -531,7 +541,7 @@ final class Ladder {
       Tenancy next = nextToEvict();
       Storage storage = next == null ? null : next.awake();
       if (storage != null) {
-        storage.memory().room().fetchAhead(storage);
+        room.fetchAhead(storage);
       }
     }
 
@@ -542,7 +552,7 @@ final class Ladder {
         passed.add(next);
         Storage storage = next.rouse();
         try {
-          if (storage != null && storage.memory().room().spill(storage)) {
+          if (storage != null && room.spill(storage)) {
             spilled++;
             PooledBlock block = attemptAfter(storage);
             if (block != null) {
@@ -560,17 +570,15 @@ final class Ladder {
     private @Nullable Tenancy nextToSpill() {
       return diskFailure != null
           ? null
-          : memory
-              .room()
-              .leastRecentlyUsed(
-                  isLimited(),
-                  searchesAll,
-                  tenancy ->
-                      tenancy.memory().spilling() != null
-                          && spillingHelps(tenancy)
-                          && tenancy.isSpillable()
-                          && tenancy.isUnasked()
-                          && !passed.contains(tenancy));
+          : room.leastRecentlyUsed(
+              isLimited(),
+              searchesAll,
+              tenancy ->
+                  tenancy.memory().spilling() != null
+                      && spillingHelps(tenancy)
+                      && tenancy.isSpillable()
+                      && tenancy.isUnasked()
+                      && !passed.contains(tenancy));
     }
 
     /**

@@ -31,11 +31,11 @@ final class LeakCensus {
     }
   }
 
-  private final AcceleratorMemory memory;
+  private final ManagerContext memory;
   private final LeakReport.Cause cause;
   private final Map<Group, Count> groups = new HashMap<>();
 
-  LeakCensus(AcceleratorMemory memory, LeakReport.Cause cause) {
+  LeakCensus(ManagerContext memory, LeakReport.Cause cause) {
     this.memory = memory;
     this.cause = cause;
   }

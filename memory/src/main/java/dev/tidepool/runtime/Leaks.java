@@ -10,12 +10,12 @@ import java.util.Set;
  * open when their manager closed are told of. Safe for use by any thread.
  */
 final class Leaks {
-  private final AcceleratorMemory memory;
+  private final StorageContext memory;
   private final Cohorts cohorts;
   private final Counters counters;
   private final Reports reports;
 
-  Leaks(AcceleratorMemory memory, Cohorts cohorts, Counters counters, Reports reports) {
+  Leaks(StorageContext memory, Cohorts cohorts, Counters counters, Reports reports) {
     this.memory = memory;
     this.cohorts = cohorts;
     this.counters = counters;
@@ -30,7 +30,7 @@ final class Leaks {
       return;
     }
     LeakCensus census = new LeakCensus(memory, LeakReport.Cause.UNREACHABLE);
-    for (Tenancy tenancy : memory.live()) {
+    for (Tenancy tenancy : memory.registry().all()) {
       if (gone.contains(tenancy.cohort()) && tenancy.reclaim()) {
         counters.leaked();
         census.add(tenancy);

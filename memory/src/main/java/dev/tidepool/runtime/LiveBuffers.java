@@ -8,6 +8,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -21,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * have no block, nor do those in a spill file: they stand in a set.
  */
 final class LiveBuffers {
-  private final AcceleratorMemory memory;
+  private final ManagerContext memory;
   private final Pools pools;
   private final Set<Tenancy> withoutBlock = ConcurrentHashMap.newKeySet();
 
@@ -39,7 +40,7 @@ final class LiveBuffers {
     private final Queue<Tenancy> moved = new ConcurrentLinkedQueue<>();
   }
 
-  LiveBuffers(AcceleratorMemory memory, Pools pools) {
+  LiveBuffers(ManagerContext memory, Pools pools) {
     this.memory = memory;
     this.pools = pools;
   }
@@ -113,6 +114,11 @@ final class LiveBuffers {
     all.removeAll(look.moved);
     all.addAll(look.moved);
     return all;
+  }
+
+  /** The storages of the buffers that were used. */
+  List<Storage> awake() {
+    return all().stream().map(Tenancy::awake).filter(Objects::nonNull).toList();
   }
 
   /**

@@ -10,11 +10,11 @@ import java.lang.System.Logger.Level;
  * counted, logged and reported. Safe for use by any thread.
  */
 final class LostResults {
-  private final AcceleratorMemory memory;
+  private final ManagerContext memory;
   private final Counters counters;
   private final Reports reports;
 
-  LostResults(AcceleratorMemory memory, Counters counters, Reports reports) {
+  LostResults(ManagerContext memory, Counters counters, Reports reports) {
     this.memory = memory;
     this.counters = counters;
     this.reports = reports;

@@ -10,25 +10,24 @@ import java.util.concurrent.locks.LockSupport;
  * session that nobody closed is unreachable, the thread closes what it left and ends.
  */
 final class Maintenance implements AutoCloseable {
-  /** About how long a {@link #tick} is. */
-  static final long TICK_NANOS = 250_000_000L;
-
   // Whom it waits for may be waiting for who closes.
   private static final long ENDING_MILLIS = 10_000;
 
   private final WeakReference<RuntimeSession> session;
   private final SessionResources resources;
+  private final Ticks ticks;
   private final Thread thread;
   private volatile boolean closed;
-  private volatile int tick;
 
   /**
    * Not begun.
    *
    * @param resources of the session, which do not refer to it
+   * @param ticks its clock
    */
-  Maintenance(RuntimeSession session, SessionResources resources) {
+  Maintenance(RuntimeSession session, SessionResources resources, Ticks ticks) {
     this.resources = resources;
+    this.ticks = ticks;
     this.session = new WeakReference<>(session);
     this.thread = Thread.ofPlatform().daemon().name("tidepool-maintenance").unstarted(this::run);
   }
@@ -38,16 +37,10 @@ final class Maintenance implements AutoCloseable {
     thread.start();
   }
 
-  /** A number that changes about four times a second, for code to which a clock costs too much. */
-  int tick() {
-    return tick;
-  }
-
-  @SuppressWarnings("NonAtomicVolatileUpdate") // this thread alone writes it
   private void run() {
     while (!closed) {
-      LockSupport.parkNanos(TICK_NANOS);
-      tick++;
+      LockSupport.parkNanos(Ticks.NANOS);
+      ticks.advance();
       Unfinished.resumeAll();
       if (!lookAfterSession()) {
         attempt(resources::closeForgotten);

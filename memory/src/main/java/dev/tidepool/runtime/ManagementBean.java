@@ -2,6 +2,7 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.MemoryStatistics;
 import dev.tidepool.TransferException;
+import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.diagnostics.UnifiedMemoryMXBean;
 import java.lang.System.Logger.Level;
 import java.lang.ref.WeakReference;
@@ -17,28 +18,28 @@ final class ManagementBean implements UnifiedMemoryMXBean {
       ModuleLayer.boot().findModule("java.management").isPresent();
 
   private final String accelerator;
-  private final WeakReference<AcceleratorMemory> memory;
+  private final WeakReference<UnifiedMemoryManager> memory;
 
-  ManagementBean(AcceleratorMemory memory) {
-    this.accelerator = memory.id();
+  ManagementBean(UnifiedMemoryManager memory) {
+    this.accelerator = memory.accelerator().id();
     this.memory = new WeakReference<>(memory);
   }
 
   /** Registers a manager; null where that is impossible, which is reported: somebody asked. */
-  static @Nullable AutoCloseable register(AcceleratorMemory memory) {
+  static @Nullable AutoCloseable register(UnifiedMemoryManager memory) {
     if (!SERVER_PRESENT) {
       System.getLogger("dev.tidepool")
           .log(
               Level.WARNING,
-              memory.id()
+              memory.accelerator().id()
                   + " has no management bean: this Java has no java.management; add the module");
       return null;
     }
     return Registration.of(new ManagementBean(memory));
   }
 
-  private AcceleratorMemory memory() {
-    AcceleratorMemory present = memory.get();
+  private UnifiedMemoryManager memory() {
+    UnifiedMemoryManager present = memory.get();
     if (present == null) {
       throw new IllegalStateException(
           "the memory manager of " + accelerator + " is gone: nobody closed it, or held it");

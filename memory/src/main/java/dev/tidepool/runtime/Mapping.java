@@ -46,7 +46,7 @@ final class Mapping implements HostMapping {
                 })
             .retrying(storage.memory().retries());
     try {
-      work.perform(storage.memory().runsHere(storage));
+      work.perform(storage.runsHere());
       Arena arena = shared ? Arena.ofShared() : Arena.ofConfined();
       return new Mapping(arena, within(arena, buffer, mapped[0], mode), mode);
     } catch (RuntimeException | Error e) {

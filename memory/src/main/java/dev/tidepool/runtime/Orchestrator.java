@@ -19,23 +19,11 @@ import org.jspecify.annotations.Nullable;
 
 /** Kernels by name, run where the most bytes of their buffers are. */
 final class Orchestrator implements ComputeOrchestrator {
-  /**
-   * Sources by which managers know the kernels that they compiled of them. Compared by identity,
-   * and refers to no orchestrator: a manager may outlive the Tidepool of the one that asked it.
-   */
-  static final class Registered {
-    private final List<KernelSource> alternatives;
-
-    Registered(List<KernelSource> alternatives) {
-      this.alternatives = alternatives;
-    }
-  }
-
   /** A kernel and where it runs. */
   private record Placed(Kernel kernel, AcceleratorMemory memory) {}
 
   private final RuntimeSession session;
-  private final Map<String, Registered> registered = new ConcurrentHashMap<>();
+  private final Map<String, RegisteredSources> registered = new ConcurrentHashMap<>();
 
   Orchestrator(RuntimeSession session) {
     this.session = session;
@@ -53,7 +41,7 @@ final class Orchestrator implements ComputeOrchestrator {
         Objects.requireNonNull(Expression.parse(expression));
       }
     }
-    if (registered.putIfAbsent(name, new Registered(given)) != null) {
+    if (registered.putIfAbsent(name, new RegisteredSources(given)) != null) {
       throw new IllegalArgumentException(
           "a kernel is called '" + name + "' already; choose another name");
     }
@@ -112,7 +100,7 @@ final class Orchestrator implements ComputeOrchestrator {
   }
 
   private Placed place(String name, Arguments arguments, ExecutionOptions options) {
-    Registered known = registered.get(name);
+    RegisteredSources known = registered.get(name);
     if (known == null) {
       throw new IllegalArgumentException(
           "no kernel is called '" + name + "'; registered are " + names());
@@ -135,18 +123,18 @@ final class Orchestrator implements ComputeOrchestrator {
     throw Objects.requireNonNull(refused, "there is always the CPU");
   }
 
-  private Placed placed(String name, Registered registered, AcceleratorMemory memory) {
+  private Placed placed(String name, RegisteredSources registered, AcceleratorMemory memory) {
     return new Placed(kernel(name, registered, memory), memory);
   }
 
-  private Kernel kernel(String name, Registered registered, AcceleratorMemory memory) {
+  private Kernel kernel(String name, RegisteredSources registered, AcceleratorMemory memory) {
     // The manager keeps them, and takes them along when it closes.
     Kernel known = memory.kernels().of(registered);
     if (known != null) {
       return known;
     }
     UnsupportedOperationException refused = null;
-    for (KernelSource source : registered.alternatives) {
+    for (KernelSource source : registered.alternatives()) {
       try {
         return memory.kernels().keep(registered, memory.compile(source));
       } catch (UnsupportedOperationException e) {
@@ -165,7 +153,8 @@ final class Orchestrator implements ComputeOrchestrator {
     Map<AcceleratorMemory, Long> bytes = new LinkedHashMap<>();
     for (Object value : arguments.values().values()) {
       if (value instanceof TypedBuffer<?> buffer) {
-        bytes.merge(buffer.storage().memory(), buffer.bytes(), Long::sum);
+        bytes.merge(
+            (AcceleratorMemory) buffer.storage().memory().manager(), buffer.bytes(), Long::sum);
       }
     }
     return bytes.entrySet().stream()

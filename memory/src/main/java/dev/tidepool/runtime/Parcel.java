@@ -12,7 +12,7 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /** Bytes of the host for one buffer, or of one for the host, few enough to travel with others. */
-final class Parcel {
+final class Parcel implements Coalescable {
   /** Bytes of the largest; one that is larger is long enough to overlap with itself, in chunks. */
   private static final long LARGEST = 1L << 20;
 
@@ -74,7 +74,7 @@ final class Parcel {
   }
 
   /** Whose link it takes. */
-  AcceleratorMemory memory() {
+  StorageContext memory() {
     return storage.memory();
   }
 

@@ -19,16 +19,16 @@ import java.util.function.Consumer;
  * {@code switching} is shared by all that open or close a way by hand, and held alone by who closes
  * the devices.
  */
-final class Peers implements PeerAccess {
+final class Peers implements PeerAccess, PeerPaths {
   private record Pair(Device from, Device to) {}
 
-  private final RuntimeSession session;
+  private final OpenSession session;
   private final List<DeviceAccelerator> accelerators;
   private final Map<Pair, PeerWay> ways = new HashMap<>();
   private final boolean permitted;
   private final ReadWriteLock switching = new ReentrantReadWriteLock();
 
-  Peers(RuntimeSession session, List<DeviceAccelerator> accelerators, boolean permitted) {
+  Peers(OpenSession session, List<DeviceAccelerator> accelerators, boolean permitted) {
     this.session = session;
     this.accelerators = accelerators;
     this.permitted = permitted;
@@ -42,8 +42,8 @@ final class Peers implements PeerAccess {
     }
   }
 
-  /** Whether the driver copies from one device to another now. */
-  boolean carries(Device from, Device to) {
+  @Override
+  public boolean carries(Device from, Device to) {
     if (from.equals(to)) {
       return true;
     }
@@ -52,10 +52,8 @@ final class Peers implements PeerAccess {
     return way == null ? permitted && to.copiesFrom(from) : way.carries();
   }
 
-  /**
-   * Runs a copy from one device to another, unless the way was closed meanwhile; whether it ran.
-   */
-  boolean carry(Device from, Device to, long bytes, Runnable copy) {
+  @Override
+  public boolean carry(Device from, Device to, long bytes, Runnable copy) {
     PeerWay way = ways.get(new Pair(from, to));
     if (way != null) {
       return way.carry(bytes, copy);
@@ -64,8 +62,8 @@ final class Peers implements PeerAccess {
     return true;
   }
 
-  /** Counts a copy from one device to another that went through the host. */
-  void staged(Device from, Device to, long bytes) {
+  @Override
+  public void staged(Device from, Device to, long bytes) {
     PeerWay way = ways.get(new Pair(from, to));
     if (way != null) {
       way.staged(bytes);
@@ -171,7 +169,7 @@ final class Peers implements PeerAccess {
 
   private DeviceAccelerator known(Accelerator accelerator) {
     session.checkOpen();
-    return session.deviceOf(Objects.requireNonNull(accelerator, "accelerator"));
+    return DeviceAccelerator.of(Objects.requireNonNull(accelerator, "accelerator"), session);
   }
 
   private PeerWay between(DeviceAccelerator from, DeviceAccelerator to) {

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class PendingReleases {
   /** A member of the list; its fields are guarded by the monitor of the list. */
-  abstract static class Link extends Unfinished {
+  abstract static class Link extends OrderedResource {
     private boolean pending;
     private @Nullable Link before;
     private @Nullable Link behind;

@@ -4,9 +4,10 @@ import dev.tidepool.host.PinnedBudget;
 import dev.tidepool.pool.IdlePiece;
 import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.runtime.flight.TrimEvent;
-import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /**
  * Room for page-locked memory within the budget that all managers of a session share: what lies
@@ -17,16 +18,16 @@ import java.util.List;
  */
 final class PinnedRoom {
   private final PinnedBudget budget;
-  private final Collection<AcceleratorMemory> managers;
+  private final Supplier<Stream<IdlePiece>> idlePinned;
 
   /**
    * Room within a budget.
    *
-   * @param managers that share it, now and later
+   * @param idlePinned what lies idle of it in the pools of all managers that share it
    */
-  PinnedRoom(PinnedBudget budget, Collection<AcceleratorMemory> managers) {
+  PinnedRoom(PinnedBudget budget, Supplier<Stream<IdlePiece>> idlePinned) {
     this.budget = budget;
-    this.managers = managers;
+    this.idlePinned = idlePinned;
   }
 
   /** Reserves bytes, if so many are left. */
@@ -46,10 +47,7 @@ final class PinnedRoom {
       return true;
     }
     List<IdlePiece> idle =
-        managers.stream()
-            .flatMap(AcceleratorMemory::idlePinned)
-            .sorted(Comparator.comparingLong(IdlePiece::age))
-            .toList();
+        idlePinned.get().sorted(Comparator.comparingLong(IdlePiece::age)).toList();
     long most = idle.stream().mapToLong(IdlePiece::bytes).sum();
     return bytes <= budget.limitBytes() - budget.usedBytes() + most && makeOf(idle, bytes, asker);
   }

@@ -40,7 +40,7 @@ final class Placing {
   /**
    * Provides memory for work that is under way, when it is its turn.
    *
-   * @param turns of the devices, {@link AcceleratorMemory#placing}
+   * @param turns of the devices, {@link ManagerContext#placing}
    */
   static void inTurn(Work work, Collection<Turn> turns, Runnable provide) {
     work.vacate();

@@ -13,9 +13,9 @@ final class Progress {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
   // Bound to the list's session while its listener is called.
-  private static final ScopedValue<RuntimeSession> LISTENING = ScopedValue.newInstance();
+  private static final ScopedValue<OpenSession> LISTENING = ScopedValue.newInstance();
 
-  private final RuntimeSession session;
+  private final OpenSession session;
   private final TransferProgress listener;
   private final Runnable whenDone;
   private final AtomicLong bytes = new AtomicLong();
@@ -32,7 +32,7 @@ final class Progress {
    * @param session of the list
    * @param whenDone is run once, when the listener has heard the last
    */
-  Progress(RuntimeSession session, TransferProgress listener, long total, Runnable whenDone) {
+  Progress(OpenSession session, TransferProgress listener, long total, Runnable whenDone) {
     this.session = session;
     this.listener = listener;
     this.total = total;
@@ -45,8 +45,8 @@ final class Progress {
    * @throws IllegalStateException if the thread calls a listener of the session: the transfer that
    *     closing waits for waits for the listener
    */
-  static void checkMayClose(RuntimeSession session) {
-    if (LISTENING.isBound() && LISTENING.get() == session) {
+  static void checkMayClose(OpenSession session) {
+    if (LISTENING.isBound() && LISTENING.get().equals(session)) {
       throw new IllegalStateException(
           "close() would wait for itself: it was called by the progress listener of a transfer, for"
               + " which it waits; call it when the transfer's report is there");

@@ -5,18 +5,38 @@ import dev.tidepool.MemoryInfo;
 import dev.tidepool.OutOfDeviceMemoryException;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** What users read when memory has run out: the numbers, who holds the bytes, what was tried. */
 final class Refusal {
   private static final int TAGS_NAMED = 5;
 
-  private Refusal() {}
+  private final StorageContext memory;
+  private final Pools pools;
+  private final @Nullable MemoryLimit limit;
+  private final Supplier<Map<String, Long>> bytesByTag;
 
-  static OutOfDeviceMemoryException tooLarge(
-      AcceleratorMemory memory, long bytes, Pools.Kind kind, long largest) {
+  /**
+   * A manager's.
+   *
+   * @param limit what the manager may hold; null for as much as there is
+   * @param bytesByTag returns live bytes by tag, largest first
+   */
+  Refusal(
+      StorageContext memory,
+      Pools pools,
+      @Nullable MemoryLimit limit,
+      Supplier<Map<String, Long>> bytesByTag) {
+    this.memory = memory;
+    this.pools = pools;
+    this.limit = limit;
+    this.bytesByTag = bytesByTag;
+  }
+
+  OutOfDeviceMemoryException tooLarge(long bytes, Pools.Kind kind, long largest) {
     return exception(
-        memory,
         bytes,
         "a buffer of "
             + bytes
@@ -31,26 +51,22 @@ final class Refusal {
                 : ""));
   }
 
-  static OutOfDeviceMemoryException exhausted(
-      AcceleratorMemory memory,
-      long bytes,
-      List<String> tried,
-      OutOfDeviceMemoryException refused) {
+  OutOfDeviceMemoryException exhausted(
+      long bytes, List<String> tried, OutOfDeviceMemoryException refused) {
     return exception(
-        memory,
         bytes,
         "no room for "
             + ByteSize.format(bytes)
             + " on "
             + memory.accelerator().id()
             + ": "
-            + free(memory)
-            + limit(memory)
-            + pooled(memory)
-            + ByteSize.format(memory.accounts().liveBytes())
+            + free()
+            + limit()
+            + pooled()
+            + ByteSize.format(memory.counters().live())
             + " in live buffers"
-            + biggestTags(memory)
-            + spilled(memory)
+            + biggestTags()
+            + spilled()
             + (tried.isEmpty() ? "; nothing could be given back" : "; " + String.join(", ", tried))
             + ". Close buffers, "
             + (memory.spilling() == null ? "name a spill-directory, " : "")
@@ -59,26 +75,25 @@ final class Refusal {
         refused);
   }
 
-  private static OutOfDeviceMemoryException exception(
-      AcceleratorMemory memory, long bytes, String message, OutOfDeviceMemoryException refused) {
-    OutOfDeviceMemoryException thrown = exception(memory, bytes, message);
+  private OutOfDeviceMemoryException exception(
+      long bytes, String message, OutOfDeviceMemoryException refused) {
+    OutOfDeviceMemoryException thrown = exception(bytes, message);
     thrown.initCause(refused);
     return thrown;
   }
 
-  private static OutOfDeviceMemoryException exception(
-      AcceleratorMemory memory, long bytes, String message) {
+  private OutOfDeviceMemoryException exception(long bytes, String message) {
     MemoryInfo info = memory.accelerator().memory();
     return new OutOfDeviceMemoryException(
         message,
         bytes,
         info.freeBytes(),
         info.totalBytes(),
-        memory.accounts().pooledBytes(),
-        memory.accounts().largestIdleBytes());
+        pools.idleBytes(),
+        pools.largestIdleBytes());
   }
 
-  private static String free(AcceleratorMemory memory) {
+  private String free() {
     MemoryInfo info = memory.accelerator().memory();
     return ByteSize.format(info.freeBytes())
         + " of "
@@ -86,8 +101,7 @@ final class Refusal {
         + (info.freeIsEstimate() ? " free (estimated), " : " free, ");
   }
 
-  private static String limit(AcceleratorMemory memory) {
-    MemoryLimit limit = memory.limit();
+  private String limit() {
     return limit == null
         ? ""
         : ByteSize.format(limit.usedBytes())
@@ -96,16 +110,16 @@ final class Refusal {
             + ", ";
   }
 
-  private static String pooled(AcceleratorMemory memory) {
-    long pooled = memory.accounts().pooledBytes();
+  private String pooled() {
+    long pooled = pools.idleBytes();
     return ByteSize.format(pooled)
         + " pooled"
         + (pooled == 0
             ? ", "
-            : " (largest block " + ByteSize.format(memory.accounts().largestIdleBytes()) + "), ");
+            : " (largest block " + ByteSize.format(pools.largestIdleBytes()) + "), ");
   }
 
-  private static String spilled(AcceleratorMemory memory) {
+  private String spilled() {
     return memory.spilling() == null ? "" : "; spilled " + memory.spilling();
   }
 
@@ -113,8 +127,8 @@ final class Refusal {
     return tag.isEmpty() ? "untagged" : "'" + tag + "'";
   }
 
-  private static String biggestTags(AcceleratorMemory memory) {
-    Map<String, Long> byTag = memory.accounts().bytesByTag();
+  private String biggestTags() {
+    Map<String, Long> byTag = bytesByTag.get();
     if (byTag.isEmpty()) {
       return "";
     }

@@ -15,30 +15,20 @@ import org.jspecify.annotations.Nullable;
 final class Releases {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
-  private final AcceleratorMemory memory;
-  private final LiveBuffers registry;
-  private final Accounts accounts;
+  private final StorageContext memory;
+  private final ManagerState state;
+  private final AllocationLedger ledger;
   private final Counters counters;
-  private final Guards guards;
-  private final Ending ending;
   private final PendingReleases pending = new PendingReleases();
   // In the order in which blocks change hands.
   private final boolean writesHistory;
 
-  Releases(
-      AcceleratorMemory memory,
-      LiveBuffers registry,
-      Accounts accounts,
-      Counters counters,
-      Guards guards,
-      Ending ending) {
+  Releases(StorageContext memory, AllocationLedger ledger, Counters counters) {
     this.memory = memory;
-    this.registry = registry;
-    this.accounts = accounts;
+    this.state = memory.state();
+    this.ledger = ledger;
     this.counters = counters;
-    this.writesHistory = accounts.keepHistory();
-    this.guards = guards;
-    this.ending = ending;
+    this.writesHistory = ledger.history() != null;
   }
 
   /** Whether blocks may go back on the calling thread: it must not block a carrier. */
@@ -53,18 +43,18 @@ final class Releases {
 
   /** The session's clock, for code to which a clock costs too much. */
   int tick() {
-    return memory.session().tick();
+    return memory.tick();
   }
 
   /** About when the {@link #tick()} was that, in terms of {@link System#nanoTime()}. */
   long nanosOf(int tick) {
-    return System.nanoTime() - Math.max(0, tick() - tick) * Maintenance.TICK_NANOS;
+    return System.nanoTime() - Math.max(0, tick() - tick) * Ticks.NANOS;
   }
 
   /** Looks at the guard zones of a storage whose blocks are about to go, where it has any. */
   void inspectGuards(Storage storage) {
     if (memory.isParanoid()) {
-      guards.inspect(storage);
+      memory.guards().inspect(storage);
     }
   }
 
@@ -80,20 +70,25 @@ final class Releases {
     } catch (RuntimeException | Error e) {
       failed(storage, e);
     }
-    accounts.freed(storage.tenancy());
+    left(storage.tenancy());
     try {
       storage.residency().copies().free(hostReusable, deviceReusable);
     } catch (RuntimeException | Error e) {
       failed(storage, e);
     }
     try {
-      registry.gone(storage.tenancy());
+      memory.registry().gone(storage.tenancy());
       storage.tenancy().forgetRoused();
-      ending.goOn();
+      state.goOn();
     } catch (OutOfMemoryError e) {
       // What was removed is gone all the same, and the maintenance thread looks for the end again.
       return;
     }
+  }
+
+  /** A buffer leaves the accounts. */
+  private void left(Tenancy tenancy) {
+    ledger.freed(tenancy.tag(), tenancy.byteSize());
   }
 
   /**
@@ -143,8 +138,8 @@ final class Releases {
 
   /** The end of a storage whose block goes on to the next one. */
   void handedOn(Storage storage) {
-    accounts.freed(storage.tenancy());
-    registry.gone(storage.tenancy());
+    left(storage.tenancy());
+    memory.registry().gone(storage.tenancy());
     storage.tenancy().forgetRoused();
   }
 
@@ -158,9 +153,9 @@ final class Releases {
     if (!block.endDormancy(number)) {
       return false;
     }
-    accounts.freed(tenancy);
+    left(tenancy);
     block.giveBack();
-    ending.goOn();
+    state.goOn();
     return true;
   }
 
@@ -177,7 +172,7 @@ final class Releases {
     }
     // Counted before the close is over: a buffer lives no longer than its user can know.
     counters.freed(bytes);
-    ending.goOn();
+    state.goOn();
     return true;
   }
 

@@ -6,6 +6,7 @@ import dev.tidepool.host.HeldScope;
 import dev.tidepool.host.VanishedBytes;
 import dev.tidepool.link.DeviceLink;
 import dev.tidepool.link.Direction;
+import dev.tidepool.link.Gathering;
 import dev.tidepool.link.HostBytes;
 import dev.tidepool.link.Passage;
 import dev.tidepool.pool.Lease;
@@ -35,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Residency {
   private final Storage storage;
-  private final AcceleratorMemory memory;
+  private final StorageContext memory;
   private final Copies copies;
   private final long size;
   // Made when it is first taken: bytes that one block holds for both sides seldom move.
@@ -46,7 +47,7 @@ final class Residency {
   // Whether the host holds a mapped block; guarded by `moving`.
   private boolean hostHolds;
 
-  Residency(Storage storage, AcceleratorMemory memory, Copies copies, BufferState state) {
+  Residency(Storage storage, StorageContext memory, Copies copies, BufferState state) {
     this.storage = storage;
     this.memory = memory;
     this.copies = copies;
@@ -554,7 +555,7 @@ final class Residency {
       // First, for what is overwritten must not count any more.
       becomeHostOnly();
       memory.erasure().overwrite(copies);
-      memory.relocated(storage.tenancy());
+      memory.registry().relocated(storage.tenancy());
       return copies.detachDevice();
     } finally {
       moving().unlock();
@@ -814,32 +815,39 @@ final class Residency {
     }
   }
 
-  /** Moves ranges and marks each as equal once it has arrived. */
+  /**
+   * Moves ranges, all of them at once, and marks them as equal when all have arrived. If that
+   * fails, none is marked: what arrived already travels again.
+   */
   private void travel(Direction direction, List<DirtyRanges.Range> ranges) {
-    for (DirtyRanges.Range range : ranges) {
-      if (!copies.isShared()) {
-        HostBytes host =
-            new HostBytes.Segment(
-                copies.host().asSlice(range.from(), range.bytes()), copies.isHostDirect());
-        move(
-            direction,
-            range.bytes(),
-            () ->
-                Passage.aside(
-                    () ->
-                        direction == Direction.HOST_TO_DEVICE
-                            ? link().upload(host, copies.device(), range.from())
-                            : link().download(copies.device(), range.from(), host)));
-      }
-      synchronized (storage) {
-        dirty.remove(range.from(), range.to());
-      }
+    if (!copies.isShared() && !ranges.isEmpty()) {
+      long bytes = ranges.stream().mapToLong(DirtyRanges.Range::bytes).sum();
+      move(direction, bytes, () -> Passage.aside(() -> carry(direction, ranges)));
     }
     synchronized (storage) {
+      ranges.forEach(range -> dirty.remove(range.from(), range.to()));
       if (dirty.isEmpty()) {
         state = BufferState.SYNCHRONIZED;
       }
     }
+  }
+
+  private TransferWay carry(Direction direction, List<DirtyRanges.Range> ranges) {
+    boolean up = direction == Direction.HOST_TO_DEVICE;
+    if (ranges.size() > 1) {
+      List<Gathering.Move> moves = ranges.stream().map(this::moveOf).toList();
+      return up ? link().gathering().upload(moves) : link().gathering().download(moves);
+    }
+    Gathering.Move only = moveOf(ranges.getFirst());
+    return up
+        ? link().upload(only.bytes(), only.block(), only.offset())
+        : link().download(only.block(), only.offset(), only.bytes());
+  }
+
+  private Gathering.Move moveOf(DirtyRanges.Range range) {
+    MemorySegment host = copies.host().asSlice(range.from(), range.bytes());
+    return new Gathering.Move(
+        new HostBytes.Segment(host, copies.isHostDirect()), copies.device(), range.from());
   }
 
   /** Counts a movement that was made elsewhere. */

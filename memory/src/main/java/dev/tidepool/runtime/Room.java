@@ -10,6 +10,7 @@ import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -31,44 +32,41 @@ final class Room {
   /** Bytes that take longer on their way than a thread takes to wake. */
   private static final long WORTH_A_THREAD = 1 << 20;
 
-  private final AcceleratorMemory memory;
+  private final StorageContext memory;
   private final Pools pools;
-  private final Counters counters;
-  private final @Nullable Spilling spilling;
   private final EvictionCandidates candidates;
+  private final Supplier<Stream<Room>> all;
   private final AtomicBoolean defragmenting = new AtomicBoolean();
 
-  Room(AcceleratorMemory memory, Pools pools, Counters counters, @Nullable Spilling spilling) {
+  /**
+   * A manager's.
+   *
+   * @param all those of all managers of the session
+   */
+  Room(StorageContext memory, Pools pools, Supplier<Stream<Room>> all) {
     this.memory = memory;
     this.pools = pools;
-    this.counters = counters;
-    this.spilling = spilling;
     this.candidates = new EvictionCandidates(pools, tenancy -> tenancy.memory() == memory);
+    this.all = all;
   }
 
-  /** The managers of the session that share this one's device, this one first. */
-  private Stream<AcceleratorMemory> onDevice() {
+  /** Those of the session's managers that share this one's device, this one first. */
+  private Stream<Room> onDevice() {
     return Stream.concat(
-        Stream.of(memory),
-        memory.session().managers().stream()
-            .filter(other -> other != memory && other.device().equals(memory.device())));
+        Stream.of(this),
+        all.get().filter(other -> other != this && other.memory.device().equals(memory.device())));
   }
 
   /** Whether a block is being taken or given back right now, in any manager of the device. */
   boolean anyBlockOnItsWay() {
-    return onDevice().anyMatch(manager -> manager.room().pools.anyOnItsWay());
+    return onDevice().anyMatch(manager -> manager.pools.anyOnItsWay());
   }
 
   /** Whether any work of the session goes on that does not wait for memory itself. */
   boolean anyWorkGoesOn() {
-    for (AcceleratorMemory manager : memory.session().managers()) {
-      for (Storage storage : manager.awake()) {
-        if (storage.occupancy().others() == Occupancy.Users.GOING_ON) {
-          return true;
-        }
-      }
-    }
-    return false;
+    return all.get()
+        .flatMap(manager -> manager.memory.awake().stream())
+        .anyMatch(storage -> storage.occupancy().others() == Occupancy.Users.GOING_ON);
   }
 
   /** Gives idle blocks back, also while the manager closes; how many bytes. */
@@ -78,7 +76,7 @@ final class Room {
 
   /** The same of all managers of the device. */
   long trimDevice() {
-    return onDevice().mapToLong(manager -> manager.room().trim()).sum();
+    return onDevice().mapToLong(Room::trim).sum();
   }
 
   Fragmentation fragmentation() {
@@ -97,7 +95,7 @@ final class Room {
 
   /** The same of all managers of the device; how many bytes went back. */
   long defragmentDevice() {
-    return onDevice().mapToLong(manager -> manager.room().defragment().returnedBytes()).sum();
+    return onDevice().mapToLong(manager -> manager.defragment().returnedBytes()).sum();
   }
 
   /** Defragments when a good part of what is held is bound; one pass at a time. */
@@ -109,7 +107,7 @@ final class Room {
           .execute(
               () -> {
                 try {
-                  memory.ending().beforeEnd(this::defragment);
+                  memory.state().beforeEnd(this::defragment);
                 } finally {
                   defragmenting.set(false);
                 }
@@ -127,8 +125,8 @@ final class Room {
   @Nullable Tenancy leastRecentlyUsed(
       boolean ownOnly, boolean amongAll, Predicate<Tenancy> wanted) {
     EvictionCandidates.Candidate least = null;
-    for (AcceleratorMemory manager : ownOnly ? List.of(memory) : onDevice().toList()) {
-      EvictionCandidates.Candidate candidate = manager.room().candidates.find(wanted, amongAll);
+    for (Room manager : ownOnly ? List.of(this) : onDevice().toList()) {
+      EvictionCandidates.Candidate candidate = manager.candidates.find(wanted, amongAll);
       least = candidate != null && candidate.isBefore(least) ? candidate : least;
     }
     return least == null ? null : least.tenancy();
@@ -142,8 +140,8 @@ final class Room {
   List<Storage> busy(boolean ownOnly) {
     record Busy(Storage storage, long lastUse) {}
     // Others use them meanwhile, and an order that changes cannot be sorted by.
-    return (ownOnly ? Stream.of(memory) : onDevice())
-        .flatMap(manager -> manager.awake().stream())
+    return (ownOnly ? Stream.of(this) : onDevice())
+        .flatMap(manager -> manager.memory.awake().stream())
         .filter(Storage::isBusy)
         .map(storage -> new Busy(storage, storage.lastUse()))
         .sorted((a, b) -> Long.signum(a.lastUse() - b.lastUse()))
@@ -223,9 +221,9 @@ final class Room {
       if (lease != null) {
         lease.release();
         if (event != null) {
-          event.evicted(memory.id(), storage.tenancy().tag(), storage.byteSize());
+          event.evicted(storage.memory().id(), storage.tenancy().tag(), storage.byteSize());
         }
-        counters.evicted();
+        storage.memory().counters().evicted();
         evicted.run();
       }
     } catch (RuntimeException | InternalError e) {
@@ -266,11 +264,13 @@ final class Room {
    * @throws dev.tidepool.TransferException if the file takes no more
    */
   boolean spill(Storage storage) {
+    Spilling spilling = storage.memory().spilling();
     return spilling != null && spilling.spill(storage, Workers.evictions());
   }
 
   /** The same although work that has not begun will want the storage. */
   boolean spillAhead(Storage storage) {
+    Spilling spilling = storage.memory().spilling();
     return spilling != null && spilling.spillAhead(storage);
   }
 

@@ -13,12 +13,12 @@ import java.util.function.Supplier;
  * thread.
  */
 final class Run {
-  private final AcceleratorMemory memory;
+  private final ManagerState manager;
   private final HeldPrograms programs;
   private final AtomicBoolean ended = new AtomicBoolean();
 
-  private Run(AcceleratorMemory memory, HeldPrograms programs) {
-    this.memory = memory;
+  private Run(ManagerState manager, HeldPrograms programs) {
+    this.manager = manager;
     this.programs = programs;
   }
 
@@ -29,11 +29,11 @@ final class Run {
    *     kernel is
    */
   static Run begin(
-      AcceleratorMemory memory, HeldPrograms programs, Supplier<IllegalStateException> closed) {
-    Run run = new Run(memory, programs);
-    memory.ending().begin();
+      ManagerState manager, HeldPrograms programs, Supplier<IllegalStateException> closed) {
+    Run run = new Run(manager, programs);
+    manager.begin();
     if (!programs.beginRun()) {
-      memory.ending().finish();
+      manager.finish();
       throw closed.get();
     }
     return run;
@@ -55,7 +55,7 @@ final class Run {
       try {
         programs.endRun();
       } finally {
-        memory.ending().finish();
+        manager.finish();
       }
     }
   }

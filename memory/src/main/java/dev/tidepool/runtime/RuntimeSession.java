@@ -25,6 +25,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  * threads. Its monitor guards the default managers and the closing; under it a device is asked for
  * its memory at most.
  */
-final class RuntimeSession implements TidepoolRuntime.Session {
+final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   private final MemoryOptions options;
   private final @Nullable AllocationTrace trace;
   private final List<DeviceAccelerator> accelerators;
@@ -49,8 +51,8 @@ final class RuntimeSession implements TidepoolRuntime.Session {
   private final Orchestrator orchestrator = new Orchestrator(this);
   private final Peers peers;
   private final Set<AcceleratorMemory> managers = ConcurrentHashMap.newKeySet();
-  private final Map<Device, Placing.Turn> placing = new ConcurrentHashMap<>();
-  private final Map<Device, Headway> headways = new ConcurrentHashMap<>();
+  private final Ticks ticks = new Ticks();
+  private final Map<Device, DeviceContext> contexts;
   // Guarded by this.
   private final Map<DeviceAccelerator, AcceleratorMemory> defaults = new LinkedHashMap<>();
   private boolean closed;
@@ -75,23 +77,25 @@ final class RuntimeSession implements TidepoolRuntime.Session {
             options.pinnedLimit() == -1
                 ? HostMemory.now().totalBytes() / 4
                 : options.pinnedLimit());
-    this.pinnedRoom = new PinnedRoom(pinned, managers);
+    this.pinnedRoom =
+        new PinnedRoom(pinned, () -> managers.stream().flatMap(AcceleratorMemory::idlePinned));
     this.resources =
         new SessionResources(
             devices, new Reports(options.reportListener()), new Sites().here(), trace);
     this.hostPool = Pools.hostPool(allocator, resources, options);
-    this.workers = new Workers(options.concurrentTransfers());
-    this.maintenance = new Maintenance(this, resources);
+    this.workers = new Workers(options.concurrentTransfers(), Batch::next);
+    this.contexts =
+        devices.stream().collect(Collectors.toUnmodifiableMap(Function.identity(), this::context));
+    this.maintenance = new Maintenance(this, resources, ticks);
   }
 
-  /** Whose turn it is to find memory of a device for work over several buffers. */
-  Placing.Turn placing(Device device) {
-    return placing.computeIfAbsent(device, _ -> new Placing.Turn());
+  private DeviceContext context(Device device) {
+    return new DeviceContext(this, device, workers, ticks, new Headway(), new Placing.Turn());
   }
 
-  /** What tells those who wait for memory of a device whether that helps. */
-  Headway headway(Device device) {
-    return headways.computeIfAbsent(device, _ -> new Headway());
+  /** What the managers of a device share. */
+  DeviceContext context(DeviceAccelerator accelerator) {
+    return Objects.requireNonNull(contexts.get(accelerator.device()), "one of this session");
   }
 
   /**
@@ -163,19 +167,11 @@ final class RuntimeSession implements TidepoolRuntime.Session {
 
   @Override
   public AcceleratorMemory memory(Accelerator accelerator) {
-    DeviceAccelerator device = deviceOf(accelerator);
+    DeviceAccelerator device = DeviceAccelerator.of(accelerator, this);
     synchronized (this) {
       checkOpen();
       return defaults.computeIfAbsent(device, key -> manager(key, options));
     }
-  }
-
-  DeviceAccelerator deviceOf(Accelerator accelerator) {
-    if (!(accelerator instanceof DeviceAccelerator device) || device.session() != this) {
-      throw new IllegalArgumentException(
-          "the accelerator " + accelerator.id() + " is of another Tidepool");
-    }
-    return device;
   }
 
   private AcceleratorMemory manager(DeviceAccelerator device, MemoryOptions options) {
@@ -227,7 +223,7 @@ final class RuntimeSession implements TidepoolRuntime.Session {
       AcceleratorMemory manager =
           new AcceleratorMemory(
               this,
-              deviceOf(accelerator),
+              DeviceAccelerator.of(accelerator, this),
               options,
               ending -> {
                 ended(ending);
@@ -248,11 +244,6 @@ final class RuntimeSession implements TidepoolRuntime.Session {
   @Override
   public Peers peers() {
     return peers;
-  }
-
-  /** A number that changes about four times a second. */
-  int tick() {
-    return maintenance.tick();
   }
 
   MemoryAllocator allocator() {
@@ -286,15 +277,32 @@ final class RuntimeSession implements TidepoolRuntime.Session {
     return pinnedRoom;
   }
 
-  Workers workers() {
-    return workers;
+  /** What makes room in each of the managers. */
+  Stream<Room> rooms() {
+    return managers.stream().map(AcceleratorMemory::room);
+  }
+
+  /** What calibrates the default managers of the devices. */
+  Calibrations.Neighbours neighbours() {
+    return new Calibrations.Neighbours() {
+      @Override
+      public List<Device> devices() {
+        return accelerators.stream().map(DeviceAccelerator::device).toList();
+      }
+
+      @Override
+      public Calibrations of(Device device) {
+        return memory(new DeviceAccelerator(RuntimeSession.this, device)).calibrations();
+      }
+    };
   }
 
   Set<AcceleratorMemory> managers() {
     return managers;
   }
 
-  void checkOpen() {
+  @Override
+  public void checkOpen() {
     synchronized (this) {
       if (closed) {
         throw closedException();
@@ -306,12 +314,8 @@ final class RuntimeSession implements TidepoolRuntime.Session {
     return new IllegalStateException("this Tidepool is closed; open another");
   }
 
-  /**
-   * Asks a device something; closing waits for the answer.
-   *
-   * @throws IllegalStateException if the session is closed
-   */
-  <T> T whileOpen(Supplier<T> question) {
+  @Override
+  public <T> T whileOpen(Supplier<T> question) {
     if (!gate.enter()) {
       throw closedException();
     }
@@ -331,7 +335,7 @@ final class RuntimeSession implements TidepoolRuntime.Session {
   /** Closes; a thread that comes while another closes waits for it. */
   @Override
   public void close() {
-    managers.forEach(manager -> KernelBody.checkMayAwaitAll(manager, "close()"));
+    managers.forEach(manager -> manager.checkMayAwaitAll("close()"));
     Progress.checkMayClose(this);
     List<Runnable> reports = new ArrayList<>();
     closing.run(

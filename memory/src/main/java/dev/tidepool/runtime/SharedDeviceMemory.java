@@ -1,7 +1,6 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.ElementType;
-import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TransferException;
 import dev.tidepool.host.SharedDescriptor;
 import dev.tidepool.host.SharedFolder;
@@ -16,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,9 +56,14 @@ final class SharedDeviceMemory implements AutoCloseable {
     this.length = length;
   }
 
-  /** New memory of a manager's device, which others find once it is {@link #publish}ed. */
+  /**
+   * New memory of a manager's device, which others find once it is {@link #publish}ed.
+   *
+   * @param allocator allocates the bytes on the device
+   */
   static SharedDeviceMemory create(
-      AcceleratorMemory memory,
+      ManagerContext memory,
+      LongFunction<ShareableBlock> allocator,
       SharedFolder folder,
       ElementType<?> type,
       long length,
@@ -68,7 +73,7 @@ final class SharedDeviceMemory implements AutoCloseable {
     long bytes = bytes(type, length);
     SharedMemory note = SharedMemory.create(folder, type, elementsOf(type), note(name));
     try {
-      ShareableBlock made = allocated(memory, bytes);
+      ShareableBlock made = allocator.apply(bytes);
       SharedDescriptor offer = offered(folder, name, made.block(), made.descriptor());
       MemorySegment words = note.segment();
       UUID hardware = hardware(device);
@@ -83,21 +88,6 @@ final class SharedDeviceMemory implements AutoCloseable {
     }
   }
 
-  private static ShareableBlock allocated(AcceleratorMemory memory, long bytes) {
-    try {
-      return memory.device().allocateShareable(bytes);
-    } catch (OutOfDeviceMemoryException e) {
-      // Pools may keep what is missing.
-      memory.room().trimDevice();
-    }
-    try {
-      return memory.device().allocateShareable(bytes);
-    } catch (OutOfDeviceMemoryException e) {
-      memory.blocks().makeDeviceRoom(bytes);
-      return memory.device().allocateShareable(bytes);
-    }
-  }
-
   /** Lets others find it. */
   void publish() {
     NUMBER.setRelease(note.segment(), PUBLISHED_AT, PUBLISHED);
@@ -105,7 +95,7 @@ final class SharedDeviceMemory implements AutoCloseable {
 
   /** The memory that others have under that name. */
   static SharedDeviceMemory open(
-      AcceleratorMemory memory, SharedFolder folder, ElementType<?> type, String name) {
+      ManagerContext memory, SharedFolder folder, ElementType<?> type, String name) {
     Device device = memory.device();
     requireSupport(device);
     SharedMemory note = SharedMemory.open(folder, type, note(name));
@@ -154,7 +144,7 @@ final class SharedDeviceMemory implements AutoCloseable {
     }
   }
 
-  private static long lengthIn(MemorySegment words, AcceleratorMemory memory, String name) {
+  private static long lengthIn(MemorySegment words, ManagerContext memory, String name) {
     long start = System.nanoTime();
     while ((long) NUMBER.getAcquire(words, PUBLISHED_AT) != PUBLISHED) {
       if (System.nanoTime() - start > PATIENCE_NANOS) {

@@ -13,13 +13,13 @@ final class SitedCohorts extends Cohorts {
   private final SiteSampling sampling;
 
   /** None yet; the sampling says whose sites are recorded. */
-  SitedCohorts(AcceleratorMemory memory, Counters counters, SiteSampling sampling) {
+  SitedCohorts(ManagerContext memory, Counters counters, SiteSampling sampling) {
     super(memory, counters);
     this.sampling = sampling;
   }
 
   /** By its general type, or who chooses between the two would have to load this one. */
-  static Cohorts of(AcceleratorMemory memory, Counters counters, SiteSampling sampling) {
+  static Cohorts of(ManagerContext memory, Counters counters, SiteSampling sampling) {
     return new SitedCohorts(memory, counters, sampling);
   }
 

@@ -47,8 +47,7 @@ final class Spilling implements AutoCloseable {
    */
   boolean spill(Storage storage, Executor executor) {
     Outcome outcome = new Outcome();
-    work(storage, executor, outcome::done, outcome::refused)
-        .performIfIdle(storage.memory().runsHere(storage));
+    work(storage, executor, outcome::done, outcome::refused).performIfIdle(storage.runsHere());
     return outcome.isDone();
   }
 

@@ -13,7 +13,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,18 +31,13 @@ import org.jspecify.annotations.Nullable;
  * is newer on the device, and frees. All other closes wait for nothing.
  */
 final class Storage extends PendingReleases.Link {
-  private static final AtomicLong NUMBERS = new AtomicLong();
-
-  private final long number = NUMBERS.getAndIncrement();
   private final Tenancy tenancy;
-  private final AcceleratorMemory memory;
+  private final StorageContext memory;
   private final boolean writable;
   private final boolean exclusive;
   private final boolean outlived;
   private final Residency residency;
   private final Movements movements = new Movements();
-  private final Lane lane = new Lane();
-  private final Occupancy occupancy = new Occupancy(this);
 
   // Guarded by this; `closed` is also read without.
   private volatile boolean closed;
@@ -112,15 +106,12 @@ final class Storage extends PendingReleases.Link {
         && !(tenancy.memory().device() instanceof CpuDevice);
   }
 
-  long number() {
-    return number;
-  }
-
   Tenancy tenancy() {
     return tenancy;
   }
 
-  AcceleratorMemory memory() {
+  @Override
+  StorageContext memory() {
     return memory;
   }
 
@@ -140,24 +131,33 @@ final class Storage extends PendingReleases.Link {
     return movements;
   }
 
-  Lane lane() {
-    return lane;
-  }
-
-  Occupancy occupancy() {
-    return occupancy;
-  }
-
   long lastUse() {
     return lastUse;
   }
 
   /** Whether even reads must be alone, because host and device may take the block in turn. */
+  @Override
   boolean isExclusive() {
     return exclusive;
   }
 
+  @Override
+  boolean isSpilled() {
+    return residency.isSpilled();
+  }
+
+  @Override
+  void provideMemory() {
+    residency.provideMemory();
+  }
+
+  /** Whether work on it may run on the calling thread: it must not block a carrier. */
+  boolean runsHere() {
+    return !Thread.currentThread().isVirtual() || (residency.copies().isShared() && !exclusive);
+  }
+
   /** Lets work in that is asked for now, or says why not; the monitor is held. */
+  @Override
   void check(Use use, long nowNanos) {
     checkOpen();
     if (!residency.copies().isAlive()) {
@@ -205,6 +205,7 @@ final class Storage extends PendingReleases.Link {
    * What users see of a failure of work on this storage. Java says no more than "closed" of memory
    * whose arena was closed under the work.
    */
+  @Override
   Throwable explained(Throwable failure) {
     return failure instanceof IllegalStateException && !residency.copies().isAlive()
         ? memoryEnded(failure)
@@ -236,7 +237,7 @@ final class Storage extends PendingReleases.Link {
    */
   private boolean viewed() {
     movements.viewed();
-    int tick = memory.session().tick();
+    int tick = memory.tick();
     if (tick != viewedTick) {
       viewedTick = tick;
       lastUse = System.nanoTime();
@@ -252,8 +253,8 @@ final class Storage extends PendingReleases.Link {
    */
   <A> boolean copyInPlace(
       boolean writing, ElementType<A> type, A array, int start, long at, int count) {
-    if (!occupancy.enterInPlace(writing)
-        && !(allowInPlace(writing) && occupancy.enterInPlace(writing))) {
+    if (!occupancy().enterInPlace(writing)
+        && !(allowInPlace(writing) && occupancy().enterInPlace(writing))) {
       return false;
     }
     try {
@@ -264,7 +265,7 @@ final class Storage extends PendingReleases.Link {
       }
       viewed();
     } finally {
-      occupancy.leaveInPlace(writing);
+      occupancy().leaveInPlace(writing);
     }
     return true;
   }
@@ -272,8 +273,8 @@ final class Storage extends PendingReleases.Link {
   /** Whether the host's bytes may be used without work; the monitor is held. */
   private boolean isInPlace() {
     return !closed
-        && lane.isIdle()
-        && occupancy.isFree()
+        && lane().isIdle()
+        && occupancy().isFree()
         && mappings == 0
         && prefetchFailure == null
         && residency.isHostInPlace();
@@ -288,7 +289,7 @@ final class Storage extends PendingReleases.Link {
       if (!isInPlace() || (writing && !writable)) {
         return null;
       }
-      occupancy.stop();
+      occupancy().stop();
       MemorySegment host = residency.viewInPlace(from, to, writing);
       if (host != null) {
         exposed = true;
@@ -305,17 +306,17 @@ final class Storage extends PendingReleases.Link {
       if (!isInPlace()) {
         return false;
       }
-      lane.usedInPlace();
+      lane().usedInPlace();
       inPlace = residency.copies().host();
-      occupancy.allow(residency.isReadableInPlace(), writable && residency.isWritableInPlace());
-      return occupancy.isAllowed(writing);
+      occupancy().allow(residency.isReadableInPlace(), writable && residency.isWritableInPlace());
+      return occupancy().isAllowed(writing);
     }
   }
 
   /** It was copied to or from before it had a storage. Called once, before others know of it. */
   void copiedDormant(long copies, int tick) {
     if (copies > 0) {
-      lane.usedInPlace();
+      lane().usedInPlace();
       movements.accessed(copies);
       viewedTick = tick;
       // Never the moment of the wake itself, by which a buffer that was not used is told.
@@ -323,11 +324,13 @@ final class Storage extends PendingReleases.Link {
     }
   }
 
+  @Override
   boolean isOpen() {
     return !closed;
   }
 
   /** Whether it is open and nothing is asked of it; the monitor is held. */
+  @Override
   boolean isIdle() {
     return !closed && isUnused();
   }
@@ -342,15 +345,15 @@ final class Storage extends PendingReleases.Link {
   /** Whether it is open and nothing is asked of it, though its bytes may be on their way. */
   boolean isUnasked() {
     synchronized (this) {
-      return !closed && lane.isIdle();
+      return !closed && lane().isIdle();
     }
   }
 
   /** {@link #isIdle} once who moves its bytes now, if anybody, is done. No monitor is held. */
   boolean isIdleWhenMoved() {
     synchronized (this) {
-      if (lane.isIdle()) {
-        occupancy.awaitMoved();
+      if (lane().isIdle()) {
+        occupancy().awaitMoved();
       }
       return isIdle();
     }
@@ -358,7 +361,7 @@ final class Storage extends PendingReleases.Link {
 
   /** Whether nothing is asked of it, and nobody moves its bytes; the monitor is held. */
   private boolean isUnused() {
-    return lane.isIdle() && !occupancy.isMoving();
+    return lane().isIdle() && !occupancy().isMoving();
   }
 
   /** Whether its host bytes must stay where they are, for somebody holds their address. */
@@ -378,7 +381,7 @@ final class Storage extends PendingReleases.Link {
   /** Remembers whether the next view, after a raw segment was handed out, needs no work. */
   void exposed(boolean writing) {
     synchronized (this) {
-      if (closed || !lane.isIdle()) {
+      if (closed || !lane().isIdle()) {
         view = View.NONE;
       } else if (writing && residency.isHostWritableEverywhere()) {
         view = View.WRITABLE;
@@ -440,15 +443,15 @@ final class Storage extends PendingReleases.Link {
       if (closed) {
         return false;
       }
-      occupancy.stop();
+      occupancy().stop();
       closed = true;
       settled = true;
       view = View.NONE;
       frees = mappings == 0;
       freesAtOnce = frees && isUnused() && memory.releases().happenHere(this);
       if (freesAtOnce) {
-        occupancy.close();
-      } else if (frees && !exposed && !occupancy.isMoving() && lane.hasKernelsOnly()) {
+        occupancy().close();
+      } else if (frees && !exposed && !occupancy().isMoving() && lane().hasKernelsOnly()) {
         succession = memory.releases().succession(this);
       }
     }
@@ -473,7 +476,7 @@ final class Storage extends PendingReleases.Link {
       first = !closed;
       waits = mayWait();
       if (first) {
-        occupancy.stop();
+        occupancy().stop();
         closed = true;
         view = View.NONE;
         closer = Thread.currentThread();
@@ -510,7 +513,7 @@ final class Storage extends PendingReleases.Link {
   /** What the work failed with, be it that the heap is full; null if it did not. */
   private @Nullable Throwable performed(Work writeBack) {
     try {
-      return writeBack.performAlways(memory.runsHere(this));
+      return writeBack.performAlways(runsHere());
     } catch (RuntimeException | Error e) {
       return e;
     }
@@ -547,7 +550,7 @@ final class Storage extends PendingReleases.Link {
   private boolean mayWait() {
     Thread current = Thread.currentThread();
     // What frees it comes behind nothing before it has entered.
-    List<Work> ahead = release != null && release.hasEntered() ? List.of(release) : lane.tail();
+    List<Work> ahead = release != null && release.hasEntered() ? List.of(release) : lane().tail();
     return !current.equals(closer)
         && !runners.contains(current)
         && ahead.stream().allMatch(KernelBody::mayAwait);
@@ -559,6 +562,7 @@ final class Storage extends PendingReleases.Link {
   }
 
   /** The calling thread runs work on it. Only known of memory that outlives the buffer. */
+  @Override
   void runs() {
     if (outlived) {
       synchronized (this) {
@@ -568,6 +572,7 @@ final class Storage extends PendingReleases.Link {
   }
 
   /** The calling thread has run the work. */
+  @Override
   void ran() {
     if (outlived) {
       synchronized (this) {
@@ -598,7 +603,7 @@ final class Storage extends PendingReleases.Link {
                   }
                 })
             .retrying(memory.retries())
-            .performAlways(memory.runsHere(this));
+            .performAlways(runsHere());
     if (failure != null) {
       throw Failures.unchecked(failure);
     }
@@ -612,7 +617,7 @@ final class Storage extends PendingReleases.Link {
     boolean wasOpen;
     boolean frees;
     synchronized (this) {
-      occupancy.stop();
+      occupancy().stop();
       wasOpen = !closed;
       frees = wasOpen || (settled && mappings > 0);
       closed = true;
@@ -658,7 +663,7 @@ final class Storage extends PendingReleases.Link {
         release = Work.always(this, memory.transferThreads(), this::free);
       }
       work = release;
-      here = !occupancy.isMoving() && memory.releases().happenHere(this);
+      here = !occupancy().isMoving() && memory.releases().happenHere(this);
     }
     if (!work.hasEntered()) {
       work.release(here);
@@ -669,7 +674,7 @@ final class Storage extends PendingReleases.Link {
   void record(AllocationTrace trace) {
     synchronized (this) {
       if (!closed) {
-        trace.allocated(number, byteSize(), location());
+        trace.allocated(number(), byteSize(), location());
         this.trace = trace;
       }
     }
@@ -685,7 +690,7 @@ final class Storage extends PendingReleases.Link {
   /** Whether kernels use that block, and all that there is is in it and the device's. */
   boolean keepsToDevice(Lease lease) {
     synchronized (this) {
-      return !occupancy.isMoving() && lease.equals(residency.deviceAlone());
+      return !occupancy().isMoving() && lease.equals(residency.deviceAlone());
     }
   }
 
@@ -699,16 +704,16 @@ final class Storage extends PendingReleases.Link {
   /** Its work comes behind what the buffer before does with the block. */
   void beginBehind(LastUse before) {
     synchronized (this) {
-      lane.begin(before);
-      occupancy.begin(before);
+      lane().begin(before);
+      occupancy().begin(before);
     }
   }
 
   /** The buffer before does nothing with the block any more. */
   void lastUseEnded() {
     synchronized (this) {
-      lane.lastUseEnded();
-      occupancy.endLastUse();
+      lane().lastUseEnded();
+      occupancy().endLastUse();
     }
   }
 
@@ -726,7 +731,7 @@ final class Storage extends PendingReleases.Link {
     }
     if (recording != null) {
       // Before the memory goes, or its next owner would stand in front of this line.
-      recording.freed(number);
+      recording.freed(number());
     }
   }
 
@@ -748,14 +753,15 @@ final class Storage extends PendingReleases.Link {
    */
   boolean freeAhead() {
     boolean[] frees = new boolean[1];
-    occupancy.moveIfUnused(
-        () -> {
-          frees[0] = isDoomed();
-          if (frees[0]) {
-            free();
-            freedAhead = true;
-          }
-        });
+    occupancy()
+        .moveIfUnused(
+            () -> {
+              frees[0] = isDoomed();
+              if (frees[0]) {
+                free();
+                freedAhead = true;
+              }
+            });
     return frees[0];
   }
 
@@ -781,7 +787,7 @@ final class Storage extends PendingReleases.Link {
 
   private void freeBlocks() {
     memory.releases().pending().remove(this);
-    occupancy.close();
+    occupancy().close();
     if (freedAhead || memory.releases().succeeded(this)) {
       return;
     }
@@ -814,7 +820,7 @@ final class Storage extends PendingReleases.Link {
   List<Work> unfinished() {
     synchronized (this) {
       Work freeing = release;
-      return freeing == null ? lane.tail() : List.of(freeing);
+      return freeing == null ? lane().tail() : List.of(freeing);
     }
   }
 

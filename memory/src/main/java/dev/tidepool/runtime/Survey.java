@@ -1,5 +1,6 @@
 package dev.tidepool.runtime;
 
+import dev.tidepool.MemoryStatistics;
 import dev.tidepool.diagnostics.Snapshot;
 import dev.tidepool.pool.BlockPool;
 import dev.tidepool.pool.PooledBlock;
@@ -11,6 +12,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,12 +20,12 @@ import org.jspecify.annotations.Nullable;
  * Takes no lock but each buffer's own, for a moment. Not for concurrent use.
  */
 final class Survey {
-  private final AcceleratorMemory memory;
+  private final StorageContext memory;
   private final List<Snapshot.Block> blocks = new ArrayList<>();
   private final Set<Tenancy> seen = new HashSet<>();
   private final Map<String, Snapshot.Tag> tags = new HashMap<>();
 
-  Survey(AcceleratorMemory memory) {
+  Survey(StorageContext memory) {
     this.memory = memory;
   }
 
@@ -31,12 +33,14 @@ final class Survey {
    * Takes it.
    *
    * @param bornNanos when the manager was made
+   * @param statistics of the manager, asked for last
    * @param foreign the buffers over memory that no pool has
    * @param history null if none is kept
    */
   Snapshot take(
       long bornNanos,
       String reason,
+      Supplier<MemoryStatistics> statistics,
       List<BlockPool> pools,
       Iterable<Tenancy> foreign,
       @Nullable History history) {
@@ -57,7 +61,7 @@ final class Survey {
         reason,
         memory.id(),
         memory.accelerator().memory(),
-        memory.statistics(),
+        statistics.get(),
         found,
         List.copyOf(tags.values()),
         blocks,

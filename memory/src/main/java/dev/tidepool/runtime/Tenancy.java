@@ -143,8 +143,9 @@ final class Tenancy {
         true);
   }
 
-  AcceleratorMemory memory() {
-    return cohort.memory();
+  /** What its manager has given its cohort. */
+  StorageContext memory() {
+    return (StorageContext) cohort.memory();
   }
 
   String tag() {

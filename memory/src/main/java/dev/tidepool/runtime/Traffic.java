@@ -40,6 +40,7 @@ final class Traffic extends Unfinished implements Porters, AutoCloseable {
 
   private final int most;
   private final ThreadFactory threads;
+  private final TaskSource tasks;
   // By priority, the least urgent first.
   private final Line[] lines =
       Stream.of(TransferPriority.values()).map(_ -> new Line()).toArray(Line[]::new);
@@ -50,6 +51,13 @@ final class Traffic extends Unfinished implements Porters, AutoCloseable {
   private final Crew critical;
   private volatile int searching;
   private volatile boolean closed;
+
+  /** Says what a thread does next. */
+  @FunctionalInterface
+  interface TaskSource {
+    /** Takes the next task from a line, and what can be done with it; null if there is none. */
+    @Nullable Runnable next(Queue<Runnable> line);
+  }
 
   /** What is ready, of one priority. */
   private final class Line implements Porters {
@@ -95,10 +103,12 @@ final class Traffic extends Unfinished implements Porters, AutoCloseable {
    * Transfers, the given number of them side by side.
    *
    * @param threads makes platform threads, for transfers block in native calls
+   * @param tasks says what the next task of a line is
    */
-  Traffic(int most, ThreadFactory threads) {
+  Traffic(int most, ThreadFactory threads, TaskSource tasks) {
     this.most = most;
     this.threads = threads;
+    this.tasks = tasks;
     ordinary = new Crew(most);
     critical = new Crew(CRITICAL_THREADS);
   }
@@ -173,7 +183,7 @@ final class Traffic extends Unfinished implements Porters, AutoCloseable {
   /** What the caller, of a crew, does next; null if nothing waits. The monitor is held. */
   private @Nullable Runnable choose(Crew crew) {
     if (crew == critical) {
-      return Batch.next(line(TransferPriority.CRITICAL).ready);
+      return tasks.next(line(TransferPriority.CRITICAL).ready);
     }
     int chosen = -1;
     for (int i = lines.length - 1; i >= 0; i--) {
@@ -189,7 +199,7 @@ final class Traffic extends Unfinished implements Porters, AutoCloseable {
     for (int i = 0; i < chosen; i++) {
       overtaken[i] = lines[i].ready.isEmpty() ? 0 : overtaken[i] + 1;
     }
-    return Batch.next(lines[chosen].ready);
+    return tasks.next(lines[chosen].ready);
   }
 
   @SuppressWarnings("EnumOrdinal") // there is a line for each, in their order

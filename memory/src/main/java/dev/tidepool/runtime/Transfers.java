@@ -18,7 +18,8 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /** The transfers of one manager. */
-record Transfers(AcceleratorMemory memory) implements TransferEngine {
+record Transfers(StorageContext memory, Calibrations calibrations, OnDemandLink link)
+    implements TransferEngine {
   @Override
   public <A> void copy(UnifiedBuffer<A> source, UnifiedBuffer<A> destination) {
     memory.checkOpen();
@@ -34,7 +35,7 @@ record Transfers(AcceleratorMemory memory) implements TransferEngine {
 
   @Override
   public TransferCalibration calibrate() {
-    return memory.calibrate();
+    return memory.state().during(calibrations::measure);
   }
 
   @Override
@@ -133,6 +134,6 @@ record Transfers(AcceleratorMemory memory) implements TransferEngine {
 
   @Override
   public TransferStatistics statistics() {
-    return memory.meter().statistics(memory.calibration());
+    return memory.meter().statistics(link.calibration());
   }
 }

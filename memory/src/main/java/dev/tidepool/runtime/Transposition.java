@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * @param joins whether columns become structs
  */
 record Transposition(
-    AcceleratorMemory memory,
+    StorageContext memory,
     ElementType<?> type,
     Structs structs,
     List<TypedBuffer<?>> columns,
@@ -106,9 +106,9 @@ record Transposition(
 
   /** Asks for the work and returns when it is done. */
   void perform() {
-    boolean here = columns.stream().allMatch(column -> memory.runsHere(column.storage()));
+    boolean here = columns.stream().allMatch(column -> column.storage().runsHere());
     if (structs instanceof Structs.InBuffer(TypedBuffer<?> buffer)) {
-      here &= memory.runsHere(buffer.storage());
+      here &= buffer.storage().runsHere();
     }
     work().perform(here);
   }

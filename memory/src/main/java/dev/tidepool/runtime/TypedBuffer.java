@@ -328,7 +328,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
 
   /** Whether the thread that will copy may touch a segment, which may be confined to the caller. */
   private boolean mayTouch(MemorySegment segment) {
-    return storage().memory().runsHere(storage()) || ForeignBuffers.isForAllThreads(segment);
+    return storage().runsHere() || ForeignBuffers.isForAllThreads(segment);
   }
 
   /** Copies by way of a block, because the caller must not block and others must not touch. */
@@ -344,10 +344,9 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
   @Override
   public void copyFrom(UnifiedBuffer<A> source) {
     Work work = inbound(source);
-    AcceleratorMemory memory = storage().memory();
     // Bytes that the host reaches here may have to come from a device there.
-    boolean here = !(source instanceof TypedBuffer<A> other) || memory.runsHere(other.storage());
-    work.perform(here && memory.runsHere(storage()));
+    boolean here = !(source instanceof TypedBuffer<A> other) || other.storage().runsHere();
+    work.perform(here && storage().runsHere());
   }
 
   @Override
@@ -622,7 +621,7 @@ abstract sealed class TypedBuffer<A> implements UnifiedBuffer<A>
   }
 
   private void perform(Work work) {
-    work.perform(storage().memory().runsHere(storage()));
+    work.perform(storage().runsHere());
   }
 
   private CompletableFuture<Void> submit(Work work) {

@@ -12,24 +12,36 @@ import org.jspecify.annotations.Nullable;
  * it.
  */
 final class Upkeep {
-  private final AcceleratorMemory memory;
+  private final ManagerContext memory;
+  private final Leaks leaks;
+  private final Kernels kernels;
+  private final Room room;
   private final Pools pools;
   private final ArrayPools arrays;
   private final Cohorts cohorts;
+  private final @Nullable MemoryLimit limit;
   private final @Nullable Pressure pressure;
   private long lastTrim = System.nanoTime();
   private long lastDefragmentation = System.nanoTime();
 
   Upkeep(
-      AcceleratorMemory memory,
+      ManagerContext memory,
+      Leaks leaks,
+      Kernels kernels,
+      Room room,
       Pools pools,
       ArrayPools arrays,
       Cohorts cohorts,
+      @Nullable MemoryLimit limit,
       @Nullable Pressure pressure) {
     this.memory = memory;
+    this.leaks = leaks;
+    this.kernels = kernels;
+    this.room = room;
     this.pools = pools;
     this.arrays = arrays;
     this.cohorts = cohorts;
+    this.limit = limit;
     this.pressure = pressure;
   }
 
@@ -39,8 +51,8 @@ final class Upkeep {
    * @param hostIsShort whether the host has little memory left
    */
   void run(long now, boolean hostIsShort) {
-    memory.reclaimUnreachable();
-    memory.kernels().releaseUnreachable();
+    leaks.reclaim();
+    kernels.releaseUnreachable();
     cohorts.tick();
     pools.drain();
     if (hostIsShort) {
@@ -60,9 +72,9 @@ final class Upkeep {
       arrays.maintain();
     }
     long defragments = options.defragmentInterval().toNanos();
-    if (defragments > 0 && !memory.isClosed() && now - lastDefragmentation >= defragments) {
+    if (defragments > 0 && !memory.state().isClosed() && now - lastDefragmentation >= defragments) {
       lastDefragmentation = now;
-      memory.room().defragmentIfScattered();
+      room.defragmentIfScattered();
     }
   }
 
@@ -74,7 +86,7 @@ final class Upkeep {
       return; // A device that does not answer any more has no memory.
     }
     pressure.tell(pressure.ofDevice(info));
-    if (memory.limit() == null) {
+    if (limit == null) {
       pressure.tell(pressure.ofManager(pools.reservedBytes(), info.totalBytes()));
     }
   }

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * and the same time however many others are there. So each use is of one piece of work.
  */
 final class Use {
-  private final Storage storage;
+  private final OrderedResource storage;
   private final boolean writes;
   private final boolean alone;
   private final Purpose purpose;
@@ -51,7 +51,8 @@ final class Use {
    * @param purpose what it is for, which decides what an open mapping forbids
    * @param forgives whether it goes on when the write ahead of it failed
    */
-  private Use(Storage storage, boolean writes, boolean alone, Purpose purpose, boolean forgives) {
+  private Use(
+      OrderedResource storage, boolean writes, boolean alone, Purpose purpose, boolean forgives) {
     this.storage = storage;
     this.writes = writes;
     this.alone = alone;
@@ -59,41 +60,41 @@ final class Use {
     this.forgives = forgives;
   }
 
-  private static Use of(Storage storage, boolean writes, Purpose purpose) {
+  private static Use of(OrderedResource storage, boolean writes, Purpose purpose) {
     return new Use(storage, writes, writes || storage.isExclusive(), purpose, false);
   }
 
-  static Use read(Storage storage) {
+  static Use read(OrderedResource storage) {
     return of(storage, false, Purpose.ACCESS);
   }
 
   /** Reads what other work is about to write, and has another source should that fail. */
-  static Use relay(Storage storage) {
+  static Use relay(OrderedResource storage) {
     return new Use(storage, false, storage.isExclusive(), Purpose.ACCESS, true);
   }
 
-  static Use write(Storage storage) {
+  static Use write(OrderedResource storage) {
     return of(storage, true, Purpose.ACCESS);
   }
 
-  static Use onDevice(Storage storage, boolean writes) {
+  static Use onDevice(OrderedResource storage, boolean writes) {
     return of(storage, writes, Purpose.DEVICE);
   }
 
-  static Use byKernel(Storage storage, boolean writes) {
+  static Use byKernel(OrderedResource storage, boolean writes) {
     return of(storage, writes, Purpose.KERNEL);
   }
 
   /** Moving bytes changes none, but nothing may run beside it. */
-  static Use eviction(Storage storage) {
+  static Use eviction(OrderedResource storage) {
     return new Use(storage, false, true, Purpose.ACCESS, false);
   }
 
-  static Use mapping(Storage storage, MapMode mode) {
+  static Use mapping(OrderedResource storage, MapMode mode) {
     return of(storage, mode.writes(), mode.writes() ? Purpose.MAP_TO_WRITE : Purpose.MAP_TO_READ);
   }
 
-  Storage storage() {
+  OrderedResource storage() {
     return storage;
   }
 

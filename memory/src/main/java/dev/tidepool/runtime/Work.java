@@ -45,7 +45,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Threads.</b> A body runs on one thread at a time, and may block it: on a thread of its
  * executor, or on the thread that asked and waits for its turn, if that may block. Work that
- * carries a {@link Parcel} may be done by a {@link Batch} instead.
+ * carries a {@link Coalescable} may be done together with other work instead.
  */
 final class Work extends Unfinished implements Runnable {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
@@ -98,7 +98,7 @@ final class Work extends Unfinished implements Runnable {
   // Set before the work enters its lanes: whether the thread that asked waits to run it, what may
   // travel with others, when it is tried again, and who hears of its own failure.
   private boolean awaited;
-  private @Nullable Parcel parcel;
+  private @Nullable Coalescable payload;
   private Retries retries = Retries.NONE;
   private @Nullable Consumer<Throwable> failing;
 
@@ -144,12 +144,12 @@ final class Work extends Unfinished implements Runnable {
   }
 
   /** Work that runs whatever failed before it, and that a closed storage accepts. */
-  static Work always(Storage storage, Executor executor, Body body) {
+  static Work always(OrderedResource storage, Executor executor, Body body) {
     return new Work(List.of(Use.write(storage)), body, executor, true);
   }
 
   /** Work that reads a storage, whatever failed before it, and that a closed storage accepts. */
-  static Work alwaysReading(Storage storage, Executor executor, Body body) {
+  static Work alwaysReading(OrderedResource storage, Executor executor, Body body) {
     return new Work(List.of(Use.read(storage)), body, executor, true);
   }
 
@@ -157,13 +157,13 @@ final class Work extends Unfinished implements Runnable {
    * Work of the library's own that moves bytes of storages to make room: no use of them that
    * counts, and nothing may run beside it.
    */
-  static Work makingRoom(List<Storage> storages, Executor executor, Body body) {
+  static Work makingRoom(List<? extends OrderedResource> storages, Executor executor, Body body) {
     return new Work(distinct(storages.stream().map(Use::eviction).toList()), body, executor, true);
   }
 
   /** With bytes that may travel together with others; before it is asked for. */
-  Work carrying(@Nullable Parcel bytes) {
-    parcel = bytes;
+  Work carrying(@Nullable Coalescable bytes) {
+    payload = bytes;
     return this;
   }
 
@@ -199,7 +199,7 @@ final class Work extends Unfinished implements Runnable {
     List<Use> distinct = new ArrayList<>();
     for (Use use : sorted) {
       Use last = distinct.isEmpty() ? null : distinct.getLast();
-      if (last != null && last.storage() == use.storage()) {
+      if (last != null && last.storage().equals(use.storage())) {
         distinct.set(distinct.size() - 1, last.and(use));
       } else {
         distinct.add(use);
@@ -257,7 +257,7 @@ final class Work extends Unfinished implements Runnable {
    * storage is closed.
    */
   boolean requestIfOpen() {
-    Storage storage = uses[0].storage();
+    OrderedResource storage = uses[0].storage();
     synchronized (storage) {
       if (!storage.isOpen()) {
         return false;
@@ -289,7 +289,7 @@ final class Work extends Unfinished implements Runnable {
       enter(0);
       return true;
     }
-    Storage storage = uses[index].storage();
+    OrderedResource storage = uses[index].storage();
     synchronized (storage) {
       return storage.isIdle() && enterIfIdle(index + 1);
     }
@@ -608,10 +608,10 @@ final class Work extends Unfinished implements Runnable {
   }
 
   /** A storage that both use, else one that this uses, if any; for messages. */
-  Optional<Storage> storageSharedWith(Work other) {
+  Optional<OrderedResource> storageSharedWith(Work other) {
     return Stream.of(uses)
         .map(Use::storage)
-        .filter(storage -> Stream.of(other.uses).anyMatch(use -> use.storage() == storage))
+        .filter(storage -> Stream.of(other.uses).anyMatch(use -> use.storage().equals(storage)))
         .findFirst()
         .or(() -> Stream.of(uses).map(Use::storage).findFirst());
   }
@@ -856,14 +856,14 @@ final class Work extends Unfinished implements Runnable {
       Placing.inTurn(
           this,
           Stream.of(uses).map(use -> use.storage().memory().placing()).toList(),
-          () -> Stream.of(uses).forEach(use -> use.storage().residency().provideMemory()));
+          () -> Stream.of(uses).forEach(use -> use.storage().provideMemory()));
     }
   }
 
   private boolean isAnySpilled() {
     boolean any = false;
     for (Use use : uses) {
-      any |= use.storage().residency().isSpilled();
+      any |= use.storage().isSpilled();
     }
     return any;
   }
@@ -891,15 +891,15 @@ final class Work extends Unfinished implements Runnable {
   }
 
   /** What may travel with others; null if this goes alone. */
-  @Nullable Parcel parcel() {
-    return parcel;
+  @Nullable Coalescable payload() {
+    return payload;
   }
 
   /**
    * Claims the work that comes next in this one's lane, if it waits for nothing else and a batch
    * has a place for it. Its turn comes when this has ended; who claimed it ends it then.
    */
-  @Nullable Work claimNext(Predicate<Parcel> fits) {
+  @Nullable Work claimNext(Predicate<Coalescable> fits) {
     Work next;
     synchronized (this) {
       if (firstSuccessor == null || firstSuccessor.next != null) {
@@ -910,13 +910,13 @@ final class Work extends Unfinished implements Runnable {
     return next.claimAhead(executor, fits) ? next : null;
   }
 
-  private boolean claimAhead(Executor of, Predicate<Parcel> fits) {
+  private boolean claimAhead(Executor of, Predicate<Coalescable> fits) {
     // It has not entered everywhere, or something else is ahead too.
     if (ahead.get() != 1
         || awaited
         || !executor.equals(of)
-        || parcel == null
-        || !fits.test(parcel)) {
+        || payload == null
+        || !fits.test(payload)) {
       return false;
     }
     if (!take()) {
@@ -945,7 +945,7 @@ final class Work extends Unfinished implements Runnable {
       stage = Stage.WAITING;
       touched = travelled;
       startNanos = 0;
-      parcel = null;
+      payload = null;
     }
   }
 
@@ -985,7 +985,7 @@ final class Work extends Unfinished implements Runnable {
       failing = null;
     }
     for (Use use : uses) {
-      Storage storage = use.storage();
+      OrderedResource storage = use.storage();
       synchronized (storage) {
         storage.occupancy().end(use);
         storage.lane().leave(this, use);

@@ -23,8 +23,13 @@ final class Workers implements AutoCloseable {
   private final ThreadFactory completing =
       Thread.ofVirtual().name("tidepool-completion-", 0).factory();
 
-  Workers(int concurrentTransfers) {
-    transfers = new Traffic(concurrentTransfers, factory("tidepool-transfer-"));
+  /**
+   * The threads of a session, none of them started.
+   *
+   * @param tasks says which transfers are done together
+   */
+  Workers(int concurrentTransfers, Traffic.TaskSource tasks) {
+    transfers = new Traffic(concurrentTransfers, factory("tidepool-transfer-"), tasks);
   }
 
   private static ThreadFactory factory(String name) {

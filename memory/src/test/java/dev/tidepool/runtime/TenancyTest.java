@@ -30,8 +30,8 @@ class TenancyTest {
     memory.close();
   }
 
-  private AcceleratorMemory internals() {
-    return (AcceleratorMemory) memory;
+  private StorageContext internals() {
+    return ((AcceleratorMemory) memory).context();
   }
 
   @Test
@@ -67,7 +67,7 @@ class TenancyTest {
   @Test
   void whatAnotherThanItsHandleWokeIsTheHandlesBuffer() {
     try (UnifiedBuffer<int[]> buffer = memory.allocate(ElementType.INT, 4)) {
-      List<Storage> woken = internals().live().stream().map(Tenancy::rouse).toList();
+      List<Storage> woken = internals().registry().all().stream().map(Tenancy::rouse).toList();
       assertThat(woken).hasSize(1).doesNotContainNull();
 
       buffer.copyFrom(new int[] {1, 2, 3, 4});
@@ -85,7 +85,7 @@ class TenancyTest {
   @Test
   void whatAnotherThanItsHandleWokeIsClosedByItsHandle() {
     UnifiedBuffer<int[]> buffer = memory.allocate(ElementType.INT, 4);
-    internals().live().forEach(Tenancy::rouse);
+    internals().registry().all().forEach(Tenancy::rouse);
 
     buffer.close();
     buffer.close();
@@ -103,7 +103,7 @@ class TenancyTest {
           threads.submit(
               () -> {
                 while (!done.get()) {
-                  internals().live().forEach(Tenancy::rouse);
+                  internals().registry().all().forEach(Tenancy::rouse);
                 }
               });
       List<Callable<Void>> users = new ArrayList<>();

@@ -23,7 +23,7 @@ class TrafficTest {
   private final List<Traffic> opened = new ArrayList<>();
 
   private Traffic open(int most) {
-    Traffic traffic = new Traffic(most, Thread.ofPlatform().daemon().factory());
+    Traffic traffic = new Traffic(most, Thread.ofPlatform().daemon().factory(), Batch::next);
     opened.add(traffic);
     return traffic;
   }
@@ -243,7 +243,8 @@ class TrafficTest {
             Thread.ofPlatform()
                 .daemon()
                 .uncaughtExceptionHandler((_, _) -> heard.countDown())
-                .factory());
+                .factory(),
+            Batch::next);
     opened.add(traffic);
     for (int i = 0; i < 3; i++) {
       traffic.execute(
