@@ -1,81 +1,142 @@
 package dev.tidepool;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import java.lang.reflect.RecordComponent;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Every option but the listeners is set by a property and by an environment variable. */
 final class OptionKeysTest {
-  private static final List<String> LISTENERS = List.of("reportListener", "pressureListener");
+  /** An option, a text that changes it, and what it is then. */
+  private record Option(MemoryOption<?> option, String text, Object value) {
+    String key() {
+      return option.key();
+    }
 
-  /** An option, its key, a text that changes it, and what it is then. */
-  private record Option(RecordComponent component, String key, String text, Object value) {
     @Override
     public String toString() {
-      return key + "=" + text;
+      return key() + "=" + text;
     }
 
+    /** What the option's own method answers. */
     private Object of(MemoryOptions options) {
-      return read(component, options);
+      try {
+        return MemoryOptions.class.getMethod(method()).invoke(options);
+      } catch (ReflectiveOperationException e) {
+        throw new AssertionError(e);
+      }
     }
-  }
 
-  private static Object read(RecordComponent component, MemoryOptions options) {
-    try {
-      return component.getAccessor().invoke(options);
-    } catch (ReflectiveOperationException e) {
-      throw new AssertionError(e);
+    private String method() {
+      StringBuilder name = new StringBuilder();
+      for (String word : key().split("-")) {
+        name.append(
+            name.isEmpty()
+                ? word
+                : word.substring(0, 1).toUpperCase(Locale.ROOT) + word.substring(1));
+      }
+      return name.toString();
     }
   }
 
   static Stream<Option> options() {
-    return Arrays.stream(MemoryOptions.class.getRecordComponents())
-        .filter(component -> !LISTENERS.contains(component.getName()))
-        .map(OptionKeysTest::option);
+    return MemoryOption.all().stream().map(OptionKeysTest::option);
   }
 
-  private static Option option(RecordComponent component) {
-    String key = component.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT);
-    return switch (read(component, MemoryOptions.defaults())) {
-      case Boolean set -> new Option(component, key, set ? "off" : "on", !set);
-      case Long _ -> new Option(component, key, "5k", 5L << 10);
-      case Integer _ -> new Option(component, key, "17", 17);
-      case Duration _ -> new Option(component, key, "PT7S", Duration.ofSeconds(7));
-      case List<?> _ -> new Option(component, key, "0.25, 0.5", List.of(0.25, 0.5));
-      case Optional<?> _ -> new Option(component, key, "a/file", Optional.of(Path.of("a/file")));
+  private static Option option(MemoryOption<?> option) {
+    return switch (option.defaultValue()) {
+      case Boolean set -> new Option(option, set ? "off" : "on", !set);
+      case Long _ -> new Option(option, "5k", 5L << 10);
+      case Integer _ -> new Option(option, "17", 17);
+      case Duration _ -> new Option(option, "PT7S", Duration.ofSeconds(7));
+      case List<?> _ -> new Option(option, "0.25, 0.5", List.of(0.25, 0.5));
+      case Optional<?> _ -> new Option(option, "a/file", Optional.of(Path.of("a/file")));
       case Enum<?> set -> {
         Object[] all = set.getDeclaringClass().getEnumConstants();
         String last = all[all.length - 1].toString();
         yield new Option(
-            component, key, last.toLowerCase(Locale.ROOT).replace('_', '-'), all[all.length - 1]);
+            option, last.toLowerCase(Locale.ROOT).replace('_', '-'), all[all.length - 1]);
       }
-      default -> throw new AssertionError("an option of a new kind: " + component);
+      default -> throw new AssertionError("an option of a new kind: " + option);
     };
   }
 
   private static void assertChangesItself(Option option, MemoryOptions options) {
     assertThat(option.of(options)).isEqualTo(option.value());
     List<String> changed = new ArrayList<>();
-    for (RecordComponent other : MemoryOptions.class.getRecordComponents()) {
-      if (!read(other, options).equals(read(other, MemoryOptions.defaults()))) {
-        changed.add(other.getName());
+    for (MemoryOption<?> other : MemoryOption.all()) {
+      if (!options.get(other).equals(MemoryOptions.defaults().get(other))) {
+        changed.add(other.key());
       }
     }
     // The bytes that are kept follow a lower maximum.
-    changed.removeIf(name -> option.key().equals("max-pool-bytes") && name.equals("keptPoolBytes"));
-    assertThat(changed).containsExactly(option.component().getName());
+    changed.removeIf(key -> option.key().equals("max-pool-bytes") && key.equals("kept-pool-bytes"));
+    assertThat(changed).containsExactly(option.key());
+  }
+
+  @ParameterizedTest
+  @MethodSource("options")
+  void isSetByItsKey(Option option) {
+    assertChangesItself(option, MemoryOptions.from(Map.of(option.key(), option.text())));
+    assertChangesItself(option, MemoryOptions.builder().set(option.key(), option.text()).build());
+  }
+
+  @ParameterizedTest
+  @MethodSource("options")
+  void isOnThePageOfOptions(Option option) throws Exception {
+    String page = Files.readString(Path.of("..", "docs", "reference", "options.md"));
+    assertThat(page).contains("| `" + option.key() + "` |");
+    assertThat(option.option().description()).isNotBlank().doesNotEndWith(".");
+  }
+
+  @Test
+  void anUnknownKeyIsRefusedWithTheNearestOne() {
+    assertThatThrownBy(() -> MemoryOptions.from(Map.of("memory-limits", "1k")))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("there is no option 'memory-limits'; the nearest is 'memory-limit'");
+    assertThatThrownBy(() -> MemoryOptions.builder().set("jxm", "true"))
+        .hasMessageContaining("the nearest is 'jmx'");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "memory-limit | 0 | memory-limit=0: memory-limit is 0; it must be 1 or more, or -1",
+        "memory-limit | much | memory-limit=much: ",
+        "jmx | perhaps | jmx=perhaps: write true or false",
+        "eviction-policy | newest | eviction-policy=newest: write one of [lru, lfu",
+        "watermarks | 0.5, 2 | watermarks=0.5, 2: watermarks is [0.5, 2.0]; it must be parts above"
+            + " 0",
+        "trim-interval | -PT1S | trim-interval=-PT1S: trim-interval is PT-1S; it must be from zero",
+        "staging-chunk | 17 | staging-chunk=17: staging-chunk is 17; it must be from 4096 to",
+      })
+  void aValueOutOfItsRangeIsRefusedByName(String key, String text, String message) {
+    assertThatThrownBy(() -> MemoryOptions.from(Map.of(key, text)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageStartingWith(message);
+  }
+
+  @Test
+  void optionsThatAreSetAlikeAreEqualAndTheTextNamesWhatWasSet() {
+    MemoryOptions one = MemoryOptions.from(Map.of("memory-limit", "1k", "jmx", "on"));
+    MemoryOptions other = MemoryOptions.builder().memoryLimit(1024).jmx(true).build();
+    assertThat(one).isEqualTo(other).hasSameHashCodeAs(other);
+    assertThat(one).isNotEqualTo(MemoryOptions.defaults());
+    assertThat(one).hasToString("MemoryOptions[memory-limit=1024, jmx=true]");
   }
 
   @ParameterizedTest

@@ -9,13 +9,15 @@ final class Machines {
 
   /**
    * Opens all accelerators, OpenCL devices in one of two modes: {@code shared}, as they are, or
-   * {@code discrete}, where transfers alone reach their memory, as a graphics card's. The mode
-   * holds for the whole JVM, which is why each benchmark has a fork of its own.
+   * {@code discrete}, where transfers alone reach their memory, as a graphics card's, and
+   * calibrated. The mode holds for the whole JVM, which is why each benchmark has a fork of its
+   * own.
    */
   static Tidepool open(String mode) {
     switch (mode) {
       case "shared" -> {}
       case "discrete" -> {
+        System.setProperty("tidepool.calibration", "true");
         System.setProperty("tidepool.opencl.sharedMemory", "false");
         System.setProperty("tidepool.opencl.svm", "none");
       }

@@ -49,7 +49,7 @@ public final class OverlapBenchmark {
       try (Tidepool tidepool =
           Discovery.using(
               List.of(new SimulatedProvider(hardware)),
-              () -> Tidepool.open(MemoryOptions.defaults()))) {
+              () -> Tidepool.open(MemoryOptions.builder().calibration(true).build()))) {
         UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("simulated:0"));
         row(memory, "y = 2*x + 1", "simulated, " + speed + " MiB/s", false, runs);
       }

@@ -143,7 +143,8 @@ class CalibrationTest {
 
   @Test
   void withinALimitItTakesNoMore() {
-    MemoryOptions.Builder options = MemoryOptions.builder().cacheDirectory(cache());
+    MemoryOptions.Builder options =
+        MemoryOptions.builder().calibration(true).cacheDirectory(cache());
     try (Tidepool tidepool =
         Discovery.using(
             List.of(simulated), () -> Tidepool.open(options.memoryLimit(LARGE + 1000).build()))) {
@@ -160,10 +161,22 @@ class CalibrationTest {
   }
 
   @Test
+  void byDefaultNothingIsMeasuredUntilAProgramAsks() {
+    MemoryOptions options = MemoryOptions.builder().cacheDirectory(cache()).build();
+    try (Tidepool tidepool = Discovery.using(List.of(simulated), () -> Tidepool.open(options))) {
+      assertThat(calibrates(tidepool, LARGE)).isFalse();
+      assertThat(cache()).doesNotExist();
+      tidepool.memory().transfers().calibrate();
+      assertThat(calibrates(tidepool, LARGE)).isTrue();
+    }
+  }
+
+  @Test
   void aDeviceThatIsTooFullStaysAsItWas() {
     SimulatedProvider full =
         new SimulatedProvider(SimulatedHardware.discrete().withMemory(2L * LARGE));
-    MemoryOptions options = MemoryOptions.builder().cacheDirectory(cache()).build();
+    MemoryOptions options =
+        MemoryOptions.builder().calibration(true).cacheDirectory(cache()).build();
     try (Tidepool tidepool = Discovery.using(List.of(full), () -> Tidepool.open(options));
         UnifiedBuffer<byte[]> other = tidepool.memory().allocate(ElementType.BYTE, LARGE)) {
       assertThat(calibrates(tidepool, LARGE)).isFalse();

@@ -1,0 +1,349 @@
+package dev.tidepool;
+
+import dev.tidepool.diagnostics.DiagnosticsLevel;
+import dev.tidepool.pooling.EvictionPolicy;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+
+/**
+ * One of the {@link MemoryOptions} that are set by text: its key, type, default, range and meaning.
+ *
+ * <p>{@link #all()} is the table of them, for programs that set options from a configuration of
+ * their own or show what there is. Immutable, safe for use by any thread.
+ *
+ * @param <T> the type of its value; {@code Optional<Path>} of an option that is a file or a folder
+ */
+public final class MemoryOption<T> {
+  // Filled by the constructor, in the order of the constants below.
+  private static final List<MemoryOption<?>> ALL = new ArrayList<>();
+
+  static final MemoryOption<Boolean> POOLING =
+      flag("pooling", true, "whether blocks are kept for reuse");
+  static final MemoryOption<Long> MAX_POOL_BYTES =
+      bytesOrUnset(
+          "max-pool-bytes",
+          0,
+          "idle bytes kept at most in one pool; a quarter of the memory or 4 GiB, the smaller,"
+              + " where -1");
+  static final MemoryOption<Long> MAX_POOL_BYTES_PER_CLASS =
+      bytes(
+          "max-pool-bytes-per-class",
+          1L << 30,
+          0,
+          Long.MAX_VALUE,
+          "idle bytes kept at most in one size class");
+  static final MemoryOption<Long> KEPT_POOL_BYTES =
+      bytes(
+          "kept-pool-bytes",
+          64L << 20,
+          0,
+          Long.MAX_VALUE,
+          "idle bytes that trimming by time leaves");
+  static final MemoryOption<Duration> TRIM_INTERVAL =
+      time(
+          "trim-interval",
+          Duration.ofMinutes(5),
+          "how long blocks are idle before they are given back; zero means for ever");
+  static final MemoryOption<Duration> DEFRAGMENT_INTERVAL =
+      time(
+          "defragment-interval",
+          Duration.ofMinutes(5),
+          "how often small buffers are moved together while device memory is scattered; zero means"
+              + " only on request and when memory runs out");
+  static final MemoryOption<EvictionPolicy> EVICTION_POLICY =
+      choice(
+          "eviction-policy", EvictionPolicy.LRU, "which idle block goes first when a pool is full");
+  static final MemoryOption<Boolean> PEER_ACCESS =
+      flag("peer-access", true, "whether accelerators copy directly from each other");
+  static final MemoryOption<Long> PINNED_LIMIT =
+      bytesOrUnset(
+          "pinned-limit",
+          0,
+          "page-locked bytes at most over all managers of a Tidepool; a quarter of the machine's"
+              + " memory where -1");
+  static final MemoryOption<Integer> CONCURRENT_TRANSFERS =
+      count(
+          "concurrent-transfers",
+          4,
+          1,
+          Integer.MAX_VALUE,
+          "1 or more",
+          "transfers that run side by side");
+  static final MemoryOption<Long> STAGING_CHUNK =
+      bytes("staging-chunk", 4L << 20, 4096, 1L << 30, "bytes of one staging block");
+  static final MemoryOption<Boolean> ZERO_ON_RELEASE =
+      flag("zero-on-release", false, "whether blocks are cleared before they go back to a pool");
+  static final MemoryOption<DiagnosticsLevel> DIAGNOSTICS =
+      choice("diagnostics", DiagnosticsLevel.COUNTERS, "how much is recorded");
+  static final MemoryOption<Optional<Path>> TRACE =
+      file("trace", "the file that every allocation and every free is written to");
+  static final MemoryOption<Long> MEMORY_LIMIT =
+      bytesOrUnset("memory-limit", 1, "bytes that a manager holds at most; no limit where -1");
+  static final MemoryOption<Long> SITE_SAMPLING =
+      bytes(
+          "site-sampling",
+          512L << 10,
+          1,
+          Long.MAX_VALUE,
+          "at the level sites, the mean bytes from one allocation whose stack is taken to the"
+              + " next");
+  static final MemoryOption<Optional<Path>> SPILL_DIRECTORY =
+      file(
+          "spill-directory",
+          "the folder where idle buffers go when the host's memory or the limit is exhausted");
+  static final MemoryOption<Optional<Path>> SHARED_DIRECTORY =
+      file("shared-directory", "the folder of the buffers that processes share");
+  static final MemoryOption<List<Double>> WATERMARKS =
+      new MemoryOption<>(
+          "watermarks",
+          List.of(0.7, 0.9),
+          MemoryOption::parseParts,
+          marks -> marks.stream().allMatch(mark -> mark > 0 && mark <= 1),
+          "parts above 0, 1 at most",
+          "parts of the limit, or of the device's memory, at which the pressure listener is"
+              + " called");
+  static final MemoryOption<Integer> HISTORY =
+      count(
+          "history",
+          -1,
+          -1,
+          100_000_000,
+          "from 0 to 100000000, or -1 for the default",
+          "how many of the latest allocations and frees are kept for snapshots");
+  static final MemoryOption<Optional<Path>> DUMP_DIRECTORY =
+      file("dump-directory", "the folder that a snapshot is written to when memory runs out");
+  static final MemoryOption<Integer> TRANSFER_RETRIES =
+      count(
+          "transfer-retries",
+          3,
+          0,
+          Integer.MAX_VALUE,
+          "0 or more",
+          "how often a transfer is tried again after a transient error, at most");
+  static final MemoryOption<Duration> TRANSFER_RETRY_TIME =
+      time(
+          "transfer-retry-time",
+          Duration.ofSeconds(1),
+          "for how long after the first error a transfer is tried again, at most");
+  static final MemoryOption<Boolean> JMX =
+      flag("jmx", false, "whether management consoles see the manager");
+  static final MemoryOption<Boolean> CALIBRATION =
+      flag(
+          "calibration",
+          false,
+          "whether the ways to a device are measured before a first transfer of 8 MiB or more");
+  static final MemoryOption<Optional<Path>> CACHE_DIRECTORY =
+      file("cache-directory", "the folder where calibrations are kept for the next run");
+
+  private static final Duration LONGEST_TIME = Duration.ofNanos(Long.MAX_VALUE);
+
+  private final int index;
+  private final String key;
+  private final T defaultValue;
+  private final Function<String, T> parser;
+  private final Predicate<T> range;
+  private final String rule;
+  private final String description;
+
+  private MemoryOption(
+      String key,
+      T defaultValue,
+      Function<String, T> parser,
+      Predicate<T> range,
+      String rule,
+      String description) {
+    this.index = ALL.size();
+    this.key = key;
+    this.defaultValue = defaultValue;
+    this.parser = parser;
+    this.range = range;
+    this.rule = rule;
+    this.description = description;
+    ALL.add(this);
+  }
+
+  private static MemoryOption<Boolean> flag(String key, boolean set, String description) {
+    return new MemoryOption<>(
+        key, set, MemoryOption::parseBoolean, _ -> true, "true or false", description);
+  }
+
+  private static MemoryOption<Long> bytes(
+      String key, long set, long least, long most, String description) {
+    String rule = most == Long.MAX_VALUE ? least + " or more" : "from " + least + " to " + most;
+    return new MemoryOption<>(
+        key, set, ByteSize::parse, bytes -> bytes >= least && bytes <= most, rule, description);
+  }
+
+  /** Bytes that are -1 where the library is to choose. */
+  private static MemoryOption<Long> bytesOrUnset(String key, long least, String description) {
+    return new MemoryOption<>(
+        key,
+        -1L,
+        text -> text.equals("-1") ? -1 : ByteSize.parse(text),
+        bytes -> bytes == -1 || bytes >= least,
+        least + " or more, or -1 for the default",
+        description);
+  }
+
+  private static MemoryOption<Integer> count(
+      String key, int set, int least, int most, String rule, String description) {
+    return new MemoryOption<>(
+        key, set, Integer::valueOf, count -> count >= least && count <= most, rule, description);
+  }
+
+  private static MemoryOption<Duration> time(String key, Duration set, String description) {
+    return new MemoryOption<>(
+        key,
+        set,
+        Duration::parse,
+        time -> !time.isNegative() && time.compareTo(LONGEST_TIME) <= 0,
+        "from zero to " + Duration.ofNanos(Long.MAX_VALUE).toDays() + " days",
+        description);
+  }
+
+  private static <E extends Enum<E>> MemoryOption<E> choice(String key, E set, String description) {
+    E[] constants = set.getDeclaringClass().getEnumConstants();
+    String rule = "one of " + Arrays.toString(constants).toLowerCase(Locale.ROOT);
+    return new MemoryOption<>(
+        key, set, text -> parseConstant(constants, rule, text), _ -> true, rule, description);
+  }
+
+  private static MemoryOption<Optional<Path>> file(String key, String description) {
+    // Empty text is no file, so that an environment variable can be overridden.
+    return new MemoryOption<>(
+        key,
+        Optional.empty(),
+        text -> text.isEmpty() ? Optional.empty() : Optional.of(Path.of(text)),
+        _ -> true,
+        "a path",
+        description);
+  }
+
+  /** All options that have a key. */
+  public static List<MemoryOption<?>> all() {
+    return Collections.unmodifiableList(ALL);
+  }
+
+  /**
+   * The option of a key.
+   *
+   * @throws IllegalArgumentException if there is none; the message names the nearest key
+   */
+  public static MemoryOption<?> named(String key) {
+    Objects.requireNonNull(key, "key");
+    for (MemoryOption<?> option : ALL) {
+      if (option.key.equals(key)) {
+        return option;
+      }
+    }
+    String nearest =
+        ALL.stream()
+            .map(MemoryOption::key)
+            .min(Comparator.comparingInt(known -> distance(known, key)))
+            .orElseThrow();
+    throw new IllegalArgumentException(
+        "there is no option '" + key + "'; the nearest is '" + nearest + "'");
+  }
+
+  /** The number of characters to insert, delete or replace; Wagner and Fischer, 1974. */
+  private static int distance(String one, String other) {
+    int[] row = new int[other.length() + 1];
+    Arrays.setAll(row, at -> at);
+    for (int i = 1; i <= one.length(); i++) {
+      int diagonal = row[0];
+      row[0] = i;
+      for (int j = 1; j <= other.length(); j++) {
+        int replaced = diagonal + (one.charAt(i - 1) == other.charAt(j - 1) ? 0 : 1);
+        diagonal = row[j];
+        row[j] = Math.min(replaced, 1 + Math.min(row[j], row[j - 1]));
+      }
+    }
+    return row[other.length()];
+  }
+
+  /** The key, {@code memory-limit} for example. */
+  public String key() {
+    return key;
+  }
+
+  /** The name of the system property that overrides it. */
+  public String property() {
+    return "tidepool." + key;
+  }
+
+  /** The name of the environment variable that overrides it where there is no such property. */
+  public String environmentVariable() {
+    return "TIDEPOOL_" + key.toUpperCase(Locale.ROOT).replace('-', '_');
+  }
+
+  /** Its value where nobody sets it. */
+  public T defaultValue() {
+    return defaultValue;
+  }
+
+  /** What it means, as a phrase in English. */
+  public String description() {
+    return description;
+  }
+
+  /**
+   * The value that a text stands for: {@code true}, {@code on}, {@code 64k}, {@code 2GiB}, {@code
+   * PT5M}, {@code time-to-live}; parts have commas between them. Empty text is no file.
+   *
+   * @throws IllegalArgumentException if the text is none of its type, or out of its range
+   */
+  public T parse(String text) {
+    return checked(parser.apply(text.strip()));
+  }
+
+  /** The value, if it is in the range. */
+  T checked(T value) {
+    Objects.requireNonNull(value, key);
+    if (!range.test(value)) {
+      throw new IllegalArgumentException(key + " is " + value + "; it must be " + rule);
+    }
+    return value;
+  }
+
+  /** Its place in {@link #all()}. */
+  int index() {
+    return index;
+  }
+
+  @Override
+  public String toString() {
+    return key;
+  }
+
+  private static Boolean parseBoolean(String text) {
+    return switch (text.toLowerCase(Locale.ROOT)) {
+      case "true", "yes", "on", "1" -> true;
+      case "false", "no", "off", "0" -> false;
+      default -> throw new IllegalArgumentException("write true or false");
+    };
+  }
+
+  private static <E extends Enum<E>> E parseConstant(E[] constants, String rule, String text) {
+    return Stream.of(constants)
+        .filter(constant -> constant.name().equalsIgnoreCase(text.replace('-', '_')))
+        .findFirst()
+        .orElseThrow(() -> new IllegalArgumentException("write " + rule));
+  }
+
+  private static List<Double> parseParts(String text) {
+    return text.isEmpty()
+        ? List.of()
+        : Arrays.stream(text.split(",", -1)).map(part -> Double.valueOf(part.strip())).toList();
+  }
+}
