@@ -54,9 +54,9 @@ class RoomsTest {
     ROOMS.put(
         "storage",
         "Storage Tenancy Residency Copies DirtyRanges Pattern SpillFile FileSpace Spilling Erasure"
-            + " LiveBuffers Releases Handovers Succession Guards LostResults StorageContext"
-            + " BlockSource PeerPaths");
-    ROOMS.put("reclaim", "Blocks Ladder Room Defragmenter Refusal");
+            + " LiveBuffers Releases PendingReleases Handovers Succession Guards LostResults"
+            + " StorageContext BlockSource PeerPaths");
+    ROOMS.put("reclaim", "Blocks Ladder Room EvictionCandidates Defragmenter Refusal");
     ROOMS.put(
         "buffer",
         "TypedBuffer WholeBuffer Mapping MemoryRange MappedFile Allocations ForeignBuffers"
