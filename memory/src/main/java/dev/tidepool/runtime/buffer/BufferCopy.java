@@ -1,0 +1,214 @@
+package dev.tidepool.runtime.buffer;
+
+import dev.tidepool.link.DeviceLink;
+import dev.tidepool.link.Direction;
+import dev.tidepool.link.HostBytes;
+import dev.tidepool.pool.Lease;
+import dev.tidepool.runtime.flight.Flight;
+import dev.tidepool.runtime.flight.TransferEvent;
+import dev.tidepool.runtime.order.Failures;
+import dev.tidepool.runtime.order.Retries;
+import dev.tidepool.runtime.order.Use;
+import dev.tidepool.runtime.order.Work;
+import dev.tidepool.runtime.storage.Residency;
+import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.spi.Device;
+import dev.tidepool.transfer.TransferWay;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+
+/**
+ * The copy of one buffer to another, by the shortest way from where the source's newest bytes are:
+ * within the host, up, down, or between devices by the way that the table of their links names.
+ */
+public final class BufferCopy {
+  private final TypedBuffer<?> source;
+  private final TypedBuffer<?> destination;
+  private final Residency from;
+  private final Residency to;
+  private final long bytes;
+
+  private BufferCopy(TypedBuffer<?> source, TypedBuffer<?> destination) {
+    this.source = source;
+    this.destination = destination;
+    this.from = source.storage().residency();
+    this.to = destination.storage().residency();
+    this.bytes = source.bytes();
+  }
+
+  /** The copy as work in the order of both storages. */
+  static Work work(TypedBuffer<?> source, TypedBuffer<?> destination) {
+    Storage target = destination.storage();
+    BufferCopy copy = new BufferCopy(source, destination);
+    return Work.of(
+            List.of(Use.read(source.storage()), Use.write(target)),
+            target.memory().transferThreads(),
+            () -> {
+              try {
+                if (copy.bytes > 0) {
+                  copy.run();
+                }
+              } catch (RuntimeException | Error e) {
+                throw Failures.transfer(e, "copying " + source + " to " + destination);
+              }
+            })
+        // A copy onto itself may have overwritten what it would have to read again.
+        .retrying(copy.overlaps() ? Retries.NONE : target.memory().retries());
+  }
+
+  /** The copy as a part of work in the order of both storages. */
+  public static void within(TypedBuffer<?> source, TypedBuffer<?> destination) {
+    BufferCopy copy = new BufferCopy(source, destination);
+    if (copy.bytes > 0) {
+      copy.run();
+    }
+  }
+
+  private void run() {
+    boolean onHost = from.copies().isShared() || from.hostHasNewest(source.from(), source.to());
+    if (onHost && !isNearerOnDevice()) {
+      fromHost();
+    } else if (to.copies().isShared() || !to.takesDeviceWrites()) {
+      toHost();
+    } else {
+      TransferWay way = across();
+      if (!way.isStaged() && carried(way)) {
+        return;
+      }
+      if (to.writesOnHost()) {
+        toHost();
+      } else {
+        throughHost();
+      }
+    }
+  }
+
+  /** Whether the device has the bytes too, where they are wanted. */
+  private boolean isNearerOnDevice() {
+    return !from.copies().isShared()
+        && from.copies().hasDevice()
+        && from.deviceHasNewest(source.from(), source.to())
+        && !to.copies().isShared()
+        && to.takesDeviceWrites()
+        && !to.writesOnHost()
+        && across() == TransferWay.DEVICE_LOCAL;
+  }
+
+  private TransferWay across() {
+    if (source.storage() == destination.storage()) {
+      return TransferWay.DEVICE_LOCAL; // the ranges may overlap
+    }
+    StorageContext target = destination.storage().memory();
+    StorageContext origin = source.storage().memory();
+    return target
+        .link()
+        .across(origin.link(), target.peers().carries(origin.device(), target.device()), bytes);
+  }
+
+  /** Copies from device to device, unless the way there was closed meanwhile; whether it did. */
+  private boolean carried(TransferWay way) {
+    StorageContext memory = destination.storage().memory();
+    Device device = source.storage().memory().device();
+    return memory.peers().carry(device, memory.device(), bytes, () -> onDevice(way));
+  }
+
+  private void fromHost() {
+    boolean onHost = to.copies().isShared() || to.writesOnHost();
+    long start = onHost ? System.nanoTime() : 0;
+    MemorySegment host = source.part(from.readable());
+    to.copyIn(new HostBytes.Segment(host, from.copies().isHostDirect()), destination.from());
+    if (onHost) {
+      destination.storage().memory().meter().copiedOnHost(bytes, System.nanoTime() - start);
+    }
+  }
+
+  private void toHost() {
+    if (overlaps()) {
+      // Or bytes that are still the device's would count as the host's once it is a target.
+      from.hostForRead(source.from(), source.to());
+      fromHost();
+      return;
+    }
+    MemorySegment target =
+        to.targetOnHost(destination.from(), destination.from() + bytes)
+            .asSlice(destination.from(), bytes);
+    from.copyOut(source.from(), new HostBytes.Segment(target, to.copies().isHostDirect()));
+  }
+
+  private void onDevice(TransferWay way) {
+    StorageContext memory = destination.storage().memory();
+    TransferEvent event = Flight.transfer();
+    long start = System.nanoTime();
+    DeviceLink link = memory.link();
+    DeviceLink origin = source.storage().memory().link();
+    long at = destination.from();
+    source.storage().movements().accessed(true);
+    if (overlaps()) {
+      Lease between = memory.blocks().forDevice(bytes, this);
+      try {
+        link.copy(origin, from.copies().device(), source.from(), between.block(), 0, bytes);
+        to.onDevice(
+            at,
+            at + bytes,
+            () -> link.copy(link, between.block(), 0, to.copies().device(), at, bytes));
+      } finally {
+        if (memory.erasure().overwroteAbandoned(between.block())) {
+          between.release();
+        } else {
+          between.discard();
+        }
+      }
+    } else {
+      var target = to.deviceForWrite(at, at + bytes, true);
+      to.onDevice(
+          at,
+          at + bytes,
+          () -> link.copy(origin, from.copies().device(), source.from(), target, at, bytes));
+    }
+    Direction direction = Direction.DEVICE_TO_DEVICE;
+    memory.meter().moved(direction, bytes, System.nanoTime() - start, way);
+    if (event != null) {
+      String tag = destination.storage().tenancy().tag();
+      event.moved(memory.id(), direction.name(), way, tag, bytes);
+    }
+  }
+
+  private boolean overlaps() {
+    return source.storage() == destination.storage()
+        && source.from() < destination.from() + bytes
+        && destination.from() < source.to();
+  }
+
+  /** Down and up again: counted as both, for each device. */
+  private void throughHost() {
+    StorageContext memory = destination.storage().memory();
+    TransferEvent event = Flight.transfer();
+    long start = System.nanoTime();
+    long at = destination.from();
+    TransferWay[] way = new TransferWay[1];
+    source.storage().movements().accessed(true);
+    destination.storage().movements().accessed(true);
+    to.onDevice(at, at + bytes, () -> way[0] = relay(memory, at));
+    long elapsed = System.nanoTime() - start;
+    from.moved(Direction.DEVICE_TO_HOST, bytes, elapsed, way[0]);
+    to.moved(Direction.HOST_TO_DEVICE, bytes, elapsed, way[0]);
+    if (event != null) {
+      String tag = destination.storage().tenancy().tag();
+      event.moved(memory.id(), Direction.DEVICE_TO_DEVICE.name(), way[0], tag, bytes);
+    }
+    memory.peers().staged(source.storage().memory().device(), memory.device(), bytes);
+  }
+
+  private TransferWay relay(StorageContext memory, long at) {
+    return memory
+        .link()
+        .relay(
+            source.storage().memory().link(),
+            from.copies().device(),
+            source.from(),
+            to.copies().device(),
+            at,
+            bytes);
+  }
+}
