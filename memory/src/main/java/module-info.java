@@ -37,7 +37,7 @@ module dev.tidepool.memory {
   uses dev.tidepool.spi.AcceleratorProvider;
 
   provides dev.tidepool.TidepoolRuntime with
-      dev.tidepool.runtime.session.InstalledRuntime;
+      dev.tidepool.runtime.session.RuntimeProvider;
   provides dev.tidepool.runtime.kernel.FileKernels with
       dev.tidepool.stream.StreamedKernels;
 }

@@ -6,11 +6,11 @@ import dev.tidepool.link.HostBytes;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.runtime.flight.TransferEvent;
-import dev.tidepool.runtime.order.Failures;
-import dev.tidepool.runtime.order.Retries;
-import dev.tidepool.runtime.order.Use;
-import dev.tidepool.runtime.order.Work;
-import dev.tidepool.runtime.storage.Residency;
+import dev.tidepool.runtime.order.Exceptions;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.ResourceAccess;
+import dev.tidepool.runtime.order.RetryPolicy;
+import dev.tidepool.runtime.storage.Coherence;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.spi.Device;
@@ -23,13 +23,13 @@ import java.util.List;
  * within the host, up, down, or between devices by the way that the table of their links names.
  */
 public final class BufferCopy {
-  private final TypedBuffer<?> source;
-  private final TypedBuffer<?> destination;
-  private final Residency from;
-  private final Residency to;
+  private final BufferHandle<?> source;
+  private final BufferHandle<?> destination;
+  private final Coherence from;
+  private final Coherence to;
   private final long bytes;
 
-  private BufferCopy(TypedBuffer<?> source, TypedBuffer<?> destination) {
+  private BufferCopy(BufferHandle<?> source, BufferHandle<?> destination) {
     this.source = source;
     this.destination = destination;
     this.from = source.storage().residency();
@@ -38,11 +38,11 @@ public final class BufferCopy {
   }
 
   /** The copy as work in the order of both storages. */
-  static Work work(TypedBuffer<?> source, TypedBuffer<?> destination) {
+  static Operation work(BufferHandle<?> source, BufferHandle<?> destination) {
     Storage target = destination.storage();
     BufferCopy copy = new BufferCopy(source, destination);
-    return Work.of(
-            List.of(Use.read(source.storage()), Use.write(target)),
+    return Operation.of(
+            List.of(ResourceAccess.read(source.storage()), ResourceAccess.write(target)),
             target.memory().transferThreads(),
             () -> {
               try {
@@ -50,15 +50,15 @@ public final class BufferCopy {
                   copy.run();
                 }
               } catch (RuntimeException | Error e) {
-                throw Failures.transfer(e, "copying " + source + " to " + destination);
+                throw Exceptions.transfer(e, "copying " + source + " to " + destination);
               }
             })
         // A copy onto itself may have overwritten what it would have to read again.
-        .retrying(copy.overlaps() ? Retries.NONE : target.memory().retries());
+        .retrying(copy.overlaps() ? RetryPolicy.NONE : target.memory().retries());
   }
 
   /** The copy as a part of work in the order of both storages. */
-  public static void within(TypedBuffer<?> source, TypedBuffer<?> destination) {
+  public static void within(BufferHandle<?> source, BufferHandle<?> destination) {
     BufferCopy copy = new BufferCopy(source, destination);
     if (copy.bytes > 0) {
       copy.run();

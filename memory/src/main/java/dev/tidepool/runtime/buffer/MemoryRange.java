@@ -1,7 +1,7 @@
 package dev.tidepool.runtime.buffer;
 
 import dev.tidepool.UnifiedBuffer;
-import dev.tidepool.runtime.storage.Copies;
+import dev.tidepool.runtime.storage.BackingBlocks;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -25,10 +25,10 @@ public record MemoryRange(Object memory, long from, long to) {
    */
   public static MemoryRange of(UnifiedBuffer<?> buffer) {
     long bytes = buffer.byteSize();
-    if (!(buffer instanceof TypedBuffer<?> own)) {
+    if (!(buffer instanceof BufferHandle<?> own)) {
       return new MemoryRange(buffer, 0, bytes);
     }
-    Copies copies = own.storage().residency().copies();
+    BackingBlocks copies = own.storage().residency().copies();
     if (copies.isHostOwned()) {
       return new MemoryRange(own.storage(), own.from(), own.to());
     }

@@ -11,22 +11,22 @@ import org.jspecify.annotations.Nullable;
 public final class AllocationLedger {
   private static final int USUAL_HISTORY = 100_000;
 
-  private final Counters counters;
+  private final AllocationCounters counters;
   private final long bornNanos = System.nanoTime();
-  private final @Nullable History history;
+  private final @Nullable AllocationHistory history;
 
   /** Nothing was allocated yet. */
-  public AllocationLedger(MemoryOptions options, Counters counters) {
+  public AllocationLedger(MemoryOptions options, AllocationCounters counters) {
     this.counters = counters;
     this.history = history(options, bornNanos);
   }
 
-  private static @Nullable History history(MemoryOptions options, long bornNanos) {
+  private static @Nullable AllocationHistory history(MemoryOptions options, long bornNanos) {
     // An entry costs more than an allocation does, so only those who asked for it pay it.
     boolean usual =
         options.diagnostics() == DiagnosticsLevel.PARANOID || options.dumpDirectory().isPresent();
     int events = options.history() == -1 && usual ? USUAL_HISTORY : options.history();
-    return events > 0 ? new History(events, bornNanos) : null;
+    return events > 0 ? new AllocationHistory(events, bornNanos) : null;
   }
 
   /** Since when allocations are written down, by {@link System#nanoTime}. */
@@ -35,7 +35,7 @@ public final class AllocationLedger {
   }
 
   /** The latest allocations and frees; null if none are kept. */
-  public @Nullable History history() {
+  public @Nullable AllocationHistory history() {
     return history;
   }
 

@@ -2,7 +2,7 @@ package dev.tidepool.runtime.metering;
 
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.TransferException;
-import dev.tidepool.runtime.order.Closing;
+import dev.tidepool.runtime.order.QuietClose;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
@@ -183,7 +183,7 @@ public final class AllocationTrace implements AutoCloseable {
     write();
     synchronized (this) {
       ended = true;
-      Closing.quietly("the trace " + file, stream);
+      QuietClose.quietly("the trace " + file, stream);
     }
     events.clear();
   }

@@ -15,7 +15,7 @@ import dev.tidepool.spi.Device;
 public record DeviceContext(
     OpenSession session,
     Device device,
-    Workers workers,
-    Ticks ticks,
+    SessionExecutors workers,
+    CoarseClock ticks,
     Headway headway,
-    Placing.Turn placing) {}
+    MultiBufferAdmission.Turn placing) {}

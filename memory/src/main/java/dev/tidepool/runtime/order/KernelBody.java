@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param outer the kernel whose body launched this one and waits for it
  */
 public record KernelBody(
-    Work work,
+    Operation work,
     ManagerContext memory,
     List<KernelParameter> parameters,
     @Nullable KernelBody outer) {
@@ -26,7 +26,7 @@ public record KernelBody(
       KernelSource source,
       List<KernelParameter> parameters,
       ManagerContext memory,
-      Work work,
+      Operation work,
       Runnable launch) {
     if (source instanceof KernelSource.Java) {
       LaunchScope.run(new KernelBody(work, memory, parameters, current()), launch);
@@ -45,7 +45,7 @@ public record KernelBody(
    * @throws IllegalStateException if the thread computes the body of a kernel that is this work, or
    *     that the work comes after
    */
-  static void checkMayAwait(Work awaited) {
+  static void checkMayAwait(Operation awaited) {
     for (KernelBody body = current(); body != null; body = body.outer) {
       if (awaited.isOrComesAfter(body.work)) {
         String what =
@@ -64,7 +64,7 @@ public record KernelBody(
   }
 
   /** Whether the calling thread may wait for work, as {@link #checkMayAwait} checks it. */
-  public static boolean mayAwait(Work awaited) {
+  public static boolean mayAwait(Operation awaited) {
     for (KernelBody body = current(); body != null; body = body.outer) {
       if (awaited.isOrComesAfter(body.work)) {
         return false;
@@ -82,9 +82,9 @@ public record KernelBody(
    *     one that work of the manager comes after
    */
   public static void checkMayAwaitAll(
-      ManagerContext memory, Supplier<Stream<Work>> all, String what) {
+      ManagerContext memory, Supplier<Stream<Operation>> all, String what) {
     for (KernelBody body = current(); body != null; body = body.outer) {
-      Work own = body.work;
+      Operation own = body.work;
       if (body.memory.equals(memory)
           || all.get().anyMatch(unfinished -> unfinished.isOrComesAfter(own))) {
         throw new IllegalStateException(

@@ -38,7 +38,7 @@ public final class KernelThreads implements Executor, AutoCloseable {
           TimeUnit.SECONDS);
 
   /** Has the pool make a thread that could not be made, for tasks that wait for one. */
-  private final class Signal extends Unfinished {
+  private final class Signal extends Resumable {
     @Override
     public void resume() {
       if (!pool.isShutdown()) {
@@ -49,9 +49,9 @@ public final class KernelThreads implements Executor, AutoCloseable {
 
   /** One of these threads. */
   static final class KernelThread extends ForkJoinWorkerThread {
-    private final Unfinished signal;
+    private final Resumable signal;
 
-    KernelThread(ForkJoinPool pool, String name, Unfinished signal) {
+    KernelThread(ForkJoinPool pool, String name, Resumable signal) {
       super(pool);
       this.signal = signal;
       setName(name);

@@ -23,8 +23,8 @@ public class ManagerContext {
   private final Supplier<DeviceLink> link;
   private final ManagerState state;
   private final TransferMeter meter = new TransferMeter();
-  private final Retries retries;
-  private final OpenFutures futures = new OpenFutures();
+  private final RetryPolicy retries;
+  private final PendingFutures futures = new PendingFutures();
 
   /**
    * A new manager's.
@@ -44,7 +44,7 @@ public class ManagerContext {
     this.link = link;
     this.state = new ManagerState(id());
     this.retries =
-        new Retries(options.transferRetries(), options.transferRetryTime().toNanos(), meter);
+        new RetryPolicy(options.transferRetries(), options.transferRetryTime().toNanos(), meter);
   }
 
   /** The manager as users know it. */
@@ -110,7 +110,7 @@ public class ManagerContext {
   }
 
   /** When a transfer that failed is tried again. */
-  public final Retries retries() {
+  public final RetryPolicy retries() {
     return retries;
   }
 
@@ -119,8 +119,11 @@ public class ManagerContext {
     return shared.headway();
   }
 
-  /** Whose turn it is to find memory for work over several buffers; see {@link Placing}. */
-  public final Placing.Turn placing() {
+  /**
+   * Whose turn it is to find memory for work over several buffers; see {@link
+   * MultiBufferAdmission}.
+   */
+  public final MultiBufferAdmission.Turn placing() {
     return shared.placing();
   }
 
@@ -133,7 +136,7 @@ public class ManagerContext {
     return traffic();
   }
 
-  public final Traffic traffic() {
+  public final TransferExecutor traffic() {
     return shared.workers().transfers();
   }
 
@@ -146,7 +149,7 @@ public class ManagerContext {
   }
 
   /** Asks for work in the background. */
-  public final CompletableFuture<Void> submit(Work work) {
+  public final CompletableFuture<Void> submit(Operation work) {
     return submit(work, () -> {});
   }
 
@@ -155,12 +158,12 @@ public class ManagerContext {
    *
    * @param ended is run when the work has ended, by the thread that ends it
    */
-  public final CompletableFuture<Void> submit(Work work, Runnable ended) {
+  public final CompletableFuture<Void> submit(Operation work, Runnable ended) {
     return track(OperationFuture.submit(work, completions(), ended));
   }
 
-  /** Asks for work, which does not start before it is told to {@link Work#begin}. */
-  public final CompletableFuture<Void> reserve(Work work) {
+  /** Asks for work, which does not start before it is told to {@link Operation#begin}. */
+  public final CompletableFuture<Void> reserve(Operation work) {
     return track(OperationFuture.reserve(work, completions(), () -> {}));
   }
 

@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
  * its end, and the future says so, for arrays must stay untouched until then.
  */
 final class OperationFuture extends CheckedFuture {
-  private final Work work;
+  private final Operation work;
 
-  private OperationFuture(Work work) {
+  private OperationFuture(Operation work) {
     this.work = work;
   }
 
@@ -21,7 +21,7 @@ final class OperationFuture extends CheckedFuture {
    *
    * @param ended is run by the thread that ends the work, before the future completes
    */
-  static CompletableFuture<Void> submit(Work work, Executor completions, Runnable ended) {
+  static CompletableFuture<Void> submit(Operation work, Executor completions, Runnable ended) {
     try {
       return reserve(work, completions, ended);
     } finally {
@@ -29,8 +29,8 @@ final class OperationFuture extends CheckedFuture {
     }
   }
 
-  /** Asks for the work, which does not start before it is told to {@link Work#begin}. */
-  static CompletableFuture<Void> reserve(Work work, Executor completions, Runnable ended) {
+  /** Asks for the work, which does not start before it is told to {@link Operation#begin}. */
+  static CompletableFuture<Void> reserve(Operation work, Executor completions, Runnable ended) {
     OperationFuture future = new OperationFuture(work);
     Completion completion = new Completion(future, completions, ended);
     work.reserve(completion::begin);
@@ -38,7 +38,7 @@ final class OperationFuture extends CheckedFuture {
   }
 
   /** The end of a future, which comes although the heap is full now. */
-  private static final class Completion extends Unfinished implements Runnable {
+  private static final class Completion extends Resumable implements Runnable {
     private final OperationFuture future;
     private final Executor completions;
     private final Runnable ended;

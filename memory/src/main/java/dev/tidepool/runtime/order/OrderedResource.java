@@ -3,29 +3,29 @@ package dev.tidepool.runtime.order;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Bytes whose uses have an order: what {@link Work} enters and leaves.
+ * Bytes whose uses have an order: what {@link Operation} enters and leaves.
  *
  * <p>Its monitor guards the order of work and who occupies the bytes. The monitors of several are
  * taken in the order of their numbers.
  */
-public abstract class OrderedResource extends Unfinished {
+public abstract class OrderedResource extends Resumable {
   private static final AtomicLong NUMBERS = new AtomicLong();
 
   private final long number = NUMBERS.getAndIncrement();
-  private final Lane lane = new Lane();
-  private final Occupancy occupancy = new Occupancy(this);
+  private final OperationQueue lane = new OperationQueue();
+  private final PinState occupancy = new PinState(this);
 
   public final long number() {
     return number;
   }
 
   /** The order of its work. */
-  public final Lane lane() {
+  public final OperationQueue lane() {
     return lane;
   }
 
   /** What uses or moves the bytes now. */
-  public final Occupancy occupancy() {
+  public final PinState occupancy() {
     return occupancy;
   }
 
@@ -36,7 +36,7 @@ public abstract class OrderedResource extends Unfinished {
   public abstract boolean isExclusive();
 
   /** Lets work in that is asked for now, or says why not; the monitor is held. */
-  public abstract void check(Use use, long nowNanos);
+  public abstract void check(ResourceAccess use, long nowNanos);
 
   /** Whether it takes work that a user asks for. */
   public abstract boolean isOpen();

@@ -1,7 +1,7 @@
 /**
  * Who uses the bytes of a buffer when, and on which thread.
  *
- * <p>Operations ({@code Work}) enter the order of the resources that they use and run when all
+ * <p>Operations ({@code Operation}) enter the order of the resources that they use and run when all
  * ahead of them has ended; threads, retries, futures and the context of a manager are here too.
  * Knows no buffer: what is ordered is an {@code OrderedResource}.
  */

@@ -9,11 +9,11 @@ import dev.tidepool.pool.Lease;
 import dev.tidepool.pool.PooledBlock;
 import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.runtime.flight.PoolMissEvent;
-import dev.tidepool.runtime.metering.Counters;
+import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.storage.BlockSource;
+import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.StorageContext;
-import dev.tidepool.runtime.storage.Tenancy;
-import dev.tidepool.runtime.supply.LimitReached;
+import dev.tidepool.runtime.supply.MemoryLimitException;
 import dev.tidepool.runtime.supply.Pools;
 import dev.tidepool.spi.Placement;
 import java.util.function.Consumer;
@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 public final class Blocks implements BlockSource {
   private final StorageContext memory;
   private final Pools pools;
-  private final Counters counters;
+  private final AllocationCounters counters;
   // By location; see Pools.
   private final BlockPool[] births;
   private final Ladder ladder;
@@ -168,7 +168,7 @@ public final class Blocks implements BlockSource {
 
   /** For a buffer that comes back from a file: of the kind that it was born with. */
   @Override
-  public Lease forReturn(Tenancy tenancy) {
+  public Lease forReturn(BufferCore tenancy) {
     return further(takeAsTold(tenancy.byteSize(), tenancy.allocation(), true), tenancy);
   }
 
@@ -225,7 +225,7 @@ public final class Blocks implements BlockSource {
   private PooledBlock takeForStaging(Pools.Kind kind, long bytes) {
     try {
       return pools.take(kind, bytes, 0, true);
-    } catch (LimitReached e) {
+    } catch (MemoryLimitException e) {
       return pools.takeInTransit(bytes);
     }
   }

@@ -4,13 +4,13 @@ import dev.tidepool.diagnostics.Defragmentation;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.pool.Mover;
 import dev.tidepool.pool.PooledBlock;
-import dev.tidepool.runtime.order.Failures;
-import dev.tidepool.runtime.order.Work;
-import dev.tidepool.runtime.order.Workers;
-import dev.tidepool.runtime.storage.Copies;
+import dev.tidepool.runtime.order.Exceptions;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.SessionExecutors;
+import dev.tidepool.runtime.storage.BackingBlocks;
+import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
-import dev.tidepool.runtime.storage.Tenancy;
 import dev.tidepool.runtime.supply.Pools;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Event;
@@ -45,7 +45,7 @@ final class Defragmenter implements Mover {
 
   /** A buffer on its way. */
   private record Relocation(Storage storage, PooledBlock from, PooledBlock to) {
-    Copies copies() {
+    BackingBlocks copies() {
       return storage.residency().copies();
     }
 
@@ -65,10 +65,10 @@ final class Defragmenter implements Mover {
       relocations.add(new Relocation(storage, move.from(), move.to()));
     }
     AtomicBoolean moved = new AtomicBoolean();
-    Work work =
-        Work.makingRoom(
+    Operation work =
+        Operation.makingRoom(
             relocations.stream().map(Relocation::storage).toList(),
-            Workers.evictions(),
+            SessionExecutors.evictions(),
             () -> move(relocations, moved));
     try {
       work.performIfIdle(!Thread.currentThread().isVirtual());
@@ -79,7 +79,7 @@ final class Defragmenter implements Mover {
   }
 
   private static @Nullable Storage holder(PooledBlock block) {
-    Tenancy tenancy = Tenancy.of(block);
+    BufferCore tenancy = BufferCore.of(block);
     return tenancy == null ? null : tenancy.rouse();
   }
 
@@ -139,7 +139,7 @@ final class Defragmenter implements Mover {
       }
     }
     if (failure != null) {
-      throw Failures.unchecked(failure);
+      throw Exceptions.unchecked(failure);
     }
   }
 

@@ -2,7 +2,7 @@ package dev.tidepool.runtime.reclaim;
 
 import dev.tidepool.pool.BlockPool;
 import dev.tidepool.pool.PooledBlock;
-import dev.tidepool.runtime.storage.Tenancy;
+import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.supply.Pools;
 import java.util.Arrays;
 import java.util.Collections;
@@ -39,7 +39,7 @@ final class EvictionCandidates {
   private static final int MOST_STEPS = 256;
 
   private final Pools pools;
-  private final Predicate<Tenancy> own;
+  private final Predicate<BufferCore> own;
 
   // All guarded by this.
   private final @Nullable PooledBlock[] blocks = new PooledBlock[REMEMBERED];
@@ -54,7 +54,7 @@ final class EvictionCandidates {
    *
    * @param lastUse about when it was used last, in terms of {@link System#nanoTime()}
    */
-  record Candidate(Tenancy tenancy, long lastUse) {
+  record Candidate(BufferCore tenancy, long lastUse) {
     boolean isBefore(@Nullable Candidate other) {
       return other == null || lastUse - other.lastUse < 0;
     }
@@ -65,7 +65,7 @@ final class EvictionCandidates {
    *
    * @param own whether a buffer is the manager's, for other managers have blocks of these pools too
    */
-  EvictionCandidates(Pools pools, Predicate<Tenancy> own) {
+  EvictionCandidates(Pools pools, Predicate<BufferCore> own) {
     this.pools = pools;
     this.own = own;
   }
@@ -76,7 +76,7 @@ final class EvictionCandidates {
    * @param amongAll whether the search goes on until it has looked at all buffers; if not, it ends
    *     with those that are remembered
    */
-  synchronized @Nullable Candidate find(Predicate<Tenancy> wanted, boolean amongAll) {
+  synchronized @Nullable Candidate find(Predicate<BufferCore> wanted, boolean amongAll) {
     // One lap from wherever the cursor is passes all.
     long lastLap = laps + 2;
     while (true) {
@@ -101,7 +101,7 @@ final class EvictionCandidates {
         laps < lastLap && steps < MOST_STEPS && (steps < STEPS || count < REMEMBERED);
         steps++) {
       PooledBlock block = nextBlock();
-      Tenancy tenancy = block == null ? null : tenancy(block);
+      BufferCore tenancy = block == null ? null : tenancy(block);
       if (block != null && tenancy != null) {
         remember(block, tenancy.lastUse());
       }
@@ -121,8 +121,8 @@ final class EvictionCandidates {
     return cursor.next();
   }
 
-  private @Nullable Tenancy tenancy(PooledBlock block) {
-    Tenancy tenancy = Tenancy.seen(block);
+  private @Nullable BufferCore tenancy(PooledBlock block) {
+    BufferCore tenancy = BufferCore.seen(block);
     return tenancy != null && own.test(tenancy) ? tenancy : null;
   }
 
@@ -146,12 +146,12 @@ final class EvictionCandidates {
     lastUses[index] = lastUse;
   }
 
-  private @Nullable Candidate leastRecentlyUsed(Predicate<Tenancy> wanted) {
+  private @Nullable Candidate leastRecentlyUsed(Predicate<BufferCore> wanted) {
     Candidate best = null;
     int i = 0;
     while (i < count) {
       PooledBlock block = blocks[i];
-      Tenancy tenancy = block == null ? null : tenancy(block);
+      BufferCore tenancy = block == null ? null : tenancy(block);
       if (tenancy == null) {
         // It went back, and may have another owner when the cursor comes again.
         count--;

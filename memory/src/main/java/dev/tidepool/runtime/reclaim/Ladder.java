@@ -7,16 +7,16 @@ import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TransferException;
 import dev.tidepool.pool.PooledBlock;
 import dev.tidepool.runtime.order.Headway;
-import dev.tidepool.runtime.order.Occupancy;
-import dev.tidepool.runtime.order.Placing;
-import dev.tidepool.runtime.order.Work;
-import dev.tidepool.runtime.order.Workers;
-import dev.tidepool.runtime.storage.Copies;
+import dev.tidepool.runtime.order.MultiBufferAdmission;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.PinState;
+import dev.tidepool.runtime.order.SessionExecutors;
+import dev.tidepool.runtime.storage.BackingBlocks;
+import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.Spilling;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
-import dev.tidepool.runtime.storage.Tenancy;
-import dev.tidepool.runtime.supply.LimitReached;
+import dev.tidepool.runtime.supply.MemoryLimitException;
 import dev.tidepool.runtime.supply.Pools;
 import java.lang.ref.PhantomReference;
 import java.lang.ref.ReferenceQueue;
@@ -41,7 +41,8 @@ import org.jspecify.annotations.Nullable;
  * shorter ladder, which moves nothing to the host: so the depth is two. Who climbs inside of his
  * own work waits as long as work goes on that has what the request could use and does not wait for
  * memory itself ({@link Headway}), and ten seconds at most. Holds no lock but, for work that needs
- * several buffers at once, that of {@link Placing}, which nobody needs who has what he needs.
+ * several buffers at once, that of {@link MultiBufferAdmission}, which nobody needs who has what he
+ * needs.
  */
 public final class Ladder {
   private static final long CLOSING_WAIT_NANOS = 2_000_000_000L;
@@ -112,7 +113,7 @@ public final class Ladder {
   }
 
   /** Work that was asked to give a storage's copy up, behind what uses it. */
-  private record Request(Storage storage, Work work) {}
+  private record Request(Storage storage, Operation work) {}
 
   /** One request on its way up; for one thread. */
   private final class Climb {
@@ -125,7 +126,7 @@ public final class Ladder {
     private boolean collected;
     private long madeRoom;
     // Those that were asked for their memory in this pass, whether they had any to give.
-    private final Set<Tenancy> passed = new HashSet<>();
+    private final Set<BufferCore> passed = new HashSet<>();
     private boolean searchesAll = true;
     private int evicted;
     private int spilled;
@@ -196,7 +197,7 @@ public final class Ladder {
 
     /** Whether the manager's own limit said no: then only what is the manager's helps. */
     private boolean isLimited() {
-      return refused instanceof LimitReached;
+      return refused instanceof MemoryLimitException;
     }
 
     private long trim() {
@@ -234,13 +235,13 @@ public final class Ladder {
         }
       }
       // Work waits with the others, for what closes may be behind it.
-      if (inWork || Workers.isWorker(Thread.currentThread())) {
+      if (inWork || SessionExecutors.isWorker(Thread.currentThread())) {
         return null;
       }
       long deadline = System.nanoTime() + CLOSING_WAIT_NANOS;
       boolean freed = false;
       for (Storage storage : closing) {
-        for (Work work : storage.unfinished()) {
+        for (Operation work : storage.unfinished()) {
           freed |= work.await(deadline - System.nanoTime());
         }
       }
@@ -472,11 +473,11 @@ public final class Ladder {
     private boolean goesOn(List<Request> requests) {
       boolean anyWaits = false;
       for (Request request : requests) {
-        Occupancy.Users users = request.storage().occupancy().others();
-        if (users == Occupancy.Users.GOING_ON) {
+        PinState.Users users = request.storage().occupancy().others();
+        if (users == PinState.Users.GOING_ON) {
           return true;
         }
-        anyWaits |= users == Occupancy.Users.WAITING;
+        anyWaits |= users == PinState.Users.WAITING;
       }
       return anyWaits && room.anyWorkGoesOn();
     }
@@ -486,7 +487,7 @@ public final class Ladder {
       return room.leastRecentlyUsed(isLimited(), true, this::couldMakeRoom) != null;
     }
 
-    private boolean couldMakeRoom(Tenancy tenancy) {
+    private boolean couldMakeRoom(BufferCore tenancy) {
       return evictionHelps(tenancy)
           || (tenancy.memory().spilling() != null && spillingHelps(tenancy));
     }
@@ -501,7 +502,7 @@ public final class Ladder {
         if (requests.size() == MOST_REQUESTS) {
           break;
         }
-        if (storage.occupancy().others() != Occupancy.Users.NONE
+        if (storage.occupancy().others() != PinState.Users.NONE
             && requests.stream().noneMatch(request -> request.storage() == storage)) {
           request(storage, requests);
         }
@@ -524,7 +525,7 @@ public final class Ladder {
         return null;
       }
       passed.clear();
-      Tenancy next = nextToEvict();
+      BufferCore next = nextToEvict();
       while (next != null) {
         passed.add(next);
         Storage storage = next.rouse();
@@ -541,7 +542,7 @@ public final class Ladder {
       return madeRoom > 0 ? attemptOrTrim() : null;
     }
 
-    private @Nullable Tenancy nextToEvict() {
+    private @Nullable BufferCore nextToEvict() {
       return room.leastRecentlyUsed(
           isLimited(),
           searchesAll,
@@ -550,7 +551,7 @@ public final class Ladder {
 
     /** A full device will be asked again, and then the next storage gives up its copy. */
     private void fetchNext() {
-      Tenancy next = nextToEvict();
+      BufferCore next = nextToEvict();
       Storage storage = next == null ? null : next.awake();
       if (storage != null) {
         room.fetchAhead(storage);
@@ -559,7 +560,7 @@ public final class Ladder {
 
     private @Nullable PooledBlock spill() {
       passed.clear();
-      Tenancy next = nextToSpill();
+      BufferCore next = nextToSpill();
       while (next != null) {
         passed.add(next);
         Storage storage = next.rouse();
@@ -579,7 +580,7 @@ public final class Ladder {
       return madeRoom > 0 ? attemptOrTrim() : null;
     }
 
-    private @Nullable Tenancy nextToSpill() {
+    private @Nullable BufferCore nextToSpill() {
       return diskFailure != null
           ? null
           : room.leastRecentlyUsed(
@@ -603,7 +604,7 @@ public final class Ladder {
     }
 
     /** Whether a device copy that is given up makes room. */
-    private boolean evictionHelps(Tenancy tenancy) {
+    private boolean evictionHelps(BufferCore tenancy) {
       Storage awake = tenancy.awake();
       // A dormant buffer has one copy, at the place where it was allocated.
       return awake == null
@@ -619,7 +620,7 @@ public final class Ladder {
     }
 
     /** Whether the memory that a buffer occupies is of the kind that is short. */
-    private boolean spillingHelps(Tenancy tenancy) {
+    private boolean spillingHelps(BufferCore tenancy) {
       Storage awake = tenancy.awake();
       if (awake != null) {
         return spillingHelps(awake);
@@ -630,11 +631,11 @@ public final class Ladder {
     }
 
     private boolean spillingHelps(Storage storage) {
-      Copies copies = storage.residency().copies();
+      BackingBlocks copies = storage.residency().copies();
       return isLimited() || deviceIsHost() || (onDevice ? copies.isShared() : !copies.hasDevice());
     }
 
-    private boolean isOnDeviceAlone(Tenancy dormant) {
+    private boolean isOnDeviceAlone(BufferCore dormant) {
       return !deviceIsHost() && dormant.location() == MemoryLocation.DEVICE;
     }
 

@@ -6,13 +6,13 @@ import dev.tidepool.diagnostics.Fragmentation;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.runtime.flight.EvictionEvent;
 import dev.tidepool.runtime.flight.Flight;
-import dev.tidepool.runtime.order.Occupancy;
-import dev.tidepool.runtime.order.Work;
-import dev.tidepool.runtime.order.Workers;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.PinState;
+import dev.tidepool.runtime.order.SessionExecutors;
+import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.Spilling;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
-import dev.tidepool.runtime.storage.Tenancy;
 import dev.tidepool.runtime.supply.Pools;
 import java.lang.System.Logger.Level;
 import java.util.List;
@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * the spill file. When to do which is the {@link Ladder}'s business.
  *
  * <p>Safe for use by any thread. What belongs to a buffer goes by work in its order, where nothing
- * is ahead of it; or, ahead of work that has not begun, while no other {@linkplain Occupancy
+ * is ahead of it; or, ahead of work that has not begun, while no other {@linkplain PinState
  * occupies} it.
  */
 public final class Room {
@@ -74,7 +74,7 @@ public final class Room {
   boolean anyWorkGoesOn() {
     return all.get()
         .flatMap(manager -> manager.memory.awake().stream())
-        .anyMatch(storage -> storage.occupancy().others() == Occupancy.Users.GOING_ON);
+        .anyMatch(storage -> storage.occupancy().others() == PinState.Users.GOING_ON);
   }
 
   /** Gives idle blocks back, also while the manager closes; how many bytes. */
@@ -130,8 +130,8 @@ public final class Room {
    * @param ownOnly whether it is to be one of this manager's, and not of any of the device
    * @param amongAll see {@link EvictionCandidates#find}
    */
-  @Nullable Tenancy leastRecentlyUsed(
-      boolean ownOnly, boolean amongAll, Predicate<Tenancy> wanted) {
+  @Nullable BufferCore leastRecentlyUsed(
+      boolean ownOnly, boolean amongAll, Predicate<BufferCore> wanted) {
     EvictionCandidates.Candidate least = null;
     for (Room manager : ownOnly ? List.of(this) : onDevice().toList()) {
       EvictionCandidates.Candidate candidate = manager.candidates.find(wanted, amongAll);
@@ -166,7 +166,7 @@ public final class Room {
       return false;
     }
     AtomicBoolean evicted = new AtomicBoolean();
-    Work eviction = eviction(storage, () -> evicted.set(true));
+    Operation eviction = eviction(storage, () -> evicted.set(true));
     boolean here = !Thread.currentThread().isVirtual();
     boolean performed = eviction.performIfIdle(here);
     // Who is just moved is no less idle: its bytes may be on their way to the host already.
@@ -212,13 +212,13 @@ public final class Room {
   }
 
   /** Asks for a storage's device copy as soon as what is under way on it has ended. */
-  Work requestEviction(Storage storage) {
+  Operation requestEviction(Storage storage) {
     return requested(eviction(storage, () -> {}));
   }
 
-  private Work eviction(Storage storage, Runnable evicted) {
-    return Work.makingRoom(
-        List.of(storage), Workers.evictions(), () -> giveUpDeviceCopy(storage, evicted));
+  private Operation eviction(Storage storage, Runnable evicted) {
+    return Operation.makingRoom(
+        List.of(storage), SessionExecutors.evictions(), () -> giveUpDeviceCopy(storage, evicted));
   }
 
   private void giveUpDeviceCopy(Storage storage, Runnable evicted) {
@@ -248,7 +248,7 @@ public final class Room {
       return false;
     }
     AtomicBoolean freed = new AtomicBoolean();
-    Workers.offCarrier(() -> freed.set(storage.freeAhead()));
+    SessionExecutors.offCarrier(() -> freed.set(storage.freeAhead()));
     return freed.get();
   }
 
@@ -258,7 +258,7 @@ public final class Room {
    */
   boolean evictAhead(Storage storage) {
     AtomicBoolean evicted = new AtomicBoolean();
-    Workers.offCarrier(
+    SessionExecutors.offCarrier(
         () ->
             storage
                 .occupancy()
@@ -273,7 +273,7 @@ public final class Room {
    */
   boolean spill(Storage storage) {
     Spilling spilling = storage.memory().spilling();
-    return spilling != null && spilling.spill(storage, Workers.evictions());
+    return spilling != null && spilling.spill(storage, SessionExecutors.evictions());
   }
 
   /** The same although work that has not begun will want the storage. */
@@ -283,16 +283,16 @@ public final class Room {
   }
 
   /** Asks for a storage's memory, its bytes taken to the spill file, as soon as it is idle. */
-  Work requestSpill(Storage storage, Spilling spilling) {
+  Operation requestSpill(Storage storage, Spilling spilling) {
     return requested(
         spilling.work(
             storage,
-            Workers.evictions(),
+            SessionExecutors.evictions(),
             () -> {},
             refused -> LOG.log(Level.DEBUG, storage + " could not be spilled", refused)));
   }
 
-  private static Work requested(Work work) {
+  private static Operation requested(Operation work) {
     if (!work.requestIfOpen()) {
       work.cancel();
     }

@@ -35,7 +35,7 @@ public final class ManagementBean implements UnifiedMemoryMXBean {
                   + " has no management bean: this Java has no java.management; add the module");
       return null;
     }
-    return Registration.of(new ManagementBean(memory));
+    return MBeanRegistration.of(new ManagementBean(memory));
   }
 
   private UnifiedMemoryManager memory() {

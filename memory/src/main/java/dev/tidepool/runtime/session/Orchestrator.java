@@ -7,7 +7,7 @@ import dev.tidepool.ExecutionOptions;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
 import dev.tidepool.expression.Expression;
-import dev.tidepool.runtime.buffer.TypedBuffer;
+import dev.tidepool.runtime.buffer.BufferHandle;
 import dev.tidepool.runtime.kernel.FileKernels;
 import dev.tidepool.runtime.kernel.RegisteredSources;
 import java.util.LinkedHashMap;
@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 /** Kernels by name, run where the most bytes of their buffers are. */
 final class Orchestrator implements ComputeOrchestrator {
   /** A kernel and where it runs. */
-  private record Placed(Kernel kernel, AcceleratorMemory memory) {}
+  private record Placed(Kernel kernel, DeviceMemoryManager memory) {}
 
   private final RuntimeSession session;
   private final Map<String, RegisteredSources> registered = new ConcurrentHashMap<>();
@@ -111,7 +111,7 @@ final class Orchestrator implements ComputeOrchestrator {
     if (options.accelerator().isPresent()) {
       return placed(name, known, session.memory(session.accelerator(options.accelerator().get())));
     }
-    AcceleratorMemory home = home(arguments);
+    DeviceMemoryManager home = home(arguments);
     if (home != null) {
       return placed(name, known, home);
     }
@@ -126,11 +126,11 @@ final class Orchestrator implements ComputeOrchestrator {
     throw Objects.requireNonNull(refused, "there is always the CPU");
   }
 
-  private Placed placed(String name, RegisteredSources registered, AcceleratorMemory memory) {
+  private Placed placed(String name, RegisteredSources registered, DeviceMemoryManager memory) {
     return new Placed(kernel(name, registered, memory), memory);
   }
 
-  private Kernel kernel(String name, RegisteredSources registered, AcceleratorMemory memory) {
+  private Kernel kernel(String name, RegisteredSources registered, DeviceMemoryManager memory) {
     // The manager keeps them, and takes them along when it closes.
     Kernel known = memory.kernels().of(registered);
     if (known != null) {
@@ -152,12 +152,12 @@ final class Orchestrator implements ComputeOrchestrator {
   /**
    * The manager that holds the most bytes of the buffers; null if there are none of this library.
    */
-  private static @Nullable AcceleratorMemory home(Arguments arguments) {
-    Map<AcceleratorMemory, Long> bytes = new LinkedHashMap<>();
+  private static @Nullable DeviceMemoryManager home(Arguments arguments) {
+    Map<DeviceMemoryManager, Long> bytes = new LinkedHashMap<>();
     for (Object value : arguments.values().values()) {
-      if (value instanceof TypedBuffer<?> buffer) {
+      if (value instanceof BufferHandle<?> buffer) {
         bytes.merge(
-            (AcceleratorMemory) buffer.storage().memory().manager(), buffer.bytes(), Long::sum);
+            (DeviceMemoryManager) buffer.storage().memory().manager(), buffer.bytes(), Long::sum);
       }
     }
     return bytes.entrySet().stream()

@@ -11,28 +11,28 @@ import dev.tidepool.host.HostMemory;
 import dev.tidepool.host.MemoryAllocator;
 import dev.tidepool.host.PinnedBudget;
 import dev.tidepool.pool.BlockPool;
-import dev.tidepool.runtime.buffer.Batch;
+import dev.tidepool.runtime.buffer.CoalescedTransfers;
+import dev.tidepool.runtime.metering.AllocationSites;
 import dev.tidepool.runtime.metering.AllocationTrace;
-import dev.tidepool.runtime.metering.Reports;
-import dev.tidepool.runtime.metering.Sites;
-import dev.tidepool.runtime.order.Closing;
+import dev.tidepool.runtime.metering.DiagnosticSink;
+import dev.tidepool.runtime.order.CoarseClock;
 import dev.tidepool.runtime.order.DeviceContext;
 import dev.tidepool.runtime.order.Headway;
+import dev.tidepool.runtime.order.MultiBufferAdmission;
 import dev.tidepool.runtime.order.Once;
 import dev.tidepool.runtime.order.OpenSession;
 import dev.tidepool.runtime.order.OperationGate;
-import dev.tidepool.runtime.order.Placing;
-import dev.tidepool.runtime.order.Ticks;
-import dev.tidepool.runtime.order.Workers;
+import dev.tidepool.runtime.order.QuietClose;
+import dev.tidepool.runtime.order.SessionExecutors;
 import dev.tidepool.runtime.reclaim.Room;
 import dev.tidepool.runtime.storage.SpillFile;
-import dev.tidepool.runtime.supply.PinnedRoom;
+import dev.tidepool.runtime.supply.PinnedReclaimer;
 import dev.tidepool.runtime.supply.Pools;
 import dev.tidepool.runtime.supply.SessionResources;
-import dev.tidepool.runtime.transfers.Calibrations;
 import dev.tidepool.runtime.transfers.DeviceAccelerator;
-import dev.tidepool.runtime.transfers.Peers;
-import dev.tidepool.runtime.transfers.Progress;
+import dev.tidepool.runtime.transfers.DeviceCalibration;
+import dev.tidepool.runtime.transfers.PeerLinks;
+import dev.tidepool.runtime.transfers.ProgressNotifier;
 import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Discovery;
@@ -65,18 +65,18 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   private final List<String> notes;
   private final MemoryAllocator allocator = new MemoryAllocator();
   private final PinnedBudget pinned;
-  private final PinnedRoom pinnedRoom;
+  private final PinnedReclaimer pinnedRoom;
   private final BlockPool hostPool;
-  private final Workers workers;
+  private final SessionExecutors workers;
   private final SessionResources resources;
-  private final Maintenance maintenance;
+  private final SessionMaintenance maintenance;
   private final Orchestrator orchestrator = new Orchestrator(this);
-  private final Peers peers;
-  private final Set<AcceleratorMemory> managers = ConcurrentHashMap.newKeySet();
-  private final Ticks ticks = new Ticks();
+  private final PeerLinks peers;
+  private final Set<DeviceMemoryManager> managers = ConcurrentHashMap.newKeySet();
+  private final CoarseClock ticks = new CoarseClock();
   private final Map<Device, DeviceContext> contexts;
   // Guarded by this.
-  private final Map<DeviceAccelerator, AcceleratorMemory> defaults = new LinkedHashMap<>();
+  private final Map<DeviceAccelerator, DeviceMemoryManager> defaults = new LinkedHashMap<>();
   private boolean closed;
   // What uses a device and no manager.
   private final OperationGate gate = new OperationGate();
@@ -93,26 +93,31 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     this.accelerators =
         devices.stream().map(device -> new DeviceAccelerator(this, device)).toList();
     this.notes = List.copyOf(notes);
-    this.peers = new Peers(this, accelerators, options.peerAccess());
+    this.peers = new PeerLinks(this, accelerators, options.peerAccess());
     this.pinned =
         new PinnedBudget(
             options.pinnedLimit() == -1
                 ? HostMemory.now().totalBytes() / 4
                 : options.pinnedLimit());
     this.pinnedRoom =
-        new PinnedRoom(pinned, () -> managers.stream().flatMap(AcceleratorMemory::idlePinned));
+        new PinnedReclaimer(
+            pinned, () -> managers.stream().flatMap(DeviceMemoryManager::idlePinned));
     this.resources =
         new SessionResources(
-            devices, new Reports(options.reportListener()), new Sites().here(), trace);
+            devices,
+            new DiagnosticSink(options.reportListener()),
+            new AllocationSites().here(),
+            trace);
     this.hostPool = Pools.hostPool(allocator, resources, options);
-    this.workers = new Workers(options.concurrentTransfers(), Batch::next);
+    this.workers = new SessionExecutors(options.concurrentTransfers(), CoalescedTransfers::next);
     this.contexts =
         devices.stream().collect(Collectors.toUnmodifiableMap(Function.identity(), this::context));
-    this.maintenance = new Maintenance(this, resources, ticks);
+    this.maintenance = new SessionMaintenance(this, resources, ticks);
   }
 
   private DeviceContext context(Device device) {
-    return new DeviceContext(this, device, workers, ticks, new Headway(), new Placing.Turn());
+    return new DeviceContext(
+        this, device, workers, ticks, new Headway(), new MultiBufferAdmission.Turn());
   }
 
   /** What the managers of a device share. */
@@ -130,7 +135,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     // Before anything is opened that would have to be closed again.
     options
         .spillDirectory()
-        .ifPresent(directory -> Closing.quietly("the spill file", SpillFile.open(directory)));
+        .ifPresent(directory -> QuietClose.quietly("the spill file", SpillFile.open(directory)));
     AllocationTrace trace = options.trace().map(AllocationTrace::open).orElse(null);
     List<Device> devices = new ArrayList<>();
     List<String> notes = new ArrayList<>();
@@ -151,7 +156,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
       return session;
     } catch (Throwable e) {
       // Nobody has the session.
-      devices.forEach(device -> Closing.quietly(device.info().id(), device));
+      devices.forEach(device -> QuietClose.quietly(device.info().id(), device));
       if (trace != null) {
         trace.close();
       }
@@ -188,7 +193,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   }
 
   @Override
-  public AcceleratorMemory memory(Accelerator accelerator) {
+  public DeviceMemoryManager memory(Accelerator accelerator) {
     DeviceAccelerator device = DeviceAccelerator.of(accelerator, this);
     synchronized (this) {
       checkOpen();
@@ -196,8 +201,8 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     }
   }
 
-  private AcceleratorMemory manager(DeviceAccelerator device, MemoryOptions options) {
-    AcceleratorMemory manager = new AcceleratorMemory(this, device, options, this::ended);
+  private DeviceMemoryManager manager(DeviceAccelerator device, MemoryOptions options) {
+    DeviceMemoryManager manager = new DeviceMemoryManager(this, device, options, this::ended);
     managers.add(manager);
     return manager;
   }
@@ -242,8 +247,8 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   /** The manager that is all there is of this session: closing it closes the session. */
   UnifiedMemoryManager managerThatEnds(Accelerator accelerator) {
     synchronized (this) {
-      AcceleratorMemory manager =
-          new AcceleratorMemory(
+      DeviceMemoryManager manager =
+          new DeviceMemoryManager(
               this,
               DeviceAccelerator.of(accelerator, this),
               options,
@@ -264,7 +269,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   }
 
   @Override
-  public Peers peers() {
+  public PeerLinks peers() {
     return peers;
   }
 
@@ -295,31 +300,31 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   }
 
   /** Where managers find room in that budget. */
-  PinnedRoom pinnedRoom() {
+  PinnedReclaimer pinnedRoom() {
     return pinnedRoom;
   }
 
   /** What makes room in each of the managers. */
   Stream<Room> rooms() {
-    return managers.stream().map(AcceleratorMemory::room);
+    return managers.stream().map(DeviceMemoryManager::room);
   }
 
   /** What calibrates the default managers of the devices. */
-  Calibrations.Neighbours neighbours() {
-    return new Calibrations.Neighbours() {
+  DeviceCalibration.Neighbours neighbours() {
+    return new DeviceCalibration.Neighbours() {
       @Override
       public List<Device> devices() {
         return accelerators.stream().map(DeviceAccelerator::device).toList();
       }
 
       @Override
-      public Calibrations of(Device device) {
+      public DeviceCalibration of(Device device) {
         return memory(new DeviceAccelerator(RuntimeSession.this, device)).calibrations();
       }
     };
   }
 
-  Set<AcceleratorMemory> managers() {
+  Set<DeviceMemoryManager> managers() {
     return managers;
   }
 
@@ -349,7 +354,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   }
 
   /** A manager has freed everything. */
-  private void ended(AcceleratorMemory manager) {
+  private void ended(DeviceMemoryManager manager) {
     managers.remove(manager);
     closeDevicesIfLast();
   }
@@ -358,7 +363,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   @Override
   public void close() {
     managers.forEach(manager -> manager.checkMayAwaitAll("close()"));
-    Progress.checkMayClose(this);
+    ProgressNotifier.checkMayClose(this);
     List<Runnable> reports = new ArrayList<>();
     closing.run(
         () -> {
@@ -368,7 +373,8 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
           gate.close();
           managers.forEach(
               manager ->
-                  Closing.quietly(manager.toString(), () -> reports.add(manager.closeAndReport())));
+                  QuietClose.quietly(
+                      manager.toString(), () -> reports.add(manager.closeAndReport())));
           closeDevicesIfLast();
           // Another thread that ended the last manager may be closing them.
           closingDevices.awaitIfBegun();
@@ -392,8 +398,8 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     peers.close(
         () ->
             accelerators.forEach(
-                accelerator -> Closing.quietly(accelerator.id(), accelerator.device())));
-    Closing.quietly("the host's pool", hostPool);
+                accelerator -> QuietClose.quietly(accelerator.id(), accelerator.device())));
+    QuietClose.quietly("the host's pool", hostPool);
     workers.close();
     if (trace != null) {
       trace.close();

@@ -2,10 +2,10 @@ package dev.tidepool.runtime.storage;
 
 import dev.tidepool.diagnostics.BufferInfo;
 import dev.tidepool.diagnostics.GuardReport;
-import dev.tidepool.runtime.metering.Reports;
+import dev.tidepool.runtime.metering.DiagnosticSink;
 import dev.tidepool.runtime.order.ManagerContext;
+import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.StackReserve;
-import dev.tidepool.runtime.order.Work;
 import dev.tidepool.runtime.supply.GuardedBlock;
 import dev.tidepool.spi.Block;
 import java.lang.System.Logger.Level;
@@ -16,9 +16,9 @@ import java.util.List;
 public final class Guards {
   private final ManagerContext memory;
   private final LiveBuffers registry;
-  private final Reports reports;
+  private final DiagnosticSink reports;
 
-  Guards(ManagerContext memory, LiveBuffers registry, Reports reports) {
+  Guards(ManagerContext memory, LiveBuffers registry, DiagnosticSink reports) {
     this.memory = memory;
     this.registry = registry;
     this.reports = reports;
@@ -38,7 +38,8 @@ public final class Guards {
     StackReserve.check();
     for (Storage storage : registry.awake()) {
       // Not as a use: it must not hear the failure that the next use is to hear.
-      Work.always(storage, memory.transferThreads(), () -> found.addAll(damagesOfLive(storage)))
+      Operation.always(
+              storage, memory.transferThreads(), () -> found.addAll(damagesOfLive(storage)))
           .perform(storage.runsHere());
     }
     return found;

@@ -26,10 +26,10 @@ import org.jspecify.annotations.Nullable;
 public final class LiveBuffers {
   private final ManagerContext memory;
   private final Pools pools;
-  private final Set<Tenancy> withoutBlock = ConcurrentHashMap.newKeySet();
+  private final Set<BufferCore> withoutBlock = ConcurrentHashMap.newKeySet();
 
   // Of those that were woken by who found them dormant, until their handles know.
-  private final Map<Tenancy, Storage> roused = new ConcurrentHashMap<>();
+  private final Map<BufferCore, Storage> roused = new ConcurrentHashMap<>();
 
   // Those under way just now.
   private final List<Look> looks = new CopyOnWriteArrayList<>();
@@ -39,7 +39,7 @@ public final class LiveBuffers {
    * and where it goes to.
    */
   private static final class Look {
-    private final Queue<Tenancy> moved = new ConcurrentLinkedQueue<>();
+    private final Queue<BufferCore> moved = new ConcurrentLinkedQueue<>();
   }
 
   LiveBuffers(ManagerContext memory, Pools pools) {
@@ -48,44 +48,44 @@ public final class LiveBuffers {
   }
 
   /** A buffer that no block tells of. */
-  public void addWithoutBlock(Tenancy tenancy) {
+  public void addWithoutBlock(BufferCore tenancy) {
     withoutBlock.add(tenancy);
     relocated(tenancy);
   }
 
   /** The buffers that no block tells of: those over foreign memory, and those in a file. */
-  public Collection<Tenancy> withoutBlock() {
+  public Collection<BufferCore> withoutBlock() {
     return Collections.unmodifiableCollection(withoutBlock);
   }
 
   /** Such a buffer has a block now. */
-  void removeWithoutBlock(Tenancy tenancy) {
+  void removeWithoutBlock(BufferCore tenancy) {
     relocated(tenancy);
     withoutBlock.remove(tenancy);
   }
 
   /** A buffer is gone; those that have a block are gone with it. */
-  void gone(Tenancy tenancy) {
+  void gone(BufferCore tenancy) {
     withoutBlock.remove(tenancy);
   }
 
   /** A dormant buffer is woken by another than its handle. */
-  void roused(Tenancy tenancy, Storage storage) {
+  void roused(BufferCore tenancy, Storage storage) {
     roused.put(tenancy, storage);
   }
 
   /** The storage of a buffer that was woken so. */
-  @Nullable Storage roused(Tenancy tenancy) {
+  @Nullable Storage roused(BufferCore tenancy) {
     return roused.get(tenancy);
   }
 
   /** Its memory is on its way back, or it was not woken after all. */
-  void forgetRoused(Tenancy tenancy) {
+  void forgetRoused(BufferCore tenancy) {
     roused.remove(tenancy);
   }
 
   /** A buffer has arrived somewhere, and is about to leave where it was. */
-  public void relocated(Tenancy tenancy) {
+  public void relocated(BufferCore tenancy) {
     // Either a look finds it where it has arrived, or the look is found here.
     VarHandle.fullFence();
     looks.forEach(look -> look.moved.add(tenancy));
@@ -95,8 +95,8 @@ public final class LiveBuffers {
    * All of them, those that are closing included. Takes some microseconds, more with many; what
    * other threads do meanwhile makes it take no longer.
    */
-  public Collection<Tenancy> all() {
-    Set<Tenancy> all = new HashSet<>();
+  public Collection<BufferCore> all() {
+    Set<BufferCore> all = new HashSet<>();
     Look look = new Look();
     looks.add(look);
     try {
@@ -104,7 +104,7 @@ public final class LiveBuffers {
       all.addAll(withoutBlock);
       pools.forEachTaken(
           block -> {
-            Tenancy tenancy = Tenancy.of(block);
+            BufferCore tenancy = BufferCore.of(block);
             if (tenancy != null && tenancy.memory() == memory) {
               all.add(tenancy);
             }
@@ -120,7 +120,7 @@ public final class LiveBuffers {
 
   /** The storages of the buffers that were used. */
   List<Storage> awake() {
-    return all().stream().map(Tenancy::awake).filter(Objects::nonNull).toList();
+    return all().stream().map(BufferCore::awake).filter(Objects::nonNull).toList();
   }
 
   /**
@@ -148,9 +148,10 @@ public final class LiveBuffers {
 
   /** Whether closed buffers that wait for an open mapping are all that is left. */
   public boolean awaitMappings() {
-    Collection<Tenancy> left = all();
+    Collection<BufferCore> left = all();
     return !left.isEmpty()
-        && left.stream().allMatch(Tenancy::awaitsMapping)
-        && !pools.isInUse(tenant -> tenant instanceof Tenancy tenancy && tenancy.awaitsMapping());
+        && left.stream().allMatch(BufferCore::awaitsMapping)
+        && !pools.isInUse(
+            tenant -> tenant instanceof BufferCore tenancy && tenancy.awaitsMapping());
   }
 }

@@ -3,8 +3,8 @@ package dev.tidepool.runtime.storage;
 import dev.tidepool.TransferException;
 import dev.tidepool.diagnostics.BufferInfo;
 import dev.tidepool.diagnostics.LostResultReport;
-import dev.tidepool.runtime.metering.Counters;
-import dev.tidepool.runtime.metering.Reports;
+import dev.tidepool.runtime.metering.AllocationCounters;
+import dev.tidepool.runtime.metering.DiagnosticSink;
 import dev.tidepool.runtime.order.ManagerContext;
 import java.lang.System.Logger.Level;
 
@@ -14,10 +14,10 @@ import java.lang.System.Logger.Level;
  */
 final class LostResults {
   private final ManagerContext memory;
-  private final Counters counters;
-  private final Reports reports;
+  private final AllocationCounters counters;
+  private final DiagnosticSink reports;
 
-  LostResults(ManagerContext memory, Counters counters, Reports reports) {
+  LostResults(ManagerContext memory, AllocationCounters counters, DiagnosticSink reports) {
     this.memory = memory;
     this.counters = counters;
     this.reports = reports;

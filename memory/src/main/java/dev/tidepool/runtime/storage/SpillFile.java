@@ -64,7 +64,7 @@ public final class SpillFile implements AutoCloseable {
   private final ThreadPoolExecutor threads;
 
   // Guarded by this.
-  private final FileSpace space = new FileSpace();
+  private final ExtentAllocator space = new ExtentAllocator();
   private long highest;
   private long usedBytes;
 

@@ -4,8 +4,8 @@ import dev.tidepool.ByteSize;
 import dev.tidepool.TransferException;
 import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.runtime.flight.SpillEvent;
-import dev.tidepool.runtime.order.Work;
-import dev.tidepool.runtime.order.Workers;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.SessionExecutors;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.nio.file.Path;
@@ -60,7 +60,7 @@ public final class Spilling implements AutoCloseable {
    */
   public boolean spillAhead(Storage storage) {
     Outcome outcome = new Outcome();
-    Workers.offCarrier(
+    SessionExecutors.offCarrier(
         () ->
             storage
                 .occupancy()
@@ -91,9 +91,10 @@ public final class Spilling implements AutoCloseable {
   }
 
   /** The same as work that is not asked for yet. */
-  public Work work(
+  public Operation work(
       Storage storage, Executor executor, Runnable spilled, Consumer<TransferException> refused) {
-    return Work.makingRoom(List.of(storage), executor, () -> attempt(storage, spilled, refused));
+    return Operation.makingRoom(
+        List.of(storage), executor, () -> attempt(storage, spilled, refused));
   }
 
   private void attempt(Storage storage, Runnable spilled, Consumer<TransferException> refused) {

@@ -9,15 +9,15 @@ import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.diagnostics.BufferMetrics;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.runtime.metering.AllocationTrace;
-import dev.tidepool.runtime.metering.Movements;
-import dev.tidepool.runtime.order.Failures;
+import dev.tidepool.runtime.metering.BufferCounters;
+import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.KernelBody;
 import dev.tidepool.runtime.order.KernelThreads;
-import dev.tidepool.runtime.order.LastUse;
 import dev.tidepool.runtime.order.Monitors;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.PriorUse;
+import dev.tidepool.runtime.order.ResourceAccess;
 import dev.tidepool.runtime.order.StackReserve;
-import dev.tidepool.runtime.order.Use;
-import dev.tidepool.runtime.order.Work;
 import java.lang.foreign.MemorySegment;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -41,13 +41,13 @@ import org.jspecify.annotations.Nullable;
  * is newer on the device, and frees. All other closes wait for nothing.
  */
 public final class Storage extends PendingReleases.Link {
-  private final Tenancy tenancy;
+  private final BufferCore tenancy;
   private final StorageContext memory;
   private final boolean writable;
   private final boolean exclusive;
   private final boolean outlived;
-  private final Residency residency;
-  private final Movements movements = new Movements();
+  private final Coherence residency;
+  private final BufferCounters movements = new BufferCounters();
 
   // Guarded by this; `closed` is also read without.
   private volatile boolean closed;
@@ -63,8 +63,8 @@ public final class Storage extends PendingReleases.Link {
   private int writingMappings;
   private int openMappings;
   private @Nullable Throwable prefetchFailure;
-  private @Nullable Work release;
-  private @Nullable Succession succession;
+  private @Nullable Operation release;
+  private @Nullable BlockHandover succession;
   private @Nullable AllocationTrace trace;
 
   // Written while the bytes are moved, when no work is under way; read by work.
@@ -93,21 +93,21 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /** The storage of a tenancy. */
-  public Storage(Tenancy tenancy, Copies copies, boolean writable) {
+  public Storage(BufferCore tenancy, BackingBlocks copies, boolean writable) {
     this.tenancy = tenancy;
     this.memory = tenancy.memory();
     this.writable = writable;
     this.exclusive = copies.isMapped() || mayReturnMapped(tenancy, copies);
     this.outlived = copies.outlivesBuffer();
     this.runners = outlived ? new ArrayList<>(1) : List.of();
-    this.residency = new Residency(this, memory, copies, tenancy.birthState());
+    this.residency = new Coherence(this, memory, copies, tenancy.birthState());
   }
 
   /**
    * Whether it may come back from the spill file in a mapped block, because no more could be
    * page-locked by then. The order of reads must allow for that from the beginning.
    */
-  private static boolean mayReturnMapped(Tenancy tenancy, Copies copies) {
+  private static boolean mayReturnMapped(BufferCore tenancy, BackingBlocks copies) {
     return copies.isShared()
         && copies.isHostOwned()
         && tenancy.location() == MemoryLocation.PINNED
@@ -116,7 +116,7 @@ public final class Storage extends PendingReleases.Link {
         && !(tenancy.memory().device() instanceof CpuDevice);
   }
 
-  public Tenancy tenancy() {
+  public BufferCore tenancy() {
     return tenancy;
   }
 
@@ -133,11 +133,11 @@ public final class Storage extends PendingReleases.Link {
     return tenancy.location();
   }
 
-  public Residency residency() {
+  public Coherence residency() {
     return residency;
   }
 
-  public Movements movements() {
+  public BufferCounters movements() {
     return movements;
   }
 
@@ -168,7 +168,7 @@ public final class Storage extends PendingReleases.Link {
 
   /** Lets work in that is asked for now, or says why not; the monitor is held. */
   @Override
-  public void check(Use use, long nowNanos) {
+  public void check(ResourceAccess use, long nowNanos) {
     checkOpen();
     if (!residency.copies().isAlive()) {
       throw memoryEnded(null);
@@ -189,7 +189,7 @@ public final class Storage extends PendingReleases.Link {
     if (prefetchFailure != null) {
       Throwable failure = prefetchFailure;
       prefetchFailure = null;
-      throw Failures.unchecked(failure);
+      throw Exceptions.unchecked(failure);
     }
     switch (use.purpose()) {
       case MAP_TO_READ -> mappings++;
@@ -477,8 +477,8 @@ public final class Storage extends PendingReleases.Link {
 
   private boolean closeAndWriteBack() {
     StackReserve.check();
-    Work writeBack =
-        Work.alwaysReading(this, memory.transferThreads(), this::writeBack)
+    Operation writeBack =
+        Operation.alwaysReading(this, memory.transferThreads(), this::writeBack)
             .retrying(memory.retries());
     boolean first;
     boolean waits;
@@ -521,7 +521,7 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /** What the work failed with, be it that the heap is full; null if it did not. */
-  private @Nullable Throwable performed(Work writeBack) {
+  private @Nullable Throwable performed(Operation writeBack) {
     try {
       return writeBack.performAlways(runsHere());
     } catch (RuntimeException | Error e) {
@@ -533,7 +533,7 @@ public final class Storage extends PendingReleases.Link {
     try {
       residency.writeBack();
     } catch (RuntimeException | Error e) {
-      throw Failures.transfer(e, "writing back");
+      throw Exceptions.transfer(e, "writing back");
     }
   }
 
@@ -560,7 +560,8 @@ public final class Storage extends PendingReleases.Link {
   private boolean mayWait() {
     Thread current = Thread.currentThread();
     // What frees it comes behind nothing before it has entered.
-    List<Work> ahead = release != null && release.hasEntered() ? List.of(release) : lane().tail();
+    List<Operation> ahead =
+        release != null && release.hasEntered() ? List.of(release) : lane().tail();
     return !current.equals(closer)
         && !runners.contains(current)
         && ahead.stream().allMatch(KernelBody::mayAwait);
@@ -604,7 +605,7 @@ public final class Storage extends PendingReleases.Link {
    */
   public void writeBackIfOpen() {
     Throwable failure =
-        Work.alwaysReading(
+        Operation.alwaysReading(
                 this,
                 memory.transferThreads(),
                 () -> {
@@ -615,7 +616,7 @@ public final class Storage extends PendingReleases.Link {
             .retrying(memory.retries())
             .performAlways(runsHere());
     if (failure != null) {
-      throw Failures.unchecked(failure);
+      throw Exceptions.unchecked(failure);
     }
   }
 
@@ -667,10 +668,10 @@ public final class Storage extends PendingReleases.Link {
       return;
     }
     boolean here;
-    Work work;
+    Operation work;
     synchronized (this) {
       if (release == null) {
-        release = Work.always(this, memory.transferThreads(), this::free);
+        release = Operation.always(this, memory.transferThreads(), this::free);
       }
       work = release;
       here = !occupancy().isMoving() && memory.releases().happenHere(this);
@@ -691,7 +692,7 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /** How the next buffer may have its block before the work on it ends; null if it may not. */
-  @Nullable Succession succession() {
+  @Nullable BlockHandover succession() {
     synchronized (this) {
       return succession;
     }
@@ -705,14 +706,14 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /** What it asked for last of all: what frees it. */
-  Work lastWork() {
+  Operation lastWork() {
     synchronized (this) {
       return Objects.requireNonNull(release, "it is closed");
     }
   }
 
   /** Its work comes behind what the buffer before does with the block. */
-  void beginBehind(LastUse before) {
+  void beginBehind(PriorUse before) {
     synchronized (this) {
       lane().begin(before);
       occupancy().begin(before);
@@ -750,7 +751,7 @@ public final class Storage extends PendingReleases.Link {
    * memory back.
    */
   public boolean isDoomed() {
-    Work freeing;
+    Operation freeing;
     synchronized (this) {
       freeing = closed && mappings == 0 ? release : null;
     }
@@ -827,9 +828,9 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /** The work that others wait for at the end: what frees the storage, else what is under way. */
-  public List<Work> unfinished() {
+  public List<Operation> unfinished() {
     synchronized (this) {
-      Work freeing = release;
+      Operation freeing = release;
       return freeing == null ? lane().tail() : List.of(freeing);
     }
   }

@@ -3,12 +3,12 @@ package dev.tidepool.runtime.storage;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.link.DeviceLink;
+import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.metering.AllocationLedger;
-import dev.tidepool.runtime.metering.Counters;
-import dev.tidepool.runtime.metering.Reports;
+import dev.tidepool.runtime.metering.DiagnosticSink;
 import dev.tidepool.runtime.order.DeviceContext;
 import dev.tidepool.runtime.order.ManagerContext;
-import dev.tidepool.runtime.order.Work;
+import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.supply.Pools;
 import java.util.List;
 import java.util.Objects;
@@ -24,13 +24,13 @@ import org.jspecify.annotations.Nullable;
  * before the first buffer.
  */
 public final class StorageContext extends ManagerContext {
-  private final Counters counters;
+  private final AllocationCounters counters;
   private final LiveBuffers registry;
   private final Guards guards;
   private final LostResults lostResults;
-  private final Erasure erasure;
-  private final Handovers handovers = new Handovers();
-  private final Releases releases;
+  private final Scrubber erasure;
+  private final EarlyReuse handovers = new EarlyReuse();
+  private final BufferReleaser releases;
   private final PeerPaths peers;
   private final @Nullable Spilling spilling;
   private @Nullable BlockSource blocks;
@@ -48,17 +48,17 @@ public final class StorageContext extends ManagerContext {
       Supplier<DeviceLink> link,
       PeerPaths peers,
       Pools pools,
-      Counters counters,
+      AllocationCounters counters,
       AllocationLedger ledger,
-      Reports reports) {
+      DiagnosticSink reports) {
     super(manager, shared, options, link);
     this.peers = peers;
     this.counters = counters;
     this.registry = new LiveBuffers(this, pools);
     this.guards = new Guards(this, registry, reports);
     this.lostResults = new LostResults(this, counters, reports);
-    this.erasure = new Erasure(this);
-    this.releases = new Releases(this, ledger, counters);
+    this.erasure = new Scrubber(this);
+    this.releases = new BufferReleaser(this, ledger, counters);
     // A file, which would stay open if anything of the above refused its options.
     this.spilling =
         options.spillDirectory().map(directory -> new Spilling(directory, registry)).orElse(null);
@@ -74,7 +74,7 @@ public final class StorageContext extends ManagerContext {
     return Objects.requireNonNull(blocks, "told before the first buffer");
   }
 
-  public Counters counters() {
+  public AllocationCounters counters() {
     return counters;
   }
 
@@ -99,17 +99,17 @@ public final class StorageContext extends ManagerContext {
   }
 
   /** What overwrites released memory. */
-  public Erasure erasure() {
+  public Scrubber erasure() {
     return erasure;
   }
 
   /** What gives the memory of buffers back. */
-  public Releases releases() {
+  public BufferReleaser releases() {
     return releases;
   }
 
   /** The blocks that are on offer before their last use has ended. */
-  public Handovers handovers() {
+  public EarlyReuse handovers() {
     return handovers;
   }
 
@@ -125,6 +125,6 @@ public final class StorageContext extends ManagerContext {
 
   /** Waits for what is under way on buffers. */
   public void awaitWork() {
-    awake().forEach(storage -> storage.unfinished().forEach(Work::await));
+    awake().forEach(storage -> storage.unfinished().forEach(Operation::await));
   }
 }

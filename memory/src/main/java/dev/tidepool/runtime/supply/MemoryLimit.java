@@ -11,11 +11,11 @@ import org.jspecify.annotations.Nullable;
  * asked and given back after it has the block again, so the limit is never exceeded. What lies idle
  * in the manager's pools stays reserved, and a pool's hit costs nothing here.
  *
- * <p><b>Locking.</b> Its monitor guards two numbers and the marks of {@link Pressure}, for some
- * nanoseconds; no driver and no listener is called under it.
+ * <p><b>Locking.</b> Its monitor guards two numbers and the marks of {@link PressureMonitor}, for
+ * some nanoseconds; no driver and no listener is called under it.
  */
 public final class MemoryLimit {
-  private final @Nullable Pressure pressure;
+  private final @Nullable PressureMonitor pressure;
   private final LongConsumer uncharged = this::giveBack;
   // Guarded by this.
   private long limitBytes;
@@ -26,7 +26,7 @@ public final class MemoryLimit {
    *
    * @param pressure hears how much is; null if nobody wants to know
    */
-  public MemoryLimit(long limitBytes, @Nullable Pressure pressure) {
+  public MemoryLimit(long limitBytes, @Nullable PressureMonitor pressure) {
     this.limitBytes = limitBytes;
     this.pressure = pressure;
   }
@@ -75,7 +75,7 @@ public final class MemoryLimit {
 
   private synchronized void reserve(long bytes) {
     if (bytes > limitBytes - usedBytes) {
-      throw new LimitReached(bytes, usedBytes, limitBytes);
+      throw new MemoryLimitException(bytes, usedBytes, limitBytes);
     }
     usedBytes += bytes;
   }
@@ -104,7 +104,7 @@ public final class MemoryLimit {
       reserve(bytes);
       try {
         observe();
-        return ChargedBlock.over(source.allocate(bytes, alignment), uncharged, bytes);
+        return BudgetedBlock.over(source.allocate(bytes, alignment), uncharged, bytes);
       } catch (RuntimeException | Error e) {
         giveBack(bytes);
         throw e;

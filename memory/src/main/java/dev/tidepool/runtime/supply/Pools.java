@@ -74,7 +74,7 @@ public final class Pools implements AutoCloseable {
   private final Device device;
   private final MemoryAllocator allocator;
   private final SessionResources resources;
-  private final PinnedRoom pinned;
+  private final PinnedReclaimer pinned;
   // One object, which tells the blocks that count there from all others.
   private final LongConsumer unlocked;
   private final @Nullable MemoryLimit limit;
@@ -104,7 +104,7 @@ public final class Pools implements AutoCloseable {
       @Nullable MemoryLimit limit,
       MemoryAllocator allocator,
       SessionResources resources,
-      PinnedRoom pinned,
+      PinnedReclaimer pinned,
       MemoryOptions options) {
     this.device = device;
     this.shared = shared;
@@ -257,7 +257,7 @@ public final class Pools implements AutoCloseable {
     }
     if (kind == Kind.PINNED ? pinned.make(bytes, device.info().id()) : pinned.reserve(bytes)) {
       try {
-        return ChargedBlock.over(
+        return BudgetedBlock.over(
             fromItsNode(placement, () -> allocate(BlockKind.PINNED, bytes, alignment, placement)),
             unlocked,
             bytes);
@@ -280,7 +280,7 @@ public final class Pools implements AutoCloseable {
   }
 
   private boolean isLocked(Block block) {
-    return block instanceof ChargedBlock charged && charged.countsFor(unlocked);
+    return block instanceof BudgetedBlock charged && charged.countsFor(unlocked);
   }
 
   /** Page-locked memory lies on the node that the buffer names, else on the device's. */
@@ -295,7 +295,7 @@ public final class Pools implements AutoCloseable {
    * @return what ends both and throws nothing; null if it cannot be locked
    */
   public @Nullable Runnable lock(MemorySegment memory) {
-    Runnable unlocking = LockedMemory.lock(device, pinned, resources, memory);
+    Runnable unlocking = PinnedRegistration.lock(device, pinned, resources, memory);
     if (unlocking == null) {
       fallbacks.increment();
     }

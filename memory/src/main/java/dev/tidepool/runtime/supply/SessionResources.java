@@ -2,8 +2,8 @@ package dev.tidepool.runtime.supply;
 
 import dev.tidepool.diagnostics.UnclosedReport;
 import dev.tidepool.runtime.metering.AllocationTrace;
-import dev.tidepool.runtime.metering.Reports;
-import dev.tidepool.runtime.order.Closing;
+import dev.tidepool.runtime.metering.DiagnosticSink;
+import dev.tidepool.runtime.order.QuietClose;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Program;
@@ -23,15 +23,15 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Why it exists.</b> A session that becomes unreachable without being closed takes its
  * managers, pools and buffers with it, but not what they have opened. This object remembers that
- * and refers to nothing of the session. The {@code Maintenance} thread keeps it, notices that the
- * session is gone, and closes what is left. Nothing uses it then: every handle, every queued
- * operation and every thread that runs one reaches the session.
+ * and refers to nothing of the session. The {@code SessionMaintenance} thread keeps it, notices
+ * that the session is gone, and closes what is left. Nothing uses it then: every handle, every
+ * queued operation and every thread that runs one reaches the session.
  *
  * <p>Safe for use by any thread.
  */
 public final class SessionResources {
   private final List<Device> devices;
-  private final Reports reports;
+  private final DiagnosticSink reports;
   private final String site;
   private final @Nullable AllocationTrace trace;
   // By identity: closing one removes it.
@@ -47,7 +47,7 @@ public final class SessionResources {
    * @param site the stack that opened the session
    */
   public SessionResources(
-      List<Device> devices, Reports reports, String site, @Nullable AllocationTrace trace) {
+      List<Device> devices, DiagnosticSink reports, String site, @Nullable AllocationTrace trace) {
     this.devices = List.copyOf(devices);
     this.reports = reports;
     this.site = site;
@@ -80,7 +80,7 @@ public final class SessionResources {
    * @return what closes them all
    */
   Runnable queues(Collection<Queue> some) {
-    return new Tracked(queues, () -> some.forEach(queue -> Closing.quietly("a queue", queue)));
+    return new Tracked(queues, () -> some.forEach(queue -> QuietClose.quietly("a queue", queue)));
   }
 
   /** Remembers what holds foreign memory open; the same, to be run once instead. */
@@ -128,10 +128,10 @@ public final class SessionResources {
             blocks.stream().mapToLong(Block::byteSize).sum(),
             site);
     queues.forEach(Tracked::run);
-    programs.forEach(program -> Closing.quietly("a program", program));
-    blocks.forEach(block -> Closing.quietly("a block", block::free));
-    foreign.forEach(held -> Closing.quietly("foreign memory", held::run));
-    devices.forEach(device -> Closing.quietly(device.info().id(), device));
+    programs.forEach(program -> QuietClose.quietly("a program", program));
+    blocks.forEach(block -> QuietClose.quietly("a block", block::free));
+    foreign.forEach(held -> QuietClose.quietly("foreign memory", held::run));
+    devices.forEach(device -> QuietClose.quietly(device.info().id(), device));
     if (trace != null) {
       trace.close();
     }

@@ -6,7 +6,7 @@ import dev.tidepool.spi.Block;
  * A block that a session's resources remember until it is freed. The device gets the {@linkplain
  * #whole() block} itself. Compared by identity.
  */
-final class TrackedBlock implements BlockOver {
+final class TrackedBlock implements ForwardingBlock {
   private final SessionResources resources;
   private final Block block;
 

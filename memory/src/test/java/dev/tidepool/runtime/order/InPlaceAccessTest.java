@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 
 /** Copies in place keep off each other, and off the thread that stops them. */
 final class InPlaceAccessTest {
-  private final InPlaceAccess access = new Occupancy(new Object());
+  private final InPlaceAccess access = new PinState(new Object());
 
   @Test
   void nothingIsAllowedAtFirstAndAfterAStop() {

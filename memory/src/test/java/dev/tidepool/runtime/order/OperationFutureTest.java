@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 
 class OperationFutureTest {
   private final AtomicBoolean ran = new AtomicBoolean();
-  private final Work work = Work.of(List.of(), Runnable::run, () -> ran.set(true));
+  private final Operation work = Operation.of(List.of(), Runnable::run, () -> ran.set(true));
   private final CompletableFuture<Void> future =
       OperationFuture.reserve(work, Runnable::run, () -> {});
 

@@ -47,7 +47,7 @@ final class ManagerCloseTest {
   @Test
   void aManagerEndsAlthoughItsPoolsAreTrimmedMeanwhile() throws InterruptedException {
     for (int round = 0; round < 40; round++) {
-      AcceleratorMemory memory = (AcceleratorMemory) session.furtherManager(cpu, OPTIONS);
+      DeviceMemoryManager memory = (DeviceMemoryManager) session.furtherManager(cpu, OPTIONS);
       fillPools(memory);
       CountDownLatch started = new CountDownLatch(1);
       Thread trimmer =

@@ -1,0 +1,103 @@
+package dev.tidepool.runtime.order;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+
+/** Work that is under way and who moves its bytes keep off each other. */
+final class PinStateTest {
+  private final PinState occupancy = new PinState(new Object());
+  private final Operation kernel = Operation.of(List.of(), Runnable::run, () -> {});
+  private final PriorUse lastUse = new PriorUse(List.of(kernel), kernel);
+
+  @Test
+  void nothingIsMovedUnderWorkThatIsUnderWay() {
+    occupancy.begin(lastUse);
+    assertThat(occupancy.moveIfUnused(() -> {})).isFalse();
+    occupancy.endLastUse();
+    AtomicBoolean moved = new AtomicBoolean();
+    assertThat(occupancy.moveIfUnused(() -> moved.set(true))).isTrue();
+    assertThat(moved).isTrue();
+    assertThat(occupancy.moveIfUnused(() -> {})).as("again").isTrue();
+  }
+
+  @Test
+  void workThatBeginsWaitsForTheEndOfAMoveAlsoWhenItIsInterrupted() throws Exception {
+    AtomicBoolean moved = new AtomicBoolean();
+    AtomicBoolean movedBefore = new AtomicBoolean();
+    AtomicBoolean interrupted = new AtomicBoolean();
+    AtomicReference<Thread> worker = new AtomicReference<>();
+    assertThat(
+            occupancy.moveIfUnused(
+                () -> {
+                  worker.set(
+                      Thread.ofPlatform()
+                          .start(
+                              () -> {
+                                occupancy.begin(lastUse);
+                                movedBefore.set(moved.get());
+                                interrupted.set(Thread.interrupted());
+                              }));
+                  await().until(() -> worker.get().getState() == Thread.State.WAITING);
+                  worker.get().interrupt();
+                  assertThat(occupancy.isMoving()).isTrue();
+                  assertThat(occupancy.moveIfUnused(() -> {})).as("a second move").isFalse();
+                  moved.set(true);
+                }))
+        .isTrue();
+    worker.get().join();
+    assertThat(movedBefore).isTrue();
+    assertThat(interrupted).isTrue();
+    assertThat(occupancy.isMoving()).isFalse();
+    assertThat(occupancy.moveIfUnused(() -> {})).isFalse();
+  }
+
+  @Test
+  void aMoveThatFailsHoldsNobodyUp() {
+    assertThatThrownBy(
+            () ->
+                occupancy.moveIfUnused(
+                    () -> {
+                      throw new IllegalStateException("on purpose");
+                    }))
+        .hasMessage("on purpose");
+    occupancy.begin(lastUse);
+    occupancy.endLastUse();
+    assertThat(occupancy.moveIfUnused(() -> {})).isTrue();
+  }
+
+  @Test
+  void aLastUseGoesOnUnlessItHasNotBegunOrWaitsForMemory() throws Exception {
+    assertThat(occupancy.others()).isEqualTo(PinState.Users.NONE);
+    occupancy.begin(lastUse);
+    assertThat(occupancy.others()).as("not begun").isEqualTo(PinState.Users.WAITING);
+    AtomicReference<PinState.Users> running = new AtomicReference<>();
+    AtomicReference<PinState.Users> waiting = new AtomicReference<>();
+    Thread runner =
+        Thread.ofPlatform()
+            .start(
+                () -> {
+                  kernel.take();
+                  running.set(occupancy.others());
+                  Headway.waits();
+                  waiting.set(occupancy.others());
+                  Headway.waited();
+                });
+    runner.join();
+    assertThat(running).hasValue(PinState.Users.GOING_ON);
+    assertThat(waiting).hasValue(PinState.Users.WAITING);
+    occupancy.endLastUse();
+    assertThat(occupancy.others()).isEqualTo(PinState.Users.NONE);
+  }
+
+  @Test
+  void whatIsOnItsWayBackIsNotMoved() {
+    occupancy.close();
+    assertThat(occupancy.moveIfUnused(() -> {})).isFalse();
+  }
+}
