@@ -29,12 +29,12 @@ import org.jspecify.annotations.Nullable;
  * thread.
  */
 public final class BufferAllocator {
-  private final StorageContext memory;
+  private final StorageContext context;
   private final Blocks blocks;
   // By location, where buffers may have blocks of those before them. Here, because who takes a
   // block waits for each link of the way to it.
   private final @Nullable BlockPool[] near;
-  private final LeakDetector cohorts;
+  private final LeakDetector leakDetector;
   private final AllocationLedger ledger;
   private final AllocationCounters counters;
   private final BufferReleaser releases;
@@ -44,20 +44,20 @@ public final class BufferAllocator {
   private final boolean wakesBuffers;
 
   public BufferAllocator(
-      StorageContext memory,
+      StorageContext context,
       Blocks blocks,
-      LeakDetector cohorts,
+      LeakDetector leakDetector,
       AllocationLedger ledger,
       @Nullable AllocationTrace trace) {
-    this.memory = memory;
+    this.context = context;
     this.blocks = blocks;
-    this.cohorts = cohorts;
+    this.leakDetector = leakDetector;
     this.ledger = ledger;
-    this.counters = memory.counters();
-    this.releases = memory.releases();
-    this.state = memory.state();
+    this.counters = context.counters();
+    this.releases = context.releases();
+    this.state = context.state();
     this.trace = trace;
-    this.wakesBuffers = memory.isParanoid() || trace != null;
+    this.wakesBuffers = context.isParanoid() || trace != null;
     BlockPool[] births = blocks.births();
     boolean mayReuse = blocks.areKept() && !wakesBuffers && ledger.history() == null;
     this.near = mayReuse ? births : new BlockPool[births.length];
@@ -68,7 +68,7 @@ public final class BufferAllocator {
     Objects.requireNonNull(allocation, "allocation");
     long bytes = Objects.requireNonNull(type, "type").bytes(length);
     StackReserve.checkForTwo();
-    LeakGroup.Token sampled = cohorts.sampled(bytes);
+    LeakGroup.Token sampled = leakDetector.sampled(bytes);
     BlockPool pool =
         sampled == null && allocation.isPlain() ? near[allocation.location().ordinal()] : null;
     UnifiedBuffer<A> buffer = pool == null ? null : reuse(pool, type, length, allocation, bytes);
@@ -82,7 +82,7 @@ public final class BufferAllocator {
       BlockPool pool, ElementType<A> type, long length, Allocation allocation, long bytes) {
     Thread thread = Thread.currentThread();
     AllocationCounters.Tally tally = counters.of(thread);
-    LeakGroup.Token token = cohorts.join(tally);
+    LeakGroup.Token token = leakDetector.join(tally);
     // Well before the block is taken: the exchanges that take it and give it back each wait until
     // all that was written before is in the cache. Nothing that is thrown can lose the block, too.
     RootBuffer<A> buffer = new RootBuffer<>(releases, token, type, length, allocation);
@@ -112,7 +112,7 @@ public final class BufferAllocator {
 
   private void record(ElementType<?> type, Allocation allocation, long bytes) {
     Flight.allocated(
-        memory.id(), allocation.location().name(), type.toString(), allocation.tag(), bytes);
+        context.id(), allocation.location().name(), type.toString(), allocation.tag(), bytes);
   }
 
   /** The way that may ask a driver for memory, and wait for others to give some back. */
@@ -141,15 +141,15 @@ public final class BufferAllocator {
     BufferCore last = block.tenant() instanceof BufferCore before ? before : null;
     RootBuffer<A> buffer;
     try {
-      // Only now: whoever makes room must not hold the token of a cohort that may have leaked.
-      LeakGroup.Token token = sampled == null ? cohorts.join() : sampled;
+      // Only now: whoever makes room must not hold the token of a leak group that may have leaked.
+      LeakGroup.Token token = sampled == null ? leakDetector.join() : sampled;
       if (last == null) {
         buffer = new RootBuffer<>(releases, token, type, length, allocation);
         buffer.moveInto(block);
       } else {
-        BufferCore tenancy = BufferCore.withoutBlock(type, length, allocation, token.cohort());
-        buffer = new RootBuffer<>(tenancy, token, type);
-        tenancy.succeed(last, block);
+        BufferCore core = BufferCore.withoutBlock(type, length, allocation, token.leakGroup());
+        buffer = new RootBuffer<>(core, token, type);
+        core.succeed(last, block);
       }
     } catch (Throwable e) {
       // The heap may be full: the block is nobody's, and must not be lost.
@@ -198,9 +198,9 @@ public final class BufferAllocator {
     StackReserve.check();
     // Here, where the stack is the user's.
     long bytes = Objects.requireNonNull(type, "type").bytes(length);
-    LeakGroup.Token sampled = cohorts.sampled(bytes);
-    CompletableFuture<UnifiedBuffer<A>> future = memory.track(new CompletableFuture<>());
-    memory
+    LeakGroup.Token sampled = leakDetector.sampled(bytes);
+    CompletableFuture<UnifiedBuffer<A>> future = context.track(new CompletableFuture<>());
+    context
         .transferThreads()
         .execute(
             () -> {
@@ -209,7 +209,7 @@ public final class BufferAllocator {
               }
               try {
                 UnifiedBuffer<A> buffer = allocate(type, length, allocation, bytes, sampled);
-                memory
+                context
                     .completions()
                     .execute(
                         () -> {
@@ -218,7 +218,7 @@ public final class BufferAllocator {
                           }
                         });
               } catch (RuntimeException | Error e) {
-                memory.completions().execute(() -> future.completeExceptionally(e));
+                context.completions().execute(() -> future.completeExceptionally(e));
               }
             });
     return future;

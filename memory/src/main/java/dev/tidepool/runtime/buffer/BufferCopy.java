@@ -32,8 +32,8 @@ public final class BufferCopy {
   private BufferCopy(BufferHandle<?> source, BufferHandle<?> destination) {
     this.source = source;
     this.destination = destination;
-    this.from = source.storage().residency();
-    this.to = destination.storage().residency();
+    this.from = source.storage().coherence();
+    this.to = destination.storage().coherence();
     this.bytes = source.bytes();
   }
 
@@ -43,7 +43,7 @@ public final class BufferCopy {
     BufferCopy copy = new BufferCopy(source, destination);
     return Operation.of(
             List.of(ResourceAccess.read(source.storage()), ResourceAccess.write(target)),
-            target.memory().transferThreads(),
+            target.context().transferThreads(),
             () -> {
               try {
                 if (copy.bytes > 0) {
@@ -54,7 +54,7 @@ public final class BufferCopy {
               }
             })
         // A copy onto itself may have overwritten what it would have to read again.
-        .retrying(copy.overlaps() ? RetryPolicy.NONE : target.memory().retries());
+        .retrying(copy.overlaps() ? RetryPolicy.NONE : target.context().retries());
   }
 
   /** The copy as a part of work in the order of both storages. */
@@ -99,8 +99,8 @@ public final class BufferCopy {
     if (source.storage() == destination.storage()) {
       return TransferWay.DEVICE_LOCAL; // the ranges may overlap
     }
-    StorageContext target = destination.storage().memory();
-    StorageContext origin = source.storage().memory();
+    StorageContext target = destination.storage().context();
+    StorageContext origin = source.storage().context();
     return target
         .link()
         .across(origin.link(), target.peers().carries(origin.device(), target.device()), bytes);
@@ -108,9 +108,9 @@ public final class BufferCopy {
 
   /** Copies from device to device, unless the way there was closed meanwhile; whether it did. */
   private boolean carried(TransferWay way) {
-    StorageContext memory = destination.storage().memory();
-    Device device = source.storage().memory().device();
-    return memory.peers().carry(device, memory.device(), bytes, () -> onDevice(way));
+    StorageContext context = destination.storage().context();
+    Device device = source.storage().context().device();
+    return context.peers().carry(device, context.device(), bytes, () -> onDevice(way));
   }
 
   private void fromHost() {
@@ -119,7 +119,7 @@ public final class BufferCopy {
     MemorySegment host = source.part(from.readable());
     to.copyIn(new HostBytes.Segment(host, from.copies().isHostDirect()), destination.from());
     if (onHost) {
-      destination.storage().memory().meter().copiedOnHost(bytes, System.nanoTime() - start);
+      destination.storage().context().meter().copiedOnHost(bytes, System.nanoTime() - start);
     }
   }
 
@@ -137,15 +137,15 @@ public final class BufferCopy {
   }
 
   private void onDevice(TransferWay way) {
-    StorageContext memory = destination.storage().memory();
+    StorageContext context = destination.storage().context();
     TransferEvent event = Flight.transfer();
     long start = System.nanoTime();
-    DeviceLink link = memory.link();
-    DeviceLink origin = source.storage().memory().link();
+    DeviceLink link = context.link();
+    DeviceLink origin = source.storage().context().link();
     long at = destination.from();
-    source.storage().movements().accessed(true);
+    source.storage().bufferCounters().accessed(true);
     if (overlaps()) {
-      Lease between = memory.blocks().forDevice(bytes, this);
+      Lease between = context.blocks().forDevice(bytes, this);
       try {
         link.copy(origin, from.copies().device(), source.from(), between.block(), 0, bytes);
         to.onDevice(
@@ -153,7 +153,7 @@ public final class BufferCopy {
             at + bytes,
             () -> link.copy(link, between.block(), 0, to.copies().device(), at, bytes));
       } finally {
-        if (memory.erasure().overwroteAbandoned(between.block())) {
+        if (context.scrubber().overwroteAbandoned(between.block())) {
           between.release();
         } else {
           between.discard();
@@ -167,10 +167,10 @@ public final class BufferCopy {
           () -> link.copy(origin, from.copies().device(), source.from(), target, at, bytes));
     }
     Direction direction = Direction.DEVICE_TO_DEVICE;
-    memory.meter().moved(direction, bytes, System.nanoTime() - start, way);
+    context.meter().moved(direction, bytes, System.nanoTime() - start, way);
     if (event != null) {
-      String tag = destination.storage().tenancy().tag();
-      event.moved(memory.id(), direction.name(), way, tag, bytes);
+      String tag = destination.storage().core().tag();
+      event.moved(context.id(), direction.name(), way, tag, bytes);
     }
   }
 
@@ -182,29 +182,29 @@ public final class BufferCopy {
 
   /** Down and up again: counted as both, for each device. */
   private void throughHost() {
-    StorageContext memory = destination.storage().memory();
+    StorageContext context = destination.storage().context();
     TransferEvent event = Flight.transfer();
     long start = System.nanoTime();
     long at = destination.from();
     TransferWay[] way = new TransferWay[1];
-    source.storage().movements().accessed(true);
-    destination.storage().movements().accessed(true);
-    to.onDevice(at, at + bytes, () -> way[0] = relay(memory, at));
+    source.storage().bufferCounters().accessed(true);
+    destination.storage().bufferCounters().accessed(true);
+    to.onDevice(at, at + bytes, () -> way[0] = relay(context, at));
     long elapsed = System.nanoTime() - start;
     from.moved(Direction.DEVICE_TO_HOST, bytes, elapsed, way[0]);
     to.moved(Direction.HOST_TO_DEVICE, bytes, elapsed, way[0]);
     if (event != null) {
-      String tag = destination.storage().tenancy().tag();
-      event.moved(memory.id(), Direction.DEVICE_TO_DEVICE.name(), way[0], tag, bytes);
+      String tag = destination.storage().core().tag();
+      event.moved(context.id(), Direction.DEVICE_TO_DEVICE.name(), way[0], tag, bytes);
     }
-    memory.peers().staged(source.storage().memory().device(), memory.device(), bytes);
+    context.peers().staged(source.storage().context().device(), context.device(), bytes);
   }
 
-  private TransferWay relay(StorageContext memory, long at) {
-    return memory
+  private TransferWay relay(StorageContext context, long at) {
+    return context
         .link()
         .relay(
-            source.storage().memory().link(),
+            source.storage().context().link(),
             from.copies().device(),
             source.from(),
             to.copies().device(),

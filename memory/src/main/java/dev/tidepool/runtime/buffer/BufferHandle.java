@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * A handle on a range of a storage, as elements of a type: a whole buffer, a slice, or a view.
  *
  * <p>Each method checks its arguments, then asks for one piece of work in the storage's order.
- * Handles hold their cohort's token, so that a storage without handles is noticed.
+ * Handles hold their leak group's token, so that a storage without handles is noticed.
  */
 public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     permits RootBuffer, BufferHandle.Part {
@@ -75,22 +75,22 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
 
   /** A slice or a view. */
   static final class Part<A> extends BufferHandle<A> {
-    private final BufferCore tenancy;
+    private final BufferCore core;
     private final long from;
     private final long count;
     private volatile boolean closed;
 
     private Part(
-        BufferCore tenancy, LeakGroup.Token token, ElementType<A> type, long from, long count) {
+        BufferCore core, LeakGroup.Token token, ElementType<A> type, long from, long count) {
       super(token, type);
-      this.tenancy = tenancy;
+      this.core = core;
       this.from = from;
       this.count = count;
     }
 
     @Override
-    public BufferCore tenancy() {
-      return tenancy;
+    public BufferCore core() {
+      return core;
     }
 
     @Override
@@ -107,9 +107,9 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     void checkOpen() {
       if (closed) {
         throw new IllegalStateException(
-            "this slice or view of " + tenancy + " is closed; take another from its root");
+            "this slice or view of " + core + " is closed; take another from its root");
       }
-      tenancy.checkOpen();
+      core.checkOpen();
     }
 
     @Override
@@ -119,12 +119,12 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
 
     @Override
     public String toString() {
-      return type() + "[" + count + "] at byte " + from + " of " + tenancy;
+      return type() + "[" + count + "] at byte " + from + " of " + core;
     }
   }
 
   /** Whose part of memory this is on. */
-  public abstract BufferCore tenancy();
+  public abstract BufferCore core();
 
   /** The byte of the storage that this begins at. */
   public abstract long from();
@@ -148,7 +148,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   }
 
   public Storage storage() {
-    return tenancy().storage();
+    return core().storage();
   }
 
   /** The byte of the storage that this ends before. */
@@ -187,19 +187,19 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   @Override
   public MemoryLocation location() {
     checkOpen();
-    return tenancy().location();
+    return core().location();
   }
 
   @Override
   public BufferState state() {
     checkOpen();
-    return tenancy().state();
+    return core().state();
   }
 
   @Override
   public Accelerator accelerator() {
     checkOpen();
-    return tenancy().memory().accelerator();
+    return core().context().accelerator();
   }
 
   @Override
@@ -330,7 +330,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     if (!ExternalBuffers.isForAllThreads(segment)) {
       throw new IllegalArgumentException(
           "a copy of "
-              + tenancy()
+              + core()
               + " in the background takes a segment that all threads may access, such as one of"
               + " Arena.ofShared() or Arena.ofAuto(); this one is confined to a thread");
     }
@@ -343,7 +343,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
 
   /** Copies by way of a block, because the caller must not block and others must not touch. */
   private void throughBlock(long bytes, Consumer<MemorySegment> copy) {
-    Lease lease = tenancy().memory().blocks().forCaller(bytes, this);
+    Lease lease = core().context().blocks().forCaller(bytes, this);
     try {
       copy.accept(Objects.requireNonNull(lease.block().segment()).asSlice(0, bytes));
     } finally {
@@ -371,7 +371,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   }
 
   private MemorySegment openView() {
-    return openView(true, storage -> storage.residency().hostForWrite(from(), to(), false))
+    return openView(true, storage -> storage.coherence().hostForWrite(from(), to(), false))
         .segment();
   }
 
@@ -381,7 +381,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     if (known != null && storage().readsViewAgain()) {
       return known.readOnly();
     }
-    return openView(false, storage -> storage.residency().hostForRead(from(), to())).readOnly();
+    return openView(false, storage -> storage.coherence().hostForRead(from(), to())).readOnly();
   }
 
   private View openView(boolean writing, Function<Storage, MemorySegment> host) {
@@ -400,14 +400,14 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     perform(
         Operation.of(
                 List.of(writing ? ResourceAccess.write(storage) : ResourceAccess.read(storage)),
-                storage.memory().transferThreads(),
+                storage.context().transferThreads(),
                 guarded(
                     () -> {
                       opened[0] = new View(part(host.apply(storage)));
                       storage.exposing();
                     },
                     "fetching"))
-            .retrying(storage.memory().retries()));
+            .retrying(storage.context().retries()));
     view = opened[0];
     storage.exposed(writing);
     return opened[0];
@@ -434,14 +434,14 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   public UnifiedBuffer<A> slice(long offset, long length) {
     checkOpen();
     Objects.checkFromIndexSize(offset, length, count());
-    return new Part<>(tenancy(), token, type, at(offset), length);
+    return new Part<>(core(), token, type, at(offset), length);
   }
 
   @Override
   public <B> UnifiedBuffer<B> as(ElementType<B> type) {
     checkOpen();
     Objects.requireNonNull(type, "type");
-    return new Part<>(tenancy(), token, type, from(), type.elements(bytes()));
+    return new Part<>(core(), token, type, from(), type.elements(bytes()));
   }
 
   @Override
@@ -458,7 +458,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
 
   private void fill(FillPattern pattern) {
     perform(
-        access(true, residency -> residency.fill(from(), to(), pattern), "filling", bytes() == 0));
+        access(true, coherence -> coherence.fill(from(), to(), pattern), "filling", bytes() == 0));
   }
 
   /** Clears all bytes of a buffer that was just made, which keeps the state it was born in. */
@@ -472,9 +472,9 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     perform(
         Operation.of(
                 List.of(ResourceAccess.onDevice(storage(), false)),
-                storage().memory().transferThreads(),
-                guarded(() -> storage().residency().synchronize(from(), to()), "synchronizing"))
-            .retrying(storage().memory().retries()));
+                storage().context().transferThreads(),
+                guarded(() -> storage().coherence().synchronize(from(), to()), "synchronizing"))
+            .retrying(storage().context().retries()));
   }
 
   @Override
@@ -498,9 +498,9 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
         toDevice ? ResourceAccess.onDevice(storage, false) : ResourceAccess.read(storage);
     Operation.of(
             List.of(use),
-            storage.memory().transferThreads(),
-            guarded(() -> storage.residency().prefetch(from(), to(), toDevice), "prefetching"))
-        .retrying(storage.memory().retries())
+            storage.context().transferThreads(),
+            guarded(() -> storage.coherence().prefetch(from(), to(), toDevice), "prefetching"))
+        .retrying(storage.context().retries())
         .failing(storage::prefetchFailed)
         .release(false);
   }
@@ -550,7 +550,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   private Operation inbound(HostBytes source, long at) {
     return access(
             true,
-            whileAlive(source, residency -> residency.copyIn(source, at)),
+            whileAlive(source, coherence -> coherence.copyIn(source, at)),
             "copying " + source.byteSize() + " bytes in",
             source.byteSize() == 0)
         .carrying(SmallTransfer.in(storage(), source, at, TransferPriority.NORMAL));
@@ -564,7 +564,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   private Operation outbound(long at, HostBytes destination) {
     return access(
             false,
-            whileAlive(destination, residency -> residency.copyOut(at, destination)),
+            whileAlive(destination, coherence -> coherence.copyOut(at, destination)),
             "copying " + destination.byteSize() + " bytes out",
             destination.byteSize() == 0)
         .carrying(SmallTransfer.out(storage(), destination, at, TransferPriority.NORMAL));
@@ -575,9 +575,9 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     if (!(bytes instanceof HostBytes.Segment(MemorySegment segment, _))) {
       return copy;
     }
-    return residency -> {
+    return coherence -> {
       try {
-        copy.accept(residency);
+        copy.accept(coherence);
       } catch (IllegalStateException e) {
         if (segment.scope().isAlive()) {
           throw e;
@@ -586,7 +586,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
             "the arena of a segment of "
                 + segment.byteSize()
                 + " bytes was closed before its copy from or to "
-                + tenancy()
+                + core()
                 + " had ended; keep it open until the copy returns or its future completes",
             e);
       }
@@ -606,8 +606,8 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     }
     return access(
         true,
-        residency ->
-            residency.copyIn(new HostBytes.Segment(source.asReadOnlySegment(), false), from()),
+        coherence ->
+            coherence.copyIn(new HostBytes.Segment(source.asReadOnlySegment(), false), from()),
         "copying from a foreign buffer",
         source.length() == 0);
   }
@@ -616,9 +616,9 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   private Operation access(boolean writes, Consumer<Coherence> body, String what, boolean empty) {
     return Operation.of(
             List.of(writes ? ResourceAccess.write(storage()) : ResourceAccess.read(storage())),
-            storage().memory().transferThreads(),
-            empty ? () -> {} : guarded(() -> body.accept(storage().residency()), what))
-        .retrying(storage().memory().retries());
+            storage().context().transferThreads(),
+            empty ? () -> {} : guarded(() -> body.accept(storage().coherence()), what))
+        .retrying(storage().context().retries());
   }
 
   private Operation.Body guarded(Operation.Body body, String what) {
@@ -626,7 +626,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
       try {
         body.run();
       } catch (RuntimeException | Error e) {
-        throw Exceptions.transfer(e, what + " of " + tenancy());
+        throw Exceptions.transfer(e, what + " of " + core());
       }
     };
   }
@@ -636,7 +636,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   }
 
   private CompletableFuture<Void> submit(Operation work) {
-    return tenancy().memory().submit(work);
+    return core().context().submit(work);
   }
 
   private int fitting(A source) {

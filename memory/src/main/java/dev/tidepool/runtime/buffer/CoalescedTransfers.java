@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Small transfers to one device, or from it, that travel together. All are at their turn, or come
- * right behind one of them in the lane of its storage and write other bytes of it: so they may
+ * right behind one of them in the queue of its storage and write other bytes of it: so they may
  * arrive in any order, and no order that others see changes.
  *
  * <p>A batch that fails is taken apart: each transfer then goes by itself, and fails or is tried
@@ -27,7 +27,7 @@ public final class CoalescedTransfers implements Runnable {
   private static final int MOST = 1024;
   private static final long MOST_BYTES = 4L << 20;
 
-  /** Of those that come one behind the other in a lane, which can be under way only together. */
+  /** Of those that come one behind the other in a queue, which can be under way only together. */
   private static final long MOST_BYTES_OF_LANE = 8L << 20;
 
   private final SmallTransfer like;
@@ -38,7 +38,7 @@ public final class CoalescedTransfers implements Runnable {
   // Those whose bytes take another way. Only after the batch: they may need memory, and what
   // travels holds some.
   private final List<Operation> alone = new ArrayList<>();
-  // Those that the lanes have let in; the others were taken from behind them.
+  // Those that the queues have let in; the others were taken from behind them.
   private int atTurn;
   // How many of the ready and of those that go alone are no business of the batch any more.
   private int admitted;
@@ -65,7 +65,7 @@ public final class CoalescedTransfers implements Runnable {
     if (!(first instanceof Operation work)) {
       return line.poll();
     }
-    SmallTransfer like = parcel(work);
+    SmallTransfer like = smallTransfer(work);
     if (like == null) {
       work.endsTask();
       return line.poll();
@@ -77,11 +77,11 @@ public final class CoalescedTransfers implements Runnable {
     line.poll();
     long bytes = like.bytes();
     while (like.isSmall() && ready.size() < MOST && line.peek() instanceof Operation other) {
-      SmallTransfer parcel = parcel(other);
-      if (parcel == null
-          || !parcel.isSmall()
-          || !parcel.goesWith(like)
-          || bytes + parcel.bytes() > MOST_BYTES) {
+      SmallTransfer smallTransfer = smallTransfer(other);
+      if (smallTransfer == null
+          || !smallTransfer.isSmall()
+          || !smallTransfer.goesWith(like)
+          || bytes + smallTransfer.bytes() > MOST_BYTES) {
         break;
       }
       try {
@@ -90,12 +90,12 @@ public final class CoalescedTransfers implements Runnable {
         break;
       }
       line.poll();
-      bytes += parcel.bytes();
+      bytes += smallTransfer.bytes();
     }
     return batch;
   }
 
-  private static @Nullable SmallTransfer parcel(Operation work) {
+  private static @Nullable SmallTransfer smallTransfer(Operation work) {
     return (SmallTransfer) work.payload();
   }
 
@@ -173,32 +173,35 @@ public final class CoalescedTransfers implements Runnable {
   }
 
   private boolean pack(Operation work) {
-    SmallTransfer parcel = parcel(work);
+    SmallTransfer smallTransfer = smallTransfer(work);
     Move move =
-        parcel == null || bytes + parcel.bytes() > MOST_BYTES_OF_LANE ? null : parcel.plan();
-    if (parcel == null || move == null) {
+        smallTransfer == null || bytes + smallTransfer.bytes() > MOST_BYTES_OF_LANE
+            ? null
+            : smallTransfer.plan();
+    if (smallTransfer == null || move == null) {
       return false;
     }
-    bytes += parcel.bytes();
+    bytes += smallTransfer.bytes();
     works.add(work);
-    parcels.add(parcel);
+    parcels.add(smallTransfer);
     moves.add(move);
     return true;
   }
 
-  /** Takes what comes behind some work in its lane, as long as no byte is written twice. */
+  /** Takes what comes behind some work in its queue, as long as no byte is written twice. */
   private void followLane(Operation head) {
     DirtyRanges written = new DirtyRanges(Long.MAX_VALUE);
     Operation last = head;
     while (works.size() < MOST) {
-      SmallTransfer before = parcel(last);
+      SmallTransfer before = smallTransfer(last);
       if (before == null) {
         return;
       }
       written.add(before.from(), before.to());
       Operation next =
           last.claimNext(
-              payload -> payload instanceof SmallTransfer parcel && fits(parcel, written));
+              payload ->
+                  payload instanceof SmallTransfer smallTransfer && fits(smallTransfer, written));
       if (next == null) {
         return;
       }
@@ -217,10 +220,10 @@ public final class CoalescedTransfers implements Runnable {
     }
   }
 
-  private boolean fits(SmallTransfer parcel, DirtyRanges written) {
-    return parcel.goesWith(like)
-        && bytes + parcel.bytes() <= MOST_BYTES_OF_LANE
-        && !written.intersects(parcel.from(), parcel.to());
+  private boolean fits(SmallTransfer smallTransfer, DirtyRanges written) {
+    return smallTransfer.goesWith(like)
+        && bytes + smallTransfer.bytes() <= MOST_BYTES_OF_LANE
+        && !written.intersects(smallTransfer.from(), smallTransfer.to());
   }
 
   private void travel() {
@@ -234,7 +237,7 @@ public final class CoalescedTransfers implements Runnable {
     }
     // All of them took that time together; so the sums are right.
     long each = (System.nanoTime() - start) / works.size();
-    parcels.forEach(parcel -> parcel.arrived(each, way));
+    parcels.forEach(smallTransfer -> smallTransfer.arrived(each, way));
     if (alone.isEmpty()) {
       works.forEach(Operation::endsTask);
     }
@@ -252,7 +255,7 @@ public final class CoalescedTransfers implements Runnable {
   }
 
   private void move() {
-    Gathering gathering = like.memory().link().gathering();
+    Gathering gathering = like.context().link().gathering();
     way =
         like.direction() == Direction.HOST_TO_DEVICE
             ? gathering.upload(moves)

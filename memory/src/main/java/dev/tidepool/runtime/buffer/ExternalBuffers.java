@@ -38,25 +38,25 @@ public final class ExternalBuffers {
   /** Some thread that is not the caller's; never started. */
   private static final Thread OTHER_THREAD = Thread.ofPlatform().unstarted(() -> {});
 
-  private final StorageContext memory;
+  private final StorageContext context;
   private final SessionResources resources;
   private final Room room;
   private final Blocks blocks;
-  private final LeakDetector cohorts;
+  private final LeakDetector leakDetector;
   private final AllocationLedger ledger;
 
   public ExternalBuffers(
-      StorageContext memory,
+      StorageContext context,
       SessionResources resources,
       Room room,
       Blocks blocks,
-      LeakDetector cohorts,
+      LeakDetector leakDetector,
       AllocationLedger ledger) {
-    this.memory = memory;
+    this.context = context;
     this.resources = resources;
     this.room = room;
     this.blocks = blocks;
-    this.cohorts = cohorts;
+    this.leakDetector = leakDetector;
     this.ledger = ledger;
   }
 
@@ -131,7 +131,7 @@ public final class ExternalBuffers {
       return over(type, SharedMemory.create(folder(), type, length, name), name);
     }
     SharedDeviceMemory shared =
-        SharedDeviceMemory.create(memory, this::allocateShareable, folder(), type, length, name);
+        SharedDeviceMemory.create(context, this::allocateShareable, folder(), type, length, name);
     return over(type, shared, name, () -> publish(shared));
   }
 
@@ -143,14 +143,14 @@ public final class ExternalBuffers {
     if (!sharesOnDevice(location)) {
       return over(type, SharedMemory.open(folder(), type, name), name);
     }
-    SharedDeviceMemory shared = SharedDeviceMemory.open(memory, folder(), type, name);
+    SharedDeviceMemory shared = SharedDeviceMemory.open(context, folder(), type, name);
     return over(type, shared, name, () -> {});
   }
 
   private boolean sharesOnDevice(MemoryLocation location) {
     return switch (Objects.requireNonNull(location, "location")) {
       case HOST -> false;
-      case DEVICE -> !memory.device().info().can(Capability.SHARED_MEMORY);
+      case DEVICE -> !context.device().info().can(Capability.SHARED_MEMORY);
       case PINNED, UNIFIED ->
           throw new IllegalArgumentException(
               "memory at " + location + " is this process's alone; share HOST or DEVICE memory");
@@ -159,13 +159,13 @@ public final class ExternalBuffers {
 
   /** What others find is zeros. */
   private void publish(SharedDeviceMemory shared) {
-    memory.link().fill(shared.block(), 0, shared.block().byteSize(), (byte) 0);
+    context.link().fill(shared.block(), 0, shared.block().byteSize(), (byte) 0);
     shared.publish();
   }
 
   /** Memory of the device that processes can share, for which room is made where it is short. */
   private ShareableBlock allocateShareable(long bytes) {
-    Device device = memory.device();
+    Device device = context.device();
     try {
       return device.allocateShareable(bytes);
     } catch (OutOfDeviceMemoryException e) {
@@ -181,7 +181,7 @@ public final class ExternalBuffers {
   }
 
   private SharedFolder folder() {
-    return SharedFolder.of(memory.options().sharedDirectory());
+    return SharedFolder.of(context.options().sharedDirectory());
   }
 
   private <A> UnifiedBuffer<A> over(ElementType<A> type, SharedMemory shared, String name) {
@@ -218,7 +218,7 @@ public final class ExternalBuffers {
       String tag) {
     // Before the device has a block that would have to be freed again.
     long length = type.elements(segment.byteSize());
-    Block given = memory.device().adopt(segment);
+    Block given = context.device().adopt(segment);
     Block adopted = given == null ? null : resources.opened(given);
     try {
       BackingBlocks copies = BackingBlocks.foreign(segment, adopted, ending, file);
@@ -238,14 +238,14 @@ public final class ExternalBuffers {
       BackingBlocks copies,
       boolean writable) {
     long bytes = type.bytes(length);
-    LeakGroup.Token sampled = cohorts.sampled(bytes);
-    LeakGroup.Token token = sampled == null ? cohorts.join() : sampled;
-    BufferCore tenancy = BufferCore.withoutBlock(type, length, allocation, token.cohort());
-    tenancy.settle(new Storage(tenancy, copies, writable));
+    LeakGroup.Token sampled = leakDetector.sampled(bytes);
+    LeakGroup.Token token = sampled == null ? leakDetector.join() : sampled;
+    BufferCore core = BufferCore.withoutBlock(type, length, allocation, token.leakGroup());
+    core.settle(new Storage(core, copies, writable));
     ledger.allocated(allocation.tag(), bytes);
-    memory.counters().adopted();
-    memory.registry().addWithoutBlock(tenancy);
+    context.counters().adopted();
+    context.registry().addWithoutBlock(core);
     // A manager that is closing now waits for this operation, and closes the buffer then.
-    return new RootBuffer<>(tenancy, token, type);
+    return new RootBuffer<>(core, token, type);
   }
 }

@@ -28,7 +28,7 @@ public record MemoryRange(Object memory, long from, long to) {
     if (!(buffer instanceof BufferHandle<?> own)) {
       return new MemoryRange(buffer, 0, bytes);
     }
-    BackingBlocks copies = own.storage().residency().copies();
+    BackingBlocks copies = own.storage().coherence().copies();
     if (copies.isHostOwned()) {
       return new MemoryRange(own.storage(), own.from(), own.to());
     }

@@ -40,7 +40,7 @@ final class OpenHostMapping implements HostMapping {
     Operation work =
         Operation.of(
                 List.of(ResourceAccess.mapping(storage, mode)),
-                storage.memory().transferThreads(),
+                storage.context().transferThreads(),
                 () -> {
                   try {
                     mapped[0] = hostOf(buffer, mode);
@@ -50,7 +50,7 @@ final class OpenHostMapping implements HostMapping {
                     throw Exceptions.transfer(e, "mapping of " + storage);
                   }
                 })
-            .retrying(storage.memory().retries());
+            .retrying(storage.context().retries());
     try {
       work.perform(storage.runsHere());
       Arena arena = shared ? Arena.ofShared() : Arena.ofConfined();
@@ -64,19 +64,19 @@ final class OpenHostMapping implements HostMapping {
   }
 
   private static MemorySegment hostOf(BufferHandle<?> buffer, MapMode mode) {
-    Coherence residency = buffer.storage().residency();
+    Coherence coherence = buffer.storage().coherence();
     if (!mode.writes()) {
-      residency.publish();
+      coherence.publish();
     }
     return buffer.part(
         mode.writes()
-            ? residency.hostForWrite(buffer.from(), buffer.to(), !mode.reads())
-            : residency.hostForRead(buffer.from(), buffer.to()));
+            ? coherence.hostForWrite(buffer.from(), buffer.to(), !mode.reads())
+            : coherence.hostForRead(buffer.from(), buffer.to()));
   }
 
   private static MemorySegment within(
       Arena arena, BufferHandle<?> buffer, MemorySegment host, MapMode mode) {
-    boolean owned = buffer.storage().residency().copies().isHostOwned();
+    boolean owned = buffer.storage().coherence().copies().isHostOwned();
     MemorySegment hook = owned ? host : MemorySegment.ofAddress(host.address());
     MemorySegment mapped =
         hook.reinterpret(

@@ -22,11 +22,11 @@ import org.jspecify.annotations.Nullable;
  * a buffer that was never used, or for short copies only, is closed with one exchange.
  */
 final class RootBuffer<A> extends BufferHandle<A> {
-  private static final VarHandle TENANCY;
+  private static final VarHandle CORE;
 
   static {
     try {
-      TENANCY = MethodHandles.lookup().findVarHandle(RootBuffer.class, "tenancy", BufferCore.class);
+      CORE = MethodHandles.lookup().findVarHandle(RootBuffer.class, "core", BufferCore.class);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }
@@ -37,11 +37,12 @@ final class RootBuffer<A> extends BufferHandle<A> {
   private final Allocation allocation;
   private final long length;
 
-  // Written before anybody else has this handle; without a block there is a tenancy from then on.
+  // Written before anybody else has this handle; without a block there is a buffer core from then
+  // on.
   private @Nullable PooledBlock block;
   private long number;
 
-  private volatile @Nullable BufferCore tenancy;
+  private volatile @Nullable BufferCore core;
 
   /** The handle of a dormant buffer, which will {@linkplain #moveInto move in} next. */
   RootBuffer(
@@ -57,9 +58,9 @@ final class RootBuffer<A> extends BufferHandle<A> {
   }
 
   /** The handle of a buffer that is awake. */
-  RootBuffer(BufferCore tenancy, LeakGroup.Token token, ElementType<A> type) {
-    this(tenancy.memory().releases(), token, type, tenancy.length(), tenancy.allocation());
-    this.tenancy = tenancy;
+  RootBuffer(BufferCore core, LeakGroup.Token token, ElementType<A> type) {
+    this(core.context().releases(), token, type, core.length(), core.allocation());
+    this.core = core;
     // Whoever gets hold of the handle finds it, as if it were final.
     VarHandle.storeStoreFence();
   }
@@ -80,32 +81,32 @@ final class RootBuffer<A> extends BufferHandle<A> {
   void occupy(PooledBlock taken) {
     // Whoever gets hold of the handle finds block and number, as if they were final.
     VarHandle.storeStoreFence();
-    taken.occupyDormant(number, type(), length, allocation, token().cohort());
+    taken.occupyDormant(number, type(), length, allocation, token().leakGroup());
   }
 
   @Override
-  public BufferCore tenancy() {
-    BufferCore known = tenancy;
-    return known == null ? makeTenancy() : known;
+  public BufferCore core() {
+    BufferCore known = core;
+    return known == null ? makeCore() : known;
   }
 
-  private BufferCore makeTenancy() {
+  private BufferCore makeCore() {
     BufferCore fresh =
         BufferCore.dormant(
             type(),
             length,
             allocation,
-            token().cohort(),
-            Objects.requireNonNull(block, "who has no block has a tenancy"),
+            token().leakGroup(),
+            Objects.requireNonNull(block, "who has no block has a core"),
             number);
-    BufferCore other = (BufferCore) TENANCY.compareAndExchange(this, null, fresh);
+    BufferCore other = (BufferCore) CORE.compareAndExchange(this, null, fresh);
     return other == null ? fresh : other;
   }
 
   @Override
   boolean copyDormant(boolean writing, A array, int start, long offset, int count) {
     PooledBlock held = block;
-    if (tenancy != null
+    if (core != null
         || held == null
         // A write changes the state of unified memory.
         || (writing && allocation.location() == MemoryLocation.UNIFIED)) {
@@ -142,20 +143,20 @@ final class RootBuffer<A> extends BufferHandle<A> {
 
   @Override
   void checkOpen() {
-    if (tenancy != null || block == null || !block.isDormant(number)) {
-      tenancy().checkOpen();
+    if (core != null || block == null || !block.isDormant(number)) {
+      core().checkOpen();
     }
   }
 
   @Override
   void end() {
-    if (tenancy != null || block == null || !releases.freeAtOnce(block, number, bytes())) {
-      tenancy().close();
+    if (core != null || block == null || !releases.freeAtOnce(block, number, bytes())) {
+      core().close();
     }
   }
 
   @Override
   public String toString() {
-    return tenancy().toString();
+    return core().toString();
   }
 }

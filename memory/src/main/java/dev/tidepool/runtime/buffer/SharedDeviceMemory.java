@@ -63,13 +63,13 @@ final class SharedDeviceMemory implements AutoCloseable {
    * @param allocator allocates the bytes on the device
    */
   static SharedDeviceMemory create(
-      ManagerContext memory,
+      ManagerContext context,
       LongFunction<ShareableBlock> allocator,
       SharedFolder folder,
       ElementType<?> type,
       long length,
       String name) {
-    Device device = memory.device();
+    Device device = context.device();
     requireSupport(device);
     long bytes = bytes(type, length);
     SharedMemory note = SharedMemory.create(folder, type, elementsOf(type), note(name));
@@ -96,12 +96,12 @@ final class SharedDeviceMemory implements AutoCloseable {
 
   /** The memory that others have under that name. */
   static SharedDeviceMemory open(
-      ManagerContext memory, SharedFolder folder, ElementType<?> type, String name) {
-    Device device = memory.device();
+      ManagerContext context, SharedFolder folder, ElementType<?> type, String name) {
+    Device device = context.device();
     requireSupport(device);
     SharedMemory note = SharedMemory.open(folder, type, note(name));
     try {
-      long length = lengthIn(note.segment(), memory, name);
+      long length = lengthIn(note.segment(), context, name);
       int descriptor = SharedDescriptor.obtain(folder, name);
       Block block;
       try {
@@ -145,7 +145,7 @@ final class SharedDeviceMemory implements AutoCloseable {
     }
   }
 
-  private static long lengthIn(MemorySegment words, ManagerContext memory, String name) {
+  private static long lengthIn(MemorySegment words, ManagerContext context, String name) {
     long start = System.nanoTime();
     while ((long) NUMBER.getAcquire(words, PUBLISHED_AT) != PUBLISHED) {
       if (System.nanoTime() - start > PATIENCE_NANOS) {
@@ -158,10 +158,10 @@ final class SharedDeviceMemory implements AutoCloseable {
             null);
       }
       // Whoever closes the manager waits for this.
-      memory.checkOpen();
+      context.checkOpen();
       LockSupport.parkNanos(PAUSE_NANOS);
     }
-    Device device = memory.device();
+    Device device = context.device();
     UUID there =
         new UUID(
             (long) NUMBER.get(words, HARDWARE_AT),

@@ -39,7 +39,9 @@ public final class SmallTransfer implements Coalescable {
     this.priority = priority;
   }
 
-  /** A copy to a storage as a parcel; null if it is empty, too large, or will cross no link. */
+  /**
+   * A copy to a storage as a small transfer; null if it is empty, too large, or will cross no link.
+   */
   public static @Nullable SmallTransfer in(
       Storage storage, HostBytes source, long at, TransferPriority priority) {
     return of(storage, source, at, Direction.HOST_TO_DEVICE, priority);
@@ -55,7 +57,7 @@ public final class SmallTransfer implements Coalescable {
       Storage storage, HostBytes bytes, long at, Direction direction, TransferPriority priority) {
     long count = bytes.byteSize();
     boolean tooLarge = count > LARGEST || (count > SMALL && isMappedFile(bytes));
-    return count == 0 || tooLarge || storage.residency().copies().isShared()
+    return count == 0 || tooLarge || storage.coherence().copies().isShared()
         ? null
         : new SmallTransfer(storage, bytes, at, direction, priority);
   }
@@ -66,7 +68,7 @@ public final class SmallTransfer implements Coalescable {
 
   /** Whether both take the same link in the same direction. */
   boolean goesWith(SmallTransfer other) {
-    return memory() == other.memory() && direction == other.direction;
+    return context() == other.context() && direction == other.direction;
   }
 
   /**
@@ -78,8 +80,8 @@ public final class SmallTransfer implements Coalescable {
   }
 
   /** Whose link it takes. */
-  StorageContext memory() {
-    return storage.memory();
+  StorageContext context() {
+    return storage.context();
   }
 
   Direction direction() {
@@ -104,11 +106,11 @@ public final class SmallTransfer implements Coalescable {
 
   /** The way over the link, now that its turn has come; null if the bytes take another. */
   @Nullable Move plan() {
-    Coherence residency = storage.residency();
+    Coherence coherence = storage.coherence();
     Block block =
         direction == Direction.HOST_TO_DEVICE
-            ? residency.uploadTarget()
-            : residency.downloadSource(from(), to());
+            ? coherence.uploadTarget()
+            : coherence.downloadSource(from(), to());
     if (block == null) {
       return null;
     }
@@ -119,15 +121,15 @@ public final class SmallTransfer implements Coalescable {
   /** It was on its way with others when something failed. */
   void mayHaveArrived() {
     if (direction == Direction.HOST_TO_DEVICE) {
-      storage.residency().deviceWriteFailed(from(), to());
+      storage.coherence().deviceWriteFailed(from(), to());
     }
   }
 
   /** The bytes have arrived, with others. */
   void arrived(long elapsedNanos, TransferWay way) {
-    storage.residency().carried(direction, from(), to(), elapsedNanos, way);
+    storage.coherence().carried(direction, from(), to(), elapsedNanos, way);
     if (event != null) {
-      event.moved(memory().id(), direction.name(), way, storage.tenancy().tag(), bytes());
+      event.moved(context().id(), direction.name(), way, storage.core().tag(), bytes());
     }
   }
 

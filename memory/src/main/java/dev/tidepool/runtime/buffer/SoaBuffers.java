@@ -17,18 +17,18 @@ import java.util.concurrent.CompletableFuture;
 
 /** A buffer for each component of a record. It owns the buffers; they know nothing of it. */
 public final class SoaBuffers<R extends Record> implements StructOfArrays<R> {
-  private final StorageContext memory;
+  private final StorageContext context;
   private final ElementType<R[]> type;
   private final long length;
   private final Map<String, BufferHandle<?>> buffers;
   private volatile boolean closed;
 
   private SoaBuffers(
-      StorageContext memory,
+      StorageContext context,
       ElementType<R[]> type,
       long length,
       Map<String, BufferHandle<?>> buffers) {
-    this.memory = memory;
+    this.context = context;
     this.type = type;
     this.length = length;
     this.buffers = buffers;
@@ -36,7 +36,7 @@ public final class SoaBuffers<R extends Record> implements StructOfArrays<R> {
 
   /** Allocates all buffers, or none. */
   public static <R extends Record> SoaBuffers<R> allocate(
-      StorageContext memory,
+      StorageContext context,
       BufferAllocator allocations,
       ElementType<R[]> type,
       long length,
@@ -50,7 +50,7 @@ public final class SoaBuffers<R extends Record> implements StructOfArrays<R> {
       buffers.values().forEach(UnifiedBuffer::close);
       throw e;
     }
-    return new SoaBuffers<>(memory, type, length, buffers);
+    return new SoaBuffers<>(context, type, length, buffers);
   }
 
   private static <A> BufferHandle<A> column(
@@ -79,7 +79,7 @@ public final class SoaBuffers<R extends Record> implements StructOfArrays<R> {
   @Override
   public Accelerator accelerator() {
     checkOpen();
-    return memory.accelerator();
+    return context.accelerator();
   }
 
   @Override
@@ -142,22 +142,22 @@ public final class SoaBuffers<R extends Record> implements StructOfArrays<R> {
 
   @Override
   public CompletableFuture<Void> copyFromAsync(R[] source) {
-    return memory.submit(taking(source, 0, 0, fitting(source)).work());
+    return context.submit(taking(source, 0, 0, fitting(source)).work());
   }
 
   @Override
   public CompletableFuture<Void> copyToAsync(R[] destination) {
-    return memory.submit(making(0, destination, 0, requiredBy(destination)).work());
+    return context.submit(making(0, destination, 0, requiredBy(destination)).work());
   }
 
   @Override
   public CompletableFuture<Void> copyFromAsync(UnifiedBuffer<R[]> source) {
-    return memory.submit(taking(source).work());
+    return context.submit(taking(source).work());
   }
 
   @Override
   public CompletableFuture<Void> copyToAsync(UnifiedBuffer<R[]> destination) {
-    return memory.submit(making(destination).work());
+    return context.submit(making(destination).work());
   }
 
   private SoaConversion taking(R[] source, int sourceOffset, long offset, int count) {
@@ -217,7 +217,7 @@ public final class SoaBuffers<R extends Record> implements StructOfArrays<R> {
 
   private SoaConversion transposition(Structs structs, long offset, long count, boolean joins) {
     return new SoaConversion(
-        memory, type, structs, List.copyOf(buffers.values()), offset, count, joins);
+        context, type, structs, List.copyOf(buffers.values()), offset, count, joins);
   }
 
   private int fitting(R[] source) {

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * records, and what only a device has) passes through one staging block, as many structs at a time
  * as fit.
  *
- * @param memory the columns'
+ * @param context the columns'
  * @param type of the structs
  * @param structs where they are, or go to
  * @param columns one for each primitive of the type
@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * @param joins whether columns become structs
  */
 record SoaConversion(
-    StorageContext memory,
+    StorageContext context,
     ElementType<?> type,
     Structs structs,
     List<BufferHandle<?>> columns,
@@ -98,7 +98,7 @@ record SoaConversion(
     }
     return Operation.of(
             uses,
-            memory.transferThreads(),
+            context.transferThreads(),
             () -> {
               try {
                 if (count > 0) {
@@ -108,7 +108,7 @@ record SoaConversion(
                 throw Exceptions.transfer(e, "converting " + count + " of " + type);
               }
             })
-        .retrying(memory.retries());
+        .retrying(context.retries());
   }
 
   /** Asks for the work and returns when it is done. */
@@ -129,8 +129,8 @@ record SoaConversion(
       convert(ends.stream().map(End::direct).toArray(MemorySegment[]::new));
       return;
     }
-    long step = Math.min(count, Math.max(1, memory.stagingChunk() / each));
-    Lease lease = memory.blocks().forStaging(step * each);
+    long step = Math.min(count, Math.max(1, context.stagingChunk() / each));
+    Lease lease = context.blocks().forStaging(step * each);
     try {
       MemorySegment block = Objects.requireNonNull(lease.block().segment(), "staging");
       // The padding of structs that are made here shall not tell what the block held before.
@@ -156,23 +156,23 @@ record SoaConversion(
   }
 
   private End end(BufferHandle<?> buffer, long first, boolean written) {
-    Coherence residency = buffer.storage().residency();
-    boolean shared = residency.copies().isShared();
+    Coherence coherence = buffer.storage().coherence();
+    boolean shared = coherence.copies().isShared();
     long each = buffer.elementBytes();
     long from = buffer.from() + first * each;
     long to = from + count * each;
     if (written) {
-      return shared || residency.writesOnHost()
-          ? End.direct(each, residency.targetOnHost(from, to).asSlice(from, to - from))
+      return shared || coherence.writesOnHost()
+          ? End.direct(each, coherence.targetOnHost(from, to).asSlice(from, to - from))
           : End.staged(
               each,
-              (staged, at) -> residency.copyIn(new HostBytes.Segment(staged, true), from + at));
+              (staged, at) -> coherence.copyIn(new HostBytes.Segment(staged, true), from + at));
     }
-    return shared || residency.hostHasNewest(from, to)
-        ? End.direct(each, residency.readable().asSlice(from, to - from))
+    return shared || coherence.hostHasNewest(from, to)
+        ? End.direct(each, coherence.readable().asSlice(from, to - from))
         : End.staged(
             each,
-            (staged, at) -> residency.copyOut(from + at, new HostBytes.Segment(staged, true)));
+            (staged, at) -> coherence.copyOut(from + at, new HostBytes.Segment(staged, true)));
   }
 
   /** Converts as many structs as fit into the staging block, from {@code at} on. */

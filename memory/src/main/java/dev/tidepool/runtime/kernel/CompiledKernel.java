@@ -11,19 +11,19 @@ import org.jspecify.annotations.Nullable;
 
 /** A kernel of one manager: the user's handle of its {@link KernelPrograms}. */
 final class CompiledKernel implements Kernel {
-  private final StorageContext memory;
+  private final StorageContext context;
   private final BufferAllocator allocations;
   private final KernelSource source;
   private final Signature signature;
   private final KernelPrograms programs;
 
   CompiledKernel(
-      StorageContext memory,
+      StorageContext context,
       BufferAllocator allocations,
       KernelSource source,
       Signature signature,
       KernelPrograms programs) {
-    this.memory = memory;
+    this.context = context;
     this.allocations = allocations;
     this.source = source;
     this.signature = signature;
@@ -70,12 +70,12 @@ final class CompiledKernel implements Kernel {
   }
 
   private KernelRun begin() {
-    return KernelRun.begin(memory.state(), programs, this::closedException);
+    return KernelRun.begin(context.state(), programs, this::closedException);
   }
 
   private KernelLaunch bind(KernelRun run, Arguments arguments, @Nullable LaunchRange asked) {
     return KernelLaunch.bind(
-        memory, allocations, run, signature, signature.parameters(arguments), arguments, asked);
+        context, allocations, run, signature, signature.parameters(arguments), arguments, asked);
   }
 
   private IllegalStateException closedException() {
@@ -89,6 +89,6 @@ final class CompiledKernel implements Kernel {
 
   @Override
   public String toString() {
-    return "Kernel[" + source + " on " + memory.accelerator().id() + "]";
+    return "Kernel[" + source + " on " + context.accelerator().id() + "]";
   }
 }

@@ -47,7 +47,7 @@ final class KernelLaunch implements AutoCloseable {
   /** An array argument on this manager's device. */
   private record Placed(KernelParameter parameter, BufferHandle<?> buffer) {}
 
-  private final StorageContext memory;
+  private final StorageContext context;
   private final BufferAllocator allocations;
   private final KernelRun run;
   private final List<KernelParameter> parameters;
@@ -65,13 +65,13 @@ final class KernelLaunch implements AutoCloseable {
   private record Copy(Runnable perform, Supplier<CompletableFuture<Void>> submit) {}
 
   private KernelLaunch(
-      StorageContext memory,
+      StorageContext context,
       BufferAllocator allocations,
       KernelRun run,
       List<KernelParameter> parameters,
       Arguments arguments,
       LaunchRange range) {
-    this.memory = memory;
+    this.context = context;
     this.allocations = allocations;
     this.run = run;
     this.parameters = parameters;
@@ -81,7 +81,7 @@ final class KernelLaunch implements AutoCloseable {
 
   /** Sees to the arguments of a run. */
   static KernelLaunch bind(
-      StorageContext memory,
+      StorageContext context,
       BufferAllocator allocations,
       KernelRun run,
       Signature signature,
@@ -98,7 +98,7 @@ final class KernelLaunch implements AutoCloseable {
     }
     LaunchRange range = signature.range(lengths, names, asked);
     KernelLaunch execution =
-        new KernelLaunch(memory, allocations, run, parameters, arguments, range);
+        new KernelLaunch(context, allocations, run, parameters, arguments, range);
     try {
       execution.place();
       if (signature.isolatesOverlaps()) {
@@ -141,7 +141,7 @@ final class KernelLaunch implements AutoCloseable {
     for (KernelParameter parameter : parameters) {
       if (parameter.access().isArray()) {
         Object value = values.get(parameter.name());
-        if (value instanceof BufferHandle<?> buffer && buffer.storage().memory() == memory) {
+        if (value instanceof BufferHandle<?> buffer && buffer.storage().context() == context) {
           placed.add(new Placed(parameter, buffer));
         } else if (value instanceof UnifiedBuffer<?> elsewhere) {
           placed.add(new Placed(parameter, temporaryFor(parameter, elsewhere)));
@@ -182,7 +182,7 @@ final class KernelLaunch implements AutoCloseable {
   }
 
   private <A> BufferHandle<A> temporary(ElementType<A> type, long length) {
-    memory.checkOpen();
+    context.checkOpen();
     BufferHandle<A> temporary = (BufferHandle<A>) allocations.allocate(type, length, TEMPORARY);
     temporaries.add(temporary);
     return temporary;
@@ -250,9 +250,9 @@ final class KernelLaunch implements AutoCloseable {
     inbound.forEach(copy -> parts.add(copy.submit().get()));
     Operation launched = work();
     run.endsWith(launched);
-    parts.add(memory.submit(launched, run::end));
+    parts.add(context.submit(launched, run::end));
     outbound.forEach(copy -> parts.add(copy.submit().get()));
-    return memory.track(CompositeFuture.of(parts));
+    return context.track(CompositeFuture.of(parts));
   }
 
   private Operation work() {
@@ -263,8 +263,8 @@ final class KernelLaunch implements AutoCloseable {
               argument.buffer().storage(), argument.parameter().access().writes()));
     }
     Operation asked =
-        Operation.of(uses, memory.kernelThreads(), this::launch)
-            .retrying(memory.retries().until(() -> submitted));
+        Operation.of(uses, context.kernelThreads(), this::launch)
+            .retrying(context.retries().until(() -> submitted));
     work = asked;
     return asked;
   }
@@ -285,7 +285,7 @@ final class KernelLaunch implements AutoCloseable {
     }
     Launch launch = new Launch(program, arguments, range);
     Operation running = Objects.requireNonNull(work, "who runs this");
-    KernelBody.launch(run.source(), parameters, memory, running, () -> run(launch));
+    KernelBody.launch(run.source(), parameters, context, running, () -> run(launch));
   }
 
   /** Sees to device memory for all arguments, before the bytes of any travel. */
@@ -295,19 +295,19 @@ final class KernelLaunch implements AutoCloseable {
     }
     MultiBufferAdmission.inTurn(
         Objects.requireNonNull(work, "who runs this"),
-        List.of(memory.placing()),
+        List.of(context.placing()),
         () ->
             placed.stream()
                 .filter(KernelLaunch::lacksMemory)
-                .forEach(argument -> residency(argument).provideDeviceMemory()));
+                .forEach(argument -> coherence(argument).provideDeviceMemory()));
   }
 
-  private static Coherence residency(Placed argument) {
-    return argument.buffer().storage().residency();
+  private static Coherence coherence(Placed argument) {
+    return argument.buffer().storage().coherence();
   }
 
   private static boolean lacksMemory(Placed argument) {
-    return residency(argument).lacksDeviceMemory();
+    return coherence(argument).lacksDeviceMemory();
   }
 
   private Object scalar(KernelParameter parameter) {
@@ -328,12 +328,12 @@ final class KernelLaunch implements AutoCloseable {
 
   private static Block block(Placed argument) {
     BufferHandle<?> buffer = argument.buffer();
-    Coherence residency = buffer.storage().residency();
+    Coherence coherence = buffer.storage().coherence();
     try {
       return switch (argument.parameter().access()) {
-        case OUT -> residency.deviceForWrite(buffer.from(), buffer.to(), true);
-        case INOUT -> residency.deviceForWrite(buffer.from(), buffer.to(), false);
-        default -> residency.deviceForRead(buffer.from(), buffer.to());
+        case OUT -> coherence.deviceForWrite(buffer.from(), buffer.to(), true);
+        case INOUT -> coherence.deviceForWrite(buffer.from(), buffer.to(), false);
+        default -> coherence.deviceForRead(buffer.from(), buffer.to());
       };
     } catch (InternalError e) {
       // The bytes of a mapped file vanished on their way to the device.
@@ -345,7 +345,7 @@ final class KernelLaunch implements AutoCloseable {
   private void run(Launch launch) {
     submitted = true;
     try {
-      DeviceLink.finish(memory.link().compute().launch(launch));
+      DeviceLink.finish(context.link().compute().launch(launch));
     } catch (RuntimeException | Error e) {
       forEachWritten(Coherence::deviceWriteFailed);
       throw e;
@@ -354,14 +354,14 @@ final class KernelLaunch implements AutoCloseable {
   }
 
   private interface Range {
-    void of(Coherence residency, long from, long to);
+    void of(Coherence coherence, long from, long to);
   }
 
   private void forEachWritten(Range action) {
     for (Placed argument : placed) {
       if (argument.parameter().access().writes()) {
         BufferHandle<?> buffer = argument.buffer();
-        action.of(buffer.storage().residency(), buffer.from(), buffer.to());
+        action.of(buffer.storage().coherence(), buffer.from(), buffer.to());
       }
     }
   }

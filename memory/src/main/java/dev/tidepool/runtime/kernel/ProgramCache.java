@@ -70,7 +70,7 @@ public final class ProgramCache implements AutoCloseable {
     }
   }
 
-  private final StorageContext memory;
+  private final StorageContext context;
   private final BufferAllocator allocations;
   private final SessionResources resources;
   private final ReferenceQueue<Kernel> unreachable = new ReferenceQueue<>();
@@ -88,8 +88,8 @@ public final class ProgramCache implements AutoCloseable {
    * @param resources where programs are remembered
    */
   public ProgramCache(
-      StorageContext memory, BufferAllocator allocations, SessionResources resources) {
-    this.memory = memory;
+      StorageContext context, BufferAllocator allocations, SessionResources resources) {
+    this.context = context;
     this.allocations = allocations;
     this.resources = resources;
   }
@@ -107,7 +107,7 @@ public final class ProgramCache implements AutoCloseable {
     if (source instanceof KernelSource.HandWritten written) {
       compileNow(programs, written.parameters());
     }
-    Kernel kernel = new CompiledKernel(memory, allocations, source, signature, programs);
+    Kernel kernel = new CompiledKernel(context, allocations, source, signature, programs);
     handles.put(programs, new Handle(kernel, programs, unreachable));
     return kernel;
   }
@@ -118,7 +118,8 @@ public final class ProgramCache implements AutoCloseable {
       return;
     }
     try {
-      CompletableFuture.runAsync(() -> programs.program(parameters), memory.kernelThreads()).join();
+      CompletableFuture.runAsync(() -> programs.program(parameters), context.kernelThreads())
+          .join();
     } catch (CompletionException e) {
       throw Exceptions.unchecked(e.getCause() == null ? e : e.getCause());
     }
@@ -171,7 +172,7 @@ public final class ProgramCache implements AutoCloseable {
 
   private void compile(Entry entry) {
     try {
-      Program program = memory.device().compile(entry.key.source(), entry.key.parameters());
+      Program program = context.device().compile(entry.key.source(), entry.key.parameters());
       resources.opened(program);
       entry.program.complete(program);
     } catch (Throwable e) {
@@ -190,7 +191,7 @@ public final class ProgramCache implements AutoCloseable {
    */
   void release(List<Entry> held, boolean keeps) {
     // A manager that has ended has freed all programs.
-    memory.state().beforeEnd(() -> released(held, keeps).forEach(this::free));
+    context.state().beforeEnd(() -> released(held, keeps).forEach(this::free));
   }
 
   private synchronized List<Entry> released(List<Entry> held, boolean keeps) {

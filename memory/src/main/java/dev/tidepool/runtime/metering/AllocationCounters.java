@@ -76,7 +76,7 @@ public final class AllocationCounters {
 
   /**
    * What a stripe of threads has: its counts, volatile where others read what is written plainly,
-   * and the cohort that its buffers join.
+   * and the leak group that its buffers join.
    */
   @SuppressWarnings("UnusedVariable") // the padding
   public static final class Tally extends Apart {
@@ -111,7 +111,7 @@ public final class AllocationCounters {
     long pad7;
     long pad8;
 
-    /** The token of the cohort that buffers of these threads join; null if none is open. */
+    /** The token of the leak group that buffers of these threads join; null if none is open. */
     LeakGroup.@Nullable Token open() {
       return (LeakGroup.Token) OPEN.getAcquire(this);
     }

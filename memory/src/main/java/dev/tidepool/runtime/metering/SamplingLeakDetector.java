@@ -4,8 +4,8 @@ import dev.tidepool.runtime.order.ManagerContext;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Cohorts of a manager that records where buffers are allocated. A buffer in the sample has a
- * cohort of its own, which knows the stack: so its leak is noticed by itself, and the way of an
+ * Leak groups of a manager that records where buffers are allocated. A buffer in the sample has a
+ * leak group of its own, which knows the stack: so its leak is noticed by itself, and the way of an
  * allocation needs no other step. A manager that records no sites has plain {@link LeakDetector},
  * and nothing of this on its way.
  */
@@ -15,15 +15,15 @@ final class SamplingLeakDetector extends LeakDetector {
 
   /** None yet; the sampling says whose sites are recorded. */
   SamplingLeakDetector(
-      ManagerContext memory, AllocationCounters counters, AllocationSampler sampling) {
-    super(memory, counters);
+      ManagerContext context, AllocationCounters counters, AllocationSampler sampling) {
+    super(context, counters);
     this.sampling = sampling;
   }
 
   /** By its general type, or who chooses between the two would have to load this one. */
   static LeakDetector of(
-      ManagerContext memory, AllocationCounters counters, AllocationSampler sampling) {
-    return new SamplingLeakDetector(memory, counters, sampling);
+      ManagerContext context, AllocationCounters counters, AllocationSampler sampling) {
+    return new SamplingLeakDetector(context, counters, sampling);
   }
 
   @Override

@@ -1,7 +1,7 @@
 /**
  * What hot paths count and write down: allocations, leaks, call sites, a trace.
  *
- * <p>A cohort watches buffers that were allocated one after another with one phantom reference.
+ * <p>A leak group watches buffers that were allocated one after another with one phantom reference.
  * Knows no buffer either: it counts bytes and tags.
  */
 @NullMarked

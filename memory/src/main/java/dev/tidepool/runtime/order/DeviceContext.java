@@ -8,7 +8,7 @@ import dev.tidepool.spi.Device;
  * @param session that opened the device
  * @param device as its backend made it
  * @param workers the session's threads
- * @param ticks the session's clock
+ * @param clock the session's clock
  * @param headway tells those who wait for memory of the device whether that helps
  * @param placing whose turn it is to find memory of the device for work over several buffers
  */
@@ -16,6 +16,6 @@ public record DeviceContext(
     OpenSession session,
     Device device,
     SessionExecutors workers,
-    CoarseClock ticks,
+    CoarseClock clock,
     Headway headway,
     MultiBufferAdmission.Turn placing) {}

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record KernelBody(
     Operation work,
-    ManagerContext memory,
+    ManagerContext context,
     List<KernelParameter> parameters,
     @Nullable KernelBody outer) {
 
@@ -25,11 +25,11 @@ public record KernelBody(
   public static void launch(
       KernelSource source,
       List<KernelParameter> parameters,
-      ManagerContext memory,
+      ManagerContext context,
       Operation work,
       Runnable launch) {
     if (source instanceof KernelSource.Java) {
-      LaunchScope.run(new KernelBody(work, memory, parameters, current()), launch);
+      LaunchScope.run(new KernelBody(work, context, parameters, current()), launch);
     } else {
       launch.run();
     }
@@ -82,10 +82,10 @@ public record KernelBody(
    *     one that work of the manager comes after
    */
   public static void checkMayAwaitAll(
-      ManagerContext memory, Supplier<Stream<Operation>> all, String what) {
+      ManagerContext context, Supplier<Stream<Operation>> all, String what) {
     for (KernelBody body = current(); body != null; body = body.outer) {
       Operation own = body.work;
-      if (body.memory.equals(memory)
+      if (body.context.equals(context)
           || all.get().anyMatch(unfinished -> unfinished.isOrComesAfter(own))) {
         throw new IllegalStateException(
             "the body of "
@@ -102,6 +102,6 @@ public record KernelBody(
     return "the Java kernel with the parameters "
         + parameters.stream().map(KernelParameter::name).collect(Collectors.joining(", ", "(", ")"))
         + " of "
-        + memory.id();
+        + context.id();
   }
 }

@@ -129,14 +129,14 @@ public class ManagerContext {
 
   /** Returns the tick of the session's clock. */
   public final int tick() {
-    return shared.ticks().now();
+    return shared.clock().now();
   }
 
   public final Executor transferThreads() {
-    return traffic();
+    return transferExecutor();
   }
 
-  public final TransferExecutor traffic() {
+  public final TransferExecutor transferExecutor() {
     return shared.workers().transfers();
   }
 

@@ -90,12 +90,12 @@ public final class ManagerState {
   }
 
   /** Runs work of the library's own, also while the manager closes; not once it has ended. */
-  public void beforeEnd(Runnable upkeep) {
+  public void beforeEnd(Runnable maintenance) {
     if (!gate.enterUntilEnd()) {
       return;
     }
     try {
-      upkeep.run();
+      maintenance.run();
     } finally {
       finish();
     }

@@ -23,13 +23,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * One operation in the order of the storages that it uses.
  *
- * <p><b>Order.</b> Asking for work enters it into the lanes of all its storages at once, under
+ * <p><b>Order.</b> Asking for work enters it into the queues of all its storages at once, under
  * their monitors, always taken in the order of the storages' numbers: so no two pieces of work wait
  * for each other. It starts when everything that it came behind is done: a write comes behind all,
  * a read behind the last write. Nothing waits while it holds a monitor.
  *
  * <p><b>Memory.</b> Only work that has begun {@linkplain PinState occupies} what it uses: the
- * copies of storages that only work in their lanes waits for may be moved to make room.
+ * copies of storages that only work in their queues waits for may be moved to make room.
  *
  * <p><b>Failure.</b> When work that writes a storage fails, what is queued behind it on that
  * storage fails with the same exception, without being started, except work that must always run
@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Errors.</b> An error may come from anywhere: the heap is full, no thread starts, the stack
  * ends. To enter is done as a whole or not at all: memory and stack for it are made sure of before.
- * From then on nothing that is thrown keeps work in its lanes. To end takes no memory and goes on
+ * From then on nothing that is thrown keeps work in its queues. To end takes no memory and goes on
  * where it was interrupted; what still fails is {@link Resumable} and tried again.
  *
  * <p><b>Threads.</b> A body runs on one thread at a time, and may block it: on a thread of its
@@ -90,12 +90,12 @@ public final class Operation extends Resumable implements Runnable {
   private boolean begun;
   // What it puts into the lists of the work before it; made before it enters, and null afterwards.
   private @Nullable Successor places;
-  // Whether it is in its lanes, or was. Written before any other thread can know of it.
+  // Whether it is in its queues, or was. Written before any other thread can know of it.
   private boolean entered;
   // Whether who ends it looks for a task next, and may take what comes behind it.
   private boolean endsTask;
 
-  // Set before the work enters its lanes: whether the thread that asked waits to run it, what may
+  // Set before the work enters its queues: whether the thread that asked waits to run it, what may
   // travel with others, when it is tried again, and who hears of its own failure.
   private boolean awaited;
   private @Nullable Coalescable payload;
@@ -179,7 +179,7 @@ public final class Operation extends Resumable implements Runnable {
   }
 
   /**
-   * With somebody who hears what its body failed with in the end, before it leaves its lanes;
+   * With somebody who hears what its body failed with in the end, before it leaves its queues;
    * before it is asked for.
    */
   public Operation failing(Consumer<Throwable> listener) {
@@ -225,7 +225,7 @@ public final class Operation extends Resumable implements Runnable {
     rethrow();
   }
 
-  /** Whether it was let into its lanes. Asked by the thread that asks for it. */
+  /** Whether it was let into its queues. Asked by the thread that asks for it. */
   public boolean hasEntered() {
     return entered;
   }
@@ -301,7 +301,7 @@ public final class Operation extends Resumable implements Runnable {
 
   /**
    * Asks for the work and waits for its end. What may throw is called inside of the one block that
-   * takes the work out of its lanes.
+   * takes the work out of its queues.
    *
    * @param onlyIfIdle whether it is asked for only if nothing is ahead
    * @return whether it was asked for
@@ -542,7 +542,7 @@ public final class Operation extends Resumable implements Runnable {
   }
 
   /**
-   * Whether the work was stopped before it started. It stays in its lanes, as work that does
+   * Whether the work was stopped before it started. It stays in its queues, as work that does
    * nothing.
    */
   public synchronized boolean cancel() {
@@ -647,7 +647,7 @@ public final class Operation extends Resumable implements Runnable {
   }
 
   /**
-   * Takes the monitors of all storages, in order, checks all of them, then enters all lanes. What
+   * Takes the monitors of all storages, in order, checks all of them, then enters all queues. What
    * is thrown comes before it has entered any.
    */
   private void enter(int index) {
@@ -662,7 +662,7 @@ public final class Operation extends Resumable implements Runnable {
     }
     places = places();
     for (ResourceAccess use : uses) {
-      use.storage().occupancy().stop();
+      use.storage().pins().stop();
     }
     if (!always) {
       long now = System.nanoTime();
@@ -672,7 +672,7 @@ public final class Operation extends Resumable implements Runnable {
     }
     entered = true;
     for (ResourceAccess use : uses) {
-      use.storage().lane().enter(this, use);
+      use.storage().queue().enter(this, use);
     }
     places = null;
     // Who runs it at once need not come back for that, and what makes room must never wait for it.
@@ -684,7 +684,7 @@ public final class Operation extends Resumable implements Runnable {
   private @Nullable Successor places() {
     int most = 0;
     for (ResourceAccess use : uses) {
-      most += use.storage().lane().mostAhead(use);
+      most += use.storage().queue().mostAhead(use);
     }
     Successor made = null;
     for (int i = 0; i < most; i++) {
@@ -711,7 +711,7 @@ public final class Operation extends Resumable implements Runnable {
   private boolean isAnyMoving() {
     boolean any = false;
     for (ResourceAccess use : uses) {
-      any |= use.storage().occupancy().isMoving();
+      any |= use.storage().pins().isMoving();
     }
     return any;
   }
@@ -719,14 +719,14 @@ public final class Operation extends Resumable implements Runnable {
   /** Keeps what it uses from being moved; waits while it is. No monitor is held, or none moves. */
   void occupy() {
     for (ResourceAccess use : uses) {
-      use.storage().occupancy().begin(use);
+      use.storage().pins().begin(use);
     }
   }
 
   /** Lets what it uses be moved, though it has begun: it will see to its memory again. */
   void vacate() {
     for (ResourceAccess use : uses) {
-      use.storage().occupancy().end(use);
+      use.storage().pins().end(use);
     }
   }
 
@@ -735,7 +735,7 @@ public final class Operation extends Resumable implements Runnable {
     return ahead.decrementAndGet() == 0;
   }
 
-  /** Comes behind other work; called while this enters its lanes. */
+  /** Comes behind other work; called while this enters its queues. */
   void follow(Operation other, boolean failsWithIt, boolean otherWrites) {
     synchronized (other) {
       if (other.stage != Stage.DONE) {
@@ -877,7 +877,7 @@ public final class Operation extends Resumable implements Runnable {
     if (!always && uses.length > 1 && isAnySpilled()) {
       MultiBufferAdmission.inTurn(
           this,
-          Stream.of(uses).map(use -> use.storage().memory().placing()).toList(),
+          Stream.of(uses).map(use -> use.storage().context().placing()).toList(),
           () -> Stream.of(uses).forEach(use -> use.storage().provideMemory()));
     }
   }
@@ -918,7 +918,7 @@ public final class Operation extends Resumable implements Runnable {
   }
 
   /**
-   * Claims the work that comes next in this one's lane, if it waits for nothing else and a batch
+   * Claims the work that comes next in this one's queue, if it waits for nothing else and a batch
    * has a place for it. Its turn comes when this has ended; who claimed it ends it then.
    */
   public @Nullable Operation claimNext(Predicate<Coalescable> fits) {
@@ -1009,8 +1009,8 @@ public final class Operation extends Resumable implements Runnable {
     for (ResourceAccess use : uses) {
       OrderedResource storage = use.storage();
       synchronized (storage) {
-        storage.occupancy().end(use);
-        storage.lane().leave(this, use);
+        storage.pins().end(use);
+        storage.queue().leave(this, use);
       }
     }
     synchronized (this) {

@@ -12,25 +12,25 @@ public abstract class OrderedResource extends Resumable {
   private static final AtomicLong NUMBERS = new AtomicLong();
 
   private final long number = NUMBERS.getAndIncrement();
-  private final OperationQueue lane = new OperationQueue();
-  private final PinState occupancy = new PinState(this);
+  private final OperationQueue queue = new OperationQueue();
+  private final PinState pins = new PinState(this);
 
   public final long number() {
     return number;
   }
 
   /** The order of its work. */
-  public final OperationQueue lane() {
-    return lane;
+  public final OperationQueue queue() {
+    return queue;
   }
 
   /** What uses or moves the bytes now. */
-  public final PinState occupancy() {
-    return occupancy;
+  public final PinState pins() {
+    return pins;
   }
 
   /** What knows of the device that the bytes are for. */
-  public abstract ManagerContext memory();
+  public abstract ManagerContext context();
 
   /** Whether even reads must be alone, because host and device may take the block in turn. */
   public abstract boolean isExclusive();

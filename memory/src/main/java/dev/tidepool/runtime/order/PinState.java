@@ -63,7 +63,7 @@ public final class PinState extends InPlaceAccess {
         return;
       }
       // Under the monitor: a thread that sees no user also sees that the copies were released.
-      use.storage().memory().headway().released();
+      use.storage().context().headway().released();
       users--;
       use.occupies = false;
       if (use.userBefore == null) {

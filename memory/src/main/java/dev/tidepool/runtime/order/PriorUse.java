@@ -37,7 +37,7 @@ public record PriorUse(List<Operation> works, Operation end) {
    * Lets work of the next owner come behind it. It shares no failure: what failed was another's.
    */
   void precede(Operation next) {
-    // By index: an iterator is an object, and entering a lane allocates none.
+    // By index: an iterator is an object, and entering a queue allocates none.
     for (int i = 0; i < works.size(); i++) {
       next.follow(works.get(i), false, false);
     }

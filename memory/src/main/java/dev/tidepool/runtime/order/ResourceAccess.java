@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * What a piece of work does with a storage, and its place there while it is under way.
  *
- * <p>The place is part of this object because to enter a lane, and to leave it, must take no memory
- * and the same time however many others are there. So each use is of one piece of work.
+ * <p>The place is part of this object because to enter a queue, and to leave it, must take no
+ * memory and the same time however many others are there. So each use is of one piece of work.
  */
 public final class ResourceAccess {
   private final OrderedResource storage;
@@ -16,7 +16,7 @@ public final class ResourceAccess {
   private final Purpose purpose;
   private final boolean forgives;
 
-  // All guarded by the storage's monitor; the first five are the lane's, the others the
+  // All guarded by the storage's monitor; the first five are the queue's, the others the
   // occupancy's.
   @Nullable Operation work;
   boolean entered;

@@ -91,11 +91,11 @@ public final class Blocks implements BlockSource {
 
   /** A block that is idle, or will be once kernels have ended, which the buffer comes behind. */
   private @Nullable PooledBlock takeInTurn(BlockPool pool, long bytes) {
-    if (memory.handovers().isEmpty()) {
+    if (memory.earlyReuse().isEmpty()) {
       return null;
     }
     PooledBlock idle = pool.takeAnyIdle(bytes);
-    return idle == null ? memory.handovers().take(pool, bytes, false) : idle;
+    return idle == null ? memory.earlyReuse().take(pool, bytes, false) : idle;
   }
 
   /** The same for who gets no other. */
@@ -106,7 +106,7 @@ public final class Blocks implements BlockSource {
       return pools.take(kind, bytes, alignment, pooled);
     } catch (OutOfDeviceMemoryException refused) {
       PooledBlock block =
-          pooled && alignment == 0 ? memory.handovers().take(pools.pool(kind), bytes, true) : null;
+          pooled && alignment == 0 ? memory.earlyReuse().take(pools.pool(kind), bytes, true) : null;
       if (block == null) {
         throw refused;
       }
@@ -168,8 +168,8 @@ public final class Blocks implements BlockSource {
 
   /** For a buffer that comes back from a file: of the kind that it was born with. */
   @Override
-  public Lease forReturn(BufferCore tenancy) {
-    return further(takeAsTold(tenancy.byteSize(), tenancy.allocation(), true), tenancy);
+  public Lease forReturn(BufferCore core) {
+    return further(takeAsTold(core.byteSize(), core.allocation(), true), core);
   }
 
   /**

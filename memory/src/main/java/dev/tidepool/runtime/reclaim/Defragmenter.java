@@ -46,7 +46,7 @@ final class Defragmenter implements Mover {
   /** A buffer on its way. */
   private record Relocation(Storage storage, PooledBlock from, PooledBlock to) {
     BackingBlocks copies() {
-      return storage.residency().copies();
+      return storage.coherence().copies();
     }
 
     boolean isPossible() {
@@ -79,8 +79,8 @@ final class Defragmenter implements Mover {
   }
 
   private static @Nullable Storage holder(PooledBlock block) {
-    BufferCore tenancy = BufferCore.of(block);
-    return tenancy == null ? null : tenancy.rouse();
+    BufferCore core = BufferCore.of(block);
+    return core == null ? null : core.rouse();
   }
 
   private void move(List<Relocation> relocations, AtomicBoolean moved) {
@@ -98,8 +98,8 @@ final class Defragmenter implements Mover {
     }
     for (int i = 0; i < relocations.size(); i++) {
       Relocation each = relocations.get(i);
-      each.to().occupy(each.storage().tenancy());
-      each.storage().memory().registry().relocated(each.storage().tenancy());
+      each.to().occupy(each.storage().core());
+      each.storage().context().registry().relocated(each.storage().core());
       each.copies().moved(leases.get(i)).surrender();
       buffers++;
       bytes += each.storage().byteSize();
@@ -110,7 +110,7 @@ final class Defragmenter implements Mover {
 
   /** Overwrites what nobody has any more, where that is wished for. */
   private static void clean(Relocation each, PooledBlock abandoned) {
-    var _ = each.storage().memory().erasure().overwroteAbandoned(abandoned.block());
+    var _ = each.storage().context().scrubber().overwroteAbandoned(abandoned.block());
   }
 
   /** Copies everything, side by side where the device does it; nobody uses the bytes meanwhile. */
@@ -122,7 +122,7 @@ final class Defragmenter implements Mover {
         if (each.copies().isShared()) {
           copyOnHost(each);
         } else {
-          StorageContext owner = each.storage().memory();
+          StorageContext owner = each.storage().context();
           Block from = each.from().block();
           events.add(
               owner.link().copyAhead(from, 0, each.to().block(), 0, each.storage().byteSize()));

@@ -54,7 +54,7 @@ final class EvictionCandidates {
    *
    * @param lastUse about when it was used last, in terms of {@link System#nanoTime()}
    */
-  record Candidate(BufferCore tenancy, long lastUse) {
+  record Candidate(BufferCore core, long lastUse) {
     boolean isBefore(@Nullable Candidate other) {
       return other == null || lastUse - other.lastUse < 0;
     }
@@ -101,9 +101,9 @@ final class EvictionCandidates {
         laps < lastLap && steps < MOST_STEPS && (steps < STEPS || count < REMEMBERED);
         steps++) {
       PooledBlock block = nextBlock();
-      BufferCore tenancy = block == null ? null : tenancy(block);
-      if (block != null && tenancy != null) {
-        remember(block, tenancy.lastUse());
+      BufferCore core = block == null ? null : core(block);
+      if (block != null && core != null) {
+        remember(block, core.lastUse());
       }
     }
   }
@@ -121,9 +121,9 @@ final class EvictionCandidates {
     return cursor.next();
   }
 
-  private @Nullable BufferCore tenancy(PooledBlock block) {
-    BufferCore tenancy = BufferCore.seen(block);
-    return tenancy != null && own.test(tenancy) ? tenancy : null;
+  private @Nullable BufferCore core(PooledBlock block) {
+    BufferCore core = BufferCore.seen(block);
+    return core != null && own.test(core) ? core : null;
   }
 
   private void remember(PooledBlock block, long lastUse) {
@@ -151,17 +151,17 @@ final class EvictionCandidates {
     int i = 0;
     while (i < count) {
       PooledBlock block = blocks[i];
-      BufferCore tenancy = block == null ? null : tenancy(block);
-      if (tenancy == null) {
+      BufferCore core = block == null ? null : core(block);
+      if (core == null) {
         // It went back, and may have another owner when the cursor comes again.
         count--;
         put(i, blocks[count], lastUses[count]);
         put(count, null, 0);
         continue;
       }
-      Candidate candidate = new Candidate(tenancy, tenancy.lastUse());
+      Candidate candidate = new Candidate(core, core.lastUse());
       lastUses[i] = candidate.lastUse();
-      if (candidate.isBefore(best) && wanted.test(tenancy)) {
+      if (candidate.isBefore(best) && wanted.test(core)) {
         best = candidate;
       }
       i++;

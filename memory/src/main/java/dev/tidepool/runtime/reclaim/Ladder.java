@@ -473,7 +473,7 @@ public final class Ladder {
     private boolean goesOn(List<Request> requests) {
       boolean anyWaits = false;
       for (Request request : requests) {
-        PinState.Users users = request.storage().occupancy().others();
+        PinState.Users users = request.storage().pins().others();
         if (users == PinState.Users.GOING_ON) {
           return true;
         }
@@ -487,9 +487,8 @@ public final class Ladder {
       return room.leastRecentlyUsed(isLimited(), true, this::couldMakeRoom) != null;
     }
 
-    private boolean couldMakeRoom(BufferCore tenancy) {
-      return evictionHelps(tenancy)
-          || (tenancy.memory().spilling() != null && spillingHelps(tenancy));
+    private boolean couldMakeRoom(BufferCore core) {
+      return evictionHelps(core) || (core.context().spilling() != null && spillingHelps(core));
     }
 
     /**
@@ -502,7 +501,7 @@ public final class Ladder {
         if (requests.size() == MOST_REQUESTS) {
           break;
         }
-        if (storage.occupancy().others() != PinState.Users.NONE
+        if (storage.pins().others() != PinState.Users.NONE
             && requests.stream().noneMatch(request -> request.storage() == storage)) {
           request(storage, requests);
         }
@@ -511,7 +510,7 @@ public final class Ladder {
     }
 
     private void request(Storage storage, List<Request> requests) {
-      StorageContext owner = storage.memory();
+      StorageContext owner = storage.context();
       Spilling spilling = owner.spilling();
       if (evictionHelps(storage)) {
         requests.add(new Request(storage, room.requestEviction(storage)));
@@ -546,7 +545,7 @@ public final class Ladder {
       return room.leastRecentlyUsed(
           isLimited(),
           searchesAll,
-          tenancy -> evictionHelps(tenancy) && tenancy.isUnasked() && !passed.contains(tenancy));
+          core -> evictionHelps(core) && core.isUnasked() && !passed.contains(core));
     }
 
     /** A full device will be asked again, and then the next storage gives up its copy. */
@@ -586,12 +585,12 @@ public final class Ladder {
           : room.leastRecentlyUsed(
               isLimited(),
               searchesAll,
-              tenancy ->
-                  tenancy.memory().spilling() != null
-                      && spillingHelps(tenancy)
-                      && tenancy.isSpillable()
-                      && tenancy.isUnasked()
-                      && !passed.contains(tenancy));
+              core ->
+                  core.context().spilling() != null
+                      && spillingHelps(core)
+                      && core.isSpillable()
+                      && core.isUnasked()
+                      && !passed.contains(core));
     }
 
     /**
@@ -604,34 +603,34 @@ public final class Ladder {
     }
 
     /** Whether a device copy that is given up makes room. */
-    private boolean evictionHelps(BufferCore tenancy) {
-      Storage awake = tenancy.awake();
+    private boolean evictionHelps(BufferCore core) {
+      Storage awake = core.awake();
       // A dormant buffer has one copy, at the place where it was allocated.
       return awake == null
-          ? onDevice && !isLimited() && isOnDeviceAlone(tenancy)
+          ? onDevice && !isLimited() && isOnDeviceAlone(core)
           : evictionHelps(awake);
     }
 
     private boolean evictionHelps(Storage storage) {
       // Under the limit a copy that moves to the host takes as much there.
       return isLimited()
-          ? storage.residency().hasTwoCopies()
-          : onDevice && storage.residency().isEvictable();
+          ? storage.coherence().hasTwoCopies()
+          : onDevice && storage.coherence().isEvictable();
     }
 
     /** Whether the memory that a buffer occupies is of the kind that is short. */
-    private boolean spillingHelps(BufferCore tenancy) {
-      Storage awake = tenancy.awake();
+    private boolean spillingHelps(BufferCore core) {
+      Storage awake = core.awake();
       if (awake != null) {
         return spillingHelps(awake);
       }
       return isLimited()
           || deviceIsHost()
-          || (onDevice ? tenancy.location() == MemoryLocation.UNIFIED : !isOnDeviceAlone(tenancy));
+          || (onDevice ? core.location() == MemoryLocation.UNIFIED : !isOnDeviceAlone(core));
     }
 
     private boolean spillingHelps(Storage storage) {
-      BackingBlocks copies = storage.residency().copies();
+      BackingBlocks copies = storage.coherence().copies();
       return isLimited() || deviceIsHost() || (onDevice ? copies.isShared() : !copies.hasDevice());
     }
 

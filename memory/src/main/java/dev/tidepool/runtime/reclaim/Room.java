@@ -54,7 +54,7 @@ public final class Room {
   public Room(StorageContext memory, Pools pools, Supplier<Stream<Room>> all) {
     this.memory = memory;
     this.pools = pools;
-    this.candidates = new EvictionCandidates(pools, tenancy -> tenancy.memory() == memory);
+    this.candidates = new EvictionCandidates(pools, core -> core.context() == memory);
     this.all = all;
   }
 
@@ -74,7 +74,7 @@ public final class Room {
   boolean anyWorkGoesOn() {
     return all.get()
         .flatMap(manager -> manager.memory.awake().stream())
-        .anyMatch(storage -> storage.occupancy().others() == PinState.Users.GOING_ON);
+        .anyMatch(storage -> storage.pins().others() == PinState.Users.GOING_ON);
   }
 
   /** Gives idle blocks back, also while the manager closes; how many bytes. */
@@ -137,7 +137,7 @@ public final class Room {
       EvictionCandidates.Candidate candidate = manager.candidates.find(wanted, amongAll);
       least = candidate != null && candidate.isBefore(least) ? candidate : least;
     }
-    return least == null ? null : least.tenancy();
+    return least == null ? null : least.core();
   }
 
   /**
@@ -162,7 +162,7 @@ public final class Room {
    * one to give.
    */
   boolean evict(Storage storage) {
-    if (!storage.residency().isEvictable()) {
+    if (!storage.coherence().isEvictable()) {
       return false;
     }
     AtomicBoolean evicted = new AtomicBoolean();
@@ -188,19 +188,19 @@ public final class Room {
         return false;
       }
     }
-    if (storage.byteSize() >= WORTH_A_THREAD && storage.residency().canFetchAhead()) {
+    if (storage.byteSize() >= WORTH_A_THREAD && storage.coherence().canFetchAhead()) {
       memory
           .transferThreads()
           .execute(
               () -> {
                 try {
                   storage
-                      .occupancy()
+                      .pins()
                       .moveIfUnused(
                           () -> {
                             // Closed meanwhile, it is worth no transfer.
                             if (!storage.isDoomed()) {
-                              storage.residency().fetchAhead();
+                              storage.coherence().fetchAhead();
                             }
                           });
                 } catch (RuntimeException | InternalError e) {
@@ -225,13 +225,13 @@ public final class Room {
     // A failure is nobody's who comes behind, or needs the room: both copies stay valid.
     try {
       EvictionEvent event = Flight.eviction();
-      Lease lease = storage.residency().evictDevice();
+      Lease lease = storage.coherence().evictDevice();
       if (lease != null) {
         lease.release();
         if (event != null) {
-          event.evicted(storage.memory().id(), storage.tenancy().tag(), storage.byteSize());
+          event.evicted(storage.context().id(), storage.core().tag(), storage.byteSize());
         }
-        storage.memory().counters().evicted();
+        storage.context().counters().evicted();
         evicted.run();
       }
     } catch (RuntimeException | InternalError e) {
@@ -260,9 +260,7 @@ public final class Room {
     AtomicBoolean evicted = new AtomicBoolean();
     SessionExecutors.offCarrier(
         () ->
-            storage
-                .occupancy()
-                .moveIfUnused(() -> giveUpDeviceCopy(storage, () -> evicted.set(true))));
+            storage.pins().moveIfUnused(() -> giveUpDeviceCopy(storage, () -> evicted.set(true))));
     return evicted.get();
   }
 
@@ -272,13 +270,13 @@ public final class Room {
    * @throws dev.tidepool.TransferException if the file takes no more
    */
   boolean spill(Storage storage) {
-    Spilling spilling = storage.memory().spilling();
+    Spilling spilling = storage.context().spilling();
     return spilling != null && spilling.spill(storage, SessionExecutors.evictions());
   }
 
   /** The same although work that has not begun will want the storage. */
   boolean spillAhead(Storage storage) {
-    Spilling spilling = storage.memory().spilling();
+    Spilling spilling = storage.context().spilling();
     return spilling != null && spilling.spillAhead(storage);
   }
 

@@ -16,63 +16,63 @@ import java.util.Set;
  * open when their manager closed are told of. Safe for use by any thread.
  */
 public final class LeakReclaimer {
-  private final StorageContext memory;
-  private final LeakDetector cohorts;
+  private final StorageContext context;
+  private final LeakDetector leakDetector;
   private final AllocationCounters counters;
   private final DiagnosticSink reports;
 
   public LeakReclaimer(
-      StorageContext memory,
-      LeakDetector cohorts,
+      StorageContext context,
+      LeakDetector leakDetector,
       AllocationCounters counters,
       DiagnosticSink reports) {
-    this.memory = memory;
-    this.cohorts = cohorts;
+    this.context = context;
+    this.leakDetector = leakDetector;
     this.counters = counters;
     this.reports = reports;
   }
 
   /** Closes buffers that no handle is left of. */
   public void reclaim() {
-    cohorts.seal();
-    Set<LeakGroup> gone = cohorts.drain();
+    leakDetector.seal();
+    Set<LeakGroup> gone = leakDetector.drain();
     if (gone.isEmpty()) {
       return;
     }
-    LeakSummary census = new LeakSummary(memory, LeakReport.Cause.UNREACHABLE);
-    for (BufferCore tenancy : memory.registry().all()) {
-      if (gone.contains(tenancy.cohort()) && tenancy.reclaim()) {
+    LeakSummary summary = new LeakSummary(context, LeakReport.Cause.UNREACHABLE);
+    for (BufferCore core : context.registry().all()) {
+      if (gone.contains(core.leakGroup()) && core.reclaim()) {
         counters.leaked();
-        census.add(tenancy);
+        summary.add(core);
         Flight.leaked(
-            memory.id(),
-            tenancy.type().toString(),
-            tenancy.tag(),
-            tenancy.byteSize(),
-            tenancy.site(),
-            tenancy.ageNanos());
+            context.id(),
+            core.type().toString(),
+            core.tag(),
+            core.byteSize(),
+            core.site(),
+            core.ageNanos());
       }
     }
-    census.log(reports, Level.WARNING);
-    census.reports().forEach(reports::tell);
+    summary.log(reports, Level.WARNING);
+    summary.reports().forEach(reports::tell);
   }
 
   /**
    * Tells of buffers that were open when the manager closed, and were freed; waits until the
    * listener has heard of them and of all else, as far as it does not block.
    */
-  public void wereOpen(LeakSummary census) {
-    if (census.buffers() > 0) {
+  public void wereOpen(LeakSummary summary) {
+    if (summary.buffers() > 0) {
       reports.log(
           Level.INFO,
           "the memory manager of "
-              + memory.id()
+              + context.id()
               + " was closed with "
-              + (census.buffers() == 1
+              + (summary.buffers() == 1
                   ? "1 buffer open; it was freed"
-                  : census.buffers() + " buffers open; they were freed"));
-      census.log(reports, Level.INFO);
-      census.reports().forEach(reports::tell);
+                  : summary.buffers() + " buffers open; they were freed"));
+      summary.log(reports, Level.INFO);
+      summary.reports().forEach(reports::tell);
     }
     reports.awaitHeard();
   }

@@ -34,17 +34,17 @@ public final class LeakSummary {
     }
   }
 
-  private final ManagerContext memory;
+  private final ManagerContext context;
   private final LeakReport.Cause cause;
   private final Map<Group, Count> groups = new HashMap<>();
 
-  public LeakSummary(ManagerContext memory, LeakReport.Cause cause) {
-    this.memory = memory;
+  public LeakSummary(ManagerContext context, LeakReport.Cause cause) {
+    this.context = context;
     this.cause = cause;
   }
 
-  public void add(BufferCore tenancy) {
-    BufferInfo info = tenancy.info();
+  public void add(BufferCore core) {
+    BufferInfo info = core.info();
     groups.merge(
         new Group(info.tag(), info.elementType(), info.location(), info.site()),
         new Count(1, info.byteSize(), info.age()),
@@ -66,7 +66,7 @@ public final class LeakSummary {
   private LeakReport report(Group group, Count count) {
     return new LeakReport(
         cause,
-        memory.accelerator().id(),
+        context.accelerator().id(),
         group.tag(),
         group.elementType(),
         group.location(),
@@ -96,7 +96,7 @@ public final class LeakSummary {
   }
 
   private String hint() {
-    return memory.options().diagnostics().compareTo(DiagnosticsLevel.SITES) < 0
+    return context.options().diagnostics().compareTo(DiagnosticsLevel.SITES) < 0
         ? "; set tidepool.diagnostics=sites to see where it was allocated"
         : "; it was not in the sample: set tidepool.site-sampling=1 to see every site";
   }

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for use by any thread; nobody who allocates or frees waits for who asks.
  */
 public final class ManagerReports {
-  private final StorageContext memory;
+  private final StorageContext context;
   private final Pools pools;
   private final ArrayPools arrays;
   private final LiveBuffers registry;
@@ -39,17 +39,17 @@ public final class ManagerReports {
    * @param dumps writes snapshots when memory runs out; null if none are wanted
    */
   public ManagerReports(
-      StorageContext memory,
+      StorageContext context,
       Pools pools,
       ArrayPools arrays,
       AllocationLedger ledger,
       PinnedBudget pinned,
       @Nullable OutOfMemoryDumps dumps) {
-    this.memory = memory;
+    this.context = context;
     this.pools = pools;
     this.arrays = arrays;
-    this.registry = memory.registry();
-    this.counters = memory.counters();
+    this.registry = context.registry();
+    this.counters = context.counters();
     this.ledger = ledger;
     this.pinned = pinned;
     this.dumps = dumps;
@@ -63,7 +63,7 @@ public final class ManagerReports {
     long allocatedBytes = counters.allocatedBytes();
     long live = counters.live() + arrays.sum(ArrayPoolStatistics::rentedBytes);
     long arrayHits = arrays.sum(ArrayPoolStatistics::hits);
-    Spilling spilling = memory.spilling();
+    Spilling spilling = context.spilling();
     return new MemoryStatistics(
         live,
         pools.idleBytes() + arrays.sum(ArrayPoolStatistics::idleBytes),
@@ -96,7 +96,7 @@ public final class ManagerReports {
 
   /** Every block of the pools, and every buffer without one. */
   public Snapshot snapshot(String reason) {
-    return new SnapshotBuilder(memory)
+    return new SnapshotBuilder(context)
         .take(
             ledger.bornNanos(),
             reason,
@@ -109,13 +109,13 @@ public final class ManagerReports {
   /** Tells those who record it that an allocation failed for good. Never throws. */
   public void exhausted(OutOfDeviceMemoryException failure) {
     Flight.exhausted(
-        memory.id(),
+        context.id(),
         failure.requestedBytes(),
         failure.freeBytes(),
         failure.pooledBytes(),
         counters.live(),
         String.valueOf(failure.getMessage()));
-    if (dumps != null && failure.requestedBytes() <= memory.largest()) {
+    if (dumps != null && failure.requestedBytes() <= context.largest()) {
       dumps.write(() -> snapshot(String.valueOf(failure.getMessage())));
     }
   }

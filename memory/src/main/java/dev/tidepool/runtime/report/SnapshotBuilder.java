@@ -23,13 +23,13 @@ import org.jspecify.annotations.Nullable;
  * Takes no lock but each buffer's own, for a moment. Not for concurrent use.
  */
 final class SnapshotBuilder {
-  private final StorageContext memory;
+  private final StorageContext context;
   private final List<Snapshot.Block> blocks = new ArrayList<>();
   private final Set<BufferCore> seen = new HashSet<>();
   private final Map<String, Snapshot.Tag> tags = new HashMap<>();
 
-  SnapshotBuilder(StorageContext memory) {
-    this.memory = memory;
+  SnapshotBuilder(StorageContext context) {
+    this.context = context;
   }
 
   /**
@@ -62,8 +62,8 @@ final class SnapshotBuilder {
         Instant.now(),
         Duration.ofNanos(System.nanoTime() - bornNanos),
         reason,
-        memory.id(),
-        memory.accelerator().memory(),
+        context.id(),
+        context.accelerator().memory(),
         statistics.get(),
         found,
         List.copyOf(tags.values()),
@@ -74,8 +74,8 @@ final class SnapshotBuilder {
 
   private void add(int pool, PooledBlock block) {
     // The tenant first: a block that is idle afterwards has just come back.
-    BufferCore tenancy = BufferCore.of(block);
-    if (block.isIdle() || tenancy == null) {
+    BufferCore core = BufferCore.of(block);
+    if (block.isIdle() || core == null) {
       Snapshot.State state = block.isIdle() ? Snapshot.State.IDLE : Snapshot.State.BUSY;
       blocks.add(
           new Snapshot.Block(
@@ -91,9 +91,9 @@ final class SnapshotBuilder {
               ""));
       return;
     }
-    boolean ours = tenancy.memory() == memory;
+    boolean ours = core.context() == context;
     if (ours) {
-      count(tenancy);
+      count(core);
     }
     blocks.add(
         of(
@@ -102,7 +102,7 @@ final class SnapshotBuilder {
             block.block().start(),
             block.bytes(),
             ours ? Snapshot.State.LIVE : Snapshot.State.BUSY,
-            tenancy));
+            core));
   }
 
   /** A buffer over memory that no pool has. */
@@ -112,26 +112,26 @@ final class SnapshotBuilder {
   }
 
   private static Snapshot.Block of(
-      int pool, long slab, long offset, long bytes, Snapshot.State state, BufferCore tenancy) {
+      int pool, long slab, long offset, long bytes, Snapshot.State state, BufferCore core) {
     return new Snapshot.Block(
         pool,
         slab,
         offset,
         bytes,
         state,
-        tenancy.tag(),
-        tenancy.type().toString(),
-        tenancy.length(),
-        Duration.ofNanos(tenancy.ageNanos()),
-        tenancy.site());
+        core.tag(),
+        core.type().toString(),
+        core.length(),
+        Duration.ofNanos(core.ageNanos()),
+        core.site());
   }
 
   /** Counts a buffer, which may have two blocks, once. */
-  private void count(BufferCore tenancy) {
-    if (seen.add(tenancy)) {
+  private void count(BufferCore core) {
+    if (seen.add(core)) {
       tags.merge(
-          tenancy.tag(),
-          new Snapshot.Tag(tenancy.tag(), tenancy.byteSize(), 1),
+          core.tag(),
+          new Snapshot.Tag(core.tag(), core.byteSize(), 1),
           (tag, one) ->
               new Snapshot.Tag(
                   tag.name(),

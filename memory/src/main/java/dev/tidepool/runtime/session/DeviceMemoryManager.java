@@ -86,13 +86,13 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   private final @Nullable MemoryLimit limit;
   private final Pools pools;
   private final ArrayPools arrays;
-  private final LeakDetector cohorts;
-  private final ManagerReports accounts;
+  private final LeakDetector leakDetector;
+  private final ManagerReports managerReports;
   private final Room room;
   private final BufferAllocator allocations;
   private final ExternalBuffers foreign;
   private final LeakReclaimer leaks;
-  private final ManagerMaintenance upkeep;
+  private final ManagerMaintenance maintenance;
   private final ManagerShutdown ending;
   private final @Nullable AutoCloseable registration;
   private final DeviceCalibration calibrations;
@@ -139,16 +139,18 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
         new StorageContext(
             this, shared, options, this::link, session.peers(), pools, counters, ledger, reports);
     this.state = context.state();
-    this.accounts = new ManagerReports(context, pools, arrays, ledger, session.pinned(), dumps);
-    this.cohorts = LeakDetector.of(context, counters);
-    this.leaks = new LeakReclaimer(context, cohorts, counters, reports);
+    this.managerReports =
+        new ManagerReports(context, pools, arrays, ledger, session.pinned(), dumps);
+    this.leakDetector = LeakDetector.of(context, counters);
+    this.leaks = new LeakReclaimer(context, leakDetector, counters, reports);
     this.room = new Room(context, pools, session::rooms);
-    Refusal refusal = new Refusal(context, pools, limit, accounts::bytesByTag);
+    Refusal refusal = new Refusal(context, pools, limit, managerReports::bytesByTag);
     Ladder ladder = new Ladder(context, room, pools, refusal, leaks::reclaim);
-    Blocks blocks = new Blocks(context, pools, ladder, refusal, accounts::exhausted);
+    Blocks blocks = new Blocks(context, pools, ladder, refusal, managerReports::exhausted);
     context.blocksFrom(blocks);
-    this.allocations = new BufferAllocator(context, blocks, cohorts, ledger, session.trace());
-    this.foreign = new ExternalBuffers(context, session.resources(), room, blocks, cohorts, ledger);
+    this.allocations = new BufferAllocator(context, blocks, leakDetector, ledger, session.trace());
+    this.foreign =
+        new ExternalBuffers(context, session.resources(), room, blocks, leakDetector, ledger);
     this.calibrations = new DeviceCalibration(context, blocks, session.neighbours());
     this.link =
         new OnDemandLink(
@@ -159,9 +161,9 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
             session.resources());
     this.kernels = new ProgramCache(context, allocations, session.resources());
     this.transfers = new DefaultTransferEngine(context, calibrations, link);
-    this.upkeep =
+    this.maintenance =
         new ManagerMaintenance(
-            context, leaks, kernels, room, pools, arrays, cohorts, limit, pressure);
+            context, leaks, kernels, room, pools, arrays, leakDetector, limit, pressure);
     this.ending = new ManagerShutdown(context, pools, this::end);
     this.registration = options.jmx() ? ManagementBean.register(this) : null;
   }
@@ -259,7 +261,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
 
   @Override
   public MemoryStatistics statistics() {
-    return accounts.statistics();
+    return managerReports.statistics();
   }
 
   @Override
@@ -271,7 +273,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   @Override
   public Map<String, Long> bytesByTag() {
     state.checkOpen();
-    return accounts.bytesByTag();
+    return managerReports.bytesByTag();
   }
 
   @Override
@@ -293,14 +295,14 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
 
   @Override
   public Snapshot snapshot() {
-    return state.during(() -> accounts.snapshot("request"));
+    return state.during(() -> managerReports.snapshot("request"));
   }
 
   @Override
   public List<BufferInfo> buffers() {
     state.checkOpen();
     return context.registry().all().stream()
-        .filter(tenancy -> !tenancy.isClosing())
+        .filter(core -> !core.isClosing())
         .map(BufferCore::info)
         .toList();
   }
@@ -416,7 +418,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
    * @param hostIsShort whether the host has little memory left
    */
   void maintain(long now, boolean hostIsShort) {
-    state.beforeEnd(() -> upkeep.run(now, hostIsShort));
+    state.beforeEnd(() -> maintenance.run(now, hostIsShort));
   }
 
   /** Closes; a thread that comes while another closes waits for it. */
@@ -451,7 +453,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   /** What is left when every buffer is freed. */
   private void end() {
     // Who keeps a measurement would keep this otherwise.
-    QuietClose.quietly("cohorts", cohorts::seal);
+    QuietClose.quietly("leak groups", leakDetector::seal);
     QuietClose.quietly("kernels", kernels);
     QuietClose.quietly("queues", link.end()::run);
     QuietClose.quietly("pools", pools);

@@ -21,35 +21,35 @@ import org.jspecify.annotations.Nullable;
  * does it.
  */
 final class ManagerMaintenance {
-  private final ManagerContext memory;
+  private final ManagerContext context;
   private final LeakReclaimer leaks;
   private final ProgramCache kernels;
   private final Room room;
   private final Pools pools;
   private final ArrayPools arrays;
-  private final LeakDetector cohorts;
+  private final LeakDetector leakDetector;
   private final @Nullable MemoryLimit limit;
   private final @Nullable PressureMonitor pressure;
   private long lastTrim = System.nanoTime();
   private long lastDefragmentation = System.nanoTime();
 
   ManagerMaintenance(
-      ManagerContext memory,
+      ManagerContext context,
       LeakReclaimer leaks,
       ProgramCache kernels,
       Room room,
       Pools pools,
       ArrayPools arrays,
-      LeakDetector cohorts,
+      LeakDetector leakDetector,
       @Nullable MemoryLimit limit,
       @Nullable PressureMonitor pressure) {
-    this.memory = memory;
+    this.context = context;
     this.leaks = leaks;
     this.kernels = kernels;
     this.room = room;
     this.pools = pools;
     this.arrays = arrays;
-    this.cohorts = cohorts;
+    this.leakDetector = leakDetector;
     this.limit = limit;
     this.pressure = pressure;
   }
@@ -62,18 +62,18 @@ final class ManagerMaintenance {
   void run(long now, boolean hostIsShort) {
     leaks.reclaim();
     kernels.releaseUnreachable();
-    cohorts.tick();
+    leakDetector.tick();
     pools.drain();
     if (hostIsShort) {
       pools.trim(true);
     }
-    if (LowMemory.on(memory.device())) {
+    if (LowMemory.on(context.device())) {
       pools.trim(false);
     }
     if (pressure != null) {
       tell(pressure);
     }
-    MemoryOptions options = memory.options();
+    MemoryOptions options = context.options();
     long trims = options.trimInterval().toNanos();
     if (trims > 0 && now - lastTrim >= trims) {
       lastTrim = now;
@@ -81,7 +81,9 @@ final class ManagerMaintenance {
       arrays.maintain();
     }
     long defragments = options.defragmentInterval().toNanos();
-    if (defragments > 0 && !memory.state().isClosed() && now - lastDefragmentation >= defragments) {
+    if (defragments > 0
+        && !context.state().isClosed()
+        && now - lastDefragmentation >= defragments) {
       lastDefragmentation = now;
       room.defragmentIfScattered();
     }
@@ -90,7 +92,7 @@ final class ManagerMaintenance {
   private void tell(PressureMonitor pressure) {
     MemoryInfo info;
     try {
-      info = memory.device().memory();
+      info = context.device().memory();
     } catch (AcceleratorException e) {
       return; // A device that does not answer any more has no memory.
     }

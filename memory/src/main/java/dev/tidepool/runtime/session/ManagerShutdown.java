@@ -19,7 +19,7 @@ final class ManagerShutdown {
   private static final int YIELDS = 100;
   private static final long PAUSE_NANOS = 100_000;
 
-  private final StorageContext memory;
+  private final StorageContext context;
   private final OperationGate gate;
   private final LiveBuffers registry;
   private final Pools pools;
@@ -33,10 +33,10 @@ final class ManagerShutdown {
    *
    * @param last frees what the manager owns besides its buffers; runs once
    */
-  ManagerShutdown(StorageContext memory, Pools pools, Runnable last) {
-    this.memory = memory;
-    this.gate = memory.state().gate();
-    this.registry = memory.registry();
+  ManagerShutdown(StorageContext context, Pools pools, Runnable last) {
+    this.context = context;
+    this.gate = context.state().gate();
+    this.registry = context.registry();
     this.pools = pools;
     this.last = last;
   }
@@ -50,18 +50,18 @@ final class ManagerShutdown {
     pools.awaitTenants();
     int rounds = 0;
     do {
-      for (BufferCore tenancy : registry.all()) {
-        if (close(tenancy)) {
-          open.add(tenancy);
+      for (BufferCore core : registry.all()) {
+        if (close(core)) {
+          open.add(core);
         }
       }
-      memory.awaitWork();
+      context.awaitWork();
       // The next round closes what these have made.
       gate.awaitQuiet();
       pause(rounds++);
       endIfSettled();
     } while (!gate.hasEnded() && !registry.awaitMappings());
-    memory.state().endBy(attempt);
+    context.state().endBy(attempt);
     // The last mapping may have been closed meanwhile.
     endIfSettled();
     if (gate.hasEnded()) {
@@ -83,9 +83,9 @@ final class ManagerShutdown {
     }
   }
 
-  private static boolean close(BufferCore tenancy) {
+  private static boolean close(BufferCore core) {
     try {
-      return tenancy.close();
+      return core.close();
     } catch (TransferException lost) {
       // It was open, and is freed now; what it lost was counted and reported.
       return true;

@@ -157,7 +157,7 @@ final class Orchestrator implements ComputeOrchestrator {
     for (Object value : arguments.values().values()) {
       if (value instanceof BufferHandle<?> buffer) {
         bytes.merge(
-            (DeviceMemoryManager) buffer.storage().memory().manager(), buffer.bytes(), Long::sum);
+            (DeviceMemoryManager) buffer.storage().context().manager(), buffer.bytes(), Long::sum);
       }
     }
     return bytes.entrySet().stream()

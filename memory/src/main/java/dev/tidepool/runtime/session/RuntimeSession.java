@@ -73,7 +73,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   private final Orchestrator orchestrator = new Orchestrator(this);
   private final PeerLinks peers;
   private final Set<DeviceMemoryManager> managers = ConcurrentHashMap.newKeySet();
-  private final CoarseClock ticks = new CoarseClock();
+  private final CoarseClock clock = new CoarseClock();
   private final Map<Device, DeviceContext> contexts;
   // Guarded by this.
   private final Map<DeviceAccelerator, DeviceMemoryManager> defaults = new LinkedHashMap<>();
@@ -112,12 +112,12 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     this.workers = new SessionExecutors(options.concurrentTransfers(), CoalescedTransfers::next);
     this.contexts =
         devices.stream().collect(Collectors.toUnmodifiableMap(Function.identity(), this::context));
-    this.maintenance = new SessionMaintenance(this, resources, ticks);
+    this.maintenance = new SessionMaintenance(this, resources, clock);
   }
 
   private DeviceContext context(Device device) {
     return new DeviceContext(
-        this, device, workers, ticks, new Headway(), new MultiBufferAdmission.Turn());
+        this, device, workers, clock, new Headway(), new MultiBufferAdmission.Turn());
   }
 
   /** What the managers of a device share. */

@@ -20,7 +20,7 @@ final class SessionMaintenance implements AutoCloseable {
 
   private final WeakReference<RuntimeSession> session;
   private final SessionResources resources;
-  private final CoarseClock ticks;
+  private final CoarseClock clock;
   private final Thread thread;
   private volatile boolean closed;
 
@@ -28,11 +28,11 @@ final class SessionMaintenance implements AutoCloseable {
    * Not begun.
    *
    * @param resources of the session, which do not refer to it
-   * @param ticks its clock
+   * @param clock its clock
    */
-  SessionMaintenance(RuntimeSession session, SessionResources resources, CoarseClock ticks) {
+  SessionMaintenance(RuntimeSession session, SessionResources resources, CoarseClock clock) {
     this.resources = resources;
-    this.ticks = ticks;
+    this.clock = clock;
     this.session = new WeakReference<>(session);
     this.thread = Thread.ofPlatform().daemon().name("tidepool-maintenance").unstarted(this::run);
   }
@@ -45,7 +45,7 @@ final class SessionMaintenance implements AutoCloseable {
   private void run() {
     while (!closed) {
       LockSupport.parkNanos(CoarseClock.NANOS);
-      ticks.advance();
+      clock.advance();
       Resumable.resumeAll();
       if (!lookAfterSession()) {
         attempt(resources::closeForgotten);
@@ -86,9 +86,9 @@ final class SessionMaintenance implements AutoCloseable {
   /**
    * Whatever fails, even for lack of heap, the thread goes on: nobody else trims, or sees leaks.
    */
-  private static void attempt(Runnable upkeep) {
+  private static void attempt(Runnable maintenance) {
     try {
-      upkeep.run();
+      maintenance.run();
     } catch (RuntimeException | Error e) {
       warn(e);
     }

@@ -67,7 +67,7 @@ final class BlockHandover {
       }
       claimed = true;
       // Nobody moves the bytes of the kernels any more: they are not the closed buffer's.
-      storage.occupancy().close();
+      storage.pins().close();
       lease.surrender();
     }
     try {

@@ -14,7 +14,7 @@ public interface BlockSource {
   Lease forHostFromRung(long bytes, Object tenant);
 
   /** For a buffer that comes back from a file: of the kind that it was made with. */
-  Lease forReturn(BufferCore tenancy);
+  Lease forReturn(BufferCore core);
 
   /** For bytes of a caller that may not wait for work, whose own this is not yet. */
   Lease forCaller(long bytes, Object tenant);

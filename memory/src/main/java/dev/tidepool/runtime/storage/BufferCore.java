@@ -22,10 +22,10 @@ import org.jspecify.annotations.Nullable;
  * the {@link Storage}, which keeps order, coherence and mappings from then on. Which of the two
  * comes first is decided by one atomic exchange, in the block.
  *
- * <p>Blocks are occupied by the tenancy of a buffer that is awake, and hold notes of a dormant one;
- * so live buffers are found, and a tenancy is made from the notes that {@linkplain #equals is} the
- * one that the handle has or will make, which the block does not know. If it is woken by who found
- * it, the handle's own finds its storage in the manager. It holds no handle.
+ * <p>Blocks are occupied by the buffer core of a buffer that is awake, and hold notes of a dormant
+ * one; so live buffers are found, and a buffer core is made from the notes that {@linkplain #equals
+ * is} the one that the handle has or will make, which the block does not know. If it is woken by
+ * who found it, the handle's own finds its storage in the manager. It holds no handle.
  */
 public final class BufferCore {
   private static final VarHandle STORAGE;
@@ -44,7 +44,7 @@ public final class BufferCore {
   private final ElementType<?> type;
   private final long length;
   private final Allocation allocation;
-  private final LeakGroup cohort;
+  private final LeakGroup leakGroup;
 
   /** What it was born with; null if that is no block of a pool. */
   private final @Nullable PooledBlock block;
@@ -61,14 +61,14 @@ public final class BufferCore {
       ElementType<?> type,
       long length,
       Allocation allocation,
-      LeakGroup cohort,
+      LeakGroup leakGroup,
       @Nullable PooledBlock block,
       long number,
       boolean found) {
     this.type = type;
     this.length = length;
     this.allocation = allocation;
-    this.cohort = cohort;
+    this.leakGroup = leakGroup;
     this.block = block;
     this.number = number;
     this.found = found;
@@ -79,10 +79,10 @@ public final class BufferCore {
       ElementType<?> type,
       long length,
       Allocation allocation,
-      LeakGroup cohort,
+      LeakGroup leakGroup,
       PooledBlock block,
       long number) {
-    return new BufferCore(type, length, allocation, cohort, block, number, false);
+    return new BufferCore(type, length, allocation, leakGroup, block, number, false);
   }
 
   /**
@@ -91,26 +91,26 @@ public final class BufferCore {
    */
   public void succeed(BufferCore last, PooledBlock claimed) {
     BackingBlocks copies =
-        BackingBlocks.atBirth(memory().device(), location(), byteSize(), new Lease(claimed));
+        BackingBlocks.atBirth(context().device(), location(), byteSize(), new Lease(claimed));
     Storage fresh = new Storage(this, copies, true);
-    last.succession().passTo(fresh);
+    last.handover().passTo(fresh);
     settle(fresh);
     claimed.occupy(this);
   }
 
   /** The block that was claimed from this closed buffer gets no next owner. */
   public void giveUpSuccession() {
-    succession().abandon();
+    handover().abandon();
   }
 
-  private BlockHandover succession() {
-    return Objects.requireNonNull(storage().succession(), "who has it offered it");
+  private BlockHandover handover() {
+    return Objects.requireNonNull(storage().handover(), "who has it offered it");
   }
 
   /** One that has no block, and is {@linkplain #settle given} its storage. */
   public static BufferCore withoutBlock(
-      ElementType<?> type, long length, Allocation allocation, LeakGroup cohort) {
-    return new BufferCore(type, length, allocation, cohort, null, 0, false);
+      ElementType<?> type, long length, Allocation allocation, LeakGroup leakGroup) {
+    return new BufferCore(type, length, allocation, leakGroup, null, 0, false);
   }
 
   /** The buffer that has a block; null if none has. */
@@ -133,7 +133,7 @@ public final class BufferCore {
   private static @Nullable BufferCore find(PooledBlock block) {
     PooledBlock.Dormant notes = block.dormant();
     if (notes == null) {
-      return block.tenant() instanceof BufferCore tenancy ? tenancy : null;
+      return block.tenant() instanceof BufferCore core ? core : null;
     }
     return new BufferCore(
         notes.type(),
@@ -145,9 +145,9 @@ public final class BufferCore {
         true);
   }
 
-  /** What its manager has given its cohort. */
-  public StorageContext memory() {
-    return (StorageContext) cohort.memory();
+  /** What its manager has given its leak group. */
+  public StorageContext context() {
+    return (StorageContext) leakGroup.context();
   }
 
   public String tag() {
@@ -171,8 +171,8 @@ public final class BufferCore {
     return type;
   }
 
-  public LeakGroup cohort() {
-    return cohort;
+  public LeakGroup leakGroup() {
+    return leakGroup;
   }
 
   public long byteSize() {
@@ -208,11 +208,11 @@ public final class BufferCore {
   private Object rouse(PooledBlock held) {
     if (held.isDormant(number)) {
       BackingBlocks copies =
-          BackingBlocks.atBirth(memory().device(), location(), byteSize(), new Lease(held));
+          BackingBlocks.atBirth(context().device(), location(), byteSize(), new Lease(held));
       Storage fresh = new Storage(this, copies, true);
       if (found) {
-        // Before the exchange: the handle's tenancy then finds this, or somebody dormant.
-        memory().registry().roused(this, fresh);
+        // Before the exchange: the handle's buffer core then finds this, or somebody dormant.
+        context().registry().roused(this, fresh);
       }
       boolean ended = false;
       try {
@@ -228,7 +228,7 @@ public final class BufferCore {
         return fresh;
       }
     }
-    Storage roused = memory().registry().roused(this);
+    Storage roused = context().registry().roused(this);
     if (roused == null && held.tenant() instanceof BufferCore other && other.equals(this)) {
       roused = other.awake();
     }
@@ -238,11 +238,11 @@ public final class BufferCore {
   /** Its storage's end: nobody will look for it any more. */
   void forgetRoused() {
     if (found) {
-      memory().registry().forgetRoused(this);
+      context().registry().forgetRoused(this);
     }
   }
 
-  /** Gives the tenancy its storage, unless it has one or is closed. */
+  /** Gives the buffer core its storage, unless it has one or is closed. */
   public void settle(Storage fresh) {
     STORAGE.compareAndSet(this, null, fresh);
   }
@@ -262,8 +262,8 @@ public final class BufferCore {
       return awake.lastUse();
     }
     return block == null || block.copies(number) == 0
-        ? cohort.createdNanos()
-        : memory().releases().nanosOf(block.copyTick());
+        ? leakGroup.createdNanos()
+        : context().releases().nanosOf(block.copyTick());
   }
 
   /**
@@ -278,7 +278,7 @@ public final class BufferCore {
   /** Whether it has memory that could go to the spill file; wakes nothing. */
   public boolean isSpillable() {
     Storage awake = awake();
-    return awake == null ? byteSize() > 0 : awake.residency().isSpillable();
+    return awake == null ? byteSize() > 0 : awake.coherence().isSpillable();
   }
 
   /** Whether nothing was asked of it yet but copies in place. */
@@ -289,7 +289,7 @@ public final class BufferCore {
   /** Where the newest bytes are. */
   public BufferState state() {
     Storage awake = awake();
-    return awake == null ? birthState() : awake.residency().state();
+    return awake == null ? birthState() : awake.coherence().state();
   }
 
   BufferState birthState() {
@@ -335,7 +335,9 @@ public final class BufferCore {
   }
 
   private boolean closedDormant() {
-    return block != null && storage == null && memory().releases().freeDormant(this, block, number);
+    return block != null
+        && storage == null
+        && context().releases().freeDormant(this, block, number);
   }
 
   /** Whether memory is still on its way back. */
@@ -352,12 +354,12 @@ public final class BufferCore {
 
   /** The stack that allocated it, a line for each frame; empty if that is not recorded. */
   public String site() {
-    return cohort.site();
+    return leakGroup.site();
   }
 
   /** About how long ago it was allocated. */
   public long ageNanos() {
-    return System.nanoTime() - cohort.createdNanos();
+    return System.nanoTime() - leakGroup.createdNanos();
   }
 
   public BufferInfo info() {
@@ -378,9 +380,9 @@ public final class BufferCore {
   public boolean equals(@Nullable Object other) {
     return this == other
         || (block != null
-            && other instanceof BufferCore tenancy
-            && tenancy.block == block
-            && tenancy.number == number);
+            && other instanceof BufferCore core
+            && core.block == block
+            && core.number == number);
   }
 
   @Override

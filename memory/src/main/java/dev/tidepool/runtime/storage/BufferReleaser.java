@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 public final class BufferReleaser {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
-  private final StorageContext memory;
+  private final StorageContext context;
   private final ManagerState state;
   private final AllocationLedger ledger;
   private final AllocationCounters counters;
@@ -27,9 +27,9 @@ public final class BufferReleaser {
   // In the order in which blocks change hands.
   private final boolean writesHistory;
 
-  BufferReleaser(StorageContext memory, AllocationLedger ledger, AllocationCounters counters) {
-    this.memory = memory;
-    this.state = memory.state();
+  BufferReleaser(StorageContext context, AllocationLedger ledger, AllocationCounters counters) {
+    this.context = context;
+    this.state = context.state();
     this.ledger = ledger;
     this.counters = counters;
     this.writesHistory = ledger.history() != null;
@@ -37,7 +37,7 @@ public final class BufferReleaser {
 
   /** Whether blocks may go back on the calling thread: it must not block a carrier. */
   boolean happenHere(Storage storage) {
-    return !Thread.currentThread().isVirtual() || memory.erasure().asksNothing(storage);
+    return !Thread.currentThread().isVirtual() || context.scrubber().asksNothing(storage);
   }
 
   /** The storages whose memory is about to be given back. */
@@ -47,7 +47,7 @@ public final class BufferReleaser {
 
   /** The session's clock, for code to which a clock costs too much. */
   public int tick() {
-    return memory.tick();
+    return context.tick();
   }
 
   /** About when the {@link #tick()} was that, in terms of {@link System#nanoTime()}. */
@@ -57,8 +57,8 @@ public final class BufferReleaser {
 
   /** Looks at the guard zones of a storage whose blocks are about to go, where it has any. */
   void inspectGuards(Storage storage) {
-    if (memory.isParanoid()) {
-      memory.guards().inspect(storage);
+    if (context.isParanoid()) {
+      context.guards().inspect(storage);
     }
   }
 
@@ -74,15 +74,15 @@ public final class BufferReleaser {
     } catch (RuntimeException | Error e) {
       failed(storage, e);
     }
-    left(storage.tenancy());
+    left(storage.core());
     try {
-      storage.residency().copies().free(hostReusable, deviceReusable);
+      storage.coherence().copies().free(hostReusable, deviceReusable);
     } catch (RuntimeException | Error e) {
       failed(storage, e);
     }
     try {
-      memory.registry().gone(storage.tenancy());
-      storage.tenancy().forgetRoused();
+      context.registry().gone(storage.core());
+      storage.core().forgetRoused();
       state.goOn();
     } catch (OutOfMemoryError e) {
       // What was removed is gone all the same, and the maintenance thread looks for the end again.
@@ -91,25 +91,25 @@ public final class BufferReleaser {
   }
 
   /** A buffer leaves the accounts. */
-  private void left(BufferCore tenancy) {
-    ledger.freed(tenancy.tag(), tenancy.byteSize());
+  private void left(BufferCore core) {
+    ledger.freed(core.tag(), core.byteSize());
   }
 
   /**
    * How the block of a storage that closes, with kernels alone under way, may be had by the next
    * buffer before they end; null if it may not. The storage's monitor is held.
    */
-  @Nullable BlockHandover succession(Storage storage) {
-    Lease lease = storage.residency().deviceAlone();
+  @Nullable BlockHandover handover(Storage storage) {
+    Lease lease = storage.coherence().deviceAlone();
     // Where blocks are overwritten in between, and with the pool that managers share, none may.
     try {
       return storage.location() == MemoryLocation.DEVICE
               && lease != null
               && lease.pooled().isKept()
-              && !memory.erasure().isWanted()
-              && !(memory.device() instanceof CpuDevice)
+              && !context.scrubber().isWanted()
+              && !(context.device() instanceof CpuDevice)
           ? new BlockHandover(
-              storage, lease, storage.lane().tail(), storage.lane().isForKernelsAlone())
+              storage, lease, storage.queue().tail(), storage.queue().isForKernelsAlone())
           : null;
     } catch (OutOfMemoryError e) {
       return null;
@@ -118,10 +118,10 @@ public final class BufferReleaser {
 
   /** Lets the next buffer have the block of a closed storage, if it may. */
   void offer(Storage storage) {
-    BlockHandover succession = storage.succession();
-    if (succession != null) {
+    BlockHandover handover = storage.handover();
+    if (handover != null) {
       try {
-        memory.handovers().offer(succession);
+        context.earlyReuse().offer(handover);
       } catch (OutOfMemoryError e) {
         // The block goes back when its kernels have ended.
         return;
@@ -131,33 +131,33 @@ public final class BufferReleaser {
 
   /** The last work of a storage runs; whether its block has become another's before. */
   boolean succeeded(Storage storage) {
-    BlockHandover succession = storage.succession();
-    if (succession == null) {
+    BlockHandover handover = storage.handover();
+    if (handover == null) {
       return false;
     }
-    boolean another = succession.end();
-    memory.handovers().withdraw(succession);
+    boolean another = handover.end();
+    context.earlyReuse().withdraw(handover);
     return another;
   }
 
   /** The end of a storage whose block goes on to the next one. */
   void handedOn(Storage storage) {
-    left(storage.tenancy());
-    memory.registry().gone(storage.tenancy());
-    storage.tenancy().forgetRoused();
+    left(storage.core());
+    context.registry().gone(storage.core());
+    storage.core().forgetRoused();
   }
 
   /**
    * The end of a buffer that was never used, if it is that still.
    *
-   * @param number the tenancy's, in its block
+   * @param number the buffer core's, in its block
    * @return whether it was the caller who ended it
    */
-  boolean freeDormant(BufferCore tenancy, PooledBlock block, long number) {
+  boolean freeDormant(BufferCore core, PooledBlock block, long number) {
     if (!block.endDormancy(number)) {
       return false;
     }
-    left(tenancy);
+    left(core);
     block.giveBack();
     state.goOn();
     return true;

@@ -31,14 +31,14 @@ import org.jspecify.annotations.Nullable;
  * State changes after the bytes have arrived, so that a failed movement leaves a valid side and a
  * state that says so. Where both copies are one block nothing travels, and only the state changes.
  *
- * <p><b>Locking.</b> Called by work in the storage's lane, and by who makes room while no work
+ * <p><b>Locking.</b> Called by work in the storage's queue, and by who makes room while no work
  * {@linkplain PinState occupies} the storage. Reads run side by side, and two may find that the
  * same bytes must move: the {@code residency} lock lets one of them move. {@code state} and {@code
  * dirty} are guarded by the storage's monitor, which is never held while bytes move.
  */
 public final class Coherence {
   private final Storage storage;
-  private final StorageContext memory;
+  private final StorageContext context;
   private final BackingBlocks copies;
   private final long size;
   // Made when it is first taken: bytes that one block holds for both sides seldom move.
@@ -49,9 +49,9 @@ public final class Coherence {
   // Whether the host holds a mapped block; guarded by `moving`.
   private boolean hostHolds;
 
-  Coherence(Storage storage, StorageContext memory, BackingBlocks copies, BufferState state) {
+  Coherence(Storage storage, StorageContext context, BackingBlocks copies, BufferState state) {
     this.storage = storage;
-    this.memory = memory;
+    this.context = context;
     this.copies = copies;
     this.size = storage.byteSize();
     this.dirty = new DirtyRanges(size);
@@ -130,7 +130,7 @@ public final class Coherence {
     if (writing) {
       hostWritten(from, to);
     }
-    storage.movements().accessed(true);
+    storage.bufferCounters().accessed(true);
     return copies.host();
   }
 
@@ -140,7 +140,7 @@ public final class Coherence {
     try {
       bringBack(true);
       boolean found = hostHasNewest(from, to);
-      storage.movements().accessed(found || copies.isShared());
+      storage.bufferCounters().accessed(found || copies.isShared());
       hold();
       if (!found) {
         beginOnHost(BufferState.DEVICE_DIRTY);
@@ -164,7 +164,7 @@ public final class Coherence {
     try {
       bringBack(!overwritten || from > 0 || to < size);
       boolean found = isHostNewest() || (overwritten && from == 0 && to == size);
-      storage.movements().accessed(found || copies.isShared());
+      storage.bufferCounters().accessed(found || copies.isShared());
       hold();
       if (!isHostNewest()) {
         beginOnHost(BufferState.DEVICE_DIRTY);
@@ -183,7 +183,7 @@ public final class Coherence {
     try {
       bringBack(true);
       boolean found = deviceHasNewest(from, to);
-      storage.movements().accessed(found || copies.isShared());
+      storage.bufferCounters().accessed(found || copies.isShared());
       yieldToDevice();
       if (!found) {
         beginOnDevice();
@@ -206,7 +206,7 @@ public final class Coherence {
       // Overwritten or not: if the kernel fails, the old bytes count.
       bringBack(true);
       boolean found = isDeviceNewest() || (overwritten && from == 0 && to == size);
-      storage.movements().accessed(found || copies.isShared());
+      storage.bufferCounters().accessed(found || copies.isShared());
       yieldToDevice();
       if (!isDeviceNewest()) {
         beginOnDevice();
@@ -322,7 +322,7 @@ public final class Coherence {
     if (copies.isShared() || writesOnHost()) {
       source.copyTo(0, targetOnHost(at, to).asSlice(at, to - at));
     } else {
-      storage.movements().accessed(true);
+      storage.bufferCounters().accessed(true);
       onDevice(
           at,
           to,
@@ -346,7 +346,7 @@ public final class Coherence {
 
   /** A range was moved to {@link #uploadTarget} or from {@link #downloadSource} with others. */
   public void carried(Direction direction, long from, long to, long elapsedNanos, TransferWay way) {
-    storage.movements().accessed(true);
+    storage.bufferCounters().accessed(true);
     moved(direction, to - from, elapsedNanos, way);
     if (direction == Direction.HOST_TO_DEVICE) {
       deviceWritten(from, to);
@@ -359,7 +359,7 @@ public final class Coherence {
     if (copies.isShared() || hostHasNewest(at, to)) {
       destination.copyFrom(readable().asSlice(at, to - at), 0);
     } else {
-      storage.movements().accessed(true);
+      storage.bufferCounters().accessed(true);
       move(
           Direction.DEVICE_TO_HOST,
           to - at,
@@ -374,7 +374,7 @@ public final class Coherence {
       pattern.fill(target);
       VanishedBytes.surface(target, target);
     } else {
-      storage.movements().accessed(true);
+      storage.bufferCounters().accessed(true);
       onDevice(from, to, () -> pattern.fill(link(), copies.device(), from, to - from));
     }
   }
@@ -459,7 +459,7 @@ public final class Coherence {
     lockMoving();
     try {
       bringBack(from > 0 || to < size);
-      storage.movements().accessed(true);
+      storage.bufferCounters().accessed(true);
       hold();
       if (writesOnHost()) {
         hostWritten(from, to);
@@ -477,7 +477,7 @@ public final class Coherence {
     lockMoving();
     try {
       bringBack(true);
-      storage.movements().accessed(true);
+      storage.bufferCounters().accessed(true);
       hold();
       return copies.host();
     } finally {
@@ -515,9 +515,9 @@ public final class Coherence {
     }
   }
 
-  private static @Nullable HeldScope hold(MemorySegment memory) {
+  private static @Nullable HeldScope hold(MemorySegment context) {
     try {
-      return HeldScope.of(memory);
+      return HeldScope.of(context);
     } catch (UnsupportedOperationException notHere) {
       // Without native access the arena can be closed, which the copy then fails with.
       return null;
@@ -551,13 +551,13 @@ public final class Coherence {
         return null;
       }
       if (!isHostNewest() && !copies.hasHost()) {
-        copies.setHost(memory.blocks().forHostFromRung(size, storage.tenancy()));
+        copies.setHost(context.blocks().forHostFromRung(size, storage.core()));
       }
       fetchNewer();
       // First, for what is overwritten must not count any more.
       becomeHostOnly();
-      memory.erasure().overwrite(copies);
-      memory.registry().relocated(storage.tenancy());
+      context.scrubber().overwrite(copies);
+      context.registry().relocated(storage.core());
       return copies.detachDevice();
     } finally {
       moving().unlock();
@@ -623,10 +623,10 @@ public final class Coherence {
       if (!copies.isShared()) {
         becomeHostOnly();
       }
-      memory.releases().inspectGuards(storage);
-      Block abandoned = memory.erasure().beyondPools(copies);
+      context.releases().inspectGuards(storage);
+      Block abandoned = context.scrubber().beyondPools(copies);
       freed = copies.detachAll(extent);
-      clean = abandoned == null || memory.erasure().overwroteQuietly(abandoned);
+      clean = abandoned == null || context.scrubber().overwroteQuietly(abandoned);
     } finally {
       moving().unlock();
     }
@@ -644,8 +644,8 @@ public final class Coherence {
       return;
     }
     // The host has no room for a copy, so the bytes pass through.
-    long step = Math.min(size, memory.stagingChunk());
-    Lease staging = memory.blocks().forStaging(step);
+    long step = Math.min(size, context.stagingChunk());
+    Lease staging = context.blocks().forStaging(step);
     try {
       MemorySegment block = Objects.requireNonNull(staging.block().segment(), "staging");
       for (long at = 0; at < size; at += step) {
@@ -670,11 +670,10 @@ public final class Coherence {
     if (extent == null) {
       return;
     }
-    Spilling spilling = Objects.requireNonNull(memory.spilling(), "who spilled it");
-    BufferCore tenancy = storage.tenancy();
-    boolean asBorn = copies.isShared() || tenancy.location() != MemoryLocation.DEVICE;
-    Lease lease =
-        asBorn ? memory.blocks().forReturn(tenancy) : memory.blocks().forHost(size, tenancy);
+    Spilling spilling = Objects.requireNonNull(context.spilling(), "who spilled it");
+    BufferCore core = storage.core();
+    boolean asBorn = copies.isShared() || core.location() != MemoryLocation.DEVICE;
+    Lease lease = asBorn ? context.blocks().forReturn(core) : context.blocks().forHost(size, core);
     try {
       if (read) {
         fill(lease, extent);
@@ -763,7 +762,7 @@ public final class Coherence {
               + " would not know; copy from it and to it");
     }
     if (!copies.hasHost()) {
-      copies.setHost(memory.blocks().forHost(size, storage.tenancy()));
+      copies.setHost(context.blocks().forHost(size, storage.core()));
     }
     begin(BufferState.DEVICE_ONLY, next);
   }
@@ -771,7 +770,7 @@ public final class Coherence {
   /** Makes the device's copy where there is none; all of it is still the host's then. */
   private void beginOnDevice() {
     if (!copies.hasDevice()) {
-      copies.setDevice(memory.blocks().forDevice(size, storage.tenancy()));
+      copies.setDevice(context.blocks().forDevice(size, storage.core()));
     }
     begin(BufferState.HOST_ONLY, BufferState.HOST_DIRTY);
   }
@@ -854,8 +853,8 @@ public final class Coherence {
 
   /** Counts a movement that was made elsewhere. */
   public void moved(Direction direction, long bytes, long elapsedNanos, TransferWay way) {
-    memory.meter().moved(direction, bytes, elapsedNanos, way);
-    storage.movements().moved(direction, bytes, elapsedNanos);
+    context.meter().moved(direction, bytes, elapsedNanos, way);
+    storage.bufferCounters().moved(direction, bytes, elapsedNanos);
   }
 
   private void move(Direction direction, long bytes, Supplier<TransferWay> movement) {
@@ -864,7 +863,7 @@ public final class Coherence {
     TransferWay way = movement.get();
     long elapsed = System.nanoTime() - start;
     if (event != null) {
-      event.moved(memory.id(), direction.name(), way, storage.tenancy().tag(), bytes);
+      event.moved(context.id(), direction.name(), way, storage.core().tag(), bytes);
     }
     moved(direction, bytes, elapsed, way);
   }
@@ -920,6 +919,6 @@ public final class Coherence {
   }
 
   private DeviceLink link() {
-    return memory.link();
+    return context.link();
   }
 }

@@ -44,23 +44,23 @@ public final class EarlyReuse {
   }
 
   /** Offers a block until its kernels have ended. */
-  void offer(BlockHandover succession) {
-    succession.unlessOver(
+  void offer(BlockHandover handover) {
+    handover.unlessOver(
         () -> {
           synchronized (this) {
             offers
-                .computeIfAbsent(Size.of(succession.block()), _ -> new LinkedHashSet<>())
-                .add(succession);
+                .computeIfAbsent(Size.of(handover.block()), _ -> new LinkedHashSet<>())
+                .add(handover);
             count++;
           }
         });
   }
 
   /** Takes an offer back, if it was made. */
-  synchronized void withdraw(BlockHandover succession) {
-    Size size = Size.of(succession.block());
+  synchronized void withdraw(BlockHandover handover) {
+    Size size = Size.of(handover.block());
     Set<BlockHandover> same = offers.get(size);
-    if (same != null && same.remove(succession)) {
+    if (same != null && same.remove(handover)) {
       count--;
       if (same.isEmpty()) {
         offers.remove(size);
@@ -98,7 +98,7 @@ public final class EarlyReuse {
     boolean any = noOther || same.size() >= IN_TURN;
     return same.stream()
         .limit(MOST_LOOKS)
-        .filter(succession -> any || succession.isKernelsAlone())
+        .filter(handover -> any || handover.isKernelsAlone())
         .toList();
   }
 }

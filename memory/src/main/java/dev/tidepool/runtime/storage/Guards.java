@@ -14,12 +14,12 @@ import java.util.List;
 
 /** Looks at the guard zones around buffers, at the paranoid level. */
 public final class Guards {
-  private final ManagerContext memory;
+  private final ManagerContext context;
   private final LiveBuffers registry;
   private final DiagnosticSink reports;
 
-  Guards(ManagerContext memory, LiveBuffers registry, DiagnosticSink reports) {
-    this.memory = memory;
+  Guards(ManagerContext context, LiveBuffers registry, DiagnosticSink reports) {
+    this.context = context;
     this.registry = registry;
     this.reports = reports;
   }
@@ -39,7 +39,7 @@ public final class Guards {
     for (Storage storage : registry.awake()) {
       // Not as a use: it must not hear the failure that the next use is to hear.
       Operation.always(
-              storage, memory.transferThreads(), () -> found.addAll(damagesOfLive(storage)))
+              storage, context.transferThreads(), () -> found.addAll(damagesOfLive(storage)))
           .perform(storage.runsHere());
     }
     return found;
@@ -52,7 +52,7 @@ public final class Guards {
 
   private List<GuardReport> damages(Storage storage) {
     List<GuardReport> damages = new ArrayList<>();
-    for (Block block : storage.residency().copies().owned()) {
+    for (Block block : storage.coherence().copies().owned()) {
       if (block instanceof GuardedBlock guarded) {
         guarded.damage().ifPresent(damage -> damages.add(report(storage, damage)));
       }
@@ -61,9 +61,9 @@ public final class Guards {
   }
 
   private GuardReport report(Storage storage, GuardedBlock.Damage damage) {
-    BufferInfo info = storage.tenancy().info();
+    BufferInfo info = storage.core().info();
     return new GuardReport(
-        memory.accelerator().id(),
+        context.accelerator().id(),
         info.tag(),
         info.elementType(),
         info.byteSize(),

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * have no block, nor do those in a spill file: they stand in a set.
  */
 public final class LiveBuffers {
-  private final ManagerContext memory;
+  private final ManagerContext context;
   private final Pools pools;
   private final Set<BufferCore> withoutBlock = ConcurrentHashMap.newKeySet();
 
@@ -42,15 +42,15 @@ public final class LiveBuffers {
     private final Queue<BufferCore> moved = new ConcurrentLinkedQueue<>();
   }
 
-  LiveBuffers(ManagerContext memory, Pools pools) {
-    this.memory = memory;
+  LiveBuffers(ManagerContext context, Pools pools) {
+    this.context = context;
     this.pools = pools;
   }
 
   /** A buffer that no block tells of. */
-  public void addWithoutBlock(BufferCore tenancy) {
-    withoutBlock.add(tenancy);
-    relocated(tenancy);
+  public void addWithoutBlock(BufferCore core) {
+    withoutBlock.add(core);
+    relocated(core);
   }
 
   /** The buffers that no block tells of: those over foreign memory, and those in a file. */
@@ -59,36 +59,36 @@ public final class LiveBuffers {
   }
 
   /** Such a buffer has a block now. */
-  void removeWithoutBlock(BufferCore tenancy) {
-    relocated(tenancy);
-    withoutBlock.remove(tenancy);
+  void removeWithoutBlock(BufferCore core) {
+    relocated(core);
+    withoutBlock.remove(core);
   }
 
   /** A buffer is gone; those that have a block are gone with it. */
-  void gone(BufferCore tenancy) {
-    withoutBlock.remove(tenancy);
+  void gone(BufferCore core) {
+    withoutBlock.remove(core);
   }
 
   /** A dormant buffer is woken by another than its handle. */
-  void roused(BufferCore tenancy, Storage storage) {
-    roused.put(tenancy, storage);
+  void roused(BufferCore core, Storage storage) {
+    roused.put(core, storage);
   }
 
   /** The storage of a buffer that was woken so. */
-  @Nullable Storage roused(BufferCore tenancy) {
-    return roused.get(tenancy);
+  @Nullable Storage roused(BufferCore core) {
+    return roused.get(core);
   }
 
   /** Its memory is on its way back, or it was not woken after all. */
-  void forgetRoused(BufferCore tenancy) {
-    roused.remove(tenancy);
+  void forgetRoused(BufferCore core) {
+    roused.remove(core);
   }
 
   /** A buffer has arrived somewhere, and is about to leave where it was. */
-  public void relocated(BufferCore tenancy) {
+  public void relocated(BufferCore core) {
     // Either a look finds it where it has arrived, or the look is found here.
     VarHandle.fullFence();
-    looks.forEach(look -> look.moved.add(tenancy));
+    looks.forEach(look -> look.moved.add(core));
   }
 
   /**
@@ -104,9 +104,9 @@ public final class LiveBuffers {
       all.addAll(withoutBlock);
       pools.forEachTaken(
           block -> {
-            BufferCore tenancy = BufferCore.of(block);
-            if (tenancy != null && tenancy.memory() == memory) {
-              all.add(tenancy);
+            BufferCore core = BufferCore.of(block);
+            if (core != null && core.context() == context) {
+              all.add(core);
             }
           });
     } finally {
@@ -133,7 +133,7 @@ public final class LiveBuffers {
     if (untagged > 0) {
       byTag.put("", untagged);
     }
-    all().forEach(tenancy -> byTag.merge(tenancy.tag(), tenancy.byteSize(), Long::sum));
+    all().forEach(core -> byTag.merge(core.tag(), core.byteSize(), Long::sum));
     Map<String, Long> sorted = new LinkedHashMap<>();
     byTag.entrySet().stream()
         .sorted(Map.Entry.<String, Long>comparingByValue().reversed())
@@ -151,7 +151,6 @@ public final class LiveBuffers {
     Collection<BufferCore> left = all();
     return !left.isEmpty()
         && left.stream().allMatch(BufferCore::awaitsMapping)
-        && !pools.isInUse(
-            tenant -> tenant instanceof BufferCore tenancy && tenancy.awaitsMapping());
+        && !pools.isInUse(tenant -> tenant instanceof BufferCore core && core.awaitsMapping());
   }
 }

@@ -13,12 +13,12 @@ import java.lang.System.Logger.Level;
  * counted, logged and reported. Safe for use by any thread.
  */
 final class LostResults {
-  private final ManagerContext memory;
+  private final ManagerContext context;
   private final AllocationCounters counters;
   private final DiagnosticSink reports;
 
-  LostResults(ManagerContext memory, AllocationCounters counters, DiagnosticSink reports) {
-    this.memory = memory;
+  LostResults(ManagerContext context, AllocationCounters counters, DiagnosticSink reports) {
+    this.context = context;
     this.counters = counters;
     this.reports = reports;
   }
@@ -32,7 +32,7 @@ final class LostResults {
             + " was closed, but "
             + report.bytes()
             + " bytes that "
-            + memory.id()
+            + context.id()
             + " wrote are lost: "
             + text,
         failure);
@@ -40,7 +40,7 @@ final class LostResults {
 
   /** Tells of a buffer that became unreachable with newer bytes on the device. */
   void tellIfLost(Storage storage) {
-    if (storage.residency().newerOnDevice() > 0) {
+    if (storage.coherence().newerOnDevice() > 0) {
       report(
           storage,
           "the buffer became unreachable without close(); close it, or synchronize its manager,"
@@ -50,14 +50,14 @@ final class LostResults {
 
   private LostResultReport report(Storage storage, String cause) {
     counters.lostResult();
-    BufferInfo info = storage.tenancy().info();
+    BufferInfo info = storage.core().info();
     LostResultReport report =
         new LostResultReport(
-            memory.id(),
+            context.id(),
             info.tag(),
             info.elementType(),
             info.location(),
-            storage.residency().newerOnDevice(),
+            storage.coherence().newerOnDevice(),
             cause,
             info.age(),
             info.site());

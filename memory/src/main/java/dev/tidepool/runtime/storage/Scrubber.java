@@ -14,14 +14,14 @@ import org.jspecify.annotations.Nullable;
 public final class Scrubber {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
-  private final ManagerContext memory;
+  private final ManagerContext context;
   private final boolean wanted;
   private final byte value;
 
-  Scrubber(ManagerContext memory) {
-    boolean zeros = memory.options().zeroOnRelease();
-    this.memory = memory;
-    this.wanted = zeros || memory.isParanoid();
+  Scrubber(ManagerContext context) {
+    boolean zeros = context.options().zeroOnRelease();
+    this.context = context;
+    this.wanted = zeros || context.isParanoid();
     this.value = zeros ? 0 : GuardedBlock.FREED;
   }
 
@@ -67,6 +67,6 @@ public final class Scrubber {
   }
 
   private void overwrite(Block block) {
-    memory.link().fill(block, 0, block.byteSize(), value);
+    context.link().fill(block, 0, block.byteSize(), value);
   }
 }

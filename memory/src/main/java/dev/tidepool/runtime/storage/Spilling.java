@@ -61,10 +61,7 @@ public final class Spilling implements AutoCloseable {
   public boolean spillAhead(Storage storage) {
     Outcome outcome = new Outcome();
     SessionExecutors.offCarrier(
-        () ->
-            storage
-                .occupancy()
-                .moveIfUnused(() -> attempt(storage, outcome::done, outcome::refused)));
+        () -> storage.pins().moveIfUnused(() -> attempt(storage, outcome::done, outcome::refused)));
     return outcome.isDone();
   }
 
@@ -100,10 +97,10 @@ public final class Spilling implements AutoCloseable {
   private void attempt(Storage storage, Runnable spilled, Consumer<TransferException> refused) {
     try {
       SpillEvent event = Flight.spill();
-      if (storage.residency().spill(this)) {
+      if (storage.coherence().spill(this)) {
         spilled.run();
         if (event != null) {
-          event.spilled(storage.memory().id(), storage.tenancy().tag(), storage.byteSize());
+          event.spilled(storage.context().id(), storage.core().tag(), storage.byteSize());
         }
       }
     } catch (TransferException e) {
@@ -122,13 +119,13 @@ public final class Spilling implements AutoCloseable {
   /** A storage's bytes are in the file, and its blocks are about to go. */
   void spilled(Storage storage) {
     spills.increment();
-    registry.addWithoutBlock(storage.tenancy());
+    registry.addWithoutBlock(storage.core());
   }
 
   /** A storage has its bytes in memory again. */
   void broughtBack(Storage storage) {
     returns.increment();
-    registry.removeWithoutBlock(storage.tenancy());
+    registry.removeWithoutBlock(storage.core());
   }
 
   public long spilledBytes() {

@@ -41,13 +41,13 @@ import org.jspecify.annotations.Nullable;
  * is newer on the device, and frees. All other closes wait for nothing.
  */
 public final class Storage extends PendingReleases.Link {
-  private final BufferCore tenancy;
-  private final StorageContext memory;
+  private final BufferCore core;
+  private final StorageContext context;
   private final boolean writable;
   private final boolean exclusive;
   private final boolean outlived;
-  private final Coherence residency;
-  private final BufferCounters movements = new BufferCounters();
+  private final Coherence coherence;
+  private final BufferCounters bufferCounters = new BufferCounters();
 
   // Guarded by this; `closed` is also read without.
   private volatile boolean closed;
@@ -64,7 +64,7 @@ public final class Storage extends PendingReleases.Link {
   private int openMappings;
   private @Nullable Throwable prefetchFailure;
   private @Nullable Operation release;
-  private @Nullable BlockHandover succession;
+  private @Nullable BlockHandover handover;
   private @Nullable AllocationTrace trace;
 
   // Written while the bytes are moved, when no work is under way; read by work.
@@ -92,53 +92,53 @@ public final class Storage extends PendingReleases.Link {
     WRITABLE
   }
 
-  /** The storage of a tenancy. */
-  public Storage(BufferCore tenancy, BackingBlocks copies, boolean writable) {
-    this.tenancy = tenancy;
-    this.memory = tenancy.memory();
+  /** The storage of a buffer core. */
+  public Storage(BufferCore core, BackingBlocks copies, boolean writable) {
+    this.core = core;
+    this.context = core.context();
     this.writable = writable;
-    this.exclusive = copies.isMapped() || mayReturnMapped(tenancy, copies);
+    this.exclusive = copies.isMapped() || mayReturnMapped(core, copies);
     this.outlived = copies.outlivesBuffer();
     this.runners = outlived ? new ArrayList<>(1) : List.of();
-    this.residency = new Coherence(this, memory, copies, tenancy.birthState());
+    this.coherence = new Coherence(this, context, copies, core.birthState());
   }
 
   /**
    * Whether it may come back from the spill file in a mapped block, because no more could be
    * page-locked by then. The order of reads must allow for that from the beginning.
    */
-  private static boolean mayReturnMapped(BufferCore tenancy, BackingBlocks copies) {
+  private static boolean mayReturnMapped(BufferCore core, BackingBlocks copies) {
     return copies.isShared()
         && copies.isHostOwned()
-        && tenancy.location() == MemoryLocation.PINNED
-        && tenancy.memory().spilling() != null
-        && tenancy.memory().device().info().can(Capability.PINNED_MEMORY)
-        && !(tenancy.memory().device() instanceof CpuDevice);
+        && core.location() == MemoryLocation.PINNED
+        && core.context().spilling() != null
+        && core.context().device().info().can(Capability.PINNED_MEMORY)
+        && !(core.context().device() instanceof CpuDevice);
   }
 
-  public BufferCore tenancy() {
-    return tenancy;
+  public BufferCore core() {
+    return core;
   }
 
   @Override
-  public StorageContext memory() {
-    return memory;
+  public StorageContext context() {
+    return context;
   }
 
   public long byteSize() {
-    return tenancy.byteSize();
+    return core.byteSize();
   }
 
   MemoryLocation location() {
-    return tenancy.location();
+    return core.location();
   }
 
-  public Coherence residency() {
-    return residency;
+  public Coherence coherence() {
+    return coherence;
   }
 
-  public BufferCounters movements() {
-    return movements;
+  public BufferCounters bufferCounters() {
+    return bufferCounters;
   }
 
   public long lastUse() {
@@ -153,24 +153,24 @@ public final class Storage extends PendingReleases.Link {
 
   @Override
   public boolean isSpilled() {
-    return residency.isSpilled();
+    return coherence.isSpilled();
   }
 
   @Override
   public void provideMemory() {
-    residency.provideMemory();
+    coherence.provideMemory();
   }
 
   /** Whether work on it may run on the calling thread: it must not block a carrier. */
   public boolean runsHere() {
-    return !Thread.currentThread().isVirtual() || (residency.copies().isShared() && !exclusive);
+    return !Thread.currentThread().isVirtual() || (coherence.copies().isShared() && !exclusive);
   }
 
   /** Lets work in that is asked for now, or says why not; the monitor is held. */
   @Override
   public void check(ResourceAccess use, long nowNanos) {
     checkOpen();
-    if (!residency.copies().isAlive()) {
+    if (!coherence.copies().isAlive()) {
       throw memoryEnded(null);
     }
     if (use.writes() && !writable) {
@@ -217,7 +217,7 @@ public final class Storage extends PendingReleases.Link {
    */
   @Override
   public Throwable explained(Throwable failure) {
-    return failure instanceof IllegalStateException && !residency.copies().isAlive()
+    return failure instanceof IllegalStateException && !coherence.copies().isAlive()
         ? memoryEnded(failure)
         : failure;
   }
@@ -225,7 +225,7 @@ public final class Storage extends PendingReleases.Link {
   /** Fails if the storage is closed. */
   void checkOpen() {
     if (closed) {
-      throw tenancy.closed();
+      throw core.closed();
     }
   }
 
@@ -246,8 +246,8 @@ public final class Storage extends PendingReleases.Link {
    * Counts an access that needs no work. The clock is read once a tick: it costs more than that.
    */
   private boolean viewed() {
-    movements.viewed();
-    int tick = memory.tick();
+    bufferCounters.viewed();
+    int tick = context.tick();
     if (tick != viewedTick) {
       viewedTick = tick;
       lastUse = System.nanoTime();
@@ -263,8 +263,7 @@ public final class Storage extends PendingReleases.Link {
    */
   public <A> boolean copyInPlace(
       boolean writing, ElementType<A> type, A array, int start, long at, int count) {
-    if (!occupancy().enterInPlace(writing)
-        && !(allowInPlace(writing) && occupancy().enterInPlace(writing))) {
+    if (!pins().enterInPlace(writing) && !(allowInPlace(writing) && pins().enterInPlace(writing))) {
       return false;
     }
     try {
@@ -275,7 +274,7 @@ public final class Storage extends PendingReleases.Link {
       }
       viewed();
     } finally {
-      occupancy().leaveInPlace(writing);
+      pins().leaveInPlace(writing);
     }
     return true;
   }
@@ -283,11 +282,11 @@ public final class Storage extends PendingReleases.Link {
   /** Whether the host's bytes may be used without work; the monitor is held. */
   private boolean isInPlace() {
     return !closed
-        && lane().isIdle()
-        && occupancy().isFree()
+        && queue().isIdle()
+        && pins().isFree()
         && mappings == 0
         && prefetchFailure == null
-        && residency.isHostInPlace();
+        && coherence.isHostInPlace();
   }
 
   /**
@@ -299,8 +298,8 @@ public final class Storage extends PendingReleases.Link {
       if (!isInPlace() || (writing && !writable)) {
         return null;
       }
-      occupancy().stop();
-      MemorySegment host = residency.viewInPlace(from, to, writing);
+      pins().stop();
+      MemorySegment host = coherence.viewInPlace(from, to, writing);
       if (host != null) {
         exposed = true;
         view = View.NONE;
@@ -316,21 +315,21 @@ public final class Storage extends PendingReleases.Link {
       if (!isInPlace()) {
         return false;
       }
-      lane().usedInPlace();
-      inPlace = residency.copies().host();
-      occupancy().allow(residency.isReadableInPlace(), writable && residency.isWritableInPlace());
-      return occupancy().isAllowed(writing);
+      queue().usedInPlace();
+      inPlace = coherence.copies().host();
+      pins().allow(coherence.isReadableInPlace(), writable && coherence.isWritableInPlace());
+      return pins().isAllowed(writing);
     }
   }
 
   /** It was copied to or from before it had a storage. Called once, before others know of it. */
   void copiedDormant(long copies, int tick) {
     if (copies > 0) {
-      lane().usedInPlace();
-      movements.accessed(copies);
+      queue().usedInPlace();
+      bufferCounters.accessed(copies);
       viewedTick = tick;
       // Never the moment of the wake itself, by which a buffer that was not used is told.
-      lastUse = Math.min(woken - 1, memory.releases().nanosOf(tick));
+      lastUse = Math.min(woken - 1, context.releases().nanosOf(tick));
     }
   }
 
@@ -355,15 +354,15 @@ public final class Storage extends PendingReleases.Link {
   /** Whether it is open and nothing is asked of it, though its bytes may be on their way. */
   boolean isUnasked() {
     synchronized (this) {
-      return !closed && lane().isIdle();
+      return !closed && queue().isIdle();
     }
   }
 
   /** {@link #isIdle} once who moves its bytes now, if anybody, is done. No monitor is held. */
   public boolean isIdleWhenMoved() {
     synchronized (this) {
-      if (lane().isIdle()) {
-        occupancy().awaitMoved();
+      if (queue().isIdle()) {
+        pins().awaitMoved();
       }
       return isIdle();
     }
@@ -371,7 +370,7 @@ public final class Storage extends PendingReleases.Link {
 
   /** Whether nothing is asked of it, and nobody moves its bytes; the monitor is held. */
   private boolean isUnused() {
-    return lane().isIdle() && !occupancy().isMoving();
+    return queue().isIdle() && !pins().isMoving();
   }
 
   /** Whether its host bytes must stay where they are, for somebody holds their address. */
@@ -381,7 +380,7 @@ public final class Storage extends PendingReleases.Link {
     }
   }
 
-  /** A raw segment is about to be handed out, by work in the lane: from now on its bytes stay. */
+  /** A raw segment is about to be handed out, by work in the queue: from now on its bytes stay. */
   public void exposing() {
     synchronized (this) {
       exposed = true;
@@ -391,12 +390,12 @@ public final class Storage extends PendingReleases.Link {
   /** Remembers whether the next view, after a raw segment was handed out, needs no work. */
   public void exposed(boolean writing) {
     synchronized (this) {
-      if (closed || !lane().isIdle()) {
+      if (closed || !queue().isIdle()) {
         view = View.NONE;
-      } else if (writing && residency.isHostWritableEverywhere()) {
+      } else if (writing && coherence.isHostWritableEverywhere()) {
         view = View.WRITABLE;
       } else {
-        view = residency.isHostReadableEverywhere() ? View.READABLE : View.NONE;
+        view = coherence.isHostReadableEverywhere() ? View.READABLE : View.NONE;
       }
     }
   }
@@ -453,23 +452,23 @@ public final class Storage extends PendingReleases.Link {
       if (closed) {
         return false;
       }
-      occupancy().stop();
+      pins().stop();
       closed = true;
       settled = true;
       view = View.NONE;
       frees = mappings == 0;
-      freesAtOnce = frees && isUnused() && memory.releases().happenHere(this);
+      freesAtOnce = frees && isUnused() && context.releases().happenHere(this);
       if (freesAtOnce) {
-        occupancy().close();
-      } else if (frees && !exposed && !occupancy().isMoving() && lane().hasKernelsOnly()) {
-        succession = memory.releases().succession(this);
+        pins().close();
+      } else if (frees && !exposed && !pins().isMoving() && queue().hasKernelsOnly()) {
+        handover = context.releases().handover(this);
       }
     }
     if (freesAtOnce) {
       free();
     } else if (frees) {
       if (release()) {
-        memory.releases().offer(this);
+        context.releases().offer(this);
       }
     }
     return true;
@@ -478,15 +477,15 @@ public final class Storage extends PendingReleases.Link {
   private boolean closeAndWriteBack() {
     StackReserve.check();
     Operation writeBack =
-        Operation.alwaysReading(this, memory.transferThreads(), this::writeBack)
-            .retrying(memory.retries());
+        Operation.alwaysReading(this, context.transferThreads(), this::writeBack)
+            .retrying(context.retries());
     boolean first;
     boolean waits;
     synchronized (this) {
       first = !closed;
       waits = mayWait();
       if (first) {
-        occupancy().stop();
+        pins().stop();
         closed = true;
         view = View.NONE;
         closer = Thread.currentThread();
@@ -501,7 +500,7 @@ public final class Storage extends PendingReleases.Link {
     if (!waits) {
       // Inside of work on this very buffer, which would wait for itself.
       try {
-        writeBack.failing(failure -> memory.lostResults().tell(this, failure)).release(false);
+        writeBack.failing(failure -> context.lostResults().tell(this, failure)).release(false);
       } finally {
         settle(false);
       }
@@ -510,7 +509,7 @@ public final class Storage extends PendingReleases.Link {
     @Nullable TransferException lost;
     try {
       Throwable failure = performed(writeBack);
-      lost = failure == null ? null : memory.lostResults().tell(this, failure);
+      lost = failure == null ? null : context.lostResults().tell(this, failure);
     } finally {
       settle(true);
     }
@@ -531,7 +530,7 @@ public final class Storage extends PendingReleases.Link {
 
   private void writeBack() {
     try {
-      residency.writeBack();
+      coherence.writeBack();
     } catch (RuntimeException | Error e) {
       throw Exceptions.transfer(e, "writing back");
     }
@@ -561,7 +560,7 @@ public final class Storage extends PendingReleases.Link {
     Thread current = Thread.currentThread();
     // What frees it comes behind nothing before it has entered.
     List<Operation> ahead =
-        release != null && release.hasEntered() ? List.of(release) : lane().tail();
+        release != null && release.hasEntered() ? List.of(release) : queue().tail();
     return !current.equals(closer)
         && !runners.contains(current)
         && ahead.stream().allMatch(KernelBody::mayAwait);
@@ -607,13 +606,13 @@ public final class Storage extends PendingReleases.Link {
     Throwable failure =
         Operation.alwaysReading(
                 this,
-                memory.transferThreads(),
+                context.transferThreads(),
                 () -> {
                   if (isOpen()) {
                     writeBack();
                   }
                 })
-            .retrying(memory.retries())
+            .retrying(context.retries())
             .performAlways(runsHere());
     if (failure != null) {
       throw Exceptions.unchecked(failure);
@@ -628,7 +627,7 @@ public final class Storage extends PendingReleases.Link {
     boolean wasOpen;
     boolean frees;
     synchronized (this) {
-      occupancy().stop();
+      pins().stop();
       wasOpen = !closed;
       frees = wasOpen || (settled && mappings > 0);
       closed = true;
@@ -650,7 +649,7 @@ public final class Storage extends PendingReleases.Link {
    * that now. Whether it was asked for at once.
    */
   private boolean release() {
-    memory.releases().pending().add(this);
+    context.releases().pending().add(this);
     try {
       resume();
       return true;
@@ -671,10 +670,10 @@ public final class Storage extends PendingReleases.Link {
     Operation work;
     synchronized (this) {
       if (release == null) {
-        release = Operation.always(this, memory.transferThreads(), this::free);
+        release = Operation.always(this, context.transferThreads(), this::free);
       }
       work = release;
-      here = !occupancy().isMoving() && memory.releases().happenHere(this);
+      here = !pins().isMoving() && context.releases().happenHere(this);
     }
     if (!work.hasEntered()) {
       work.release(here);
@@ -692,16 +691,16 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /** How the next buffer may have its block before the work on it ends; null if it may not. */
-  @Nullable BlockHandover succession() {
+  @Nullable BlockHandover handover() {
     synchronized (this) {
-      return succession;
+      return handover;
     }
   }
 
   /** Whether kernels use that block, and all that there is is in it and the device's. */
   boolean keepsToDevice(Lease lease) {
     synchronized (this) {
-      return !occupancy().isMoving() && lease.equals(residency.deviceAlone());
+      return !pins().isMoving() && lease.equals(coherence.deviceAlone());
     }
   }
 
@@ -715,24 +714,24 @@ public final class Storage extends PendingReleases.Link {
   /** Its work comes behind what the buffer before does with the block. */
   void beginBehind(PriorUse before) {
     synchronized (this) {
-      lane().begin(before);
-      occupancy().begin(before);
+      queue().begin(before);
+      pins().begin(before);
     }
   }
 
   /** The buffer before does nothing with the block any more. */
   void lastUseEnded() {
     synchronized (this) {
-      lane().lastUseEnded();
-      occupancy().endLastUse();
+      queue().lastUseEnded();
+      pins().endLastUse();
     }
   }
 
   /** Its block is about to be another's, and it leaves the books. */
   void handedOn() {
-    memory.releases().pending().remove(this);
+    context.releases().pending().remove(this);
     recordFree();
-    memory.releases().handedOn(this);
+    context.releases().handedOn(this);
   }
 
   private void recordFree() {
@@ -764,7 +763,7 @@ public final class Storage extends PendingReleases.Link {
    */
   public boolean freeAhead() {
     boolean[] frees = new boolean[1];
-    occupancy()
+    pins()
         .moveIfUnused(
             () -> {
               frees[0] = isDoomed();
@@ -797,28 +796,28 @@ public final class Storage extends PendingReleases.Link {
   }
 
   private void freeBlocks() {
-    memory.releases().pending().remove(this);
-    occupancy().close();
-    if (freedAhead || memory.releases().succeeded(this)) {
+    context.releases().pending().remove(this);
+    pins().close();
+    if (freedAhead || context.releases().succeeded(this)) {
       return;
     }
     if (outlived && isLeaked()) {
-      memory.lostResults().tellIfLost(this);
+      context.lostResults().tellIfLost(this);
     }
     boolean clean = true;
     try {
-      residency.beforeFree();
-      memory.erasure().overwrite(residency.copies());
+      coherence.beforeFree();
+      context.scrubber().overwrite(coherence.copies());
     } catch (RuntimeException | Error e) {
       clean = false;
-      memory.releases().failed(this, e);
+      context.releases().failed(this, e);
     }
     boolean seen;
     synchronized (this) {
-      seen = exposed && (leaked || memory.isParanoid());
+      seen = exposed && (leaked || context.isParanoid());
     }
     recordFree();
-    memory.releases().free(this, clean && !seen, clean);
+    context.releases().free(this, clean && !seen, clean);
   }
 
   private boolean isLeaked() {
@@ -831,7 +830,7 @@ public final class Storage extends PendingReleases.Link {
   public List<Operation> unfinished() {
     synchronized (this) {
       Operation freeing = release;
-      return freeing == null ? lane().tail() : List.of(freeing);
+      return freeing == null ? queue().tail() : List.of(freeing);
     }
   }
 
@@ -852,12 +851,12 @@ public final class Storage extends PendingReleases.Link {
   public BufferMetrics metrics() {
     long used = lastUse;
     // Asking for metrics wakes a buffer, which does not count as a use.
-    long nanosAgo = used == woken ? tenancy.ageNanos() : System.nanoTime() - used;
-    return movements.metrics(Instant.now().minusNanos(nanosAgo));
+    long nanosAgo = used == woken ? core.ageNanos() : System.nanoTime() - used;
+    return bufferCounters.metrics(Instant.now().minusNanos(nanosAgo));
   }
 
   @Override
   public String toString() {
-    return tenancy.toString();
+    return core.toString();
   }
 }

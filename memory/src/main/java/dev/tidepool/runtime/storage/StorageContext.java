@@ -28,8 +28,8 @@ public final class StorageContext extends ManagerContext {
   private final LiveBuffers registry;
   private final Guards guards;
   private final LostResults lostResults;
-  private final Scrubber erasure;
-  private final EarlyReuse handovers = new EarlyReuse();
+  private final Scrubber scrubber;
+  private final EarlyReuse earlyReuse = new EarlyReuse();
   private final BufferReleaser releases;
   private final PeerPaths peers;
   private final @Nullable Spilling spilling;
@@ -57,7 +57,7 @@ public final class StorageContext extends ManagerContext {
     this.registry = new LiveBuffers(this, pools);
     this.guards = new Guards(this, registry, reports);
     this.lostResults = new LostResults(this, counters, reports);
-    this.erasure = new Scrubber(this);
+    this.scrubber = new Scrubber(this);
     this.releases = new BufferReleaser(this, ledger, counters);
     // A file, which would stay open if anything of the above refused its options.
     this.spilling =
@@ -99,8 +99,8 @@ public final class StorageContext extends ManagerContext {
   }
 
   /** What overwrites released memory. */
-  public Scrubber erasure() {
-    return erasure;
+  public Scrubber scrubber() {
+    return scrubber;
   }
 
   /** What gives the memory of buffers back. */
@@ -109,8 +109,8 @@ public final class StorageContext extends ManagerContext {
   }
 
   /** The blocks that are on offer before their last use has ended. */
-  public EarlyReuse handovers() {
-    return handovers;
+  public EarlyReuse earlyReuse() {
+    return earlyReuse;
   }
 
   /** The ways from device to device. */

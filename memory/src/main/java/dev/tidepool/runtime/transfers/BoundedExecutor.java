@@ -15,7 +15,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  * <p>The monitor guards the count, and is held by who takes from the line.
  */
 final class BoundedExecutor extends Resumable implements HandoffExecutor {
-  private final HandoffExecutor traffic;
+  private final HandoffExecutor transferExecutor;
   private final int most;
   private final boolean tells;
   private final Queue<Runnable> line = new ConcurrentLinkedQueue<>();
@@ -29,8 +29,8 @@ final class BoundedExecutor extends Resumable implements HandoffExecutor {
    * @param most how many of its transfers are on their way at once
    * @param tells whether a listener of the user's is called when one ends
    */
-  BoundedExecutor(HandoffExecutor traffic, int most, boolean tells) {
-    this.traffic = traffic;
+  BoundedExecutor(HandoffExecutor transferExecutor, int most, boolean tells) {
+    this.transferExecutor = transferExecutor;
     this.most = most;
     this.tells = tells;
   }
@@ -76,7 +76,7 @@ final class BoundedExecutor extends Resumable implements HandoffExecutor {
       places++;
     }
     try {
-      traffic.execute(drive);
+      transferExecutor.execute(drive);
     } catch (Throwable e) {
       givePlaceBack();
     }
@@ -124,7 +124,7 @@ final class BoundedExecutor extends Resumable implements HandoffExecutor {
 
   private void driveOn() {
     try {
-      traffic.executeNext(drive);
+      transferExecutor.executeNext(drive);
     } catch (Throwable e) {
       givePlaceBack();
     }

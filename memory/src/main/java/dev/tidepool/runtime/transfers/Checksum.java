@@ -23,27 +23,27 @@ final class Checksum {
     void read(long at, MemorySegment chunk);
   }
 
-  /** Of a range of a storage, read from the side that is newest; called by work in its lane. */
+  /** Of a range of a storage, read from the side that is newest; called by work in its queue. */
   static long of(ElementType<?> type, Storage storage, long from, long bytes) {
     return of(
         type,
-        storage.memory(),
+        storage.context(),
         bytes,
-        (at, chunk) -> storage.residency().copyOut(from + at, new HostBytes.Segment(chunk, true)));
+        (at, chunk) -> storage.coherence().copyOut(from + at, new HostBytes.Segment(chunk, true)));
   }
 
   /** Of bytes of the host. */
-  static long of(ElementType<?> type, StorageContext memory, HostBytes source) {
-    return of(type, memory, source.byteSize(), source::copyTo);
+  static long of(ElementType<?> type, StorageContext context, HostBytes source) {
+    return of(type, context, source.byteSize(), source::copyTo);
   }
 
-  private static long of(ElementType<?> type, StorageContext memory, long bytes, Reader reader) {
+  private static long of(ElementType<?> type, StorageContext context, long bytes, Reader reader) {
     List<LayoutReport.Component> padded = padded(type);
     CRC32C sum = new CRC32C();
     long each = type.byteSize();
-    long chunk = memory.stagingChunk();
+    long chunk = context.stagingChunk();
     long step = Math.max(each, chunk - chunk % each);
-    Lease lease = memory.blocks().forStaging(Math.max(1, Math.min(step, bytes)));
+    Lease lease = context.blocks().forStaging(Math.max(1, Math.min(step, bytes)));
     try {
       MemorySegment block = Objects.requireNonNull(lease.block().segment(), "staging");
       for (long at = 0; at < bytes; at += step) {

@@ -278,14 +278,14 @@ final class Collective {
     for (Piece piece : group) {
       uses.addAll(piece.uses());
     }
-    StorageContext memory = written.memory();
+    StorageContext context = written.context();
     try {
       Operation work =
-          Operation.of(uses, memory.transferThreads(), () -> copyAll(group))
-              .retrying(memory.retries());
+          Operation.of(uses, context.transferThreads(), () -> copyAll(group))
+              .retrying(context.retries());
       // Before it is asked for: whatever is thrown then, what has entered begins.
       reserved.add(work);
-      CompletableFuture<Void> future = memory.reserve(work);
+      CompletableFuture<Void> future = context.reserve(work);
       group.forEach(piece -> piece.entered = true);
       return future;
     } catch (RuntimeException e) {
@@ -390,22 +390,22 @@ final class Collective {
     }
 
     private int cost(BufferHandle<?> from, BufferHandle<?> to) {
-      boolean one = from.tenancy().memory().device().equals(to.tenancy().memory().device());
+      boolean one = from.core().context().device().equals(to.core().context().device());
       if (isOnHost(from) != isOnHost(to)) {
         return LINK;
       }
       if (one || isOnHost(from)) {
         return LOCAL;
       }
-      return peers.carries(from.tenancy().memory().device(), to.tenancy().memory().device())
+      return peers.carries(from.core().context().device(), to.core().context().device())
           ? LINK
           : STAGED;
     }
 
     private static boolean isOnHost(BufferHandle<?> buffer) {
-      BufferCore tenancy = buffer.tenancy();
-      return tenancy.location() != MemoryLocation.DEVICE
-          || tenancy.memory().device().info().can(Capability.SHARED_MEMORY);
+      BufferCore core = buffer.core();
+      return core.location() != MemoryLocation.DEVICE
+          || core.context().device().info().can(Capability.SHARED_MEMORY);
     }
   }
 }

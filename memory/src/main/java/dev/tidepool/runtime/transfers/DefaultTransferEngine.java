@@ -22,32 +22,32 @@ import org.jspecify.annotations.Nullable;
 
 /** The transfers of one manager. */
 public record DefaultTransferEngine(
-    StorageContext memory, DeviceCalibration calibrations, OnDemandLink link)
+    StorageContext context, DeviceCalibration calibrations, OnDemandLink link)
     implements TransferEngine {
   @Override
   public <A> void copy(UnifiedBuffer<A> source, UnifiedBuffer<A> destination) {
-    memory.checkOpen();
+    context.checkOpen();
     Objects.requireNonNull(destination, "destination").copyFrom(source);
   }
 
   @Override
   public <A> CompletableFuture<Void> copyAsync(
       UnifiedBuffer<A> source, UnifiedBuffer<A> destination) {
-    memory.checkOpen();
+    context.checkOpen();
     return Objects.requireNonNull(destination, "destination").copyFromAsync(source);
   }
 
   @Override
   public TransferCalibration calibrate() {
-    return memory.state().during(calibrations::measure);
+    return context.state().during(calibrations::measure);
   }
 
   @Override
   public <A> CompletableFuture<Void> copyAsync(
       UnifiedBuffer<A> source, UnifiedBuffer<A> destination, TransferOptions options) {
-    TransferList consignment = start(List.of(Transfer.of(source, destination)), options);
-    CopyFuture future = new CopyFuture(consignment);
-    var _ = consignment.report().thenAccept(future::end);
+    TransferList transferList = start(List.of(Transfer.of(source, destination)), options);
+    CopyFuture future = new CopyFuture(transferList);
+    var _ = transferList.report().thenAccept(future::end);
     return future;
   }
 
@@ -63,23 +63,23 @@ public record DefaultTransferEngine(
   }
 
   private TransferList start(List<? extends Transfer<?>> transfers, TransferOptions options) {
-    memory.checkOpen();
+    context.checkOpen();
     Objects.requireNonNull(options, "options");
     // A copy, for the caller may change it; with what is missing, which is a pair's failure.
     List<? extends Transfer<?>> list =
         new ArrayList<>(Objects.requireNonNull(transfers, "transfers"));
-    TransferList consignment = TransferList.start(memory, list, options);
-    var _ = memory.track(consignment.report());
-    return consignment;
+    TransferList transferList = TransferList.start(context, list, options);
+    var _ = context.track(transferList.report());
+    return transferList;
   }
 
   /** A single copy. Cancelling stops it, if it has not started. */
   private static final class CopyFuture extends CompletableFuture<Void> {
-    private final TransferList consignment;
+    private final TransferList transferList;
     private final Ending ending = new Ending();
 
-    CopyFuture(TransferList consignment) {
-      this.consignment = consignment;
+    CopyFuture(TransferList transferList) {
+      this.transferList = transferList;
     }
 
     void end(TransferReport report) {
@@ -129,7 +129,7 @@ public record DefaultTransferEngine(
 
     @Override
     public boolean cancel(boolean mayInterruptIfRunning) {
-      if (consignment.stop(Status.CANCELLED)) {
+      if (transferList.stop(Status.CANCELLED)) {
         completeExceptionally(stopped());
       }
       return isCancelled();
@@ -138,6 +138,6 @@ public record DefaultTransferEngine(
 
   @Override
   public TransferStatistics statistics() {
-    return memory.meter().statistics(link.calibration());
+    return context.meter().statistics(link.calibration());
   }
 }

@@ -37,12 +37,12 @@ public final class DeviceCalibration {
     DeviceCalibration of(Device device);
   }
 
-  private final ManagerContext memory;
+  private final ManagerContext context;
   private final Blocks blocks;
   private final Neighbours neighbours;
 
-  public DeviceCalibration(ManagerContext memory, Blocks blocks, Neighbours neighbours) {
-    this.memory = memory;
+  public DeviceCalibration(ManagerContext context, Blocks blocks, Neighbours neighbours) {
+    this.context = context;
     this.blocks = blocks;
     this.neighbours = neighbours;
   }
@@ -52,18 +52,20 @@ public final class DeviceCalibration {
    * the ways have a fixed order, so a failure only costs speed.
    */
   public void whenWorthwhile() {
-    if (!memory.options().calibration() || sharesMemory() || memory.link().calibration() != null) {
+    if (!context.options().calibration()
+        || sharesMemory()
+        || context.link().calibration() != null) {
       return;
     }
     try {
       Optional<TransferCalibration> kept = kept();
       if (kept.isPresent()) {
-        memory.link().calibrated(kept.get());
+        context.link().calibrated(kept.get());
       } else {
         use(measure(false, List.of()));
       }
     } catch (RuntimeException e) {
-      LOG.log(Level.DEBUG, memory.id() + " could not be calibrated", e);
+      LOG.log(Level.DEBUG, context.id() + " could not be calibrated", e);
     }
   }
 
@@ -71,7 +73,7 @@ public final class DeviceCalibration {
   TransferCalibration measure() {
     if (sharesMemory()) {
       throw new UnsupportedOperationException(
-          memory.id()
+          context.id()
               + " uses the host's memory, so nothing is transferred that could be measured");
     }
     List<Scratch> peers = peers();
@@ -83,7 +85,7 @@ public final class DeviceCalibration {
                   .map(
                       peer ->
                           new Calibrator.Peer(
-                              peer.owner.memory.device().info().name(), peer.lease.block()))
+                              peer.owner.context.device().info().name(), peer.lease.block()))
                   .toList()));
     } finally {
       peers.forEach(Scratch::close);
@@ -97,7 +99,7 @@ public final class DeviceCalibration {
       try {
         lease.release();
       } finally {
-        owner.memory.state().finish();
+        owner.context.state().finish();
       }
     }
   }
@@ -108,7 +110,7 @@ public final class DeviceCalibration {
     try {
       Calibrator calibrator =
           new Calibrator(
-              memory.device(),
+              context.device(),
               (bytes, pinned) -> blocks.forMeasuring(bytes, pinned, thorough),
               thorough);
       return calibrator.measure(scratch.block(), peers);
@@ -118,7 +120,7 @@ public final class DeviceCalibration {
   }
 
   private boolean sharesMemory() {
-    return memory.device().info().can(Capability.SHARED_MEMORY);
+    return context.device().info().can(Capability.SHARED_MEMORY);
   }
 
   /** Memory of the devices that this one copies from, where their managers have room. */
@@ -126,7 +128,7 @@ public final class DeviceCalibration {
     List<Scratch> peers = new ArrayList<>();
     try {
       for (Device other : neighbours.devices()) {
-        if (!other.equals(memory.device()) && memory.device().copiesFrom(other)) {
+        if (!other.equals(context.device()) && context.device().copiesFrom(other)) {
           scratch(other).ifPresent(peers::add);
         }
       }
@@ -141,7 +143,7 @@ public final class DeviceCalibration {
     DeviceCalibration owner;
     try {
       owner = neighbours.of(device);
-      owner.memory.state().begin();
+      owner.context.state().begin();
     } catch (IllegalStateException closed) {
       return Optional.empty();
     }
@@ -149,9 +151,9 @@ public final class DeviceCalibration {
       return Optional.of(
           new Scratch(owner, owner.blocks.forMeasuring(Calibrator.PEER_BYTES, false)));
     } catch (RuntimeException | Error e) {
-      owner.memory.state().finish();
+      owner.context.state().finish();
       if (e instanceof OutOfDeviceMemoryException) {
-        LOG.log(Level.DEBUG, owner.memory.id() + " has no room to be measured with", e);
+        LOG.log(Level.DEBUG, owner.context.id() + " has no room to be measured with", e);
         return Optional.empty();
       }
       throw e;
@@ -159,7 +161,7 @@ public final class DeviceCalibration {
   }
 
   private TransferCalibration use(TransferCalibration measured) {
-    memory.link().calibrated(measured);
+    context.link().calibrated(measured);
     folder().put(file(), CalibrationText.of(key(), measured).getBytes(StandardCharsets.UTF_8));
     return measured;
   }
@@ -171,7 +173,7 @@ public final class DeviceCalibration {
   }
 
   private CacheFolder folder() {
-    return memory
+    return context
         .options()
         .cacheDirectory()
         .map(CacheFolder::new)
@@ -184,7 +186,7 @@ public final class DeviceCalibration {
 
   /** What the figures depend on: home folders and their caches move between machines. */
   private String key() {
-    DeviceInfo device = memory.device().info();
+    DeviceInfo device = context.device().info();
     return String.join(
         " | ",
         device.name(),

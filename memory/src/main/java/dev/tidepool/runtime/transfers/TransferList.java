@@ -32,57 +32,57 @@ import org.jspecify.annotations.Nullable;
  * first: its end, a cancellation, or the deadline. The last to be settled completes the report.
  */
 final class TransferList {
-  private final StorageContext memory;
+  private final StorageContext context;
   private final TransferOptions options;
   private final long start = System.nanoTime();
   private final Report report = new Report();
   private final AtomicReferenceArray<@Nullable TransferOutcome> outcomes;
   private final AtomicInteger unsettled;
-  private final BoundedExecutor convoy;
+  private final BoundedExecutor bounded;
   private final Completion completion = new Completion();
   private final List<Pair> pairs;
   private final ProgressNotifier progress;
 
   /** Checks all pairs; those that cannot be started have failed. */
   private TransferList(
-      StorageContext memory,
+      StorageContext context,
       List<? extends @Nullable Transfer<?>> transfers,
       TransferOptions options) {
-    this.memory = memory;
+    this.context = context;
     this.options = options;
     outcomes = new AtomicReferenceArray<>(transfers.size());
     // One more until all are asked for.
     unsettled = new AtomicInteger(transfers.size() + 1);
-    TransferExecutor traffic = memory.traffic();
-    int most = options.maxConcurrency() == 0 ? traffic.most() : options.maxConcurrency();
-    convoy =
+    TransferExecutor transferExecutor = context.transferExecutor();
+    int most = options.maxConcurrency() == 0 ? transferExecutor.most() : options.maxConcurrency();
+    bounded =
         new BoundedExecutor(
-            traffic.at(options.priority()),
-            Math.min(most, traffic.most()),
+            transferExecutor.at(options.priority()),
+            Math.min(most, transferExecutor.most()),
             !options.progress().equals(TransferProgress.NONE));
-    RetryPolicy retries = memory.retries();
+    RetryPolicy retries = context.retries();
     RetryPolicy wanted = options.retries() == -1 ? retries : retries.withMost(options.retries());
     pairs = new ArrayList<>(transfers.size());
     for (int i = 0; i < transfers.size(); i++) {
       try {
         Transfer<?> transfer = Objects.requireNonNull(transfers.get(i), "there is none");
-        pairs.add(new Pair(i, TransferTask.of(transfer, options), convoy, wanted));
+        pairs.add(new Pair(i, TransferTask.of(transfer, options), bounded, wanted));
       } catch (RuntimeException e) {
         settle(i, failed(i, e, Duration.ZERO, 0));
       }
     }
     long total = pairs.stream().mapToLong(pair -> pair.bytes).sum();
-    progress = new ProgressNotifier(memory.session(), options.progress(), total, this::complete);
+    progress = new ProgressNotifier(context.session(), options.progress(), total, this::complete);
   }
 
   /** Asks for a list of transfers. */
   static TransferList start(
-      StorageContext memory,
+      StorageContext context,
       List<? extends @Nullable Transfer<?>> transfers,
       TransferOptions options) {
-    TransferList consignment = new TransferList(memory, transfers, options);
-    consignment.begin();
-    return consignment;
+    TransferList transferList = new TransferList(context, transfers, options);
+    transferList.begin();
+    return transferList;
   }
 
   /** Whatever fails meanwhile, what was asked for goes on: others may come behind it. */
@@ -91,7 +91,7 @@ final class TransferList {
       pairs.forEach(Pair::ask);
       options.deadline().ifPresent(this::stopAfter);
     } finally {
-      convoy.depart();
+      bounded.depart();
     }
     settled();
   }
@@ -143,10 +143,10 @@ final class TransferList {
     // What the listener has heard of, in whichever attempt.
     private final AtomicLong told = new AtomicLong();
 
-    Pair(int index, TransferTask shipment, BoundedExecutor convoy, RetryPolicy retries) {
+    Pair(int index, TransferTask transferTask, BoundedExecutor bounded, RetryPolicy retries) {
       this.index = index;
-      bytes = shipment.bytes();
-      work = shipment.work(options, this::passage, retries, convoy);
+      bytes = transferTask.bytes();
+      work = transferTask.work(options, this::passage, retries, bounded);
     }
 
     /** How one attempt goes. */
@@ -238,7 +238,7 @@ final class TransferList {
 
     @Override
     public void resume() {
-      memory.completions().execute(this);
+      context.completions().execute(this);
     }
 
     @Override

@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * @param move moves them, when its turn has come
  * @param sent the checksum of the source
  * @param arrived the checksum of the destination
- * @param parcel what may travel with others; null if it goes alone
+ * @param smallTransfer what may travel with others; null if it goes alone
  */
 record TransferTask(
     List<ResourceAccess> uses,
@@ -41,7 +41,7 @@ record TransferTask(
     Runnable move,
     LongSupplier sent,
     LongSupplier arrived,
-    @Nullable SmallTransfer parcel) {
+    @Nullable SmallTransfer smallTransfer) {
 
   /**
    * A pair that can be started.
@@ -82,8 +82,8 @@ record TransferTask(
         List.of(ResourceAccess.write(storage)),
         bytes,
         () -> "copying " + bytes + " bytes to " + target,
-        () -> storage.residency().copyIn(source, at),
-        () -> Checksum.of(type, storage.memory(), source),
+        () -> storage.coherence().copyIn(source, at),
+        () -> Checksum.of(type, storage.context(), source),
         () -> Checksum.of(type, storage, at, bytes),
         mayGoWithOthers(bytes, options)
             ? SmallTransfer.in(storage, source, at, options.priority())
@@ -120,9 +120,9 @@ record TransferTask(
         List.of(ResourceAccess.read(storage)),
         bytes,
         () -> "copying " + source + " out",
-        () -> storage.residency().copyOut(at, target),
+        () -> storage.coherence().copyOut(at, target),
         () -> Checksum.of(type, storage, at, bytes),
-        () -> Checksum.of(type, storage.memory(), target),
+        () -> Checksum.of(type, storage.context(), target),
         mayGoWithOthers(bytes, options)
             ? SmallTransfer.out(storage, target, at, options.priority())
             : null);
@@ -190,7 +190,7 @@ record TransferTask(
   }
 
   /**
-   * The shipment as work that goes over links as the options say.
+   * The pair as work that goes over links as the options say.
    *
    * @param passages of each attempt
    */
@@ -212,7 +212,7 @@ record TransferTask(
                 throw Exceptions.transfer(e, what.get());
               }
             })
-        .carrying(parcel)
+        .carrying(smallTransfer)
         .retrying(retries);
   }
 

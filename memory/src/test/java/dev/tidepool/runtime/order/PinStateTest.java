@@ -11,19 +11,19 @@ import org.junit.jupiter.api.Test;
 
 /** Work that is under way and who moves its bytes keep off each other. */
 final class PinStateTest {
-  private final PinState occupancy = new PinState(new Object());
+  private final PinState pins = new PinState(new Object());
   private final Operation kernel = Operation.of(List.of(), Runnable::run, () -> {});
   private final PriorUse lastUse = new PriorUse(List.of(kernel), kernel);
 
   @Test
   void nothingIsMovedUnderWorkThatIsUnderWay() {
-    occupancy.begin(lastUse);
-    assertThat(occupancy.moveIfUnused(() -> {})).isFalse();
-    occupancy.endLastUse();
+    pins.begin(lastUse);
+    assertThat(pins.moveIfUnused(() -> {})).isFalse();
+    pins.endLastUse();
     AtomicBoolean moved = new AtomicBoolean();
-    assertThat(occupancy.moveIfUnused(() -> moved.set(true))).isTrue();
+    assertThat(pins.moveIfUnused(() -> moved.set(true))).isTrue();
     assertThat(moved).isTrue();
-    assertThat(occupancy.moveIfUnused(() -> {})).as("again").isTrue();
+    assertThat(pins.moveIfUnused(() -> {})).as("again").isTrue();
   }
 
   @Test
@@ -33,49 +33,49 @@ final class PinStateTest {
     AtomicBoolean interrupted = new AtomicBoolean();
     AtomicReference<Thread> worker = new AtomicReference<>();
     assertThat(
-            occupancy.moveIfUnused(
+            pins.moveIfUnused(
                 () -> {
                   worker.set(
                       Thread.ofPlatform()
                           .start(
                               () -> {
-                                occupancy.begin(lastUse);
+                                pins.begin(lastUse);
                                 movedBefore.set(moved.get());
                                 interrupted.set(Thread.interrupted());
                               }));
                   await().until(() -> worker.get().getState() == Thread.State.WAITING);
                   worker.get().interrupt();
-                  assertThat(occupancy.isMoving()).isTrue();
-                  assertThat(occupancy.moveIfUnused(() -> {})).as("a second move").isFalse();
+                  assertThat(pins.isMoving()).isTrue();
+                  assertThat(pins.moveIfUnused(() -> {})).as("a second move").isFalse();
                   moved.set(true);
                 }))
         .isTrue();
     worker.get().join();
     assertThat(movedBefore).isTrue();
     assertThat(interrupted).isTrue();
-    assertThat(occupancy.isMoving()).isFalse();
-    assertThat(occupancy.moveIfUnused(() -> {})).isFalse();
+    assertThat(pins.isMoving()).isFalse();
+    assertThat(pins.moveIfUnused(() -> {})).isFalse();
   }
 
   @Test
   void aMoveThatFailsHoldsNobodyUp() {
     assertThatThrownBy(
             () ->
-                occupancy.moveIfUnused(
+                pins.moveIfUnused(
                     () -> {
                       throw new IllegalStateException("on purpose");
                     }))
         .hasMessage("on purpose");
-    occupancy.begin(lastUse);
-    occupancy.endLastUse();
-    assertThat(occupancy.moveIfUnused(() -> {})).isTrue();
+    pins.begin(lastUse);
+    pins.endLastUse();
+    assertThat(pins.moveIfUnused(() -> {})).isTrue();
   }
 
   @Test
   void aLastUseGoesOnUnlessItHasNotBegunOrWaitsForMemory() throws Exception {
-    assertThat(occupancy.others()).isEqualTo(PinState.Users.NONE);
-    occupancy.begin(lastUse);
-    assertThat(occupancy.others()).as("not begun").isEqualTo(PinState.Users.WAITING);
+    assertThat(pins.others()).isEqualTo(PinState.Users.NONE);
+    pins.begin(lastUse);
+    assertThat(pins.others()).as("not begun").isEqualTo(PinState.Users.WAITING);
     AtomicReference<PinState.Users> running = new AtomicReference<>();
     AtomicReference<PinState.Users> waiting = new AtomicReference<>();
     Thread runner =
@@ -83,21 +83,21 @@ final class PinStateTest {
             .start(
                 () -> {
                   kernel.take();
-                  running.set(occupancy.others());
+                  running.set(pins.others());
                   Headway.waits();
-                  waiting.set(occupancy.others());
+                  waiting.set(pins.others());
                   Headway.waited();
                 });
     runner.join();
     assertThat(running).hasValue(PinState.Users.GOING_ON);
     assertThat(waiting).hasValue(PinState.Users.WAITING);
-    occupancy.endLastUse();
-    assertThat(occupancy.others()).isEqualTo(PinState.Users.NONE);
+    pins.endLastUse();
+    assertThat(pins.others()).isEqualTo(PinState.Users.NONE);
   }
 
   @Test
   void whatIsOnItsWayBackIsNotMoved() {
-    occupancy.close();
-    assertThat(occupancy.moveIfUnused(() -> {})).isFalse();
+    pins.close();
+    assertThat(pins.moveIfUnused(() -> {})).isFalse();
   }
 }

@@ -26,11 +26,11 @@ class TransferExecutorTest {
   private final List<TransferExecutor> opened = new ArrayList<>();
 
   private TransferExecutor open(int most) {
-    TransferExecutor traffic =
+    TransferExecutor transferExecutor =
         new TransferExecutor(
             most, Thread.ofPlatform().daemon().factory(), CoalescedTransfers::next);
-    opened.add(traffic);
-    return traffic;
+    opened.add(transferExecutor);
+    return transferExecutor;
   }
 
   @AfterEach
@@ -48,10 +48,10 @@ class TransferExecutorTest {
   }
 
   /** Tasks that hold threads, all of which have begun. */
-  private void hold(TransferExecutor traffic, int threads, TransferPriority priority) {
+  private void hold(TransferExecutor transferExecutor, int threads, TransferPriority priority) {
     CountDownLatch begun = new CountDownLatch(threads);
     for (int i = 0; i < threads; i++) {
-      traffic
+      transferExecutor
           .at(priority)
           .execute(
               () -> {
@@ -62,63 +62,63 @@ class TransferExecutorTest {
     await(begun);
   }
 
-  private void ask(TransferExecutor traffic, TransferPriority priority, int count) {
+  private void ask(TransferExecutor transferExecutor, TransferPriority priority, int count) {
     for (int i = 0; i < count; i++) {
       String name = priority + " " + i;
-      traffic.at(priority).execute(() -> ran.add(name));
+      transferExecutor.at(priority).execute(() -> ran.add(name));
     }
   }
 
-  private void letAllRun(TransferExecutor traffic) {
+  private void letAllRun(TransferExecutor transferExecutor) {
     held.countDown();
     CountDownLatch last = new CountDownLatch(1);
-    traffic.at(TransferPriority.LOW).execute(last::countDown);
+    transferExecutor.at(TransferPriority.LOW).execute(last::countDown);
     await(last);
   }
 
   @Test
   void theMostUrgentGoFirstAndEqualsInTheOrderAsked() {
-    TransferExecutor traffic = open(1);
-    hold(traffic, 1, TransferPriority.LOW);
-    ask(traffic, TransferPriority.LOW, 2);
-    ask(traffic, TransferPriority.NORMAL, 2);
-    ask(traffic, TransferPriority.HIGH, 2);
-    letAllRun(traffic);
+    TransferExecutor transferExecutor = open(1);
+    hold(transferExecutor, 1, TransferPriority.LOW);
+    ask(transferExecutor, TransferPriority.LOW, 2);
+    ask(transferExecutor, TransferPriority.NORMAL, 2);
+    ask(transferExecutor, TransferPriority.HIGH, 2);
+    letAllRun(transferExecutor);
     assertThat(ran).containsExactly("HIGH 0", "HIGH 1", "NORMAL 0", "NORMAL 1", "LOW 0", "LOW 1");
   }
 
   @Test
   void whatWasOvertakenSixteenTimesGoesNext() {
-    TransferExecutor traffic = open(1);
-    hold(traffic, 1, TransferPriority.LOW);
-    ask(traffic, TransferPriority.LOW, 2);
-    ask(traffic, TransferPriority.HIGH, 40);
-    letAllRun(traffic);
+    TransferExecutor transferExecutor = open(1);
+    hold(transferExecutor, 1, TransferPriority.LOW);
+    ask(transferExecutor, TransferPriority.LOW, 2);
+    ask(transferExecutor, TransferPriority.HIGH, 40);
+    letAllRun(transferExecutor);
     assertThat(ran.indexOf("LOW 0")).isEqualTo(16);
     assertThat(ran.indexOf("LOW 1")).isEqualTo(33);
   }
 
   @Test
   void theCriticalBeginWhileBulkHoldsAllThreads() {
-    TransferExecutor traffic = open(2);
-    hold(traffic, 2, TransferPriority.LOW);
+    TransferExecutor transferExecutor = open(2);
+    hold(transferExecutor, 2, TransferPriority.LOW);
     CountDownLatch done = new CountDownLatch(100);
     for (int i = 0; i < 100; i++) {
-      traffic.at(TransferPriority.CRITICAL).execute(done::countDown);
+      transferExecutor.at(TransferPriority.CRITICAL).execute(done::countDown);
     }
-    ask(traffic, TransferPriority.HIGH, 1);
+    ask(transferExecutor, TransferPriority.HIGH, 1);
     await(done);
     assertThat(ran).as("less urgent ones wait").isEmpty();
   }
 
   @Test
   void noMoreRunSideBySideThanAllowed() {
-    TransferExecutor traffic = open(3);
+    TransferExecutor transferExecutor = open(3);
     AtomicInteger running = new AtomicInteger();
     AtomicInteger most = new AtomicInteger();
     CountDownLatch done = new CountDownLatch(300);
     for (int i = 0; i < 300; i++) {
-      traffic.execute(
+      transferExecutor.execute(
           () -> {
             most.accumulateAndGet(running.incrementAndGet(), Math::max);
             Thread.onSpinWait();
@@ -132,7 +132,7 @@ class TransferExecutorTest {
 
   @Test
   void nothingIsForgottenHoweverManyAsk() throws InterruptedException {
-    TransferExecutor traffic = open(2);
+    TransferExecutor transferExecutor = open(2);
     int threads = 4;
     int each = 5000;
     CountDownLatch done = new CountDownLatch(threads * each);
@@ -144,7 +144,7 @@ class TransferExecutorTest {
               .start(
                   () -> {
                     for (int i = 0; i < each; i++) {
-                      traffic.at(priority).execute(done::countDown);
+                      transferExecutor.at(priority).execute(done::countDown);
                       if (i % 50 == 0) {
                         // So that threads run out of work and have to be woken again.
                         java.util.concurrent.locks.LockSupport.parkNanos(20_000);
@@ -183,27 +183,27 @@ class TransferExecutorTest {
 
   @Test
   void whatAThreadHandsInLastIsTakenByItWithoutWakingAnother() {
-    TransferExecutor traffic = open(4);
-    Chain chain = new Chain(traffic, 1000);
-    traffic.execute(chain);
+    TransferExecutor transferExecutor = open(4);
+    Chain chain = new Chain(transferExecutor, 1000);
+    transferExecutor.execute(chain);
     await(chain.done);
     assertThat(chain.ranOn).hasSize(1);
   }
 
   @Test
   void aConvoyGoesOnWithWhatItsTasksHandIn() {
-    TransferExecutor traffic = open(4);
-    BoundedExecutor convoy = new BoundedExecutor(traffic, 3, false);
-    Chain chain = new Chain(convoy, 1000);
-    convoy.execute(chain);
-    convoy.depart();
+    TransferExecutor transferExecutor = open(4);
+    BoundedExecutor bounded = new BoundedExecutor(transferExecutor, 3, false);
+    Chain chain = new Chain(bounded, 1000);
+    bounded.execute(chain);
+    bounded.depart();
     await(chain.done);
     assertThat(chain.ranOn).hasSize(1);
   }
 
   @Test
   void severalThatAreHandedInLastFindAllThreads() {
-    TransferExecutor traffic = open(3);
+    TransferExecutor transferExecutor = open(3);
     CountDownLatch together = new CountDownLatch(3);
     CountDownLatch done = new CountDownLatch(3);
     Runnable meeting =
@@ -212,37 +212,37 @@ class TransferExecutorTest {
           await(together);
           done.countDown();
         };
-    BoundedExecutor convoy = new BoundedExecutor(traffic, 3, false);
-    convoy.execute(
+    BoundedExecutor bounded = new BoundedExecutor(transferExecutor, 3, false);
+    bounded.execute(
         () -> {
           for (int i = 0; i < 3; i++) {
-            convoy.executeNext(meeting);
+            bounded.executeNext(meeting);
           }
         });
-    convoy.depart();
+    bounded.depart();
     await(done);
   }
 
   @Test
   void whatWaitsForNobodysListenerGoesOnBesideIt() {
-    TransferExecutor traffic = open(2);
-    BoundedExecutor convoy = new BoundedExecutor(traffic, 2, true);
+    TransferExecutor transferExecutor = open(2);
+    BoundedExecutor bounded = new BoundedExecutor(transferExecutor, 2, true);
     CountDownLatch other = new CountDownLatch(1);
     CountDownLatch heard = new CountDownLatch(1);
-    convoy.execute(
+    bounded.execute(
         () -> {
-          convoy.executeNext(other::countDown);
+          bounded.executeNext(other::countDown);
           await(other); // as a listener may
           heard.countDown();
         });
-    convoy.depart();
+    bounded.depart();
     await(heard);
   }
 
   @Test
   void aTaskThatThrowsCostsNoThread() {
     CountDownLatch heard = new CountDownLatch(3);
-    TransferExecutor traffic =
+    TransferExecutor transferExecutor =
         new TransferExecutor(
             1,
             Thread.ofPlatform()
@@ -250,44 +250,44 @@ class TransferExecutorTest {
                 .uncaughtExceptionHandler((_, _) -> heard.countDown())
                 .factory(),
             CoalescedTransfers::next);
-    opened.add(traffic);
+    opened.add(transferExecutor);
     for (int i = 0; i < 3; i++) {
-      traffic.execute(
+      transferExecutor.execute(
           () -> {
             throw new IllegalStateException("for the test");
           });
     }
-    ask(traffic, TransferPriority.NORMAL, 1);
-    letAllRun(traffic);
+    ask(transferExecutor, TransferPriority.NORMAL, 1);
+    letAllRun(transferExecutor);
     await(heard);
     assertThat(ran).containsExactly("NORMAL 0");
   }
 
   @Test
   void whatIsHandedInIsDoneBeforeTheEnd() {
-    TransferExecutor traffic = open(1);
-    hold(traffic, 1, TransferPriority.NORMAL);
+    TransferExecutor transferExecutor = open(1);
+    hold(transferExecutor, 1, TransferPriority.NORMAL);
     CountDownLatch done = new CountDownLatch(50);
     for (int i = 0; i < 50; i++) {
-      traffic.at(TransferPriority.LOW).execute(done::countDown);
+      transferExecutor.at(TransferPriority.LOW).execute(done::countDown);
     }
-    traffic.close();
+    transferExecutor.close();
     held.countDown();
     await(done);
     List<Thread> late = new ArrayList<>();
-    traffic.execute(() -> late.add(Thread.currentThread()));
+    transferExecutor.execute(() -> late.add(Thread.currentThread()));
     assertThat(late).containsExactly(Thread.currentThread());
   }
 
   @Test
   void aConvoyHoldsNoMorePlacesThanItMay() {
-    TransferExecutor traffic = open(4);
-    BoundedExecutor convoy = new BoundedExecutor(traffic, 2, false);
+    TransferExecutor transferExecutor = open(4);
+    BoundedExecutor bounded = new BoundedExecutor(transferExecutor, 2, false);
     AtomicInteger running = new AtomicInteger();
     ConcurrentLinkedQueue<Integer> seen = new ConcurrentLinkedQueue<>();
     CountDownLatch done = new CountDownLatch(200);
     for (int i = 0; i < 200; i++) {
-      convoy.execute(
+      bounded.execute(
           () -> {
             seen.add(running.incrementAndGet());
             Thread.onSpinWait();
@@ -296,7 +296,7 @@ class TransferExecutorTest {
           });
     }
     assertThat(seen).as("before it departs").isEmpty();
-    convoy.depart();
+    bounded.depart();
     await(done);
     assertThat(seen).hasSize(200).allMatch(count -> count <= 2);
   }
