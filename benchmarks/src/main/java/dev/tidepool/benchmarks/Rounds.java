@@ -66,6 +66,7 @@ public final class Rounds {
           MemoryOperationsBenchmark.class,
           LayoutBenchmark.class,
           SpillBenchmark.class,
+          FullMemoryBenchmark.class,
           DefragmentationBenchmark.class,
           DiagnosticsBenchmark.class,
           SnapshotBenchmark.class,

@@ -5,6 +5,7 @@ import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.pooling.PoolStatistics;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -691,6 +692,11 @@ public final class BlockPool implements AutoCloseable {
   /** Shows all blocks, idle or taken. Stops nobody; a block may change hands meanwhile. */
   public void forEachBlock(Consumer<PooledBlock> action) {
     ledger.forEach(action);
+  }
+
+  /** Passes all blocks, idle or taken, one by one; see {@link BlockCursor}. */
+  public Iterator<PooledBlock> blocks() {
+    return new BlockCursor(ledger.singles(), ledger.slabs());
   }
 
   /** Shows the blocks that somebody has, or that are on their way. */

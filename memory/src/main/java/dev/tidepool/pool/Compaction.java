@@ -44,9 +44,26 @@ final class Compaction {
     return byClass.values().stream().mapToLong(slabs -> run(slabs, mover)).sum();
   }
 
+  /**
+   * Whether the slabs of a class could become one fewer: as many bytes as one has are idle or lost.
+   * Does not look at the parts, so where memory is full a pass costs next to nothing.
+   */
+  private boolean canEmptyOne(List<Slab> slabs) {
+    long smallest = Long.MAX_VALUE;
+    long unused = idle.idleBytes(slabs.getFirst().sizeClass());
+    for (Slab slab : slabs) {
+      smallest = Math.min(smallest, slab.bytes());
+      unused += slab.lostBytes();
+    }
+    return unused >= smallest;
+  }
+
   private record Use(Slab slab, int live) {}
 
   private long run(List<Slab> slabs, Mover mover) {
+    if (!canEmptyOne(slabs)) {
+      return 0;
+    }
     List<Slab> emptiestFirst =
         slabs.stream()
             .map(slab -> new Use(slab, slab.liveParts()))

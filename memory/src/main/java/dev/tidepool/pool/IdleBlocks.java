@@ -230,6 +230,27 @@ final class IdleBlocks {
     return budget.charged();
   }
 
+  /**
+   * Idle bytes of a class, from what is charged. Looks at the stripes and at no other block. What
+   * changes hands meanwhile may be missed or counted.
+   */
+  long idleBytes(int sizeClass) {
+    long charged = budget.charged(sizeClass);
+    return charged == 0 || sizeClass == BEYOND_CLASSES
+        ? charged
+        : charged - leasedCredits(sizeClass);
+  }
+
+  /** Whether anything seems idle in that class or one above it. */
+  boolean isAnyIdleFrom(int sizeClass) {
+    for (int larger = sizeClass; larger <= BEYOND_CLASSES; larger++) {
+      if (idleBytes(larger) > 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** Bytes of the leased blocks of a class that are charged. */
   long leasedCredits(int sizeClass) {
     long[] bytes = new long[1];

@@ -61,6 +61,11 @@ final class IdleBudget {
     return charged.get();
   }
 
+  /** What is charged in one class. */
+  long charged(int sizeClass) {
+    return chargedOfClass.get(sizeClass);
+  }
+
   /** Charges beyond the caps. */
   void chargeAnyway(int sizeClass, long bytes) {
     chargedOfClass.addAndGet(sizeClass, bytes);

@@ -31,10 +31,20 @@ final class Ledger {
   private final AtomicLong allocations = new AtomicLong();
   private final AtomicLong frees = new AtomicLong();
   private final Set<PooledBlock> singles = ConcurrentHashMap.newKeySet();
+  // Those of a class that is usually cut from slabs, since the pool began.
+  private volatile boolean hasSmallSingles;
   private final Slabs slabs = new Slabs();
 
   void enrol(PooledBlock single) {
+    if (single.sizeClass < BlockPool.SLAB_CLASSES) {
+      hasSmallSingles = true;
+    }
     singles.add(single);
+  }
+
+  /** The least size class that blocks may be of which the source gave one by one. */
+  int smallestSingle() {
+    return hasSmallSingles ? 0 : BlockPool.SLAB_CLASSES;
   }
 
   void enrol(Slab slab) {
@@ -49,6 +59,9 @@ final class Ledger {
   void retired(PooledBlock block) {
     if (!block.ending) {
       block.ending = true;
+      if (block.slab != null) {
+        block.slab.lost(block.bytes);
+      }
       hitsOfTheGone.addAndGet(Census.countOf(block.sizeClass), block.hits);
     }
   }

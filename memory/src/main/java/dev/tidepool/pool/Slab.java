@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +23,9 @@ final class Slab implements Reclaimable {
   private final List<PooledBlock> shown = Collections.unmodifiableList(parts);
   // With all parts retired, nothing else would tell two claims apart.
   private final AtomicBoolean claimed = new AtomicBoolean();
+
+  /** Bytes of parts that are never leased again. */
+  private final AtomicLong lostBytes = new AtomicLong();
 
   /** The one behind it among the pool's {@link Slabs}. */
   volatile @Nullable Slab next;
@@ -48,6 +52,16 @@ final class Slab implements Reclaimable {
 
   int sizeClass() {
     return parts.getFirst().sizeClass;
+  }
+
+  /** A part is never leased again. */
+  void lost(long bytes) {
+    lostBytes.addAndGet(bytes);
+  }
+
+  /** Bytes of parts that are never leased again. */
+  long lostBytes() {
+    return lostBytes.get();
   }
 
   /** Parts that somebody seems to have. */

@@ -110,7 +110,10 @@ final class Trimming {
 
   private List<Reclaimable> allIdle() {
     List<Reclaimable> found = new ArrayList<>();
-    ledger.singles().stream().filter(Reclaimable::isAllIdle).forEach(found::add);
+    // Where memory is full nothing is idle, and a look at each block costs more than to ask.
+    if (idle.isAnyIdleFrom(ledger.smallestSingle())) {
+      ledger.singles().stream().filter(Reclaimable::isAllIdle).forEach(found::add);
+    }
     for (Slab slab : ledger.slabs()) {
       if (slab.isAllIdle()) {
         found.add(slab);

@@ -2,14 +2,16 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.ByteSize;
 import dev.tidepool.Capability;
+import dev.tidepool.MemoryLocation;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TransferException;
 import dev.tidepool.pool.PooledBlock;
 import java.lang.ref.PhantomReference;
 import java.lang.ref.ReferenceQueue;
 import java.util.ArrayList;
-import java.util.Iterator;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
@@ -110,6 +112,9 @@ final class Ladder {
     private OutOfDeviceMemoryException refused;
     private boolean collected;
     private long madeRoom;
+    // Those that were asked for their memory in this pass, whether they had any to give.
+    private final Set<Tenancy> passed = new HashSet<>();
+    private boolean searchesAll = true;
     private int evicted;
     private int spilled;
     private @Nullable String diskFailure;
@@ -209,7 +214,7 @@ final class Ladder {
      * library's own threads do not wait: it may be queued behind them.
      */
     private @Nullable PooledBlock waitForClosing() {
-      List<Storage> closing = memory.awake().stream().filter(Storage::isClosing).toList();
+      List<Storage> closing = memory.releases().pending().all();
       if (closing.stream().filter(room::freeAhead).count() > 0) {
         PooledBlock block = attempt();
         if (block != null) {
@@ -313,10 +318,20 @@ final class Ladder {
       int before = -1;
       for (int round = 0; block == null && evicted + spilled > before; round++) {
         before = round < MOST_ROUNDS ? evicted + spilled : Integer.MAX_VALUE;
-        block = giveUpDeviceCopies();
-        block = block != null ? block : spill();
+        block = makeRoom(false);
+        block = block != null ? block : makeRoom(true);
       }
       return block;
+    }
+
+    /**
+     * Makes room by buffers that are quickly found, or by any: where few have a device copy, each
+     * request would look at all others for it.
+     */
+    private @Nullable PooledBlock makeRoom(boolean amongAll) {
+      searchesAll = amongAll;
+      PooledBlock block = giveUpDeviceCopies();
+      return block != null ? block : spill();
     }
 
     /**
@@ -325,17 +340,17 @@ final class Ladder {
      * comes to it.
      */
     private @Nullable PooledBlock waitForWork() {
-      if (inWork) {
-        Headway.waits();
-      }
       List<Request> requests = new ArrayList<>();
       try {
+        if (inWork) {
+          Headway.waits();
+        }
         return attemptWhileHelpComes(requests);
       } finally {
-        requests.forEach(request -> request.work().cancel());
         if (inWork) {
           Headway.waited();
         }
+        requests.forEach(request -> request.work().cancel());
       }
     }
 
@@ -375,7 +390,8 @@ final class Ladder {
         Headway.waited();
       }
       try {
-        return makeRoomAhead();
+        block = makeRoom();
+        return block != null ? block : makeRoomAhead();
       } finally {
         if (inWork) {
           Headway.waits();
@@ -388,7 +404,7 @@ final class Ladder {
      * last goes first, for it will be wanted last.
      */
     private @Nullable PooledBlock makeRoomAhead() {
-      for (Storage storage : room.idlest(isLimited()).reversed()) {
+      for (Storage storage : room.busy(isLimited()).reversed()) {
         if (goesAhead(storage)) {
           PooledBlock block = attemptAfter(storage);
           if (block != null) {
@@ -455,11 +471,12 @@ final class Ladder {
 
     /** Whether there are buffers that could make room if nobody used them. */
     private boolean isAnythingToTake() {
-      return room.idlest(isLimited()).stream()
-          .anyMatch(
-              storage ->
-                  evictionHelps(storage)
-                      || (storage.memory().spilling() != null && spillingHelps(storage)));
+      return room.leastRecentlyUsed(isLimited(), true, this::couldMakeRoom) != null;
+    }
+
+    private boolean couldMakeRoom(Tenancy tenancy) {
+      return evictionHelps(tenancy)
+          || (tenancy.memory().spilling() != null && spillingHelps(tenancy));
     }
 
     /**
@@ -468,7 +485,7 @@ final class Ladder {
      */
     private boolean requestRoom(List<Request> requests) {
       int before = requests.size();
-      for (Storage storage : room.idlest(isLimited())) {
+      for (Storage storage : room.busy(isLimited())) {
         if (requests.size() == MOST_REQUESTS) {
           break;
         }
@@ -494,50 +511,74 @@ final class Ladder {
       if (!onDevice && !isLimited()) {
         return null;
       }
-      Iterator<Storage> storages = room.idlest(isLimited()).iterator();
-      while (storages.hasNext()) {
-        Storage storage = storages.next();
-        if (evictionHelps(storage) && room.evict(storage)) {
+      passed.clear();
+      Tenancy next = nextToEvict();
+      while (next != null) {
+        passed.add(next);
+        Storage storage = next.rouse();
+        if (storage != null && room.evict(storage)) {
           evicted++;
           PooledBlock block = attemptAfter(storage);
           if (block != null) {
-            fetchNext(storages);
+            fetchNext();
             return block;
           }
         }
+        next = nextToEvict();
       }
       return madeRoom > 0 ? attemptOrTrim() : null;
     }
 
+    private @Nullable Tenancy nextToEvict() {
+      return room.leastRecentlyUsed(
+          isLimited(),
+          searchesAll,
+          tenancy -> evictionHelps(tenancy) && tenancy.isUnasked() && !passed.contains(tenancy));
+    }
+
     /** A full device will be asked again, and then the next storage gives up its copy. */
-    private void fetchNext(Iterator<Storage> storages) {
-      boolean found = false;
-      while (!found && storages.hasNext()) {
-        Storage next = storages.next();
-        found = evictionHelps(next) && room.fetchAhead(next);
+    private void fetchNext() {
+      Tenancy next = nextToEvict();
+      Storage storage = next == null ? null : next.awake();
+      if (storage != null) {
+        room.fetchAhead(storage);
       }
     }
 
     private @Nullable PooledBlock spill() {
-      if (diskFailure != null) {
-        return null;
-      }
-      for (Storage storage : room.idlest(isLimited())) {
+      passed.clear();
+      Tenancy next = nextToSpill();
+      while (next != null) {
+        passed.add(next);
+        Storage storage = next.rouse();
         try {
-          if (!spillingHelps(storage) || !room.spill(storage)) {
-            continue;
+          if (storage != null && room.spill(storage)) {
+            spilled++;
+            PooledBlock block = attemptAfter(storage);
+            if (block != null) {
+              return block;
+            }
           }
         } catch (TransferException e) {
           diskFailure = e.getMessage();
-          break;
         }
-        spilled++;
-        PooledBlock block = attemptAfter(storage);
-        if (block != null) {
-          return block;
-        }
+        next = nextToSpill();
       }
       return madeRoom > 0 ? attemptOrTrim() : null;
+    }
+
+    private @Nullable Tenancy nextToSpill() {
+      return diskFailure != null
+          ? null
+          : room.leastRecentlyUsed(
+              isLimited(),
+              searchesAll,
+              tenancy ->
+                  tenancy.memory().spilling() != null
+                      && spillingHelps(tenancy)
+                      && tenancy.isSpillable()
+                      && tenancy.isUnasked()
+                      && !passed.contains(tenancy));
     }
 
     /**
@@ -550,6 +591,14 @@ final class Ladder {
     }
 
     /** Whether a device copy that is given up makes room. */
+    private boolean evictionHelps(Tenancy tenancy) {
+      Storage awake = tenancy.awake();
+      // A dormant buffer has one copy, at the place where it was allocated.
+      return awake == null
+          ? onDevice && !isLimited() && isOnDeviceAlone(tenancy)
+          : evictionHelps(awake);
+    }
+
     private boolean evictionHelps(Storage storage) {
       // Under the limit a copy that moves to the host takes as much there.
       return isLimited()
@@ -557,11 +606,28 @@ final class Ladder {
           : onDevice && storage.residency().isEvictable();
     }
 
-    /** Whether the memory that a storage occupies is of the kind that is short. */
+    /** Whether the memory that a buffer occupies is of the kind that is short. */
+    private boolean spillingHelps(Tenancy tenancy) {
+      Storage awake = tenancy.awake();
+      if (awake != null) {
+        return spillingHelps(awake);
+      }
+      return isLimited()
+          || deviceIsHost()
+          || (onDevice ? tenancy.location() == MemoryLocation.UNIFIED : !isOnDeviceAlone(tenancy));
+    }
+
     private boolean spillingHelps(Storage storage) {
       Copies copies = storage.residency().copies();
-      boolean deviceIsHost = memory.device().info().can(Capability.SHARED_MEMORY);
-      return isLimited() || deviceIsHost || (onDevice ? copies.isShared() : !copies.hasDevice());
+      return isLimited() || deviceIsHost() || (onDevice ? copies.isShared() : !copies.hasDevice());
+    }
+
+    private boolean isOnDeviceAlone(Tenancy dormant) {
+      return !deviceIsHost() && dormant.location() == MemoryLocation.DEVICE;
+    }
+
+    private boolean deviceIsHost() {
+      return memory.device().info().can(Capability.SHARED_MEMORY);
     }
   }
 }

@@ -30,9 +30,12 @@ final class Placing {
 
     private void take() {
       if (!lock.tryLock()) {
-        Headway.waits();
-        lock.lock();
-        Headway.waited();
+        try {
+          Headway.waits();
+          lock.lock();
+        } finally {
+          Headway.waited();
+        }
       }
     }
   }

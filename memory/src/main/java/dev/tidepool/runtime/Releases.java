@@ -19,6 +19,7 @@ final class Releases {
   private final ManagerState state;
   private final AllocationLedger ledger;
   private final Counters counters;
+  private final PendingReleases pending = new PendingReleases();
   // In the order in which blocks change hands.
   private final boolean writesHistory;
 
@@ -35,9 +36,19 @@ final class Releases {
     return !Thread.currentThread().isVirtual() || memory.erasure().asksNothing(storage);
   }
 
+  /** The storages whose memory is about to be given back. */
+  PendingReleases pending() {
+    return pending;
+  }
+
   /** The session's clock, for code to which a clock costs too much. */
   int tick() {
     return memory.tick();
+  }
+
+  /** About when the {@link #tick()} was that, in terms of {@link System#nanoTime()}. */
+  long nanosOf(int tick) {
+    return System.nanoTime() - Math.max(0, tick() - tick) * Ticks.NANOS;
   }
 
   /** Looks at the guard zones of a storage whose blocks are about to go, where it has any. */

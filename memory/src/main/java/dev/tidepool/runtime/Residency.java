@@ -586,6 +586,15 @@ final class Residency {
     }
   }
 
+  /** Whether there is memory that {@link #spill} could give up. */
+  boolean isSpillable() {
+    return (copies.hasHost() || copies.hasDevice())
+        && copies.isHostOwned()
+        && size > 0
+        && !storage.isHeldByHost()
+        && !copies.isAmongProcesses();
+  }
+
   /**
    * Writes the newest bytes to a file and gives all memory up; false if the host's bytes must stay.
    * What users see of the state changes as if a device copy was evicted.
@@ -597,12 +606,7 @@ final class Residency {
     boolean clean;
     moving().lock();
     try {
-      boolean resident = copies.hasHost() || copies.hasDevice();
-      if (!resident
-          || !copies.isHostOwned()
-          || size == 0
-          || storage.isHeldByHost()
-          || copies.isAmongProcesses()) {
+      if (!isSpillable()) {
         return false;
       }
       SpillFile.Extent extent = spilling.reserve(size);

@@ -8,10 +8,11 @@ import dev.tidepool.runtime.flight.EvictionEvent;
 import dev.tidepool.runtime.flight.Flight;
 import java.lang.System.Logger.Level;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How room is made, in one manager or in all of the session that share its device: idle blocks are
@@ -33,6 +34,7 @@ final class Room {
 
   private final StorageContext memory;
   private final Pools pools;
+  private final EvictionCandidates candidates;
   private final Supplier<Stream<Room>> all;
   private final AtomicBoolean defragmenting = new AtomicBoolean();
 
@@ -44,6 +46,7 @@ final class Room {
   Room(StorageContext memory, Pools pools, Supplier<Stream<Room>> all) {
     this.memory = memory;
     this.pools = pools;
+    this.candidates = new EvictionCandidates(pools, tenancy -> tenancy.memory() == memory);
     this.all = all;
   }
 
@@ -113,19 +116,36 @@ final class Room {
   }
 
   /**
-   * The storages of all open buffers, of this manager alone or of all managers of the device, the
-   * least recently used first.
+   * Returns the buffer that was used longest ago, approximately, of those that will do; null if
+   * there is none.
+   *
+   * @param ownOnly whether it is to be one of this manager's, and not of any of the device
+   * @param amongAll see {@link EvictionCandidates#find}
    */
-  List<Storage> idlest(boolean ownOnly) {
-    record Candidate(Storage storage, long lastUse) {}
+  @Nullable Tenancy leastRecentlyUsed(
+      boolean ownOnly, boolean amongAll, Predicate<Tenancy> wanted) {
+    EvictionCandidates.Candidate least = null;
+    for (Room manager : ownOnly ? List.of(this) : onDevice().toList()) {
+      EvictionCandidates.Candidate candidate = manager.candidates.find(wanted, amongAll);
+      least = candidate != null && candidate.isBefore(least) ? candidate : least;
+    }
+    return least == null ? null : least.tenancy();
+  }
+
+  /**
+   * Returns the storages that work uses or waits for, or that are being moved, of this manager
+   * alone or of all managers of the device, the least recently used first. Looks at all buffers,
+   * and wakes none.
+   */
+  List<Storage> busy(boolean ownOnly) {
+    record Busy(Storage storage, long lastUse) {}
     // Others use them meanwhile, and an order that changes cannot be sorted by.
     return (ownOnly ? Stream.of(this) : onDevice())
-        .flatMap(manager -> manager.memory.registry().all().stream())
-        .map(Tenancy::rouse)
-        .filter(Objects::nonNull)
-        .map(storage -> new Candidate(storage, storage.lastUse()))
+        .flatMap(manager -> manager.memory.awake().stream())
+        .filter(Storage::isBusy)
+        .map(storage -> new Busy(storage, storage.lastUse()))
         .sorted((a, b) -> Long.signum(a.lastUse() - b.lastUse()))
-        .map(Candidate::storage)
+        .map(Busy::storage)
         .toList();
   }
 

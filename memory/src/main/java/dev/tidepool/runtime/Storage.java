@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * bytes when {@link #close} returns: the closing thread waits for the work ahead, brings back what
  * is newer on the device, and frees. All other closes wait for nothing.
  */
-final class Storage extends OrderedResource {
+final class Storage extends PendingReleases.Link {
   private final Tenancy tenancy;
   private final StorageContext memory;
   private final boolean writable;
@@ -319,7 +319,8 @@ final class Storage extends OrderedResource {
       lane().usedInPlace();
       movements.accessed(copies);
       viewedTick = tick;
-      lastUse = woken - Math.max(0, memory.tick() - tick) * Ticks.NANOS - 1;
+      // Never the moment of the wake itself, by which a buffer that was not used is told.
+      lastUse = Math.min(woken - 1, memory.releases().nanosOf(tick));
     }
   }
 
@@ -332,6 +333,20 @@ final class Storage extends OrderedResource {
   @Override
   boolean isIdle() {
     return !closed && isUnused();
+  }
+
+  /** Whether work uses it or waits for it, or its bytes are being moved, or it is closed. */
+  boolean isBusy() {
+    synchronized (this) {
+      return !isIdle();
+    }
+  }
+
+  /** Whether it is open and nothing is asked of it, though its bytes may be on their way. */
+  boolean isUnasked() {
+    synchronized (this) {
+      return !closed && lane().isIdle();
+    }
   }
 
   /** {@link #isIdle} once who moves its bytes now, if anybody, is done. No monitor is held. */
@@ -624,6 +639,7 @@ final class Storage extends OrderedResource {
    * that now. Whether it was asked for at once.
    */
   private boolean release() {
+    memory.releases().pending().add(this);
     try {
       resume();
       return true;
@@ -703,6 +719,7 @@ final class Storage extends OrderedResource {
 
   /** Its block is about to be another's, and it leaves the books. */
   void handedOn() {
+    memory.releases().pending().remove(this);
     recordFree();
     memory.releases().handedOn(this);
   }
@@ -769,6 +786,7 @@ final class Storage extends OrderedResource {
   }
 
   private void freeBlocks() {
+    memory.releases().pending().remove(this);
     occupancy().close();
     if (freedAhead || memory.releases().succeeded(this)) {
       return;

@@ -123,6 +123,11 @@ final class Tenancy {
     return found;
   }
 
+  /** Like {@link #of}, but does not wait for a buffer that is waking up or being made. */
+  static @Nullable Tenancy seen(PooledBlock block) {
+    return find(block);
+  }
+
   private static @Nullable Tenancy find(PooledBlock block) {
     PooledBlock.Dormant notes = block.dormant();
     if (notes == null) {
@@ -245,6 +250,37 @@ final class Tenancy {
       return rouse();
     }
     return storage instanceof Storage awake ? awake : null;
+  }
+
+  /** About when it was used last, in terms of {@link System#nanoTime()}; wakes nothing. */
+  long lastUse() {
+    Storage awake = awake();
+    if (awake != null) {
+      return awake.lastUse();
+    }
+    return block == null || block.copies(number) == 0
+        ? cohort.createdNanos()
+        : memory().releases().nanosOf(block.copyTick());
+  }
+
+  /**
+   * Whether it is open, and nothing but a move of its bytes is under way or asked for; wakes
+   * nothing.
+   */
+  boolean isUnasked() {
+    Storage awake = awake();
+    return awake == null ? isDormant() : awake.isUnasked();
+  }
+
+  /** Whether it has memory that could go to the spill file; wakes nothing. */
+  boolean isSpillable() {
+    Storage awake = awake();
+    return awake == null ? byteSize() > 0 : awake.residency().isSpillable();
+  }
+
+  /** Whether nothing was asked of it yet but copies in place. */
+  boolean isDormant() {
+    return storage == null && block != null && block.isDormant(number);
   }
 
   /** Where the newest bytes are. */

@@ -39,9 +39,9 @@ class RoomsTest {
         "order",
         "Work Lane Use Occupancy InPlaceAccess LastUse Headway Placing Retries OperationFuture"
             + " JointFuture CheckedFuture OpenFutures Failures Closing Porters Traffic Workers"
-            + " Unfinished StackReserve Monitors Once OperationGate KernelThreads KernelBody"
-            + " ManagerContext DeviceContext ManagerState OpenSession Ticks OrderedResource"
-            + " Coalescable");
+            + " Unfinished StackReserve LargeFrame Monitors Once OperationGate KernelThreads"
+            + " KernelBody ManagerContext DeviceContext ManagerState OpenSession Ticks"
+            + " OrderedResource Coalescable");
     ROOMS.put(
         "metering",
         "Counters Movements Cohort Cohorts SitedCohorts Sites SiteSampling Reports History"
@@ -54,9 +54,9 @@ class RoomsTest {
     ROOMS.put(
         "storage",
         "Storage Tenancy Residency Copies DirtyRanges Pattern SpillFile FileSpace Spilling Erasure"
-            + " LiveBuffers Releases Handovers Succession Guards LostResults StorageContext"
-            + " BlockSource PeerPaths");
-    ROOMS.put("reclaim", "Blocks Ladder Room Defragmenter Refusal");
+            + " LiveBuffers Releases PendingReleases Handovers Succession Guards LostResults"
+            + " StorageContext BlockSource PeerPaths");
+    ROOMS.put("reclaim", "Blocks Ladder Room EvictionCandidates Defragmenter Refusal");
     ROOMS.put(
         "buffer",
         "TypedBuffer WholeBuffer Mapping MemoryRange MappedFile Allocations ForeignBuffers"

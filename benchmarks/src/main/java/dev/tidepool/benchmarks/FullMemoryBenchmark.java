@@ -1,0 +1,155 @@
+package dev.tidepool.benchmarks;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.spi.Discovery;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * Small buffers under a limit that has room for a thousand of them, while many more are open: the
+ * others are in the spill file. Each operation sends one buffer there.
+ *
+ * <p>{@code file} writes and reads one buffer's bytes of a file of the same size in the same
+ * directory, by the calling thread: what one spill and one return cost without Tidepool. The
+ * property {@code tidepool.benchmarks.spill} names the directory.
+ */
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.MICROSECONDS)
+@Warmup(iterations = 3, time = 1)
+@Measurement(iterations = 5, time = 1)
+@Fork(1)
+public class FullMemoryBenchmark {
+  private static final int BYTES = 1 << 10;
+  private static final int ROOM = 1 << 20;
+
+  private static Path directory() {
+    return Path.of(
+        System.getProperty("tidepool.benchmarks.spill", System.getProperty("java.io.tmpdir")));
+  }
+
+  /** Open buffers, the oldest first. */
+  @State(Scope.Benchmark)
+  public static class Full {
+    /** Buffers beyond those that fit. */
+    @Param({"1000", "2000", "4000", "8000"})
+    public int beyond;
+
+    private final byte[] bytes = new byte[BYTES];
+    private final ArrayDeque<UnifiedBuffer<byte[]>> buffers = new ArrayDeque<>();
+    private Tidepool tidepool;
+    private UnifiedMemoryManager memory;
+
+    /** Fills memory and the file. */
+    @Setup
+    public void open() {
+      MemoryOptions options =
+          MemoryOptions.builder().memoryLimit(ROOM).spillDirectory(directory()).build();
+      tidepool = Discovery.using(List.of(), () -> Tidepool.open(options));
+      memory = tidepool.memory();
+      for (int i = 0; i < ROOM / BYTES + beyond; i++) {
+        add();
+      }
+    }
+
+    private void add() {
+      UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, BYTES);
+      buffer.copyFrom(bytes);
+      buffers.add(buffer);
+    }
+
+    /** Closes all. */
+    @TearDown
+    public void close() {
+      tidepool.close();
+    }
+  }
+
+  /** A file with as many places. */
+  @State(Scope.Benchmark)
+  public static class Disk {
+    private static final int PAGE = 4096;
+
+    private Arena arena;
+    private MemorySegment bytes;
+    private FileChannel file;
+    private int places;
+    private int turn;
+
+    /** Writes the file. */
+    @Setup
+    public void open(Full full) throws IOException {
+      arena = Arena.ofShared();
+      bytes = arena.allocate(BYTES);
+      places = full.beyond;
+      file =
+          FileChannel.open(
+              Files.createTempFile(directory(), "tidepool-benchmark-", ".tmp"),
+              Set.of(
+                  StandardOpenOption.READ,
+                  StandardOpenOption.WRITE,
+                  StandardOpenOption.DELETE_ON_CLOSE));
+      for (int i = 0; i < places; i++) {
+        file.write(bytes.asByteBuffer(), (long) i * PAGE);
+      }
+    }
+
+    private long next() {
+      turn = (turn + 1) % places;
+      return (long) turn * PAGE;
+    }
+
+    /** Closes all. */
+    @TearDown
+    public void close() throws IOException {
+      file.close();
+      arena.close();
+    }
+  }
+
+  /** A buffer is made and written, and the oldest one, which is in the file, closed. */
+  @Benchmark
+  public void allocateWriteCloseOldest(Full full) {
+    full.add();
+    full.buffers.remove().close();
+  }
+
+  /** The buffer that was used longest ago comes back from the file. */
+  @Benchmark
+  public void readBack(Full full) {
+    UnifiedBuffer<byte[]> oldest = full.buffers.remove();
+    oldest.copyTo(full.bytes);
+    full.buffers.add(oldest);
+  }
+
+  /** One write and one read of a buffer's bytes, without Tidepool. */
+  @Benchmark
+  public int file(Disk disk) throws IOException {
+    int written = disk.file.write(disk.bytes.asByteBuffer(), disk.next());
+    return written + disk.file.read(disk.bytes.asByteBuffer(), disk.next());
+  }
+}
