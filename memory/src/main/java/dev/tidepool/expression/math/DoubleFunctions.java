@@ -43,28 +43,28 @@ public final class DoubleFunctions {
     };
   }
 
-  static double cbrt(double x) {
+  public static double cbrt(double x) {
     return Math.cbrt(x);
   }
 
-  static double exp(double x) {
+  public static double exp(double x) {
     return Math.exp(x);
   }
 
-  static double exp2(double x) {
+  public static double exp2(double x) {
     return Math.pow(2, x);
   }
 
-  static double expm1(double x) {
+  public static double expm1(double x) {
     return Math.expm1(x);
   }
 
-  static double log(double x) {
+  public static double log(double x) {
     return Math.log(x);
   }
 
   /** Exact for powers of two; otherwise the logarithm of the mantissa is scaled in two parts. */
-  static double log2(double x) {
+  public static double log2(double x) {
     if (!(x > 0) || x == Double.POSITIVE_INFINITY) {
       return Math.log(x);
     }
@@ -81,63 +81,63 @@ public final class DoubleFunctions {
     return exponent - (x < Double.MIN_NORMAL ? 54 : 0) + high + low;
   }
 
-  static double log10(double x) {
+  public static double log10(double x) {
     return Math.log10(x);
   }
 
-  static double log1p(double x) {
+  public static double log1p(double x) {
     return Math.log1p(x);
   }
 
-  static double sin(double x) {
+  public static double sin(double x) {
     return Math.sin(x);
   }
 
-  static double cos(double x) {
+  public static double cos(double x) {
     return Math.cos(x);
   }
 
-  static double tan(double x) {
+  public static double tan(double x) {
     return Math.tan(x);
   }
 
-  static double asin(double x) {
+  public static double asin(double x) {
     return Math.asin(x);
   }
 
-  static double acos(double x) {
+  public static double acos(double x) {
     return Math.acos(x);
   }
 
-  static double atan(double x) {
+  public static double atan(double x) {
     return Math.atan(x);
   }
 
-  static double sinh(double x) {
+  public static double sinh(double x) {
     return Math.sinh(x);
   }
 
-  static double cosh(double x) {
+  public static double cosh(double x) {
     return Math.cosh(x);
   }
 
-  static double tanh(double x) {
+  public static double tanh(double x) {
     return Math.tanh(x);
   }
 
-  static double atan2(double x, double y) {
+  public static double atan2(double x, double y) {
     return Math.atan2(x, y);
   }
 
   /** C's and NumPy's: 1 to any power and -1 to an infinite one are 1. */
-  static double pow(double x, double y) {
+  public static double pow(double x, double y) {
     if (x == 1 || (x == -1 && Double.isInfinite(y))) {
       return 1;
     }
     return Math.pow(x, y);
   }
 
-  static double hypot(double x, double y) {
+  public static double hypot(double x, double y) {
     return Math.hypot(x, y);
   }
 }

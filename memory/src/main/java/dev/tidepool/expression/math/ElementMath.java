@@ -63,7 +63,7 @@ public final class ElementMath {
     return b == 0 ? 0 : Math.floorDiv(a, b);
   }
 
-  static int floorDivideUnsigned(int a, int b) {
+  public static int floorDivideUnsigned(int a, int b) {
     return b == 0 ? 0 : Integer.divideUnsigned(a, b);
   }
 
@@ -71,19 +71,19 @@ public final class ElementMath {
     return b == 0 ? 0 : Math.floorMod(a, b);
   }
 
-  static int remainderUnsigned(int a, int b) {
+  public static int remainderUnsigned(int a, int b) {
     return b == 0 ? 0 : Integer.remainderUnsigned(a, b);
   }
 
   /** Wrapping; what a negative exponent gives is cut to an integer, and 0 for the base 0. */
-  static int pow(int base, int exponent) {
+  public static int pow(int base, int exponent) {
     if (exponent < 0) {
       return base == 1 ? 1 : base == -1 ? 1 - 2 * (exponent & 1) : 0;
     }
     return powUnsigned(base, exponent);
   }
 
-  static int powUnsigned(int base, int exponent) {
+  public static int powUnsigned(int base, int exponent) {
     int result = 1;
     int square = base;
     for (int rest = exponent; rest != 0; rest >>>= 1) {
@@ -96,31 +96,31 @@ public final class ElementMath {
   }
 
   /** A count outside of the width, negative ones too, shifts everything out. */
-  static int shiftLeft(int a, int count) {
+  public static int shiftLeft(int a, int count) {
     return (count & -Integer.SIZE) == 0 ? a << count : 0;
   }
 
-  static int shiftRight(int a, int count) {
+  public static int shiftRight(int a, int count) {
     return (count & -Integer.SIZE) == 0 ? a >> count : a >> (Integer.SIZE - 1);
   }
 
-  static int shiftRightUnsigned(int a, int count) {
+  public static int shiftRightUnsigned(int a, int count) {
     return (count & -Integer.SIZE) == 0 ? a >>> count : 0;
   }
 
-  static int minUnsigned(int a, int b) {
+  public static int minUnsigned(int a, int b) {
     return a + Integer.MIN_VALUE < b + Integer.MIN_VALUE ? a : b;
   }
 
-  static int maxUnsigned(int a, int b) {
+  public static int maxUnsigned(int a, int b) {
     return a + Integer.MIN_VALUE > b + Integer.MIN_VALUE ? a : b;
   }
 
-  static int lessUnsigned(int a, int b) {
+  public static int lessUnsigned(int a, int b) {
     return a + Integer.MIN_VALUE < b + Integer.MIN_VALUE ? 1 : 0;
   }
 
-  static int lessEqualUnsigned(int a, int b) {
+  public static int lessEqualUnsigned(int a, int b) {
     return a + Integer.MIN_VALUE <= b + Integer.MIN_VALUE ? 1 : 0;
   }
 
@@ -128,7 +128,7 @@ public final class ElementMath {
     return b == 0 ? 0 : Math.floorDiv(a, b);
   }
 
-  static long floorDivideUnsigned(long a, long b) {
+  public static long floorDivideUnsigned(long a, long b) {
     return b == 0 ? 0 : Long.divideUnsigned(a, b);
   }
 
@@ -136,19 +136,19 @@ public final class ElementMath {
     return b == 0 ? 0 : Math.floorMod(a, b);
   }
 
-  static long remainderUnsigned(long a, long b) {
+  public static long remainderUnsigned(long a, long b) {
     return b == 0 ? 0 : Long.remainderUnsigned(a, b);
   }
 
   /** Wrapping; what a negative exponent gives is cut to an integer, and 0 for the base 0. */
-  static long pow(long base, long exponent) {
+  public static long pow(long base, long exponent) {
     if (exponent < 0) {
       return base == 1 ? 1 : base == -1 ? 1 - 2 * (exponent & 1) : 0;
     }
     return powUnsigned(base, exponent);
   }
 
-  static long powUnsigned(long base, long exponent) {
+  public static long powUnsigned(long base, long exponent) {
     long result = 1;
     long square = base;
     for (long rest = exponent; rest != 0; rest >>>= 1) {
@@ -161,132 +161,132 @@ public final class ElementMath {
   }
 
   /** A count outside of the width, negative ones too, shifts everything out. */
-  static long shiftLeft(long a, long count) {
+  public static long shiftLeft(long a, long count) {
     return (count & -Long.SIZE) == 0 ? a << count : 0;
   }
 
-  static long shiftRight(long a, long count) {
+  public static long shiftRight(long a, long count) {
     return (count & -Long.SIZE) == 0 ? a >> count : a >> (Long.SIZE - 1);
   }
 
-  static long shiftRightUnsigned(long a, long count) {
+  public static long shiftRightUnsigned(long a, long count) {
     return (count & -Long.SIZE) == 0 ? a >>> count : 0;
   }
 
-  static long minUnsigned(long a, long b) {
+  public static long minUnsigned(long a, long b) {
     return a + Long.MIN_VALUE < b + Long.MIN_VALUE ? a : b;
   }
 
-  static long maxUnsigned(long a, long b) {
+  public static long maxUnsigned(long a, long b) {
     return a + Long.MIN_VALUE > b + Long.MIN_VALUE ? a : b;
   }
 
-  static int lessUnsigned(long a, long b) {
+  public static int lessUnsigned(long a, long b) {
     return a + Long.MIN_VALUE < b + Long.MIN_VALUE ? 1 : 0;
   }
 
-  static int lessEqualUnsigned(long a, long b) {
+  public static int lessEqualUnsigned(long a, long b) {
     return a + Long.MIN_VALUE <= b + Long.MIN_VALUE ? 1 : 0;
   }
 
-  static int less(int a, int b) {
+  public static int less(int a, int b) {
     return a < b ? 1 : 0;
   }
 
-  static int lessEqual(int a, int b) {
+  public static int lessEqual(int a, int b) {
     return a <= b ? 1 : 0;
   }
 
-  static int equal(int a, int b) {
+  public static int equal(int a, int b) {
     return a == b ? 1 : 0;
   }
 
-  static int notEqual(int a, int b) {
+  public static int notEqual(int a, int b) {
     return a != b ? 1 : 0;
   }
 
-  static int select(int condition, int yes, int no) {
+  public static int select(int condition, int yes, int no) {
     return condition != 0 ? yes : no;
   }
 
-  static int truth(int a) {
+  public static int truth(int a) {
     return a != 0 ? 1 : 0;
   }
 
-  static int less(long a, long b) {
+  public static int less(long a, long b) {
     return a < b ? 1 : 0;
   }
 
-  static int lessEqual(long a, long b) {
+  public static int lessEqual(long a, long b) {
     return a <= b ? 1 : 0;
   }
 
-  static int equal(long a, long b) {
+  public static int equal(long a, long b) {
     return a == b ? 1 : 0;
   }
 
-  static int notEqual(long a, long b) {
+  public static int notEqual(long a, long b) {
     return a != b ? 1 : 0;
   }
 
-  static long select(int condition, long yes, long no) {
+  public static long select(int condition, long yes, long no) {
     return condition != 0 ? yes : no;
   }
 
-  static int truth(long a) {
+  public static int truth(long a) {
     return a != 0 ? 1 : 0;
   }
 
-  static int less(float a, float b) {
+  public static int less(float a, float b) {
     return a < b ? 1 : 0;
   }
 
-  static int lessEqual(float a, float b) {
+  public static int lessEqual(float a, float b) {
     return a <= b ? 1 : 0;
   }
 
-  static int equal(float a, float b) {
+  public static int equal(float a, float b) {
     return a == b ? 1 : 0;
   }
 
-  static int notEqual(float a, float b) {
+  public static int notEqual(float a, float b) {
     return a != b ? 1 : 0;
   }
 
-  static float select(int condition, float yes, float no) {
+  public static float select(int condition, float yes, float no) {
     return condition != 0 ? yes : no;
   }
 
-  static int truth(float a) {
+  public static int truth(float a) {
     return a != 0 ? 1 : 0;
   }
 
-  static int less(double a, double b) {
+  public static int less(double a, double b) {
     return a < b ? 1 : 0;
   }
 
-  static int lessEqual(double a, double b) {
+  public static int lessEqual(double a, double b) {
     return a <= b ? 1 : 0;
   }
 
-  static int equal(double a, double b) {
+  public static int equal(double a, double b) {
     return a == b ? 1 : 0;
   }
 
-  static int notEqual(double a, double b) {
+  public static int notEqual(double a, double b) {
     return a != b ? 1 : 0;
   }
 
-  static double select(int condition, double yes, double no) {
+  public static double select(int condition, double yes, double no) {
     return condition != 0 ? yes : no;
   }
 
-  static int truth(double a) {
+  public static int truth(double a) {
     return a != 0 ? 1 : 0;
   }
 
   /** The nearest double to an unsigned 64-bit integer. */
-  static double unsignedToDouble(long a) {
+  public static double unsignedToDouble(long a) {
     if (a >= 0) {
       return a;
     }
@@ -295,7 +295,7 @@ public final class ElementMath {
   }
 
   /** The nearest float to an unsigned 64-bit integer. */
-  static float unsignedToFloat(long a) {
+  public static float unsignedToFloat(long a) {
     if (a >= 0) {
       return a;
     }

@@ -7,7 +7,7 @@ package dev.tidepool.expression.math;
 public final class FloatFunctions {
   private FloatFunctions() {}
 
-  static float cbrt(float x) {
+  public static float cbrt(float x) {
     return (float) DoubleFunctions.cbrt(x);
   }
 
@@ -35,7 +35,7 @@ public final class FloatFunctions {
     return (float) DoubleFunctions.log10(x);
   }
 
-  static float log1p(float x) {
+  public static float log1p(float x) {
     return (float) DoubleFunctions.log1p(x);
   }
 
@@ -47,19 +47,19 @@ public final class FloatFunctions {
     return (float) DoubleFunctions.cos(x);
   }
 
-  static float tan(float x) {
+  public static float tan(float x) {
     return (float) DoubleFunctions.tan(x);
   }
 
-  static float asin(float x) {
+  public static float asin(float x) {
     return (float) DoubleFunctions.asin(x);
   }
 
-  static float acos(float x) {
+  public static float acos(float x) {
     return (float) DoubleFunctions.acos(x);
   }
 
-  static float atan(float x) {
+  public static float atan(float x) {
     return (float) DoubleFunctions.atan(x);
   }
 
@@ -75,7 +75,7 @@ public final class FloatFunctions {
     return (float) DoubleFunctions.tanh(x);
   }
 
-  static float atan2(float x, float y) {
+  public static float atan2(float x, float y) {
     return (float) DoubleFunctions.atan2(x, y);
   }
 
@@ -84,7 +84,7 @@ public final class FloatFunctions {
   }
 
   /** A double holds the squares of all floats. */
-  static float hypot(float x, float y) {
+  public static float hypot(float x, float y) {
     if (Float.isInfinite(x) || Float.isInfinite(y)) {
       return Float.POSITIVE_INFINITY;
     }
