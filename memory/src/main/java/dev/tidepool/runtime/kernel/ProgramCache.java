@@ -3,7 +3,7 @@ package dev.tidepool.runtime.kernel;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
-import dev.tidepool.expression.Expression;
+import dev.tidepool.expression.types.Expression;
 import dev.tidepool.runtime.buffer.BufferAllocator;
 import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.QuietClose;

@@ -6,7 +6,7 @@ import dev.tidepool.ComputeOrchestrator;
 import dev.tidepool.ExecutionOptions;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
-import dev.tidepool.expression.Expression;
+import dev.tidepool.expression.types.Expression;
 import dev.tidepool.runtime.buffer.BufferHandle;
 import dev.tidepool.runtime.kernel.FileKernels;
 import dev.tidepool.runtime.kernel.RegisteredSources;
