@@ -66,6 +66,7 @@ class FloorsTest {
           "dev.tidepool.runtime.kernel",
           "dev.tidepool.runtime.report",
           "dev.tidepool.runtime.session",
+          "dev.tidepool.stream.file",
           "dev.tidepool.stream");
 
   /** A type in a descriptor or in a generic signature. */
