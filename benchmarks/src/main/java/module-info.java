@@ -10,4 +10,6 @@ open module dev.tidepool.benchmarks {
   requires org.apache.arrow.memory.core;
   requires org.apache.commons.pool2;
   requires stormpot;
+
+  uses dev.tidepool.spi.AcceleratorProvider;
 }
