@@ -460,7 +460,7 @@ final class Ladder {
     private boolean goesOn(List<Request> requests) {
       boolean anyWaits = false;
       for (Request request : requests) {
-        Occupancy.Users users = request.storage().occupancy().others();
+        Occupancy.Users users = request.storage().occupancy().othersOfWaiting();
         if (users == Occupancy.Users.GOING_ON) {
           return true;
         }

@@ -110,6 +110,22 @@ final class Occupancy extends InPlaceAccess {
     }
   }
 
+  /**
+   * Like {@link #others}, for a thread that waits for the block. It first ends what the buffer
+   * before does with the block, if that lacks only a thread: all threads of the executor may wait
+   * like this one.
+   */
+  Users othersOfWaiting() {
+    Work end;
+    synchronized (monitor) {
+      end = before == null ? null : before.dueEnd();
+    }
+    if (end != null) {
+      Workers.offCarrier(end);
+    }
+    return others();
+  }
+
   /** Waits until nobody moves the bytes. Not interruptible: an interrupt stays set. */
   void awaitMoved() {
     boolean interrupted = false;

@@ -66,7 +66,7 @@ final class Room {
   boolean anyWorkGoesOn() {
     return all.get()
         .flatMap(manager -> manager.memory.awake().stream())
-        .anyMatch(storage -> storage.occupancy().others() == Occupancy.Users.GOING_ON);
+        .anyMatch(storage -> storage.occupancy().othersOfWaiting() == Occupancy.Users.GOING_ON);
   }
 
   /** Gives idle blocks back, also while the manager closes; how many bytes. */
