@@ -57,6 +57,7 @@ class FloorsTest {
           "dev.tidepool.cpu",
           "dev.tidepool.runtime.flight",
           "dev.tidepool.runtime",
+          "dev.tidepool.stream.file",
           "dev.tidepool.stream");
 
   /** A type in a descriptor or in a generic signature. */

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * other: chunks come in any order. What is written to the very bytes that it is read from is
  * updated in place, for each chunk is read before it is written.
  */
-final class Overlaps {
-  private Overlaps() {}
+final class OverlapCheck {
+  private OverlapCheck() {}
 
   /**
    * Checks all buffers that are written.
@@ -24,7 +24,7 @@ final class Overlaps {
     Map<String, MemoryRange> written = new LinkedHashMap<>();
     sinks.forEach(
         (name, sink) -> {
-          if (sink instanceof BufferElements(var buffer)) {
+          if (sink instanceof BufferEndpoint(var buffer)) {
             MemoryRange bytes = MemoryRange.of(buffer);
             checkApart(name, bytes, written);
             written.put(name, bytes);
@@ -66,7 +66,7 @@ final class Overlaps {
   /** Where the elements are read, in their order; null if that is not known. */
   private static @Nullable MemoryRange bytes(ElementSource source) {
     return switch (source) {
-      case BufferElements(var buffer) -> MemoryRange.of(buffer);
+      case BufferEndpoint(var buffer) -> MemoryRange.of(buffer);
       case NpyReader reader -> reader.bytes();
       case TransposedSource turned -> turned.bytes();
       default -> null;

@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.file;
 
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
@@ -7,10 +7,10 @@ import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 
 /** Says in words why the file system refused, without the path, which messages name themselves. */
-final class FileErrors {
+public final class FileErrors {
   private FileErrors() {}
 
-  static String reason(IOException e) {
+  public static String reason(IOException e) {
     return switch (e) {
       case AccessDeniedException _ -> "permission denied";
       case NoSuchFileException _ -> "no such file or folder";

@@ -14,11 +14,11 @@ import java.util.Map;
  * <p>Threads: ranges are folded on the threads that bring them and joined under the sink's monitor.
  * Every range comes once.
  */
-abstract class Folding implements ElementSink {
+abstract class Reducer implements ElementSink {
   final ScalarType type;
   private final long length;
 
-  Folding(ScalarType type, long length) {
+  Reducer(ScalarType type, long length) {
     this.type = type;
     this.length = length;
   }
@@ -32,13 +32,13 @@ abstract class Folding implements ElementSink {
    * @throws IllegalArgumentException if there is no element and the result needs one, or a setting
    *     is out of range
    */
-  static Folding of(Reduction reduction, ScalarType type, long length, Map<String, ?> scalars) {
+  static Reducer of(Reduction reduction, ScalarType type, long length, Map<String, ?> scalars) {
     ScalarType result = reduction.resultType(type);
     return switch (reduction.kind()) {
       case SUM ->
           type.isFloating()
               ? new PairwiseSum(type, length, result, false)
-              : new WholeSum(type, length, result);
+              : new IntegerSum(type, length, result);
       case MEAN -> new PairwiseSum(type, length, result, true);
       case MIN, MAX -> {
         if (length == 0) {
@@ -49,9 +49,9 @@ abstract class Folding implements ElementSink {
                   + reduction.kind().functionName()
                   + " of no elements has no value; give it arrays that are not empty");
         }
-        yield new Extremum(type, length, reduction.kind() == Reduction.Kind.MAX);
+        yield new MinMax(type, length, reduction.kind() == Reduction.Kind.MAX);
       }
-      case HISTOGRAM -> BinCounts.of(reduction, type, length, scalars);
+      case HISTOGRAM -> Histogram.of(reduction, type, length, scalars);
     };
   }
 

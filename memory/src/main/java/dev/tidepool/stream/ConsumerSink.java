@@ -8,12 +8,12 @@ import java.lang.foreign.MemorySegment;
  *
  * @param <A> the array that carries elements
  */
-final class ConsumedElements<A> implements ElementSink {
+final class ConsumerSink<A> implements ElementSink {
   private final ElementType<A> type;
   private final long length;
   private final ChunkConsumer<? super A> consumer;
 
-  ConsumedElements(ElementType<A> type, long length, ChunkConsumer<? super A> consumer) {
+  ConsumerSink(ElementType<A> type, long length, ChunkConsumer<? super A> consumer) {
     this.type = type;
     this.length = length;
     this.consumer = consumer;

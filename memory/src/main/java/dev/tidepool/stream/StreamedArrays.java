@@ -11,10 +11,10 @@ import java.util.Map;
  *
  * @param <A> the array that carries elements
  */
-final class ArrayStream<A> {
+final class StreamedArrays<A> {
   private final String name;
   private final Iterator<? extends A> arrays;
-  private ArrayElements<A> window;
+  private ArraySource<A> window;
   // Where the window begins among all elements.
   private long start;
   // Of all arrays together; -1 as long as nobody knows.
@@ -26,11 +26,11 @@ final class ArrayStream<A> {
    *
    * @param length elements of all arrays together; -1 if nobody knows
    */
-  ArrayStream(String name, ElementType<A> type, Iterator<? extends A> arrays, long length) {
+  StreamedArrays(String name, ElementType<A> type, Iterator<? extends A> arrays, long length) {
     this.name = name;
     this.arrays = arrays;
     this.length = length;
-    this.window = ArrayElements.none(type);
+    this.window = ArraySource.none(type);
   }
 
   String name() {
@@ -77,7 +77,7 @@ final class ArrayStream<A> {
   }
 
   /** Some elements in a row; none before the first {@link #next}, nor at the end. */
-  ArrayElements<A> window() {
+  ArraySource<A> window() {
     return window;
   }
 

@@ -4,14 +4,14 @@ import dev.tidepool.expression.syntax.ScalarType;
 import java.lang.foreign.MemorySegment;
 
 /** The least or the greatest element; not-a-number if there is one. */
-final class Extremum extends Folding {
+final class MinMax extends Reducer {
   private final boolean greatest;
   // Unsigned 64-bit integers are compared as signed ones, their first bit turned.
   private final long turned;
   private double real;
   private long whole;
 
-  Extremum(ScalarType type, long length, boolean greatest) {
+  MinMax(ScalarType type, long length, boolean greatest) {
     super(type, length);
     this.greatest = greatest;
     this.turned = type == ScalarType.UINT64 ? Long.MIN_VALUE : 0;
@@ -21,10 +21,10 @@ final class Extremum extends Folding {
 
   @Override
   public void write(long elementOffset, MemorySegment source) {
-    ElementBlock block = new ElementBlock(type);
+    ElementBatch block = new ElementBatch(type);
     long count = source.byteSize() / type.byteSize();
-    for (long at = 0; at < count; at += ElementBlock.LENGTH) {
-      int size = (int) Math.min(ElementBlock.LENGTH, count - at);
+    for (long at = 0; at < count; at += ElementBatch.LENGTH) {
+      int size = (int) Math.min(ElementBatch.LENGTH, count - at);
       if (type.isFloating()) {
         join(real(block.doubles(source, at, size), size));
       } else {

@@ -7,7 +7,7 @@ import dev.tidepool.UnifiedMemoryManager;
 import java.lang.foreign.MemorySegment;
 
 /** A buffer as a source or a sink, wherever its bytes are; a mapped file may exceed memory. */
-record BufferElements<A>(UnifiedBuffer<A> buffer) implements ElementSource, ElementSink {
+record BufferEndpoint<A>(UnifiedBuffer<A> buffer) implements ElementSource, ElementSink {
   @Override
   public ElementType<A> elementType() {
     return buffer.elementType();

@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.file;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -14,22 +14,22 @@ import java.util.Set;
  * and forgotten after it was renamed or deleted, so no moment leaves a file that nobody will
  * delete.
  */
-final class PartialFiles {
+public final class UnfinishedFiles {
   private static final Set<Path> PATHS = new HashSet<>();
   private static boolean hooked;
   private static boolean ending;
 
-  private PartialFiles() {}
+  private UnfinishedFiles() {}
 
   /**
    * From now on the path is deleted when the virtual machine ends.
    *
    * @throws IllegalStateException if it is ending already
    */
-  static synchronized void add(Path path) {
+  public static synchronized void add(Path path) {
     if (!hooked) {
       Runtime.getRuntime()
-          .addShutdownHook(new Thread(PartialFiles::deleteAll, "tidepool-partial-files"));
+          .addShutdownHook(new Thread(UnfinishedFiles::deleteAll, "tidepool-partial-files"));
       hooked = true;
     }
     if (ending) {
@@ -38,7 +38,7 @@ final class PartialFiles {
     PATHS.add(path);
   }
 
-  static synchronized void remove(Path path) {
+  public static synchronized void remove(Path path) {
     PATHS.remove(path);
   }
 
@@ -48,7 +48,7 @@ final class PartialFiles {
       try {
         Files.deleteIfExists(path);
       } catch (IOException e) {
-        System.getLogger(PartialFiles.class.getName())
+        System.getLogger(UnfinishedFiles.class.getName())
             .log(System.Logger.Level.WARNING, "cannot delete the partial file " + path, e);
       }
     }

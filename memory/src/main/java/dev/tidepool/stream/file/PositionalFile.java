@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.file;
 
 import dev.tidepool.codec.ByteSource;
 import java.io.EOFException;
@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Locking: {@link #channel} and {@link #closed} change under this object's monitor; transfers
  * hold no lock.
  */
-final class PositionalFile implements ByteSource {
+public final class PositionalFile implements ByteSource {
   // The operating system moves at most 2 GiB at once, a ByteBuffer's view has 31 bits.
   private static final int LARGEST_TRANSFER = 1 << 30;
   private static final int HEAP_BLOCK = 256 << 10;
@@ -49,7 +49,7 @@ final class PositionalFile implements ByteSource {
   }
 
   /** Opens an existing file for reads. */
-  static PositionalFile open(Path path) throws IOException {
+  public static PositionalFile open(Path path) throws IOException {
     return opened(path, StandardOpenOption.READ, FileChannel.open(path, StandardOpenOption.READ));
   }
 
@@ -58,13 +58,14 @@ final class PositionalFile implements ByteSource {
    *
    * @param attributes that it has from the beginning
    */
-  static PositionalFile create(Path path, FileAttribute<?>... attributes) throws IOException {
+  public static PositionalFile create(Path path, FileAttribute<?>... attributes)
+      throws IOException {
     Set<OpenOption> options = Set.of(StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW);
     return opened(path, StandardOpenOption.WRITE, FileChannel.open(path, options, attributes));
   }
 
   /** Opens an existing file for writes; fails if the path is a symbolic link. */
-  static PositionalFile update(Path path) throws IOException {
+  public static PositionalFile update(Path path) throws IOException {
     return opened(
         path,
         StandardOpenOption.WRITE,
@@ -88,7 +89,7 @@ final class PositionalFile implements ByteSource {
   }
 
   /** Returns when all that was written so far would survive a power failure. */
-  void force() throws IOException {
+  public void force() throws IOException {
     boolean interrupted = Thread.interrupted();
     try {
       channel.force(false);
@@ -121,7 +122,7 @@ final class PositionalFile implements ByteSource {
   }
 
   /** Writes all bytes of the segment from {@code position} on. */
-  void write(long position, MemorySegment source) throws IOException {
+  public void write(long position, MemorySegment source) throws IOException {
     if (source.isNative()) {
       transfer(position, source, FileChannel::write);
       return;

@@ -14,7 +14,7 @@ import java.lang.foreign.MemorySegment;
  * Some neighbouring elements as doubles or as longs: loops over arrays that fit the first cache
  * become vector instructions, loops over segments do not. For one thread.
  */
-final class ElementBlock {
+final class ElementBatch {
   static final int LENGTH = 1024;
 
   private final ScalarType type;
@@ -25,7 +25,7 @@ final class ElementBlock {
   private final short[] shorts = new short[LENGTH];
   private final byte[] bytes = new byte[LENGTH];
 
-  ElementBlock(ScalarType type) {
+  ElementBatch(ScalarType type) {
     this.type = type;
   }
 

@@ -12,7 +12,7 @@ import java.util.Objects;
  *
  * @param <A> the array that carries elements
  */
-final class ArrayElements<A> implements ElementSource {
+final class ArraySource<A> implements ElementSource {
   private final ElementType<A> type;
   private final List<A> arrays = new ArrayList<>();
 
@@ -22,14 +22,14 @@ final class ArrayElements<A> implements ElementSource {
   // The last arrays may have more elements, which come next.
   private long length;
 
-  private ArrayElements(ElementType<A> type, long start) {
+  private ArraySource(ElementType<A> type, long start) {
     this.type = type;
     starts.add(start);
   }
 
   /** No elements. */
-  static <A> ArrayElements<A> none(ElementType<A> type) {
-    return new ArrayElements<>(type, 0);
+  static <A> ArraySource<A> none(ElementType<A> type) {
+    return new ArraySource<>(type, 0);
   }
 
   /**
@@ -37,9 +37,9 @@ final class ArrayElements<A> implements ElementSource {
    * bytes or no more arrays. Unless it is all, a multiple of 1024 elements, so that what comes
    * after begins where ranges of sinks may.
    */
-  ArrayElements<A> next(Iterator<? extends A> more, long enough) {
+  ArraySource<A> next(Iterator<? extends A> more, long enough) {
     int index = length < starts.getLast() ? holding(length) : arrays.size();
-    ArrayElements<A> some = new ArrayElements<>(type, starts.get(index) - length);
+    ArraySource<A> some = new ArraySource<>(type, starts.get(index) - length);
     arrays.subList(index, arrays.size()).forEach(some::add);
     long wanted = Math.max(Math.ceilDiv(enough, type.byteSize()), ChunkPlan.SMALLEST_CHUNK);
     while (more.hasNext() && some.starts.getLast() < wanted) {

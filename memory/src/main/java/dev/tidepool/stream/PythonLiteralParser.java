@@ -14,7 +14,7 @@ import java.util.Map;
  *
  * <p>Whatever the text, the only exception is {@link NpyFormatException}: nesting is bounded.
  */
-final class PythonLiteral {
+final class PythonLiteralParser {
   /** A Python tuple, which a list is not. */
   record Tuple(List<Object> items) {}
 
@@ -29,12 +29,12 @@ final class PythonLiteral {
   private int at;
   private int depth;
 
-  private PythonLiteral(String text) {
+  private PythonLiteralParser(String text) {
     this.text = text;
   }
 
   static Object parse(String text) {
-    PythonLiteral parser = new PythonLiteral(text);
+    PythonLiteralParser parser = new PythonLiteralParser(text);
     Object value = parser.value();
     parser.skipSpace();
     if (parser.at < text.length()) {

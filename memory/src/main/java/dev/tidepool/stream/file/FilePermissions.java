@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.file;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -14,14 +14,14 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Who reaches a file of ours, where the file system knows such a thing. */
-final class FileAccess {
+public final class FilePermissions {
   private static final Set<PosixFilePermission> OWNER_ONLY =
       PosixFilePermissions.fromString("rw-------");
 
-  private FileAccess() {}
+  private FilePermissions() {}
 
   /** What makes a new file its owner's alone, from its first byte. */
-  static FileAttribute<?>[] ownerOnly(Path file) {
+  public static FileAttribute<?>[] ownerOnly(Path file) {
     return isKnown(file)
         ? new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(OWNER_ONLY)}
         : new FileAttribute<?>[0];
@@ -32,7 +32,7 @@ final class FileAccess {
   }
 
   /** Makes a file its owner's alone. */
-  static void restrict(Path file) throws IOException {
+  public static void restrict(Path file) throws IOException {
     PosixFileAttributeView view = view(file);
     if (view != null) {
       view.setPermissions(OWNER_ONLY);
@@ -64,7 +64,7 @@ final class FileAccess {
   }
 
   /** Lets those reach a file of its owner's alone who reach the one that it will replace. */
-  static void passOn(Path replaced, Path file) throws IOException {
+  public static void passOn(Path replaced, Path file) throws IOException {
     PosixFileAttributeView before = view(replaced);
     PosixFileAttributeView view = view(file);
     if (before == null || view == null) {

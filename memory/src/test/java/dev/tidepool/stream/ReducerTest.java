@@ -18,12 +18,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class FoldingTest {
+class ReducerTest {
   private static final long SEED = Long.getLong("tidepool.test.seed", 20_261_121);
 
-  private static Folding folding(String call, ScalarType type, long length) {
+  private static Reducer folding(String call, ScalarType type, long length) {
     Reduction reduction = Expression.parseReducing("s = " + call).reductions().getFirst();
-    return Folding.of(reduction, type, length, Map.of());
+    return Reducer.of(reduction, type, length, Map.of());
   }
 
   private static double[] values(Random random, int count) {
@@ -35,18 +35,19 @@ class FoldingTest {
   }
 
   /** Ranges that begin at multiples of 1024 and cover all, in a random order. */
-  private static List<Chunks.Range> ranges(Random random, int length) {
-    List<Chunks.Range> ranges = new ArrayList<>();
+  private static List<ChunkScheduler.Range> ranges(Random random, int length) {
+    List<ChunkScheduler.Range> ranges = new ArrayList<>();
     for (long at = 0; at < length; ) {
       long count = Math.min(1024L * random.nextInt(1, 40), length - at);
-      ranges.add(new Chunks.Range(at, count));
+      ranges.add(new ChunkScheduler.Range(at, count));
       at += count;
     }
     Collections.shuffle(ranges, random);
     return ranges;
   }
 
-  private static Object folded(Folding folding, double[] values, List<Chunks.Range> ranges) {
+  private static Object folded(
+      Reducer folding, double[] values, List<ChunkScheduler.Range> ranges) {
     MemorySegment all = MemorySegment.ofArray(values);
     ranges.parallelStream()
         .forEach(
@@ -63,9 +64,9 @@ class FoldingTest {
         folded(
             folding("sum(x)", ScalarType.FLOAT64, length),
             values,
-            List.of(new Chunks.Range(0, length)));
+            List.of(new ChunkScheduler.Range(0, length)));
     for (int i = 0; i < 20; i++) {
-      List<Chunks.Range> ranges = ranges(random, length);
+      List<ChunkScheduler.Range> ranges = ranges(random, length);
 
       assertThat(folded(folding("sum(x)", ScalarType.FLOAT64, length), values, ranges))
           .as("seed " + SEED + ", ranges " + ranges)
@@ -86,7 +87,7 @@ class FoldingTest {
 
   @Test
   void aRangeThatComesTwiceIsNoticedBySums() {
-    Folding sum = folding("sum(x)", ScalarType.FLOAT64, 2048);
+    Reducer sum = folding("sum(x)", ScalarType.FLOAT64, 2048);
     sum.write(1024, MemorySegment.ofArray(new double[1024]));
 
     assertThatThrownBy(() -> sum.write(1024, MemorySegment.ofArray(new double[1024])))
@@ -96,7 +97,7 @@ class FoldingTest {
 
   @Test
   void sumsTakeRangesFromWholeBlocksOnly() {
-    Folding sum = folding("sum(x)", ScalarType.FLOAT64, 4096);
+    Reducer sum = folding("sum(x)", ScalarType.FLOAT64, 4096);
 
     assertThatThrownBy(() -> sum.write(512, MemorySegment.ofArray(new double[1024])))
         .isInstanceOf(IllegalArgumentException.class)
@@ -108,11 +109,11 @@ class FoldingTest {
 
   @Test
   void sumsOfUnsignedAndOfSignedIntegersWrapAsNumPyHasIt() {
-    Folding unsigned = folding("sum(x)", ScalarType.UINT64, 2);
+    Reducer unsigned = folding("sum(x)", ScalarType.UINT64, 2);
     unsigned.write(0, MemorySegment.ofArray(new long[] {-1, 3}));
-    Folding signed = folding("sum(x)", ScalarType.INT64, 2);
+    Reducer signed = folding("sum(x)", ScalarType.INT64, 2);
     signed.write(0, MemorySegment.ofArray(new long[] {Long.MAX_VALUE, 1}));
-    Folding bytes = folding("sum(x)", ScalarType.UINT8, 3);
+    Reducer bytes = folding("sum(x)", ScalarType.UINT8, 3);
     bytes.write(0, MemorySegment.ofArray(new byte[] {-1, -1, 2}));
 
     assertThat(unsigned.value()).hasToString("2");
@@ -122,9 +123,9 @@ class FoldingTest {
 
   @Test
   void theGreatestUnsignedIsNotNegative() {
-    Folding greatest = folding("max(x)", ScalarType.UINT64, 3);
+    Reducer greatest = folding("max(x)", ScalarType.UINT64, 3);
     greatest.write(0, MemorySegment.ofArray(new long[] {1, -2, 5}));
-    Folding least = folding("min(x)", ScalarType.UINT64, 3);
+    Reducer least = folding("min(x)", ScalarType.UINT64, 3);
     least.write(0, MemorySegment.ofArray(new long[] {-1, -2, 5}));
 
     assertThat(greatest.value()).hasToString("18446744073709551614");
@@ -133,7 +134,7 @@ class FoldingTest {
 
   @Test
   void anUnsignedIntegerBecomesTheNearestDouble() {
-    Folding mean = folding("mean(x)", ScalarType.UINT64, 1);
+    Reducer mean = folding("mean(x)", ScalarType.UINT64, 1);
     // 2^63 + 1025 lies beyond the middle between two doubles by its last bit alone.
     mean.write(0, MemorySegment.ofArray(new long[] {Long.MIN_VALUE + 1025}));
 
@@ -151,7 +152,7 @@ class FoldingTest {
         expected[Math.min(9, (int) values[i])]++;
       }
     }
-    Folding histogram = folding("histogram(x, 10, 0, 10)", ScalarType.FLOAT64, values.length);
+    Reducer histogram = folding("histogram(x, 10, 0, 10)", ScalarType.FLOAT64, values.length);
 
     assertThat((long[]) folded(histogram, values, ranges(random, values.length)))
         .containsExactly(expected);
@@ -169,7 +170,7 @@ class FoldingTest {
   @Test
   void edgesOfFloatsAreRoundedOnlyWhenTheyAreKnown() {
     // As NumPy counts them; with bounds that were rounded before, neighbours differ.
-    Folding tenths = folding("histogram(x, 10, 0, 0.1)", ScalarType.FLOAT32, 101);
+    Reducer tenths = folding("histogram(x, 10, 0, 0.1)", ScalarType.FLOAT32, 101);
     tenths.write(0, MemorySegment.ofArray(new float[] {0.03f}));
     float[] thousandths = new float[100];
     float[] hundredths = new float[100];
@@ -178,7 +179,7 @@ class FoldingTest {
       hundredths[i] = (float) (i / 100.0);
     }
     tenths.write(1, MemorySegment.ofArray(thousandths));
-    Folding inner = folding("histogram(x, 10, 0.1, 0.7)", ScalarType.FLOAT32, 100);
+    Reducer inner = folding("histogram(x, 10, 0.1, 0.7)", ScalarType.FLOAT32, 100);
     inner.write(0, MemorySegment.ofArray(hundredths));
 
     assertThat((long[]) tenths.value()).containsExactly(10, 10, 10, 11, 10, 10, 10, 10, 10, 10);

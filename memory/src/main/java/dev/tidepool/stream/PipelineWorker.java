@@ -9,7 +9,7 @@ import dev.tidepool.MemoryLocation;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
-import dev.tidepool.stream.Chunks.Range;
+import dev.tidepool.stream.ChunkScheduler.Range;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -24,9 +24,9 @@ import org.jspecify.annotations.Nullable;
  * one. A lane does one thing at a time; that it overlaps with the others makes the pipeline.
  *
  * <p>Ownership: a lane's buffers are its own, made by its thread, which closes them before it
- * leaves. Only {@link Chunks} is shared.
+ * leaves. Only {@link ChunkScheduler} is shared.
  */
-final class Lane implements Runnable {
+final class PipelineWorker implements Runnable {
   /**
    * What every lane of an accelerator works with.
    *
@@ -47,8 +47,8 @@ final class Lane implements Runnable {
       Consumer<Range> written) {}
 
   private final Job job;
-  private final Pace pace;
-  private final Chunks chunks;
+  private final AcceleratorRate pace;
+  private final ChunkScheduler chunks;
   private final Map<String, UnifiedBuffer<?>> buffers = new LinkedHashMap<>();
   private long capacity;
 
@@ -67,7 +67,7 @@ final class Lane implements Runnable {
   /** Whether a chunk was carried: the first one pays for compilation and fresh memory. */
   private boolean warm;
 
-  Lane(Job job, Pace pace, Chunks chunks) {
+  PipelineWorker(Job job, AcceleratorRate pace, ChunkScheduler chunks) {
     this.job = job;
     this.pace = pace;
     this.chunks = chunks;
@@ -101,7 +101,7 @@ final class Lane implements Runnable {
     open.add(range);
     for (Range part = open.poll(); part != null && !chunks.isStopped(); part = open.poll()) {
       if (part.count() > pace.size()) {
-        open.addAll(Chunks.split(part, pace.size()));
+        open.addAll(ChunkScheduler.split(part, pace.size()));
         continue;
       }
       try {
@@ -112,7 +112,7 @@ final class Lane implements Runnable {
           throw e; // Another sink may have the range already.
         }
         open.push(part);
-        if (!Chunks.halve(pace, part.count())) {
+        if (!ChunkScheduler.halve(pace, part.count())) {
           if (chunks.giveUp(pace, open)) {
             return false;
           }

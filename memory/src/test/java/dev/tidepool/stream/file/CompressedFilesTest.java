@@ -1,9 +1,11 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.file;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.TransferException;
+import dev.tidepool.stream.NpyFormatException;
+import dev.tidepool.stream.NpyReader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * them: a bin has its lower edge but not its upper one, except for the last, which has both; what
  * lies outside, and not-a-number, is not counted. Edges of float32 elements are float32.
  */
-final class BinCounts extends Folding {
+final class Histogram extends Reducer {
   private static final long MOST_BINS = 1 << 20;
 
   private final double[] edges;
@@ -21,14 +21,14 @@ final class BinCounts extends Folding {
   // Under the monitor; a thread takes counts of its own for a range.
   private final ArrayDeque<long[]> idle = new ArrayDeque<>();
 
-  private BinCounts(ScalarType type, long length, double[] edges) {
+  private Histogram(ScalarType type, long length, double[] edges) {
     super(type, length);
     this.edges = edges;
     int bins = edges.length - 1;
     this.perBin = bins / (edges[bins] - edges[0]);
   }
 
-  static BinCounts of(Reduction reduction, ScalarType type, long length, Map<String, ?> scalars) {
+  static Histogram of(Reduction reduction, ScalarType type, long length, Map<String, ?> scalars) {
     Number bins = reduction.settings().get(0).in(scalars);
     double low = reduction.settings().get(1).in(scalars).doubleValue();
     double high = reduction.settings().get(2).in(scalars).doubleValue();
@@ -48,7 +48,7 @@ final class BinCounts extends Folding {
     // NumPy's way with an empty range.
     double first = low == high ? low - 0.5 : low;
     double last = low == high ? high + 0.5 : high;
-    return new BinCounts(type, length, edges(reduction, type, bins.intValue(), first, last));
+    return new Histogram(type, length, edges(reduction, type, bins.intValue(), first, last));
   }
 
   /** NumPy's {@code linspace}: in double, and only what comes of it is rounded. */
@@ -76,11 +76,11 @@ final class BinCounts extends Folding {
 
   @Override
   public void write(long elementOffset, MemorySegment source) {
-    ElementBlock block = new ElementBlock(type);
+    ElementBatch block = new ElementBatch(type);
     long count = source.byteSize() / type.byteSize();
     long[] counts = take();
-    for (long at = 0; at < count; at += ElementBlock.LENGTH) {
-      int size = (int) Math.min(ElementBlock.LENGTH, count - at);
+    for (long at = 0; at < count; at += ElementBatch.LENGTH) {
+      int size = (int) Math.min(ElementBatch.LENGTH, count - at);
       double[] values = block.doubles(source, at, size);
       for (int i = 0; i < size; i++) {
         count(values[i], counts);

@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.file;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
@@ -10,13 +10,13 @@ import java.lang.foreign.MemorySegment;
  * Turns the byte order of elements in place, through arrays that fit the first cache: loops over
  * arrays become vector instructions, loops over segments do not.
  */
-final class ByteSwap {
+public final class ByteSwap {
   private static final int BLOCK_BYTES = 8 << 10;
 
   private ByteSwap() {}
 
   /** Swaps elements of {@code width} bytes: 1, 2, 4 or 8. */
-  static void swap(MemorySegment segment, int width) {
+  public static void swap(MemorySegment segment, int width) {
     switch (width) {
       case 1 -> {}
       case 2 -> swapShorts(segment);

@@ -2,7 +2,7 @@ package dev.tidepool.stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tidepool.stream.Chunks.Range;
+import dev.tidepool.stream.ChunkScheduler.Range;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.PriorityQueue;
@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class ChunksTest {
+class ChunkSchedulerTest {
   private static final long SEED = Long.getLong("tidepool.test.seed", 20_261_121);
 
   /**
@@ -31,14 +31,14 @@ class ChunksTest {
 
   /** Nanoseconds until all elements are done, in simulated time; every element is done once. */
   private static long simulated(long length, Speed... speeds) {
-    List<Pace> paces = new ArrayList<>();
+    List<AcceleratorRate> paces = new ArrayList<>();
     int lanes = 0;
     for (int i = 0; i < speeds.length; i++) {
       ChunkPlan plan = new ChunkPlan(speeds[i].lanes(), speeds[i].chunk());
-      paces.add(new Pace("simulated:" + i, speeds[i].processor(), plan));
+      paces.add(new AcceleratorRate("simulated:" + i, speeds[i].processor(), plan));
       lanes += speeds[i].lanes();
     }
-    Chunks chunks = new Chunks(length, List.of(new Range(0, length)), paces, lanes);
+    ChunkScheduler chunks = new ChunkScheduler(length, List.of(new Range(0, length)), paces, lanes);
     int[] idle = new int[speeds.length];
     for (int i = 0; i < speeds.length; i++) {
       idle[i] = speeds[i].lanes();
@@ -117,22 +117,23 @@ class ChunksTest {
   @Test
   void oneAcceleratorTakesWholeChunksFromMultiplesOfTheSmallest() {
     ChunkPlan plan = new ChunkPlan(2, 4096);
-    Pace pace = new Pace("simulated:0", false, plan);
-    Chunks chunks = new Chunks(10_000, List.of(new Range(0, 10_000)), List.of(pace), 2);
+    AcceleratorRate pace = new AcceleratorRate("simulated:0", false, plan);
+    ChunkScheduler chunks =
+        new ChunkScheduler(10_000, List.of(new Range(0, 10_000)), List.of(pace), 2);
 
     assertThat(chunks.poll(pace)).isEqualTo(new Range(0, 4096));
-    assertThat(Chunks.halve(pace, 4096)).isTrue();
+    assertThat(ChunkScheduler.halve(pace, 4096)).isTrue();
     assertThat(chunks.poll(pace)).isEqualTo(new Range(4096, 2048));
-    assertThat(Chunks.halve(pace, 1500)).isTrue();
+    assertThat(ChunkScheduler.halve(pace, 1500)).isTrue();
     assertThat(chunks.poll(pace)).isEqualTo(new Range(6144, 1024));
-    assertThat(Chunks.halve(pace, 1024)).isFalse();
+    assertThat(ChunkScheduler.halve(pace, 1024)).isFalse();
   }
 
   @Test
   void whatEarlierRunsHaveDoneIsLeftOut() {
-    Pace pace = new Pace("simulated:0", false, new ChunkPlan(1, 4096));
+    AcceleratorRate pace = new AcceleratorRate("simulated:0", false, new ChunkPlan(1, 4096));
     List<Range> open = List.of(new Range(1024, 1024), new Range(8192, 1808));
-    Chunks chunks = new Chunks(10_000, open, List.of(pace), 1);
+    ChunkScheduler chunks = new ChunkScheduler(10_000, open, List.of(pace), 1);
 
     assertThat(chunks.completed()).isEqualTo(10_000 - 1024 - 1808);
     assertThat(chunks.poll(pace)).isEqualTo(new Range(1024, 1024));
@@ -142,9 +143,10 @@ class ChunksTest {
 
   @Test
   void whatAFailedAcceleratorStillCarriesIsWaitedFor() throws InterruptedException {
-    Pace lost = new Pace("simulated:0", false, new ChunkPlan(2, 1024));
-    Pace other = new Pace("simulated:1", false, new ChunkPlan(1, 1024));
-    Chunks chunks = new Chunks(2048, List.of(new Range(0, 2048)), List.of(lost, other), 3);
+    AcceleratorRate lost = new AcceleratorRate("simulated:0", false, new ChunkPlan(2, 1024));
+    AcceleratorRate other = new AcceleratorRate("simulated:1", false, new ChunkPlan(1, 1024));
+    ChunkScheduler chunks =
+        new ChunkScheduler(2048, List.of(new Range(0, 2048)), List.of(lost, other), 3);
     Range first = chunks.take(lost);
     Range second = chunks.take(lost);
     assertThat(chunks.dropOut(lost, List.of(first), new IllegalStateException())).isTrue();
@@ -165,9 +167,10 @@ class ChunksTest {
 
   @Test
   void theLastLaneThatCanGoOnDoesNotGiveUp() {
-    Pace lost = new Pace("simulated:0", false, new ChunkPlan(2, 1024));
-    Pace last = new Pace("simulated:1", false, new ChunkPlan(2, 1024));
-    Chunks chunks = new Chunks(4096, List.of(new Range(0, 4096)), List.of(lost, last), 4);
+    AcceleratorRate lost = new AcceleratorRate("simulated:0", false, new ChunkPlan(2, 1024));
+    AcceleratorRate last = new AcceleratorRate("simulated:1", false, new ChunkPlan(2, 1024));
+    ChunkScheduler chunks =
+        new ChunkScheduler(4096, List.of(new Range(0, 4096)), List.of(lost, last), 4);
     Range failed = chunks.take(lost);
     assertThat(chunks.take(lost)).isNotNull();
     Range first = chunks.take(last);

@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.file;
 
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * of a file that nobody finds any more. So who has a lock looks whether the path still leads to the
  * file that it led to before it was opened; if not, it begins anew.
  */
-final class LockedFile implements AutoCloseable {
+public final class LockedFile implements AutoCloseable {
   private static final int LOOKS = 16;
   private static final Set<Path> OURS = ConcurrentHashMap.newKeySet();
 
@@ -47,7 +47,7 @@ final class LockedFile implements AutoCloseable {
    * @param path with a folder
    * @throws IOException if another run has it, others reach it, or the disk fails
    */
-  static LockedFile open(Path path) throws IOException {
+  public static LockedFile open(Path path) throws IOException {
     Path folder = Objects.requireNonNull(path.getParent(), "a folder").toRealPath();
     Path known = folder.resolve(path.getFileName());
     if (!OURS.add(known)) {
@@ -82,15 +82,15 @@ final class LockedFile implements AutoCloseable {
     static @Nullable Candidate at(Path path) throws IOException {
       boolean made = true;
       try {
-        Files.createFile(path, FileAccess.ownerOnly(path));
+        Files.createFile(path, FilePermissions.ownerOnly(path));
       } catch (FileAlreadyExistsException _) {
         made = false;
       }
       try {
         if (!made) {
-          FileAccess.checkOwnersAlone(path);
+          FilePermissions.checkOwnersAlone(path);
         }
-        Object key = FileAccess.key(path);
+        Object key = FilePermissions.key(path);
         FileChannel channel =
             FileChannel.open(
                 path, StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
@@ -106,7 +106,7 @@ final class LockedFile implements AutoCloseable {
         if (!takes()) {
           throw inUse();
         }
-        if (Objects.equals(key, FileAccess.key(path))) {
+        if (Objects.equals(key, FilePermissions.key(path))) {
           return channel;
         }
       } catch (NoSuchFileException _) {
@@ -128,12 +128,12 @@ final class LockedFile implements AutoCloseable {
     }
   }
 
-  FileChannel channel() {
+  public FileChannel channel() {
     return channel;
   }
 
   /** Deletes it before anybody else can have it. */
-  void delete() throws IOException {
+  public void delete() throws IOException {
     try {
       Files.deleteIfExists(path);
     } finally {

@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Locking: everything is under one lock, which is held for some arithmetic per chunk. A lane
  * that stands by waits for its condition. {@link #stopped} is also read without it.
  */
-final class Chunks {
+final class ChunkScheduler {
   /** Elements {@code from} to {@code from + count}. */
   record Range(long from, long count) {
     long end() {
@@ -43,7 +43,7 @@ final class Chunks {
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
-  private final List<Pace> paces;
+  private final List<AcceleratorRate> paces;
   private final ArrayDeque<Range> open;
   private final long length;
   private final CountDownLatch running;
@@ -60,7 +60,7 @@ final class Chunks {
    * @param open what of them is to be done
    * @param lanes of all accelerators together
    */
-  Chunks(long length, Collection<Range> open, List<Pace> paces, int lanes) {
+  ChunkScheduler(long length, Collection<Range> open, List<AcceleratorRate> paces, int lanes) {
     this.length = length;
     this.open = new ArrayDeque<>(open);
     this.left = open.stream().mapToLong(Range::count).sum();
@@ -73,7 +73,7 @@ final class Chunks {
    * The next chunk for a lane of an accelerator, or null if there is none or everything is to stop.
    * Waits while others may yet leave some to it.
    */
-  @Nullable Range take(Pace pace) {
+  @Nullable Range take(AcceleratorRate pace) {
     lock.lock();
     try {
       Range range = poll(pace);
@@ -88,7 +88,7 @@ final class Chunks {
   }
 
   /** What {@link #take} gives if it need not wait; else null. */
-  @Nullable Range poll(Pace pace) {
+  @Nullable Range poll(AcceleratorRate pace) {
     lock.lock();
     try {
       long count = stopped || !pace.isActive() || open.isEmpty() ? 0 : portion(pace);
@@ -114,15 +114,16 @@ final class Chunks {
   }
 
   /** What others carry may come back, that of a failed accelerator's lanes too. */
-  private boolean othersAtWork(Pace pace) {
+  private boolean othersAtWork(AcceleratorRate pace) {
     return paces.stream()
         .anyMatch(
             other -> other != pace && (other.isBusy() || (other.isActive() && !open.isEmpty())));
   }
 
   /** The elements that a lane should take now; 0 if it should rather stand by. */
-  private long portion(Pace pace) {
-    List<Pace> rivals = paces.stream().filter(other -> other != pace && other.isActive()).toList();
+  private long portion(AcceleratorRate pace) {
+    List<AcceleratorRate> rivals =
+        paces.stream().filter(other -> other != pace && other.isActive()).toList();
     if (rivals.isEmpty()) {
       return pace.size();
     }
@@ -137,7 +138,7 @@ final class Chunks {
     }
     double others = 0;
     double fastest = 0;
-    for (Pace rival : rivals) {
+    for (AcceleratorRate rival : rivals) {
       if (rivals.stream().noneMatch(other -> other != rival && outruns(other, rival))
           && !outruns(pace, rival)) {
         others += rival.rate();
@@ -151,7 +152,7 @@ final class Chunks {
   }
 
   /** Whether two accelerators are the same processor and the first makes more of it. */
-  private boolean outruns(Pace one, Pace other) {
+  private boolean outruns(AcceleratorRate one, AcceleratorRate other) {
     return one.isOnThisProcessor()
         && other.isOnThisProcessor()
         && one.isMeasured()
@@ -170,7 +171,7 @@ final class Chunks {
    *
    * @param nanos what that took, or 0 if it tells nothing of the speed
    */
-  void completed(Pace pace, long elements, long nanos) {
+  void completed(AcceleratorRate pace, long elements, long nanos) {
     lock.lock();
     try {
       done += elements;
@@ -183,7 +184,7 @@ final class Chunks {
   }
 
   /** All of what was taken is done, or was given up. */
-  void ended(Pace pace) {
+  void ended(AcceleratorRate pace) {
     lock.lock();
     try {
       pace.ended();
@@ -206,7 +207,7 @@ final class Chunks {
    * A chunk of {@code count} elements found no memory: from now on the accelerator's are at most
    * half of it. Answers whether that is worth another try.
    */
-  static boolean halve(Pace pace, long count) {
+  static boolean halve(AcceleratorRate pace, long count) {
     if (count <= ChunkPlan.SMALLEST_CHUNK) {
       return false;
     }
@@ -219,10 +220,11 @@ final class Chunks {
    * A lane gives up for lack of memory, leaves its ranges to others, and ends; false if there is no
    * other that may take them, and it must fail instead.
    */
-  boolean giveUp(Pace pace, Collection<Range> ranges) {
+  boolean giveUp(AcceleratorRate pace, Collection<Range> ranges) {
     lock.lock();
     try {
-      int able = paces.stream().filter(Pace::isActive).mapToInt(Pace::lanes).sum();
+      int able =
+          paces.stream().filter(AcceleratorRate::isActive).mapToInt(AcceleratorRate::lanes).sum();
       if (able == (pace.isActive() ? 1 : 0)) {
         return false;
       }
@@ -238,7 +240,7 @@ final class Chunks {
    * An accelerator failed a lane, which leaves its ranges to the other accelerators and ends; false
    * if there are none, and it must fail. The accelerator's other lanes take no further chunk.
    */
-  boolean dropOut(Pace pace, Collection<Range> ranges, Throwable thrown) {
+  boolean dropOut(AcceleratorRate pace, Collection<Range> ranges, Throwable thrown) {
     lock.lock();
     try {
       if (stopped || paces.stream().noneMatch(other -> other != pace && other.isActive())) {
@@ -266,7 +268,7 @@ final class Chunks {
       changed.signalAll();
       if (failure == null) {
         failure = thrown;
-        paces.stream().map(Pace::failure).forEach(this::attach);
+        paces.stream().map(AcceleratorRate::failure).forEach(this::attach);
       } else {
         attach(thrown);
       }
@@ -318,7 +320,7 @@ final class Chunks {
    * A lane found nothing more to do and ends. Answers false if a range was given back meanwhile:
    * then the lane must go on.
    */
-  boolean leave(Pace pace) {
+  boolean leave(AcceleratorRate pace) {
     lock.lock();
     try {
       if (!stopped && pace.isActive() && !open.isEmpty()) {
@@ -331,7 +333,7 @@ final class Chunks {
     }
   }
 
-  private void left(Pace pace) {
+  private void left(AcceleratorRate pace) {
     pace.laneLeft();
     running.countDown();
     changed.signalAll();

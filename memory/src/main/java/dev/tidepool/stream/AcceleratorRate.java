@@ -8,9 +8,10 @@ import org.jspecify.annotations.Nullable;
  * How one accelerator gets on with its part of a pipeline: the chunks that fit its memory, and how
  * fast a lane of it carries them.
  *
- * <p>Locking: everything but {@link #size} is read and written under the lock of {@link Chunks}.
+ * <p>Locking: everything but {@link #size} is read and written under the lock of {@link
+ * ChunkScheduler}.
  */
-final class Pace {
+final class AcceleratorRate {
   /** Of what is measured, the weight of the latest chunk. */
   private static final double LATEST = 0.5;
 
@@ -23,15 +24,15 @@ final class Pace {
   private long largest;
   private @Nullable Throwable failure;
 
-  Pace(String accelerator, boolean onThisProcessor, ChunkPlan plan) {
+  AcceleratorRate(String accelerator, boolean onThisProcessor, ChunkPlan plan) {
     this.accelerator = accelerator;
     this.onThisProcessor = onThisProcessor;
     this.size = plan.chunk();
     this.lanes = plan.lanes();
   }
 
-  static Pace of(UnifiedMemoryManager memory, ChunkPlan plan) {
-    return new Pace(
+  static AcceleratorRate of(UnifiedMemoryManager memory, ChunkPlan plan) {
+    return new AcceleratorRate(
         memory.accelerator().id(), memory.accelerator().kind() == AcceleratorKind.CPU, plan);
   }
 

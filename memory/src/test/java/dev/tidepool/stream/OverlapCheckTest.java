@@ -24,7 +24,7 @@ import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Buffers that a pipeline reads and writes may be the same, and else have nothing in common. */
-class OverlapsTest {
+class OverlapCheckTest {
   private static final int LENGTH = 50_000;
   private static final StreamOptions SMALL = StreamOptions.defaults().withChunkBytes(16 << 10);
 

@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.file;
 
 import dev.tidepool.TransferException;
 import dev.tidepool.codec.ByteSource;
@@ -14,7 +14,7 @@ import java.util.ServiceLoader;
  * Recognizes compressed files and opens them with the codec of another module. The magic numbers
  * stand here, not in the codec, so that the error can name the missing module.
  */
-final class CompressedFiles {
+public final class CompressedFiles {
   private static final int LZ4_FRAME = 0x184D2204;
 
   /** LZ4's frame format of before 2013, which the codec refuses with advice. */
@@ -28,7 +28,7 @@ final class CompressedFiles {
   private CompressedFiles() {}
 
   /** Returns whether a file begins as LZ4 files do. */
-  static boolean isCompressed(ByteSource file) throws IOException {
+  public static boolean isCompressed(ByteSource file) throws IOException {
     if (file.size() < Integer.BYTES) {
       return false;
     }
@@ -46,7 +46,7 @@ final class CompressedFiles {
    * @param file closed with the returned source, but not if this method fails
    * @throws TransferException if no codec is installed, or the file is damaged in its headers
    */
-  static ByteSource open(Path path, ByteSource file) throws IOException {
+  public static ByteSource open(Path path, ByteSource file) throws IOException {
     return ServiceLoader.load(FileCodec.class, FileCodec.class.getClassLoader())
         .findFirst()
         .orElseThrow(
