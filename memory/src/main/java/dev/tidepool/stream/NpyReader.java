@@ -5,7 +5,7 @@ import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.codec.ByteSource;
-import dev.tidepool.runtime.MemoryRange;
+import dev.tidepool.runtime.buffer.MemoryRange;
 import dev.tidepool.stream.file.ByteSwap;
 import dev.tidepool.stream.file.CompressedFiles;
 import dev.tidepool.stream.file.FileErrors;

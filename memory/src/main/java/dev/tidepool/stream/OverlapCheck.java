@@ -1,6 +1,6 @@
 package dev.tidepool.stream;
 
-import dev.tidepool.runtime.MemoryRange;
+import dev.tidepool.runtime.buffer.MemoryRange;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
