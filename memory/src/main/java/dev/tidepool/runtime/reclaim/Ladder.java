@@ -473,7 +473,7 @@ public final class Ladder {
     private boolean goesOn(List<Request> requests) {
       boolean anyWaits = false;
       for (Request request : requests) {
-        PinState.Users users = request.storage().pins().others();
+        PinState.Users users = request.storage().pins().othersOfWaiting();
         if (users == PinState.Users.GOING_ON) {
           return true;
         }
