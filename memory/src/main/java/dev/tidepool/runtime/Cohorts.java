@@ -83,14 +83,31 @@ class Cohorts {
     counters.forEachTally(tally -> tally.open(null));
   }
 
-  /** The cohorts whose handles are all gone, each answered once. */
-  Set<Cohort> drain() {
+  /**
+   * The cohorts whose handles are all gone, each answered once.
+   *
+   * @param waitNanos how long to wait at most for the first of them; an interrupt ends the wait and
+   *     stays set
+   */
+  Set<Cohort> drain(long waitNanos) {
     Set<Cohort> gone = Collections.newSetFromMap(new IdentityHashMap<>());
     Reference<? extends Cohort.Token> reference = unreachable.poll();
+    if (reference == null && waitNanos > 0) {
+      reference = await(waitNanos);
+    }
     while (reference != null) {
       gone.add((Cohort) reference);
       reference = unreachable.poll();
     }
     return gone;
+  }
+
+  private @Nullable Reference<? extends Cohort.Token> await(long nanos) {
+    try {
+      return unreachable.remove(Math.ceilDiv(nanos, 1_000_000L));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return null;
+    }
   }
 }

@@ -1,7 +1,6 @@
 package dev.tidepool.runtime;
 
 import dev.tidepool.TransferException;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * How a closed manager ends: its open buffers are closed and their work is waited for, and once the
@@ -9,8 +8,11 @@ import java.util.concurrent.locks.LockSupport;
  * mapping puts that off until it closes.
  */
 final class Ending {
-  private static final int YIELDS = 100;
-  private static final long PAUSE_NANOS = 100_000;
+  /**
+   * How long a closing thread waits at most before it looks again: a thread that trims a pool on
+   * behalf of another manager tells nobody when it is done.
+   */
+  private static final long LONGEST_WAIT_MILLIS = 10;
 
   private final StorageContext memory;
   private final OperationGate gate;
@@ -19,7 +21,10 @@ final class Ending {
   private final Runnable last;
   // Made here, because the heap may be full when the manager closes.
   private final Runnable attempt = this::endIfSettled;
+  private final Runnable change = this::somethingEnded;
   private final Once end = new Once();
+  // Guarded by this: whether something ended since the closing thread looked last.
+  private boolean changed;
 
   /**
    * Not begun.
@@ -41,7 +46,7 @@ final class Ending {
    */
   void closeBuffers(LeakCensus open) {
     pools.awaitTenants();
-    int rounds = 0;
+    memory.state().endBy(change);
     do {
       for (Tenancy tenancy : registry.all()) {
         if (close(tenancy)) {
@@ -51,9 +56,8 @@ final class Ending {
       memory.awaitWork();
       // The next round closes what these have made.
       gate.awaitQuiet();
-      pause(rounds++);
       endIfSettled();
-    } while (!gate.hasEnded() && !registry.awaitMappings());
+    } while (!gate.hasEnded() && !registry.awaitMappings() && awaitChange());
     memory.state().endBy(attempt);
     // The last mapping may have been closed meanwhile.
     endIfSettled();
@@ -63,17 +67,28 @@ final class Ending {
     }
   }
 
-  /**
-   * A thread that closes or trims right now is done in a moment; on a virtual thread perhaps only
-   * when this one makes room. A driver may take longer.
-   */
-  @SuppressWarnings("ThreadPriorityCheck") // a virtual thread must let others have its carrier
-  private static void pause(int rounds) {
-    if (rounds < YIELDS) {
-      Thread.yield();
-    } else {
-      LockSupport.parkNanos(PAUSE_NANOS);
+  private synchronized void somethingEnded() {
+    changed = true;
+    notifyAll();
+  }
+
+  /** Waits until something ended since the last call. Returns true. An interrupt stays set. */
+  private boolean awaitChange() {
+    boolean interrupted = false;
+    synchronized (this) {
+      if (!changed) {
+        try {
+          wait(LONGEST_WAIT_MILLIS);
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+      changed = false;
     }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    return true;
   }
 
   private static boolean close(Tenancy tenancy) {

@@ -7,13 +7,14 @@ import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TransferException;
 import dev.tidepool.pool.PooledBlock;
 import java.lang.ref.PhantomReference;
+import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -28,16 +29,20 @@ import org.jspecify.annotations.Nullable;
  * one, in rounds that must each make room and are 32 at most. What a rung itself needs climbs a
  * shorter ladder, which moves nothing to the host: so the depth is two. Who climbs inside of his
  * own work waits as long as work goes on that has what the request could use and does not wait for
- * memory itself ({@link Headway}), and ten seconds at most. Holds no lock but, for work that needs
- * several buffers at once, that of {@link Placing}, which nobody needs who has what he needs.
+ * memory itself ({@link MemoryWaiters}), and ten seconds at most. Holds no lock but, for work that
+ * needs several buffers at once, that of {@link Placing}, which nobody needs who has what he needs.
  */
 final class Ladder {
   private static final long CLOSING_WAIT_NANOS = 2_000_000_000L;
   private static final int MOST_ROUNDS = 32;
   private static final long WORK_WAIT_NANOS = 10_000_000_000L;
   private static final long TAKING_WAIT_NANOS = 100_000_000L;
-  private static final long SHORTEST_PAUSE_NANOS = 50_000;
-  private static final long LONGEST_PAUSE_NANOS = 2_000_000;
+
+  /**
+   * How long a thread takes at most, but for a busy processor, from the moment when it takes a
+   * block until others see whose the block is. It tells nobody, which would cost each allocation.
+   */
+  private static final long TAKING_NANOS = 1_000_000;
 
   /** Copies that are asked for at once, since it is not known which will be idle first. */
   private static final int MOST_REQUESTS = 64;
@@ -45,7 +50,7 @@ final class Ladder {
   /** How often a request is tried again while small buffers make the room for it. */
   private static final int ATTEMPTS = 8;
 
-  private static final long COLLECTOR_WAIT_NANOS = 100_000_000L;
+  private static final long COLLECTOR_WAIT_MILLIS = 100;
 
   /** How long the rest of what a collection found takes to be queued after its first. */
   private static final long QUEUEING_WAIT_NANOS = 20_000_000L;
@@ -57,7 +62,7 @@ final class Ladder {
   private final Room room;
   private final Pools pools;
   private final Refusal refusal;
-  private final Runnable reclaimUnreachable;
+  private final LongConsumer leaks;
   private final AtomicLong lastCollection =
       new AtomicLong(System.nanoTime() - COLLECTOR_REST_NANOS);
 
@@ -65,15 +70,15 @@ final class Ladder {
    * A manager's.
    *
    * @param refusal says why a request fails
-   * @param reclaimUnreachable closes buffers that no handle is left of
+   * @param leaks closes buffers that no handle is left of; is told for how many nanoseconds it may
+   *     wait for the collector to find some
    */
-  Ladder(
-      StorageContext memory, Room room, Pools pools, Refusal refusal, Runnable reclaimUnreachable) {
+  Ladder(StorageContext memory, Room room, Pools pools, Refusal refusal, LongConsumer leaks) {
     this.memory = memory;
     this.room = room;
     this.pools = pools;
     this.refusal = refusal;
-    this.reclaimUnreachable = reclaimUnreachable;
+    this.leaks = leaks;
   }
 
   /**
@@ -241,7 +246,7 @@ final class Ladder {
 
     private @Nullable PooledBlock reclaimUnreachable() {
       long before = memory.counters().leaks();
-      reclaimUnreachable.run();
+      leaks.accept(0);
       long now = System.nanoTime();
       long last = lastCollection.get();
       if (now - last >= COLLECTOR_REST_NANOS && lastCollection.compareAndSet(last, now)) {
@@ -265,19 +270,22 @@ final class Ladder {
      */
     private @Nullable PooledBlock collect(long before) {
       collected = true;
+      if (memory.counters().live() == 0) {
+        return null;
+      }
       // Unreachable, so it is queued when the collector has run, and much else with it.
       ReferenceQueue<Object> queue = new ReferenceQueue<>();
       PhantomReference<Object> sentinel = new PhantomReference<>(new Object(), queue);
-      if (memory.counters().leaks() == before && !memory.registry().all().isEmpty()) {
+      if (memory.counters().leaks() == before) {
         System.gc();
+        await(queue);
       }
-      long deadline = System.nanoTime() + COLLECTOR_WAIT_NANOS;
+      Reference.reachabilityFence(sentinel);
+      long deadline = System.nanoTime() + QUEUEING_WAIT_NANOS;
       long seen = before;
-      while (System.nanoTime() < deadline) {
-        if (sentinel.equals(queue.poll())) {
-          deadline = Math.min(deadline, System.nanoTime() + QUEUEING_WAIT_NANOS);
-        }
-        reclaimUnreachable.run();
+      long left = 0;
+      do {
+        leaks.accept(left);
         if (memory.counters().leaks() > seen || pools.idleBytes() > 0) {
           seen = memory.counters().leaks();
           PooledBlock block = attemptOrTrim();
@@ -285,12 +293,18 @@ final class Ladder {
             return block;
           }
         }
-        if (memory.registry().all().isEmpty()) {
-          break;
-        }
-        LockSupport.parkNanos(1_000_000);
-      }
+        left = deadline - System.nanoTime();
+      } while (left > 0);
       return seen > before ? reclaimed(before) : null;
+    }
+
+    /** Waits for the collector's answer. An interrupt stays set. */
+    private void await(ReferenceQueue<Object> queue) {
+      try {
+        var _ = queue.remove(COLLECTOR_WAIT_MILLIS);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
     }
 
     private @Nullable PooledBlock reclaimed(long before) {
@@ -340,62 +354,106 @@ final class Ladder {
      * comes to it.
      */
     private @Nullable PooledBlock waitForWork() {
-      if (inWork) {
-        Headway.waits();
-      }
       List<Request> requests = new ArrayList<>();
-      try {
-        return attemptWhileHelpComes(requests);
-      } finally {
-        requests.forEach(request -> request.work().cancel());
-        if (inWork) {
-          Headway.waited();
-        }
-      }
-    }
-
-    private @Nullable PooledBlock attemptWhileHelpComes(List<Request> requests) {
-      Headway headway = memory.headway();
-      long start = System.nanoTime();
-      long pause = SHORTEST_PAUSE_NANOS;
-      long seen = -1;
-      boolean helpComes = true;
-      while (helpComes) {
-        long releases = headway.releases();
-        PooledBlock block = releases == seen ? null : attemptAfterRelease();
+      try (MemoryWaiters.Waiter waiter = memory.waiters().enter(memory.device())) {
+        // Only now: what is released from here on is told to the waiter.
+        PooledBlock block = searchAgain();
         if (block != null) {
           return block;
         }
-        seen = releases;
-        helpComes = helpComes(requests, seen, System.nanoTime() - start);
-        if (helpComes) {
-          LockSupport.parkNanos(pause);
-          pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS);
+        return stopped(() -> attemptWhileHelpComes(waiter, requests));
+      } finally {
+        requests.forEach(request -> request.work().cancel());
+      }
+    }
+
+    private @Nullable PooledBlock searchAgain() {
+      PooledBlock block = attemptOrTrim();
+      block = block != null ? block : makeRoom();
+      return block != null ? block : makeRoomAhead();
+    }
+
+    private @Nullable PooledBlock attemptWhileHelpComes(
+        MemoryWaiters.Waiter waiter, List<Request> requests) {
+      long start = System.nanoTime();
+      boolean goesOn = true;
+      while (goesOn) {
+        long waited = System.nanoTime() - start;
+        boolean helpComes = waited < WORK_WAIT_NANOS && helpComes(requests);
+        boolean blockComes = !helpComes && waited < TAKING_WAIT_NANOS && room.anyBlockOnItsWay();
+        MemoryWaiters.Changes changes =
+            waiter.await(helpComes ? WORK_WAIT_NANOS - waited : blockComes ? TAKING_NANOS : 0);
+        PooledBlock block =
+            changes.missed() || (blockComes && !changes.any())
+                ? going(this::searchAgain)
+                : changes.any() ? attemptWith(changes.released()) : null;
+        if (block != null) {
+          return block;
         }
+        goesOn =
+            blockComes
+                || (helpComes && changes.any())
+                || (waited < WORK_WAIT_NANOS && changes.anyFreed() && isAnythingToTake());
       }
       if (!requests.isEmpty()) {
         tried.add("waited for buffers that are in use");
       }
-      return makeRoom();
+      return going(this::makeRoom);
     }
 
-    /** Some work has let go of what it had, and what comes behind it may not have begun. */
-    private @Nullable PooledBlock attemptAfterRelease() {
+    /** Work has let go of these storages, and what comes behind it may not have begun. */
+    private @Nullable PooledBlock attemptWith(List<Use> released) {
       PooledBlock block = attemptOrTrim();
-      if (block != null) {
+      if (block != null || released.isEmpty()) {
         return block;
       }
-      // Who moves bytes goes on, as others see it, and will let go of what he has.
-      if (inWork) {
-        Headway.waited();
+      return going(
+          () -> {
+            for (Use use : released) {
+              if (use.storage() instanceof Storage storage
+                  && mayServe(storage.memory())
+                  && goesAhead(storage)) {
+                PooledBlock made = attemptAfter(storage);
+                if (made != null) {
+                  return made;
+                }
+              }
+            }
+            return madeRoom > 0 ? attemptOrTrim() : null;
+          });
+    }
+
+    /** Whether memory of a manager is of use to this request. */
+    private boolean mayServe(ManagerContext owner) {
+      return owner == memory || (!isLimited() && owner.device().equals(memory.device()));
+    }
+
+    /** Does something while work that this request is for waits, as others see it. */
+    private @Nullable PooledBlock stopped(Supplier<@Nullable PooledBlock> wait) {
+      if (!inWork) {
+        return wait.get();
       }
+      memory.waiters().stops();
       try {
-        block = makeRoom();
-        return block != null ? block : makeRoomAhead();
+        return wait.get();
       } finally {
-        if (inWork) {
-          Headway.waits();
-        }
+        memory.waiters().goesOn();
+      }
+    }
+
+    /**
+     * Does something while work that this request is for goes on, as others see it: who moves bytes
+     * will let go of what he has.
+     */
+    private @Nullable PooledBlock going(Supplier<@Nullable PooledBlock> move) {
+      if (!inWork) {
+        return move.get();
+      }
+      memory.waiters().goesOn();
+      try {
+        return move.get();
+      } finally {
+        memory.waiters().stops();
       }
     }
 
@@ -436,21 +494,11 @@ final class Ladder {
       }
     }
 
-    /**
-     * Whether others may soon give something up: a block that somebody has just taken belongs to no
-     * buffer yet that could be asked.
-     *
-     * @param seen the releases before the last look at what could be taken
-     */
-    private boolean helpComes(List<Request> requests, long seen, long waitedNanos) {
-      if (waitedNanos < TAKING_WAIT_NANOS && room.anyBlockOnItsWay()) {
-        return true;
-      }
-      return waitedNanos < WORK_WAIT_NANOS
-          && (goesOn(requests)
-              || (requestRoom(requests) && goesOn(requests))
-              || requests.stream().anyMatch(request -> request.work().isItsTurn())
-              || (memory.headway().releases() != seen && isAnythingToTake()));
+    /** Whether work will end that has what was asked for, or the copies of further buffers. */
+    private boolean helpComes(List<Request> requests) {
+      return goesOn(requests)
+          || (requestRoom(requests) && goesOn(requests))
+          || requests.stream().anyMatch(request -> request.work().isItsTurn());
     }
 
     /**

@@ -25,7 +25,7 @@ record LastUse(List<Work> works, Work end) {
       if (!work.isDone()) {
         allDone = false;
         Thread runner = work.runner();
-        if (runner == null ? work.isItsTurn() : !Headway.waits(runner)) {
+        if (runner == null ? work.isItsTurn() : !MemoryWaiters.isStopped(runner)) {
           return true;
         }
       }

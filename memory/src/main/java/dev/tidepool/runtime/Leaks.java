@@ -22,10 +22,14 @@ final class Leaks {
     this.reports = reports;
   }
 
-  /** Closes buffers that no handle is left of. */
-  void reclaim() {
+  /**
+   * Closes buffers that no handle is left of.
+   *
+   * @param waitNanos how long to wait at most for the collector to find some
+   */
+  void reclaim(long waitNanos) {
     cohorts.seal();
-    Set<Cohort> gone = cohorts.drain();
+    Set<Cohort> gone = cohorts.drain(waitNanos);
     if (gone.isEmpty()) {
       return;
     }

@@ -114,9 +114,9 @@ class ManagerContext {
     return retries;
   }
 
-  /** What tells those who wait for memory of the device whether that helps. */
-  final Headway headway() {
-    return shared.headway();
+  /** The requests of the session that wait for memory. */
+  final MemoryWaiters waiters() {
+    return shared.waiters();
   }
 
   /** Whose turn it is to find memory for work over several buffers; see {@link Placing}. */

@@ -62,8 +62,6 @@ final class Occupancy extends InPlaceAccess {
       if (!use.occupies) {
         return;
       }
-      // Under the monitor: a thread that sees no user also sees that the copies were released.
-      use.storage().memory().headway().released();
       users--;
       use.occupies = false;
       if (use.userBefore == null) {
@@ -76,6 +74,13 @@ final class Occupancy extends InPlaceAccess {
       }
       use.userBefore = null;
       use.userAfter = null;
+    }
+    ManagerContext memory = use.storage().memory();
+    if (use.work != null && use.work.runsAlways()) {
+      // It makes room or frees: the storage has no more to give than before.
+      memory.waiters().released(memory.device());
+    } else {
+      memory.waiters().released(memory.device(), use);
     }
   }
 
@@ -101,7 +106,7 @@ final class Occupancy extends InPlaceAccess {
       }
       for (Use use = firstUser; use != null; use = use.userAfter) {
         Thread runner = use.work == null ? null : use.work.runner();
-        if (runner == null || !Headway.waits(runner)) {
+        if (runner == null || !MemoryWaiters.isStopped(runner)) {
           return Users.GOING_ON;
         }
         waits |= !runner.equals(Thread.currentThread());

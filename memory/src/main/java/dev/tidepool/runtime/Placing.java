@@ -21,6 +21,16 @@ final class Placing {
   static final class Turn {
     private final long number = NUMBERS.incrementAndGet();
     private final ReentrantLock lock = new ReentrantLock(true);
+    private final MemoryWaiters waiters;
+
+    /**
+     * A turn that nobody has.
+     *
+     * @param waiters of the session, which are told when work waits for its turn
+     */
+    Turn(MemoryWaiters waiters) {
+      this.waiters = waiters;
+    }
 
     private void end() {
       if (lock.isHeldByCurrentThread()) {
@@ -30,9 +40,9 @@ final class Placing {
 
     private void take() {
       if (!lock.tryLock()) {
-        Headway.waits();
+        waiters.stops();
         lock.lock();
-        Headway.waited();
+        waiters.goesOn();
       }
     }
   }

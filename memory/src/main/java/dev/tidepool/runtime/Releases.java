@@ -4,6 +4,7 @@ import dev.tidepool.MemoryLocation;
 import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.spi.Device;
 import java.lang.System.Logger.Level;
 import org.jspecify.annotations.Nullable;
 
@@ -19,12 +20,16 @@ final class Releases {
   private final ManagerState state;
   private final AllocationLedger ledger;
   private final Counters counters;
+  private final Device device;
+  private final MemoryWaiters waiters;
   private final PendingReleases pending = new PendingReleases();
   // In the order in which blocks change hands.
   private final boolean writesHistory;
 
   Releases(StorageContext memory, AllocationLedger ledger, Counters counters) {
     this.memory = memory;
+    this.device = memory.device();
+    this.waiters = memory.waiters();
     this.state = memory.state();
     this.ledger = ledger;
     this.counters = counters;
@@ -79,6 +84,7 @@ final class Releases {
     try {
       memory.registry().gone(storage.tenancy());
       storage.tenancy().forgetRoused();
+      waiters.released(device);
       state.goOn();
     } catch (OutOfMemoryError e) {
       // What was removed is gone all the same, and the maintenance thread looks for the end again.
@@ -155,6 +161,7 @@ final class Releases {
     }
     left(tenancy);
     block.giveBack();
+    waiters.released(device);
     state.goOn();
     return true;
   }
@@ -172,6 +179,7 @@ final class Releases {
     }
     // Counted before the close is over: a buffer lives no longer than its user can know.
     counters.freed(bytes);
+    waiters.released(device);
     state.goOn();
     return true;
   }

@@ -271,12 +271,12 @@ final class Residency {
     }
   }
 
-  /** For work: it makes no headway while another one moves the bytes. */
+  /** For work: it does not go on while another one moves the bytes. */
   private void lockMoving() {
     if (!moving().tryLock()) {
-      Headway.waits();
+      memory.waiters().stops();
       moving().lock();
-      Headway.waited();
+      memory.waiters().goesOn();
     }
   }
 

@@ -186,15 +186,13 @@ final class Room {
           .execute(
               () -> {
                 try {
-                  storage
-                      .occupancy()
-                      .moveIfUnused(
-                          () -> {
-                            // Closed meanwhile, it is worth no transfer.
-                            if (!storage.isDoomed()) {
-                              storage.residency().fetchAhead();
-                            }
-                          });
+                  storage.moveIfUnused(
+                      () -> {
+                        // Closed meanwhile, it is worth no transfer.
+                        if (!storage.isDoomed()) {
+                          storage.residency().fetchAhead();
+                        }
+                      });
                 } catch (RuntimeException | InternalError e) {
                   LOG.log(Level.DEBUG, storage + " could not be fetched ahead; it stays newer", e);
                 }
@@ -251,10 +249,7 @@ final class Room {
   boolean evictAhead(Storage storage) {
     AtomicBoolean evicted = new AtomicBoolean();
     Workers.offCarrier(
-        () ->
-            storage
-                .occupancy()
-                .moveIfUnused(() -> giveUpDeviceCopy(storage, () -> evicted.set(true))));
+        () -> storage.moveIfUnused(() -> giveUpDeviceCopy(storage, () -> evicted.set(true))));
     return evicted.get();
   }
 

@@ -52,6 +52,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   private final Peers peers;
   private final Set<AcceleratorMemory> managers = ConcurrentHashMap.newKeySet();
   private final Ticks ticks = new Ticks();
+  private final MemoryWaiters waiters = new MemoryWaiters();
   private final Map<Device, DeviceContext> contexts;
   // Guarded by this.
   private final Map<DeviceAccelerator, AcceleratorMemory> defaults = new LinkedHashMap<>();
@@ -90,7 +91,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   }
 
   private DeviceContext context(Device device) {
-    return new DeviceContext(this, device, workers, ticks, new Headway(), new Placing.Turn());
+    return new DeviceContext(this, device, workers, ticks, waiters, new Placing.Turn(waiters));
   }
 
   /** What the managers of a device share. */

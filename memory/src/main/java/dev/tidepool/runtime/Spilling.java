@@ -59,10 +59,7 @@ final class Spilling implements AutoCloseable {
   boolean spillAhead(Storage storage) {
     Outcome outcome = new Outcome();
     Workers.offCarrier(
-        () ->
-            storage
-                .occupancy()
-                .moveIfUnused(() -> attempt(storage, outcome::done, outcome::refused)));
+        () -> storage.moveIfUnused(() -> attempt(storage, outcome::done, outcome::refused)));
     return outcome.isDone();
   }
 

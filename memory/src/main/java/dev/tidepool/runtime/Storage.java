@@ -715,6 +715,16 @@ final class Storage extends PendingReleases.Link {
       lane().lastUseEnded();
       occupancy().endLastUse();
     }
+    memory.waiters().released(memory.device());
+  }
+
+  /** Moves the bytes if no work under way uses them; whether it came to that. */
+  boolean moveIfUnused(Runnable move) {
+    try {
+      return occupancy().moveIfUnused(move);
+    } finally {
+      memory.waiters().released(memory.device());
+    }
   }
 
   /** Its block is about to be another's, and it leaves the books. */
@@ -753,15 +763,14 @@ final class Storage extends PendingReleases.Link {
    */
   boolean freeAhead() {
     boolean[] frees = new boolean[1];
-    occupancy()
-        .moveIfUnused(
-            () -> {
-              frees[0] = isDoomed();
-              if (frees[0]) {
-                free();
-                freedAhead = true;
-              }
-            });
+    moveIfUnused(
+        () -> {
+          frees[0] = isDoomed();
+          if (frees[0]) {
+            free();
+            freedAhead = true;
+          }
+        });
     return frees[0];
   }
 

@@ -51,7 +51,7 @@ final class Upkeep {
    * @param hostIsShort whether the host has little memory left
    */
   void run(long now, boolean hostIsShort) {
-    leaks.reclaim();
+    leaks.reclaim(0);
     kernels.releaseUnreachable();
     cohorts.tick();
     pools.drain();

@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Test;
 /** Work that is under way and who moves its bytes keep off each other. */
 final class OccupancyTest {
   private final Occupancy occupancy = new Occupancy(new Object());
+  private final MemoryWaiters waiters = new MemoryWaiters();
   private final Work kernel = Work.of(List.of(), Runnable::run, () -> {});
   private final LastUse lastUse = new LastUse(List.of(kernel), kernel);
 
@@ -84,9 +85,9 @@ final class OccupancyTest {
                 () -> {
                   kernel.take();
                   running.set(occupancy.others());
-                  Headway.waits();
+                  waiters.stops();
                   waiting.set(occupancy.others());
-                  Headway.waited();
+                  waiters.goesOn();
                 });
     runner.join();
     assertThat(running).hasValue(Occupancy.Users.GOING_ON);

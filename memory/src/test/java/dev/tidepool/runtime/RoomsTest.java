@@ -37,11 +37,11 @@ class RoomsTest {
   static {
     ROOMS.put(
         "order",
-        "Work Lane Use Occupancy InPlaceAccess LastUse Headway Placing Retries OperationFuture"
-            + " JointFuture CheckedFuture OpenFutures Failures Closing Porters Traffic Workers"
-            + " Unfinished StackReserve Monitors Once OperationGate KernelThreads KernelBody"
-            + " ManagerContext DeviceContext ManagerState OpenSession Ticks OrderedResource"
-            + " Coalescable");
+        "Work Lane Use Occupancy InPlaceAccess LastUse MemoryWaiters Placing Retries"
+            + " OperationFuture JointFuture CheckedFuture OpenFutures Failures Closing Porters"
+            + " Traffic Workers Unfinished StackReserve Monitors Once OperationGate KernelThreads"
+            + " KernelBody ManagerContext DeviceContext ManagerState OpenSession Ticks"
+            + " OrderedResource Coalescable");
     ROOMS.put(
         "metering",
         "Counters Movements Cohort Cohorts SitedCohorts Sites SiteSampling Reports History"
