@@ -109,7 +109,8 @@ final class AcceleratorMemory implements UnifiedMemoryManager {
     this.leaks = new Leaks(context, cohorts, counters, reports);
     this.room = new Room(context, pools, session::rooms);
     Refusal refusal = new Refusal(context, pools, limit, accounts::bytesByTag);
-    Ladder ladder = new Ladder(context, room, pools, refusal, leaks::reclaim);
+    UnreachableBuffers unreachable = new UnreachableBuffers(context, pools, leaks::reclaim);
+    Ladder ladder = new Ladder(context, room, refusal, unreachable);
     Blocks blocks = new Blocks(context, pools, ladder, refusal, accounts::exhausted);
     context.blocksFrom(blocks);
     this.allocations = new Allocations(context, blocks, cohorts, ledger, session.trace());

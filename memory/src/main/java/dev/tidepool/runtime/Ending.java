@@ -74,14 +74,17 @@ final class Ending {
 
   /** Waits until something ended since the last call. Returns true. An interrupt stays set. */
   private boolean awaitChange() {
+    long start = System.nanoTime();
     boolean interrupted = false;
     synchronized (this) {
-      if (!changed) {
+      long left = LONGEST_WAIT_MILLIS;
+      while (!changed && left > 0) {
         try {
-          wait(LONGEST_WAIT_MILLIS);
+          wait(left);
         } catch (InterruptedException e) {
           interrupted = true;
         }
+        left = LONGEST_WAIT_MILLIS - (System.nanoTime() - start) / 1_000_000;
       }
       changed = false;
     }

@@ -45,10 +45,10 @@ final class MemoryWaiters {
     return waiter;
   }
 
-  /** Work has let go of a storage of a device; its bytes may be moved from now on. */
-  void released(Object device, Use use) {
+  /** Work has let go of a storage, whose bytes may be moved from now on. */
+  void released(OrderedResource storage) {
     if (waiting > 0) {
-      tell(device, use);
+      tell(storage.memory().device(), storage);
     }
   }
 
@@ -59,7 +59,7 @@ final class MemoryWaiters {
     }
   }
 
-  private synchronized void tell(@Nullable Object device, @Nullable Use released) {
+  private synchronized void tell(@Nullable Object device, @Nullable OrderedResource released) {
     // By index: an iterator is an object, and this happens where memory is given back.
     for (int i = 0; i < waiters.size(); i++) {
       waiters.get(i).told(device, released);
@@ -88,13 +88,13 @@ final class MemoryWaiters {
 
   /** What happened since the last wait. */
   static final class Changes {
-    private final List<Use> released = new ArrayList<>();
+    private final List<OrderedResource> released = new ArrayList<>();
     private boolean any;
     private boolean anyFreed;
     private boolean missed;
 
-    /** The uses of storages that have ended. */
-    List<Use> released() {
+    /** The storages of the device that work let go of. */
+    List<OrderedResource> released() {
       return released;
     }
 
@@ -125,7 +125,7 @@ final class MemoryWaiters {
       this.device = device;
     }
 
-    private void told(@Nullable Object freedOn, @Nullable Use released) {
+    private void told(@Nullable Object freedOn, @Nullable OrderedResource released) {
       if (released == null && owner.equals(Thread.currentThread())) {
         return; // What the waiting thread does itself is no news.
       }

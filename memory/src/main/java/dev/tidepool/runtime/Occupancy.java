@@ -76,11 +76,11 @@ final class Occupancy extends InPlaceAccess {
       use.userAfter = null;
     }
     ManagerContext memory = use.storage().memory();
-    if (use.work != null && use.work.runsAlways()) {
-      // It makes room or frees: the storage has no more to give than before.
+    if (use.purpose() == Use.Purpose.MOVE) {
+      // The storage has no more to give than before, and requests would try it in turns.
       memory.waiters().released(memory.device());
     } else {
-      memory.waiters().released(memory.device(), use);
+      memory.waiters().released(use.storage());
     }
   }
 

@@ -187,7 +187,7 @@ final class Storage extends PendingReleases.Link {
         mappings++;
         writingMappings++;
       }
-      case ACCESS, DEVICE, KERNEL -> {}
+      case ACCESS, DEVICE, KERNEL, MOVE -> {}
     }
     view = View.NONE;
     lastUse = nowNanos;
@@ -715,7 +715,7 @@ final class Storage extends PendingReleases.Link {
       lane().lastUseEnded();
       occupancy().endLastUse();
     }
-    memory.waiters().released(memory.device());
+    memory.waiters().released(this);
   }
 
   /** Moves the bytes if no work under way uses them; whether it came to that. */

@@ -35,6 +35,8 @@ final class Use {
     DEVICE,
     /** A kernel's, which uses the bytes on the device and leaves them there. */
     KERNEL,
+    /** Making room, which moves the bytes and uses none. */
+    MOVE,
     /** The beginning of a mapping that only reads. */
     MAP_TO_READ,
     /** The beginning of a mapping that writes. */
@@ -87,7 +89,7 @@ final class Use {
 
   /** Moving bytes changes none, but nothing may run beside it. */
   static Use eviction(OrderedResource storage) {
-    return new Use(storage, false, true, Purpose.ACCESS, false);
+    return new Use(storage, false, true, Purpose.MOVE, false);
   }
 
   static Use mapping(OrderedResource storage, MapMode mode) {

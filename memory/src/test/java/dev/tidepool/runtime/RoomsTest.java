@@ -56,7 +56,10 @@ class RoomsTest {
         "Storage Tenancy Residency Copies DirtyRanges Pattern SpillFile FileSpace Spilling Erasure"
             + " LiveBuffers Releases PendingReleases Handovers Succession Guards LostResults"
             + " StorageContext BlockSource PeerPaths");
-    ROOMS.put("reclaim", "Blocks Ladder Room EvictionCandidates Defragmenter Refusal");
+    ROOMS.put(
+        "reclaim",
+        "Blocks Ladder RecoveryStrategy MemoryRequest Eviction EvictionCandidates ReleaseWait"
+            + " UnreachableBuffers Room Defragmenter Refusal");
     ROOMS.put(
         "buffer",
         "TypedBuffer WholeBuffer Mapping MemoryRange MappedFile Allocations ForeignBuffers"
