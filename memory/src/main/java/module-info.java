@@ -19,7 +19,15 @@ module dev.tidepool.memory {
       dev.tidepool.lz4;
   exports dev.tidepool.cpu to
       dev.tidepool.benchmarks;
-  exports dev.tidepool.expression to
+  exports dev.tidepool.expression.c to
+      dev.tidepool.cuda,
+      dev.tidepool.opencl,
+      dev.tidepool.testkit;
+  exports dev.tidepool.expression.jvm to
+      dev.tidepool.testkit;
+  exports dev.tidepool.expression.syntax to
+      dev.tidepool.cli;
+  exports dev.tidepool.expression.types to
       dev.tidepool.cli,
       dev.tidepool.cuda,
       dev.tidepool.opencl,

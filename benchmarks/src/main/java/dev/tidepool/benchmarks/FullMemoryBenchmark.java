@@ -31,8 +31,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Buffers under a limit that has room for a thousand of them, while many more are open: the
- * others are in the spill file. Each operation sends one buffer there.
+ * Buffers under a limit that has room for a thousand of them, while many more are open: the others
+ * are in the spill file. Each operation sends one buffer there.
  *
  * <p>{@code file} writes and reads one buffer's bytes of a file of the same size in the same
  * directory, by the calling thread: what one spill and one return cost without Tidepool. The

@@ -1,8 +1,8 @@
 package dev.tidepool.cli;
 
-import dev.tidepool.expression.Access;
-import dev.tidepool.expression.Expression;
-import dev.tidepool.expression.Reduction;
+import dev.tidepool.expression.syntax.Access;
+import dev.tidepool.expression.syntax.Reduction;
+import dev.tidepool.expression.types.Expression;
 import java.math.BigInteger;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;

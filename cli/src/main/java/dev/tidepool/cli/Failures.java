@@ -1,7 +1,7 @@
 package dev.tidepool.cli;
 
 import dev.tidepool.TidepoolException;
-import dev.tidepool.expression.ExpressionException;
+import dev.tidepool.expression.syntax.ExpressionException;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;

@@ -3,7 +3,7 @@ package dev.tidepool.cli;
 import static java.util.Map.entry;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tidepool.expression.Expression;
+import dev.tidepool.expression.types.Expression;
 import java.math.BigInteger;
 import java.nio.file.Path;
 import java.util.List;

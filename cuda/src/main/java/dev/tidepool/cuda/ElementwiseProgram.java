@@ -2,14 +2,14 @@ package dev.tidepool.cuda;
 
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
-import dev.tidepool.expression.CGenerator;
-import dev.tidepool.expression.DeviceTraits;
-import dev.tidepool.expression.Dialect;
-import dev.tidepool.expression.Expression;
-import dev.tidepool.expression.KernelBinding;
-import dev.tidepool.expression.KernelBinding.BoundArray;
-import dev.tidepool.expression.KernelText;
-import dev.tidepool.expression.TypedProgram;
+import dev.tidepool.expression.c.CGenerator;
+import dev.tidepool.expression.c.Dialect;
+import dev.tidepool.expression.c.KernelText;
+import dev.tidepool.expression.types.DeviceTraits;
+import dev.tidepool.expression.types.Expression;
+import dev.tidepool.expression.types.KernelBinding;
+import dev.tidepool.expression.types.KernelBinding.BoundArray;
+import dev.tidepool.expression.types.TypedProgram;
 import dev.tidepool.spi.Launch;
 import java.util.List;
 

@@ -6,10 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.KernelCompilationException;
-import dev.tidepool.expression.CGenerator;
-import dev.tidepool.expression.DeviceTraits;
-import dev.tidepool.expression.Dialect;
-import dev.tidepool.expression.TypedProgram;
+import dev.tidepool.expression.c.CGenerator;
+import dev.tidepool.expression.c.Dialect;
+import dev.tidepool.expression.types.DeviceTraits;
+import dev.tidepool.expression.types.TypedProgram;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;

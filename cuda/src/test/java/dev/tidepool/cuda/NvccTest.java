@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.abort;
 
 import dev.tidepool.ElementType;
-import dev.tidepool.expression.CGenerator;
-import dev.tidepool.expression.DeviceTraits;
-import dev.tidepool.expression.Dialect;
-import dev.tidepool.expression.TypedProgram;
+import dev.tidepool.expression.c.CGenerator;
+import dev.tidepool.expression.c.Dialect;
+import dev.tidepool.expression.types.DeviceTraits;
+import dev.tidepool.expression.types.TypedProgram;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;

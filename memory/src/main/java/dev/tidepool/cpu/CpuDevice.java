@@ -6,7 +6,7 @@ import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.OutOfDeviceMemoryException;
-import dev.tidepool.expression.Expression;
+import dev.tidepool.expression.types.Expression;
 import dev.tidepool.host.HostMemory;
 import dev.tidepool.host.HostPlatform;
 import dev.tidepool.host.HostRequest;

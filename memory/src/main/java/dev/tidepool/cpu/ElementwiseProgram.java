@@ -1,8 +1,8 @@
 package dev.tidepool.cpu;
 
 import dev.tidepool.KernelParameter;
-import dev.tidepool.expression.CpuLoop;
-import dev.tidepool.expression.TypedProgram;
+import dev.tidepool.expression.jvm.CpuLoop;
+import dev.tidepool.expression.types.TypedProgram;
 import dev.tidepool.spi.KernelArgument;
 import dev.tidepool.spi.Launch;
 import java.lang.foreign.MemorySegment;

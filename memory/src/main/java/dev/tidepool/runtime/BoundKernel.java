@@ -2,10 +2,8 @@ package dev.tidepool.runtime;
 
 import dev.tidepool.Arguments;
 import dev.tidepool.Kernel;
-import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -37,33 +35,45 @@ final class BoundKernel implements Kernel {
 
   @Override
   public void execute(Arguments arguments) {
-    bind(arguments, null).perform();
+    perform(arguments, null);
   }
 
   @Override
   public void execute(Arguments arguments, LaunchRange range) {
-    bind(arguments, range).perform();
+    perform(arguments, range);
   }
 
   @Override
   public CompletableFuture<Void> executeAsync(Arguments arguments) {
-    return bind(arguments, null).submit();
+    return submit(arguments, null);
   }
 
   @Override
   public CompletableFuture<Void> executeAsync(Arguments arguments, LaunchRange range) {
-    return bind(arguments, range).submit();
+    return submit(arguments, range);
   }
 
-  private Execution bind(Arguments arguments, @Nullable LaunchRange asked) {
-    Run run = Run.begin(memory.state(), programs, this::closedException);
-    try {
-      List<KernelParameter> parameters = signature.parameters(arguments);
-      return Execution.bind(memory, allocations, run, signature, parameters, arguments, asked);
-    } catch (RuntimeException | Error e) {
-      run.end();
-      throw e;
+  private void perform(Arguments arguments, @Nullable LaunchRange asked) {
+    try (Run run = begin();
+        Execution execution = bind(run, arguments, asked)) {
+      execution.perform();
     }
+  }
+
+  private CompletableFuture<Void> submit(Arguments arguments, @Nullable LaunchRange asked) {
+    try (Run run = begin();
+        Execution execution = bind(run, arguments, asked)) {
+      return execution.submit();
+    }
+  }
+
+  private Run begin() {
+    return Run.begin(memory.state(), programs, this::closedException);
+  }
+
+  private Execution bind(Run run, Arguments arguments, @Nullable LaunchRange asked) {
+    return Execution.bind(
+        memory, allocations, run, signature, signature.parameters(arguments), arguments, asked);
   }
 
   private IllegalStateException closedException() {

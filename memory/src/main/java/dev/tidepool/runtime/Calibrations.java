@@ -92,8 +92,11 @@ final class Calibrations {
   private record Scratch(Calibrations owner, Lease lease) implements AutoCloseable {
     @Override
     public void close() {
-      lease.release();
-      owner.memory.state().finish();
+      try {
+        lease.release();
+      } finally {
+        owner.memory.state().finish();
+      }
     }
   }
 

@@ -6,7 +6,7 @@ import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelParameter.Access;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.UnifiedBuffer;
-import dev.tidepool.expression.Expression;
+import dev.tidepool.expression.types.Expression;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -60,7 +60,7 @@ final class ElementwiseSignature implements Signature {
       Object value = arguments.values().get(name.name());
       if (value != null) {
         parameters.add(parameter(name, value));
-      } else if (name.access() != dev.tidepool.expression.Access.OUT) {
+      } else if (name.access() != dev.tidepool.expression.syntax.Access.OUT) {
         throw new IllegalArgumentException(
             "argument '" + name.name() + "' is missing; '" + expression.shown() + "' reads it");
       }

@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * Copies in, launch and copies out are pieces of work on those buffers, asked for in this order;
  * the order of each buffer does the rest, and a failure of one fails those behind it.
  */
-final class Execution {
+final class Execution implements AutoCloseable {
   private static final Allocation TEMPORARY =
       Allocation.at(MemoryLocation.DEVICE).tag("kernel argument");
 
@@ -69,10 +69,7 @@ final class Execution {
     this.range = range;
   }
 
-  /**
-   * Sees to the arguments of a run, which the execution ends once it is performed or submitted; not
-   * if this throws.
-   */
+  /** Sees to the arguments of a run. */
   static Execution bind(
       StorageContext memory,
       Allocations allocations,
@@ -98,7 +95,7 @@ final class Execution {
       }
       return execution;
     } catch (RuntimeException | Error e) {
-      execution.closeTemporaries();
+      execution.close();
       throw e;
     }
   }
@@ -228,41 +225,23 @@ final class Execution {
 
   /** Runs and returns when done. */
   void perform() {
-    try {
-      inbound.forEach(copy -> copy.perform().run());
-      work().perform(!Thread.currentThread().isVirtual());
-      outbound.forEach(copy -> copy.perform().run());
-    } finally {
-      end(true);
-    }
+    inbound.forEach(copy -> copy.perform().run());
+    work().perform(!Thread.currentThread().isVirtual());
+    outbound.forEach(copy -> copy.perform().run());
   }
 
   /**
-   * Runs in the background. All parts take their place in the order of the buffers now; temporaries
-   * are closed at once and go when the parts are done.
+   * Runs in the background. All parts take their place in the order of the buffers now, so the
+   * execution may be closed at once.
    */
   CompletableFuture<Void> submit() {
-    boolean submitted = false;
-    try {
-      List<CompletableFuture<Void>> parts = new ArrayList<>();
-      inbound.forEach(copy -> parts.add(copy.submit().get()));
-      parts.add(memory.submit(work(), run::end));
-      submitted = true;
-      outbound.forEach(copy -> parts.add(copy.submit().get()));
-      return memory.track(JointFuture.of(parts));
-    } finally {
-      end(!submitted);
-    }
-  }
-
-  private void end(boolean endsRun) {
-    try {
-      closeTemporaries();
-    } finally {
-      if (endsRun) {
-        run.end();
-      }
-    }
+    List<CompletableFuture<Void>> parts = new ArrayList<>();
+    inbound.forEach(copy -> parts.add(copy.submit().get()));
+    Work launched = work();
+    run.endsWith(launched);
+    parts.add(memory.submit(launched, run::end));
+    outbound.forEach(copy -> parts.add(copy.submit().get()));
+    return memory.track(JointFuture.of(parts));
   }
 
   private Work work() {
@@ -374,9 +353,19 @@ final class Execution {
     }
   }
 
-  private void closeTemporaries() {
+  /** Closes the temporaries, which are freed when all parts that were asked for are done. */
+  @Override
+  public void close() {
+    Throwable thrown = null;
     for (TypedBuffer<?> temporary : temporaries) {
-      temporary.close();
+      try {
+        temporary.close();
+      } catch (RuntimeException | Error e) {
+        thrown = thrown == null ? e : thrown;
+      }
+    }
+    if (thrown != null) {
+      throw Failures.unchecked(thrown);
     }
   }
 }

@@ -3,7 +3,7 @@ package dev.tidepool.runtime;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
-import dev.tidepool.expression.Expression;
+import dev.tidepool.expression.types.Expression;
 import dev.tidepool.spi.Program;
 import java.lang.ref.PhantomReference;
 import java.lang.ref.ReferenceQueue;

@@ -21,6 +21,9 @@ import org.jspecify.annotations.Nullable;
  * memory of one while it waits for the other. Requests of different sessions do not meet.
  */
 final class MemoryWaiters {
+  /** Storages that a request is told of one by one; with more it searches all. */
+  private static final int MOST_TOLD = 4096;
+
   // A thread waits in one place at a time.
   private static final Set<Thread> STOPPED = ConcurrentHashMap.newKeySet();
 
@@ -93,6 +96,17 @@ final class MemoryWaiters {
     private boolean anyFreed;
     private boolean missed;
 
+    private boolean noted(OrderedResource storage) {
+      if (released.size() == MOST_TOLD) {
+        return false;
+      }
+      try {
+        return released.add(storage);
+      } catch (OutOfMemoryError e) {
+        return false;
+      }
+    }
+
     /** The storages of the device that work let go of. */
     List<OrderedResource> released() {
       return released;
@@ -108,7 +122,7 @@ final class MemoryWaiters {
       return anyFreed;
     }
 
-    /** Whether there was no room to write all of it down. */
+    /** Whether not all of it was written down. */
     boolean missed() {
       return missed;
     }
@@ -134,13 +148,7 @@ final class MemoryWaiters {
         return;
       }
       changes.anyFreed = true;
-      if (released != null) {
-        try {
-          changes.released.add(released);
-        } catch (OutOfMemoryError e) {
-          changes.missed = true;
-        }
-      }
+      changes.missed |= released != null && !changes.noted(released);
     }
 
     /**

@@ -22,9 +22,11 @@ final class OperationFuture extends CheckedFuture {
    * @param ended is run by the thread that ends the work, before the future completes
    */
   static CompletableFuture<Void> submit(Work work, Executor completions, Runnable ended) {
-    CompletableFuture<Void> future = reserve(work, completions, ended);
-    work.begin();
-    return future;
+    try {
+      return reserve(work, completions, ended);
+    } finally {
+      work.begin();
+    }
   }
 
   /** Asks for the work, which does not start before it is told to {@link Work#begin}. */

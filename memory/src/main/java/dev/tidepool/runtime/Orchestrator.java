@@ -6,7 +6,7 @@ import dev.tidepool.ComputeOrchestrator;
 import dev.tidepool.ExecutionOptions;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
-import dev.tidepool.expression.Expression;
+import dev.tidepool.expression.types.Expression;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

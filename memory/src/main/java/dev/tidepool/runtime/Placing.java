@@ -40,9 +40,12 @@ final class Placing {
 
     private void take() {
       if (!lock.tryLock()) {
-        waiters.stops();
-        lock.lock();
-        waiters.goesOn();
+        try {
+          waiters.stops();
+          lock.lock();
+        } finally {
+          waiters.goesOn();
+        }
       }
     }
   }

@@ -53,6 +53,8 @@ final class ReleaseWait implements AutoCloseable {
       return 0;
     }
     if (waiter == null) {
+      // A thread that goes must leave no waiter behind.
+      StackReserve.check();
       // Before the search: what is released from here on is told to the waiter.
       waiter = memory.waiters().enter(memory.device());
       start = System.nanoTime();
@@ -208,10 +210,10 @@ final class ReleaseWait implements AutoCloseable {
 
   @Override
   public void close() {
-    asked.forEach(each -> each.work().cancel());
     goOn();
     if (waiter != null) {
       waiter.close();
     }
+    asked.forEach(each -> each.work().cancel());
   }
 }

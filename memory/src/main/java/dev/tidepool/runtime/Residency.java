@@ -274,9 +274,12 @@ final class Residency {
   /** For work: it does not go on while another one moves the bytes. */
   private void lockMoving() {
     if (!moving().tryLock()) {
-      memory.waiters().stops();
-      moving().lock();
-      memory.waiters().goesOn();
+      try {
+        memory.waiters().stops();
+        moving().lock();
+      } finally {
+        memory.waiters().goesOn();
+      }
     }
   }
 

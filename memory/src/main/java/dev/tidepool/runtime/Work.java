@@ -216,8 +216,8 @@ final class Work extends Unfinished implements Runnable {
    */
   void perform(boolean here) {
     awaited = here;
-    enter(0);
-    finishHereOrJoin();
+    finishHereOrJoin(false);
+    rethrow();
   }
 
   /** Whether it was let into its lanes. Asked by the thread that asks for it. */
@@ -232,7 +232,6 @@ final class Work extends Unfinished implements Runnable {
    */
   @Nullable Throwable performAlways(boolean here) {
     awaited = here;
-    enter(0);
     finishHereOrJoin(false);
     return own == null ? lost() : own;
   }
@@ -245,10 +244,10 @@ final class Work extends Unfinished implements Runnable {
    */
   boolean performIfIdle(boolean here) {
     awaited = here;
-    if (!enterIfIdle(0)) {
+    if (!finishHereOrJoin(true)) {
       return false;
     }
-    finishHereOrJoin();
+    rethrow();
     return true;
   }
 
@@ -295,12 +294,20 @@ final class Work extends Unfinished implements Runnable {
     }
   }
 
-  private void finishHereOrJoin() {
-    finishHereOrJoin(true);
-  }
-
-  private void finishHereOrJoin(boolean rethrow) {
+  /**
+   * Asks for the work and waits for its end. What may throw is called inside of the one block that
+   * takes the work out of its lanes.
+   *
+   * @param onlyIfIdle whether it is asked for only if nothing is ahead
+   * @return whether it was asked for
+   */
+  private boolean finishHereOrJoin(boolean onlyIfIdle) {
     try {
+      if (!onlyIfIdle) {
+        enter(0);
+      } else if (!enterIfIdle(0)) {
+        return false;
+      }
       boolean isReady = entered();
       if (!isReady) {
         checkMayAwait();
@@ -316,12 +323,19 @@ final class Work extends Unfinished implements Runnable {
         }
         await();
       }
+      return true;
     } catch (Throwable e) {
-      leave(e);
+      if (entered) {
+        leave(e);
+      }
       throw e;
     }
+  }
+
+  /** Throws what the work failed with, if it did. */
+  private void rethrow() {
     Throwable thrown = failure();
-    if (rethrow && thrown != null) {
+    if (thrown != null) {
       throw Failures.unchecked(thrown);
     }
   }
@@ -488,8 +502,11 @@ final class Work extends Unfinished implements Runnable {
 
   /** Asks for the work; {@code listener} hears of its end on the thread that ends it. */
   void submit(Consumer<@Nullable Throwable> listener) {
-    reserve(listener);
-    begin();
+    try {
+      reserve(listener);
+    } finally {
+      begin();
+    }
   }
 
   /** Asks for the work as {@link #submit} does, but it does not start before {@link #begin}. */

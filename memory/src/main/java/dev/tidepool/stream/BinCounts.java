@@ -1,7 +1,7 @@
 package dev.tidepool.stream;
 
-import dev.tidepool.expression.Reduction;
-import dev.tidepool.expression.ScalarType;
+import dev.tidepool.expression.syntax.Reduction;
+import dev.tidepool.expression.syntax.ScalarType;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
 import java.util.Map;

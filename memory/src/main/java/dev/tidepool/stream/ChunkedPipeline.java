@@ -7,7 +7,7 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.cpu.CpuDevice;
-import dev.tidepool.expression.Expression;
+import dev.tidepool.expression.types.Expression;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;

@@ -7,7 +7,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 
-import dev.tidepool.expression.ScalarType;
+import dev.tidepool.expression.syntax.ScalarType;
 import java.lang.foreign.MemorySegment;
 
 /**

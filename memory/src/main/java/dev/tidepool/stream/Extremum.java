@@ -1,6 +1,6 @@
 package dev.tidepool.stream;
 
-import dev.tidepool.expression.ScalarType;
+import dev.tidepool.expression.syntax.ScalarType;
 import java.lang.foreign.MemorySegment;
 
 /** The least or the greatest element; not-a-number if there is one. */

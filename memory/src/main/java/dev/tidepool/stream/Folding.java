@@ -1,8 +1,8 @@
 package dev.tidepool.stream;
 
 import dev.tidepool.ElementType;
-import dev.tidepool.expression.Reduction;
-import dev.tidepool.expression.ScalarType;
+import dev.tidepool.expression.syntax.Reduction;
+import dev.tidepool.expression.syntax.ScalarType;
 import java.lang.foreign.MemorySegment;
 import java.math.BigInteger;
 import java.util.Map;

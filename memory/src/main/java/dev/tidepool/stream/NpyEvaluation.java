@@ -4,11 +4,11 @@ import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
 import dev.tidepool.TidepoolException;
 import dev.tidepool.UnifiedMemoryManager;
-import dev.tidepool.expression.Expression;
-import dev.tidepool.expression.Operand;
-import dev.tidepool.expression.Reduction;
-import dev.tidepool.expression.ScalarType;
-import dev.tidepool.expression.TypedProgram;
+import dev.tidepool.expression.syntax.Reduction;
+import dev.tidepool.expression.syntax.ScalarType;
+import dev.tidepool.expression.types.Expression;
+import dev.tidepool.expression.types.Operand;
+import dev.tidepool.expression.types.TypedProgram;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -81,8 +81,8 @@ public final class NpyEvaluation implements AutoCloseable {
   /**
    * Opens the inputs, checks them and the expression, and begins the results.
    *
-   * @throws dev.tidepool.expression.ExpressionException if the expression does not fit what it is
-   *     given
+   * @throws dev.tidepool.expression.syntax.ExpressionException if the expression does not fit what
+   *     it is given
    * @throws IllegalArgumentException if there is no input or no output, shapes differ, a name is
    *     given but not used, an output is also an input or another output, or a type is asked for
    *     but no file

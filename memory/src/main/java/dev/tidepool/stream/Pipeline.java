@@ -5,9 +5,9 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.TidepoolException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
-import dev.tidepool.expression.Expression;
-import dev.tidepool.expression.Reduction;
-import dev.tidepool.expression.ScalarType;
+import dev.tidepool.expression.syntax.Reduction;
+import dev.tidepool.expression.syntax.ScalarType;
+import dev.tidepool.expression.types.Expression;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -185,7 +185,7 @@ public final class Pipeline {
    *
    * @param expression assignments of the elementwise language, or reductions, whose {@link
    *     Outcome#values() values} are told at the end
-   * @throws dev.tidepool.expression.ExpressionException if it is no such thing
+   * @throws dev.tidepool.expression.syntax.ExpressionException if it is no such thing
    */
   public Pipeline through(String expression) {
     Expression parsed = Expression.parseReducing(expression);

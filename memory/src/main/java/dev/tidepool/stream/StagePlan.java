@@ -3,9 +3,9 @@ package dev.tidepool.stream;
 import dev.tidepool.ElementType;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
-import dev.tidepool.expression.Expression;
-import dev.tidepool.expression.Operand;
-import dev.tidepool.expression.ScalarType;
+import dev.tidepool.expression.syntax.ScalarType;
+import dev.tidepool.expression.types.Expression;
+import dev.tidepool.expression.types.Operand;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -31,7 +31,8 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
    * @param wanted names that are wanted as arrays, whatever later kernels read
    * @throws IllegalArgumentException if a kernel reads a name that nothing has made before, or
    *     takes another type
-   * @throws dev.tidepool.expression.ExpressionException if an expression does not fit what it gets
+   * @throws dev.tidepool.expression.syntax.ExpressionException if an expression does not fit what
+   *     it gets
    */
   static StagePlan of(
       List<KernelSource> kernels,

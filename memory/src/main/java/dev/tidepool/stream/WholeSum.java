@@ -1,6 +1,6 @@
 package dev.tidepool.stream;
 
-import dev.tidepool.expression.ScalarType;
+import dev.tidepool.expression.syntax.ScalarType;
 import java.lang.foreign.MemorySegment;
 
 /** The sum of integers modulo 2 to the 64th, or the number of trues. */

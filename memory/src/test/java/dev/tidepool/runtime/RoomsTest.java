@@ -39,9 +39,9 @@ class RoomsTest {
         "order",
         "Work Lane Use Occupancy InPlaceAccess LastUse MemoryWaiters Placing Retries"
             + " OperationFuture JointFuture CheckedFuture OpenFutures Failures Closing Porters"
-            + " Traffic Workers Unfinished StackReserve Monitors Once OperationGate KernelThreads"
-            + " KernelBody ManagerContext DeviceContext ManagerState OpenSession Ticks"
-            + " OrderedResource Coalescable");
+            + " Traffic Workers Unfinished StackReserve LargeFrame Monitors Once OperationGate"
+            + " KernelThreads KernelBody ManagerContext DeviceContext ManagerState OpenSession"
+            + " Ticks OrderedResource Coalescable");
     ROOMS.put(
         "metering",
         "Counters Movements Cohort Cohorts SitedCohorts Sites SiteSampling Reports History"

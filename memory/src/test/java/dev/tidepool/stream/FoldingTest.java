@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import dev.tidepool.expression.Expression;
-import dev.tidepool.expression.Reduction;
-import dev.tidepool.expression.ScalarType;
+import dev.tidepool.expression.syntax.Reduction;
+import dev.tidepool.expression.syntax.ScalarType;
+import dev.tidepool.expression.types.Expression;
 import java.lang.foreign.MemorySegment;
 import java.math.BigDecimal;
 import java.util.ArrayList;

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedMemoryManager;
-import dev.tidepool.expression.Expression;
-import dev.tidepool.expression.ExpressionException;
+import dev.tidepool.expression.syntax.ExpressionException;
+import dev.tidepool.expression.types.Expression;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;

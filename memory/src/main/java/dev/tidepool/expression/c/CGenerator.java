@@ -1,0 +1,261 @@
+package dev.tidepool.expression.c;
+
+import dev.tidepool.KernelCompilationException;
+import dev.tidepool.expression.syntax.Node;
+import dev.tidepool.expression.syntax.Op;
+import dev.tidepool.expression.syntax.ScalarType;
+import dev.tidepool.expression.types.DeviceTraits;
+import dev.tidepool.expression.types.TypedProgram;
+import dev.tidepool.expression.types.TypedProgram.ArrayParameter;
+import dev.tidepool.expression.types.TypedProgram.Uniform;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Writes a program as a kernel in a dialect of C. One work item computes one element; those beyond
+ * the last do nothing.
+ *
+ * <p>C means less than NumPy: signed overflow and division by zero are undefined there, so integers
+ * are computed unsigned and divisors guarded. Functions of floats are computed in double and
+ * rounded once, because a device's own float functions may be off by 16 ulp; a device without
+ * doubles is refused such a kernel.
+ */
+public final class CGenerator {
+  /** The name of every kernel that is generated. */
+  public static final String ENTRY = "elementwise";
+
+  private final TypedProgram program;
+  private final Dialect dialect;
+  private final DeviceTraits traits;
+  private final CPrelude prelude;
+
+  private CGenerator(TypedProgram program, Dialect dialect, DeviceTraits traits) {
+    this.program = program;
+    this.dialect = dialect;
+    this.traits = traits;
+    this.prelude = new CPrelude(dialect, traits);
+  }
+
+  /**
+   * The kernel for {@code program}.
+   *
+   * @throws KernelCompilationException if it needs doubles and the device has none
+   */
+  public static KernelText generate(TypedProgram program, Dialect dialect, DeviceTraits traits) {
+    return new CGenerator(program, dialect, traits).kernel();
+  }
+
+  private KernelText kernel() {
+    List<Node> nodes = program.nodes();
+    if (!traits.fp64()) {
+      nodes.forEach(this::refuseDouble);
+    }
+    List<String> types = new ArrayList<>();
+    List<String> parameters = parameters(types);
+    StringBuilder body = new StringBuilder();
+    for (Node node : nodes) {
+      body.append("  const ")
+          .append(dialect.typeName(node.type()))
+          .append(" v")
+          .append(node.id())
+          .append(" = ")
+          .append(value(node))
+          .append(";\n");
+    }
+    for (TypedProgram.Store store : program.stores()) {
+      body.append("  ").append(element(store.array())).append(" = ");
+      body.append(ref(store.value())).append(";\n");
+    }
+    String source =
+        dialect.header(traits.fp64())
+            + prelude.text()
+            + "\n"
+            + dialect.kernelQualifier()
+            + " "
+            + ENTRY
+            + "(\n    "
+            + String.join(",\n    ", parameters)
+            + ") {\n  const "
+            + dialect.typeName(ScalarType.UINT64)
+            + " i = "
+            + dialect.index()
+            + ";\n  if (i >= n) {\n    return;\n  }\n"
+            + body
+            + "}\n";
+    return new KernelText(source, ENTRY, List.copyOf(types));
+  }
+
+  private List<String> parameters(List<String> types) {
+    List<String> parameters = new ArrayList<>();
+    String index = dialect.typeName(ScalarType.UINT64);
+    for (ArrayParameter array : program.arrays()) {
+      String pointer = dialect.pointer(dialect.typeName(array.type()), !array.access().writes());
+      types.add(pointer);
+      types.add(index);
+      parameters.add(pointer + " a_" + array.name());
+      parameters.add("const " + index + " o_" + array.name());
+    }
+    List<Uniform> uniforms = program.uniforms();
+    for (int i = 0; i < uniforms.size(); i++) {
+      String type = dialect.typeName(uniforms.get(i).type());
+      types.add(type);
+      parameters.add("const " + type + " u" + i);
+    }
+    types.add(index);
+    parameters.add("const " + index + " n");
+    return parameters;
+  }
+
+  private void refuseDouble(Node node) {
+    boolean viaDouble =
+        node.isFunction()
+            || ((node.op() == Op.DIVIDE || node.op() == Op.SQRT || node.op() == Op.FLOOR_DIVIDE)
+                && node.type() == ScalarType.FLOAT32
+                && !traits.exactFloatDivision());
+    if (viaDouble || node.type() == ScalarType.FLOAT64) {
+      String what =
+          node.type() == ScalarType.FLOAT64
+              ? "float64 values"
+              : "'" + node.op().symbol() + "' of float32, which is computed in double";
+      throw new KernelCompilationException(
+          "'"
+              + program.expression().source().strip()
+              + "' needs "
+              + what
+              + ", but the device has no double precision; use another device, such as the CPU",
+          "");
+    }
+  }
+
+  private String element(int array) {
+    String name = program.arrays().get(array).name();
+    return "a_" + name + "[o_" + name + " + i]";
+  }
+
+  private static String ref(Node node) {
+    return "v" + node.id();
+  }
+
+  private String value(Node node) {
+    List<String> args = node.args().stream().map(CGenerator::ref).toList();
+    return switch (node.op()) {
+      case LOAD -> element((int) node.payload()) + (node.type() == ScalarType.BOOL ? " != 0" : "");
+      case UNIFORM -> "u" + node.payload();
+      case CONSTANT -> constant(node);
+      case CONVERT ->
+          node.type() == ScalarType.BOOL
+              ? args.getFirst() + " != 0"
+              : cast(node.type(), args.getFirst());
+      case SELECT -> args.get(0) + " ? " + args.get(1) + " : " + args.get(2);
+      case NOT -> args.getFirst() + " ^ 1";
+      case LOGICAL_AND -> binary("&", args);
+      case LOGICAL_OR -> binary("|", args);
+      case LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL, NOT_EQUAL ->
+          binary(node.op().symbol(), args);
+      default ->
+          switch (node.type()) {
+            case FLOAT32, FLOAT64 -> floating(node, args);
+            case BOOL -> bool(node, args);
+            default -> integer(node, args);
+          };
+    };
+  }
+
+  private static String binary(String operator, List<String> args) {
+    return args.get(0) + " " + operator + " " + args.get(1);
+  }
+
+  private String cast(ScalarType type, String value) {
+    return "(" + dialect.typeName(type) + ")" + value;
+  }
+
+  private String bool(Node node, List<String> args) {
+    return switch (node.op()) {
+      case ADD, BIT_OR, MAX -> binary("|", args);
+      case MULTIPLY, BIT_AND, MIN -> binary("&", args);
+      case BIT_XOR -> binary("^", args);
+      case INVERT -> args.getFirst() + " ^ 1";
+      default -> throw new AssertionError(node);
+    };
+  }
+
+  /** Small integers are computed in 32 bits, all of them unsigned where C leaves overflow open. */
+  private String integer(Node node, List<String> args) {
+    ScalarType type = node.type();
+    ScalarType wide =
+        type.byteSize() == 8 ? type : type.isSigned() ? ScalarType.INT32 : ScalarType.UINT32;
+    ScalarType modular = type.byteSize() == 8 ? ScalarType.UINT64 : ScalarType.UINT32;
+    List<String> unsigned = args.stream().map(arg -> cast(modular, arg)).toList();
+    String result =
+        switch (node.op()) {
+          case ADD, SUBTRACT, MULTIPLY, BIT_AND, BIT_OR, BIT_XOR ->
+              binary(node.op().symbol(), unsigned);
+          case NEGATE -> "0 - " + unsigned.getFirst();
+          case INVERT -> "~" + unsigned.getFirst();
+          case ABS ->
+              args.getFirst() + " < 0 ? 0 - " + unsigned.getFirst() + " : " + unsigned.getFirst();
+          case MIN -> binary("<", args) + " ? " + args.get(0) + " : " + args.get(1);
+          case MAX -> binary(">", args) + " ? " + args.get(0) + " : " + args.get(1);
+          case FLOOR_DIVIDE, REMAINDER, SHIFT_LEFT, SHIFT_RIGHT, POW ->
+              prelude.call(node.op(), wide, args);
+          default -> throw new AssertionError(node);
+        };
+    return cast(type, "(" + result + ")");
+  }
+
+  private String floating(Node node, List<String> args) {
+    boolean single = node.type() == ScalarType.FLOAT32;
+    return switch (node.op()) {
+      case ADD, SUBTRACT, MULTIPLY -> binary(node.op().symbol(), args);
+      case NEGATE -> "-" + args.getFirst();
+      case ABS -> "fabs(" + args.getFirst() + ")";
+      case MIN -> extreme("<=", args);
+      case MAX -> extreme(">=", args);
+      case FLOOR, CEIL, RINT, FMA -> node.op().functionName() + "(" + String.join(", ", args) + ")";
+      case DIVIDE, SQRT, FLOOR_DIVIDE, REMAINDER -> prelude.call(node.op(), node.type(), args);
+      default -> {
+        List<String> doubles =
+            single ? args.stream().map(arg -> cast(ScalarType.FLOAT64, arg)).toList() : args;
+        String call = node.op().functionName() + "(" + String.join(", ", doubles) + ")";
+        yield single ? cast(ScalarType.FLOAT32, call) : call;
+      }
+    };
+  }
+
+  /** The first if it wins or is NaN, else the second, which then may be NaN. */
+  private static String extreme(String wins, List<String> args) {
+    String a = args.get(0);
+    return a
+        + " "
+        + wins
+        + " "
+        + args.get(1)
+        + " || "
+        + a
+        + " != "
+        + a
+        + " ? "
+        + a
+        + " : "
+        + args.get(1);
+  }
+
+  private String constant(Node node) {
+    long bits = node.payload();
+    return switch (node.type()) {
+      case FLOAT32 -> {
+        float value = Float.intBitsToFloat((int) bits);
+        yield Float.isFinite(value) ? Float.toHexString(value) + "f" : notFinite(value);
+      }
+      case FLOAT64 -> {
+        double value = Double.longBitsToDouble(bits);
+        yield Double.isFinite(value) ? Double.toHexString(value) : notFinite(value);
+      }
+      default -> cast(node.type(), "0x" + Long.toHexString(bits) + "UL");
+    };
+  }
+
+  private static String notFinite(double value) {
+    return Double.isNaN(value) ? "NAN" : value > 0 ? "INFINITY" : "-INFINITY";
+  }
+}

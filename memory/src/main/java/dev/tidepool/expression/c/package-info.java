@@ -1,0 +1,9 @@
+/**
+ * Writes a typed program as a kernel in a dialect of C: OpenCL C or CUDA C++.
+ *
+ * <p>A backend compiles the text; nothing here knows a driver.
+ */
+@NullMarked
+package dev.tidepool.expression.c;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,32 @@
+package dev.tidepool.expression.jvm;
+
+import dev.tidepool.expression.types.TypedProgram;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * A program as code for the CPU. Safe for use by all threads at once; a call allocates nothing once
+ * as many calls have run at the same time before.
+ */
+public interface CpuLoop {
+  /**
+   * Computes the elements {@code from} (inclusive) to {@code to} (exclusive) of every written
+   * array.
+   *
+   * <p>Blocks of elements are read, computed and written one after the other, so an output may be
+   * the same memory as an input; shifted overlaps give undefined elements.
+   *
+   * @param arrays the memory of {@link TypedProgram#arrays()}, in that order, element 0 at offset
+   *     0; of any alignment, native or heap
+   * @param uniforms from {@link TypedProgram#uniformValues}
+   * @param from the first element
+   * @param to the element after the last
+   * @throws IndexOutOfBoundsException if a segment is shorter; the elements before may be written
+   */
+  void run(MemorySegment[] arrays, long[] uniforms, long from, long to);
+
+  /** Generates and loads the code for {@code program}: milliseconds, so keep the result. */
+  static CpuLoop compile(TypedProgram program) {
+    LoopPlan plan = new LoopPlan(program);
+    return new BlockLoop(program, plan, LoopCompiler.compile(program, plan));
+  }
+}

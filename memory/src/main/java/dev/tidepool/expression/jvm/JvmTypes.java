@@ -1,0 +1,41 @@
+package dev.tidepool.expression.jvm;
+
+import static java.lang.constant.ConstantDescs.CD_double;
+import static java.lang.constant.ConstantDescs.CD_float;
+import static java.lang.constant.ConstantDescs.CD_int;
+import static java.lang.constant.ConstantDescs.CD_long;
+
+import dev.tidepool.expression.syntax.ScalarType;
+import java.lang.classfile.TypeKind;
+import java.lang.constant.ClassDesc;
+import java.lang.constant.MethodTypeDesc;
+
+/** How the virtual machine holds each type: as a local value, and as an array's element. */
+final class JvmTypes {
+  static final ClassDesc FLOAT_BOX = Float.class.describeConstable().orElseThrow();
+  static final ClassDesc DOUBLE_BOX = Double.class.describeConstable().orElseThrow();
+  static final MethodTypeDesc BITS_F = MethodTypeDesc.of(CD_float, CD_int);
+  static final MethodTypeDesc BITS_D = MethodTypeDesc.of(CD_double, CD_long);
+
+  private JvmTypes() {}
+
+  /** The kind of a value on the stack. */
+  static TypeKind kind(ScalarType type) {
+    return switch (type) {
+      case INT64, UINT64 -> TypeKind.LONG;
+      case FLOAT32 -> TypeKind.FLOAT;
+      case FLOAT64 -> TypeKind.DOUBLE;
+      default -> TypeKind.INT;
+    };
+  }
+
+  /** The kind of an element; characters are Java's unsigned 16 bits. */
+  static TypeKind element(ScalarType type) {
+    return switch (type) {
+      case BOOL, INT8, UINT8 -> TypeKind.BYTE;
+      case INT16 -> TypeKind.SHORT;
+      case UINT16 -> TypeKind.CHAR;
+      default -> kind(type);
+    };
+  }
+}

@@ -1,0 +1,10 @@
+/**
+ * Runs a typed program on the processor: bytecode for blocks of elements.
+ *
+ * <p>A loop is compiled once for each program and type, and worked through in blocks that stay in
+ * the cache.
+ */
+@NullMarked
+package dev.tidepool.expression.jvm;
+
+import org.jspecify.annotations.NullMarked;

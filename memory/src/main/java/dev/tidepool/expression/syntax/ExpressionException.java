@@ -1,0 +1,67 @@
+package dev.tidepool.expression.syntax;
+
+import dev.tidepool.KernelCompilationException;
+
+/**
+ * A source that the elementwise language refuses. The message ends with the line in question and a
+ * caret under the place.
+ */
+public final class ExpressionException extends KernelCompilationException {
+  private static final long serialVersionUID = 1L;
+
+  /** Characters of a line, or of another text, that are shown whole. */
+  private static final int LONGEST = 180;
+
+  /** Characters of a longer line that are shown on each side of the place. */
+  private static final int SHOWN = 60;
+
+  private static final String ELLIPSIS = "\u2026";
+
+  private final int line;
+  private final int column;
+
+  private ExpressionException(String message, int line, int column) {
+    super(message, "");
+    this.line = line;
+    this.column = column;
+  }
+
+  /** A refusal of {@code source} at {@code position}, an index of its characters. */
+  public static ExpressionException at(String source, int position, String problem) {
+    int start = source.lastIndexOf('\n', position - 1) + 1;
+    int end = source.indexOf('\n', position);
+    if (end < 0) {
+      end = source.length();
+    }
+    int line = 1 + (int) source.substring(0, start).chars().filter(c -> c == '\n').count();
+    int column = position - start + 1;
+    boolean isLong = end - start > LONGEST;
+    int from = isLong ? Math.max(start, position - SHOWN + 1) : start;
+    int to = isLong ? Math.min(end, position + SHOWN) : end;
+    String before = (from > start ? ELLIPSIS : "") + source.substring(from, position);
+    String text = before + source.substring(position, to);
+    text = to < end ? text + ELLIPSIS : text.stripTrailing();
+    // Tabs stay tabs, so that the caret stands under its character whatever a tab's width is.
+    String indent = before.replaceAll("[^\t]", " ");
+    String where = source.indexOf('\n') < 0 ? "" : " of line " + line;
+    return new ExpressionException(
+        problem + " at column " + column + where + "\n  " + text + "\n  " + indent + "^",
+        line,
+        column);
+  }
+
+  /** A text for a message, without the end of a long one. */
+  public static String shortened(String text) {
+    return text.length() > LONGEST ? text.substring(0, LONGEST) + ELLIPSIS : text;
+  }
+
+  /** The line in question, from 1. */
+  public int line() {
+    return line;
+  }
+
+  /** The column in question, in characters from 1. */
+  public int column() {
+    return column;
+  }
+}

@@ -1,0 +1,94 @@
+package dev.tidepool.expression.syntax;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Cuts a source into tokens. Line ends separate assignments, but not inside parentheses. */
+final class Lexer {
+  /** Longer numbers are out of bounds for every type, or have digits that none can tell apart. */
+  private static final int LONGEST_NUMBER = 1000;
+
+  private static final int LONGEST_NAME = 255;
+
+  private static final Pattern WORD =
+      Pattern.compile(
+          "(?<name>[A-Za-z_][A-Za-z0-9_]*)"
+              + "|(?<decimal>(?:[0-9]+\\.[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)"
+              + "|(?<integer>[0-9]+)"
+              + "|(?<symbol>\\*\\*|//|<<|>>|<=|>=|==|!=|&&|\\|\\||[-+*/%<>=!&|^~?:(),])");
+
+  private Lexer() {}
+
+  static List<Token> tokens(String source) {
+    List<Token> tokens = new ArrayList<>();
+    Matcher word = WORD.matcher(source);
+    int depth = 0;
+    int position = 0;
+    while (position < source.length()) {
+      char c = source.charAt(position);
+      if (c == ';' || (c == '\n' && depth == 0)) {
+        tokens.add(new Token(Token.Kind.SEPARATOR, String.valueOf(c), position++));
+      } else if (Character.isWhitespace(c)) {
+        position++;
+      } else if (word.region(position, source.length()).lookingAt()) {
+        Token token = token(word, position);
+        refuseTooLong(source, token);
+        depth += token.is("(") ? 1 : token.is(")") && depth > 0 ? -1 : 0;
+        tokens.add(token);
+        position = word.end();
+        refuseRunOn(source, token, position);
+      } else {
+        throw ExpressionException.at(
+            source,
+            position,
+            "unexpected character '" + Character.toString(source.codePointAt(position)) + "'");
+      }
+    }
+    tokens.add(new Token(Token.Kind.END, "", source.stripTrailing().length()));
+    return tokens;
+  }
+
+  private static Token token(Matcher word, int position) {
+    Token.Kind kind =
+        word.group("name") != null
+            ? Token.Kind.NAME
+            : word.group("decimal") != null
+                ? Token.Kind.DECIMAL
+                : word.group("integer") != null ? Token.Kind.INTEGER : Token.Kind.SYMBOL;
+    return new Token(kind, word.group(), position);
+  }
+
+  /** Before anything computes with it, which takes long, or repeats it. */
+  private static void refuseTooLong(String source, Token token) {
+    boolean name = token.kind() == Token.Kind.NAME;
+    int most = name ? LONGEST_NAME : LONGEST_NUMBER;
+    int length = token.text().length();
+    if (length > most) {
+      throw ExpressionException.at(
+          source,
+          token.position(),
+          "a "
+              + (name ? "name" : "number")
+              + " of "
+              + length
+              + " characters; "
+              + most
+              + " are the most");
+    }
+  }
+
+  /** {@code 2x} and {@code 1.5.2} are slips, not two words. */
+  private static void refuseRunOn(String source, Token token, int end) {
+    boolean number = token.kind() == Token.Kind.INTEGER || token.kind() == Token.Kind.DECIMAL;
+    if (number && end < source.length()) {
+      char next = source.charAt(end);
+      if (next == '.' || next == '_' || Character.isLetterOrDigit(next)) {
+        String hint = Character.isLetter(next) ? "; write '*' between a number and a name" : "";
+        throw ExpressionException.at(
+            source, end, "unexpected '" + next + "' after the number " + token.shown() + hint);
+      }
+    }
+  }
+}

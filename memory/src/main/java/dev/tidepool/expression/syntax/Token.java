@@ -1,0 +1,32 @@
+package dev.tidepool.expression.syntax;
+
+/** A word of the language; {@code text} is empty at the end of the source. */
+record Token(Kind kind, String text, int position) {
+  enum Kind {
+    NAME,
+    INTEGER,
+    DECIMAL,
+    SYMBOL,
+    /** A semicolon, or the end of a line outside of parentheses. */
+    SEPARATOR,
+    END
+  }
+
+  boolean is(String symbol) {
+    return kind == Kind.SYMBOL && text.equals(symbol);
+  }
+
+  /** How messages call it. */
+  String described() {
+    return switch (kind) {
+      case END -> "the end";
+      case SEPARATOR -> text.equals("\n") ? "the end of the line" : "';'";
+      default -> "'" + shown() + "'";
+    };
+  }
+
+  /** Its text, without the end of a long one. */
+  String shown() {
+    return ExpressionException.shortened(text);
+  }
+}

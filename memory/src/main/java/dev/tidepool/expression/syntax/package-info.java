@@ -1,0 +1,10 @@
+/**
+ * The text of expressions: lexer, parser, and the untyped tree.
+ *
+ * <p>Element types and operations are named here too, for the text names them. Knows nothing of
+ * arrays.
+ */
+@NullMarked
+package dev.tidepool.expression.syntax;
+
+import org.jspecify.annotations.NullMarked;
