@@ -41,11 +41,11 @@ module dev.tidepool.memory {
 
   uses dev.tidepool.TidepoolRuntime;
   uses dev.tidepool.codec.FileCodec;
-  uses dev.tidepool.runtime.FileKernels;
+  uses dev.tidepool.runtime.kernel.FileKernels;
   uses dev.tidepool.spi.AcceleratorProvider;
 
   provides dev.tidepool.TidepoolRuntime with
-      dev.tidepool.runtime.InstalledRuntime;
-  provides dev.tidepool.runtime.FileKernels with
+      dev.tidepool.runtime.session.RuntimeProvider;
+  provides dev.tidepool.runtime.kernel.FileKernels with
       dev.tidepool.stream.StreamedKernels;
 }

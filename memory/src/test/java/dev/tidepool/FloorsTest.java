@@ -56,7 +56,17 @@ class FloorsTest {
           "dev.tidepool.expression.jvm",
           "dev.tidepool.cpu",
           "dev.tidepool.runtime.flight",
-          "dev.tidepool.runtime",
+          "dev.tidepool.runtime.order",
+          "dev.tidepool.runtime.metering",
+          "dev.tidepool.runtime.supply",
+          "dev.tidepool.runtime.storage",
+          "dev.tidepool.runtime.reclaim",
+          "dev.tidepool.runtime.buffer",
+          "dev.tidepool.runtime.transfers",
+          "dev.tidepool.runtime.kernel",
+          "dev.tidepool.runtime.report",
+          "dev.tidepool.runtime.session",
+          "dev.tidepool.stream.file",
           "dev.tidepool.stream");
 
   /** A type in a descriptor or in a generic signature. */
@@ -75,7 +85,7 @@ class FloorsTest {
 
   @Test
   void aCallUpwardsIsSeen(@TempDir Path folder) throws IOException {
-    ClassDesc buffers = ClassDesc.of("dev.tidepool.runtime.Buffers");
+    ClassDesc buffers = ClassDesc.of("dev.tidepool.runtime.buffer.Buffers");
     plant(
         folder,
         "dev.tidepool.host.Block",
@@ -89,7 +99,7 @@ class FloorsTest {
                         .return_()));
 
     assertThat(violations(folder))
-        .containsExactly("dev.tidepool.host uses dev.tidepool.runtime, a floor above it");
+        .containsExactly("dev.tidepool.host uses dev.tidepool.runtime.buffer, a floor above it");
   }
 
   @Test

@@ -44,10 +44,10 @@ public final class ChunkedPipeline {
   private static final long PROGRESS_MILLISECONDS = 100;
 
   /** An accelerator at work. */
-  private record Station(Lane.Job job, ChunkPlan plan, Pace pace) {}
+  private record Station(PipelineWorker.Job job, ChunkPlan plan, AcceleratorRate pace) {}
 
   private final List<Station> stations = new ArrayList<>();
-  private final Chunks chunks;
+  private final ChunkScheduler chunks;
   private final int lanes;
   private final long bytesPerElement;
   private final long length;
@@ -75,8 +75,8 @@ public final class ChunkedPipeline {
               new ChunkPlan.Work(
                   length, widest, perElement, shared, processors, builder.memories.size()),
               options);
-      Lane.Job job =
-          new Lane.Job(
+      PipelineWorker.Job job =
+          new PipelineWorker.Job(
               memory,
               builder.stages(i, stagePlan),
               arrays,
@@ -84,14 +84,14 @@ public final class ChunkedPipeline {
               Collections.unmodifiableMap(new LinkedHashMap<>(builder.sinks)),
               builder.locations(arrays.keySet(), shared),
               builder.written);
-      stations.add(new Station(job, plan, Pace.of(memory, plan)));
+      stations.add(new Station(job, plan, AcceleratorRate.of(memory, plan)));
     }
     this.lanes = stations.stream().mapToInt(station -> station.plan().lanes()).sum();
-    List<Chunks.Range> open = builder.open;
+    List<ChunkScheduler.Range> open = builder.open;
     this.chunks =
-        new Chunks(
+        new ChunkScheduler(
             length,
-            open == null ? List.of(new Chunks.Range(0, length)) : open,
+            open == null ? List.of(new ChunkScheduler.Range(0, length)) : open,
             stations.stream().map(Station::pace).toList(),
             lanes);
   }
@@ -177,7 +177,7 @@ public final class ChunkedPipeline {
   }
 
   private Runnable lane(Station station) {
-    Lane lane = new Lane(station.job(), station.pace(), chunks);
+    PipelineWorker lane = new PipelineWorker(station.job(), station.pace(), chunks);
     boolean everyProcessor = station.plan().lanes() >= Runtime.getRuntime().availableProcessors();
     return everyProcessor ? () -> CpuDevice.computeAlone(lane) : lane;
   }
@@ -244,8 +244,8 @@ public final class ChunkedPipeline {
     private final Map<String, ElementSink> sinks = new LinkedHashMap<>();
     private final Map<String, Object> scalars = new LinkedHashMap<>();
     private long length = -1;
-    private @Nullable List<Chunks.Range> open;
-    private Consumer<Chunks.Range> written = _ -> {};
+    private @Nullable List<ChunkScheduler.Range> open;
+    private Consumer<ChunkScheduler.Range> written = _ -> {};
 
     private Builder(UnifiedMemoryManager memory, Kernel kernel) {
       memories.add(Objects.requireNonNull(memory, "memory"));
@@ -280,7 +280,7 @@ public final class ChunkedPipeline {
      * What of the arrays is still to be done, and who hears of ranges that all sinks have taken,
      * from the threads that carried them.
      */
-    Builder resuming(List<Chunks.Range> ranges, Consumer<Chunks.Range> listener) {
+    Builder resuming(List<ChunkScheduler.Range> ranges, Consumer<ChunkScheduler.Range> listener) {
       open = ranges;
       written = listener;
       return this;
@@ -406,7 +406,7 @@ public final class ChunkedPipeline {
       for (String name : arrays) {
         ElementSource source = sources.get(name);
         boolean touched =
-            sinks.containsKey(name) || (source != null && !(source instanceof BufferElements<?>));
+            sinks.containsKey(name) || (source != null && !(source instanceof BufferEndpoint<?>));
         locations.put(name, touched && !shared ? MemoryLocation.PINNED : MemoryLocation.DEVICE);
       }
       return locations;

@@ -1,7 +1,9 @@
 package dev.tidepool.stream;
 
 import dev.tidepool.TransferException;
-import dev.tidepool.stream.Chunks.Range;
+import dev.tidepool.stream.ChunkScheduler.Range;
+import dev.tidepool.stream.file.FileErrors;
+import dev.tidepool.stream.file.LockedFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;

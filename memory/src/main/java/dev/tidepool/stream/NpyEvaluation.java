@@ -38,7 +38,7 @@ public final class NpyEvaluation implements AutoCloseable {
   private final NpyInputs inputs;
   private @Nullable NpyOutputs outputs;
   private final Map<String, ScalarType> reducedTypes = new LinkedHashMap<>();
-  private Map<String, Folding> foldings = Map.of();
+  private Map<String, Reducer> foldings = Map.of();
   private final AtomicReference<@Nullable ChunkedPipeline> running = new AtomicReference<>();
   private volatile boolean cancelled;
   private boolean done;
@@ -187,11 +187,11 @@ public final class NpyEvaluation implements AutoCloseable {
   }
 
   /** New sinks for the reductions, in the order of the expression. */
-  private Map<String, Folding> foldings() {
-    Map<String, Folding> begun = new LinkedHashMap<>();
+  private Map<String, Reducer> foldings() {
+    Map<String, Reducer> begun = new LinkedHashMap<>();
     for (Reduction reduction : request.expression().reductions()) {
       ScalarType type = Objects.requireNonNull(reducedTypes.get(reduction.name()));
-      begun.put(reduction.name(), Folding.of(reduction, type, length(), request.scalars()));
+      begun.put(reduction.name(), Reducer.of(reduction, type, length(), request.scalars()));
     }
     return begun;
   }

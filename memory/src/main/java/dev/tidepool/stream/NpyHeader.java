@@ -241,7 +241,7 @@ public record NpyHeader(
     int version = start[MAGIC.length];
     int textOffset = MAGIC.length + 2 + (version == 1 ? 2 : 4);
     ByteBuffer text = ByteBuffer.wrap(start, textOffset, dataOffset - textOffset);
-    Object literal = PythonLiteral.parse(decode(text, version));
+    Object literal = PythonLiteralParser.parse(decode(text, version));
     if (!(literal instanceof Map<?, ?> fields) || !fields.keySet().equals(KEYS)) {
       throw new NpyFormatException(
           "its header must be a dict of exactly 'descr', 'fortran_order' and 'shape'");
@@ -277,7 +277,7 @@ public record NpyHeader(
   }
 
   private static List<Long> parseShape(@Nullable Object value) {
-    if (!(value instanceof PythonLiteral.Tuple(List<Object> dimensions))) {
+    if (!(value instanceof PythonLiteralParser.Tuple(List<Object> dimensions))) {
       throw new NpyFormatException("its header's 'shape' is no tuple of integers");
     }
     List<Long> shape = new ArrayList<>();
@@ -305,7 +305,7 @@ public record NpyHeader(
     if (value instanceof String descriptor) {
       return descriptor;
     }
-    if (value instanceof List || value instanceof PythonLiteral.Tuple) {
+    if (value instanceof List || value instanceof PythonLiteralParser.Tuple) {
       throw new NpyFormatException(
           "it holds structured records; save one field at a time, supported are "
               + NpyType.SUPPORTED);

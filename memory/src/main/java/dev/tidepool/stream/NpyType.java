@@ -109,7 +109,7 @@ public enum NpyType {
         "it holds "
             + holds
             + " ("
-            + PythonLiteral.quoted(descriptor)
+            + PythonLiteralParser.quoted(descriptor)
             + "); supported are "
             + SUPPORTED);
   }

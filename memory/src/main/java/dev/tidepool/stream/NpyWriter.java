@@ -3,6 +3,10 @@ package dev.tidepool.stream;
 import dev.tidepool.ByteSize;
 import dev.tidepool.ElementType;
 import dev.tidepool.TransferException;
+import dev.tidepool.stream.file.FileErrors;
+import dev.tidepool.stream.file.FilePermissions;
+import dev.tidepool.stream.file.PositionalFile;
+import dev.tidepool.stream.file.UnfinishedFiles;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -114,7 +118,7 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     try {
       Path partial = partial(target, partialName);
       if (Files.exists(target)) {
-        FileAccess.restrict(partial); // It replaces a file, which may have come after it.
+        FilePermissions.restrict(partial); // It replaces a file, which may have come after it.
       }
       PositionalFile file = PositionalFile.update(partial);
       NpyWriter writer = new NpyWriter(place(target), partial, header, overwrite, file, true);
@@ -189,17 +193,17 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
       Path target, Path partial, NpyHeader header, boolean overwrite, boolean kept)
       throws IOException {
     if (!kept) {
-      PartialFiles.add(partial);
+      UnfinishedFiles.add(partial);
     }
     PositionalFile file;
     try {
       // What replaces a file is nobody else's meanwhile, for that may be a private one.
       file =
           Files.exists(target)
-              ? PositionalFile.create(partial, FileAccess.ownerOnly(partial))
+              ? PositionalFile.create(partial, FilePermissions.ownerOnly(partial))
               : PositionalFile.create(partial);
     } catch (IOException | RuntimeException e) {
-      PartialFiles.remove(partial);
+      UnfinishedFiles.remove(partial);
       throw e;
     }
     NpyWriter writer = new NpyWriter(target, partial, header, overwrite, file, kept);
@@ -307,7 +311,7 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
       throw new TransferException("cannot write " + target + ": " + FileErrors.reason(e), e);
     }
     state = State.COMMITTED;
-    PartialFiles.remove(partial);
+    UnfinishedFiles.remove(partial);
   }
 
   /** Gives the file its whole length where the last elements were never written. */
@@ -320,7 +324,7 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
 
   private void replace() throws IOException {
     if (Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
-      FileAccess.passOn(target, partial);
+      FilePermissions.passOn(target, partial);
     }
     try {
       Files.move(partial, target, StandardCopyOption.ATOMIC_MOVE);
@@ -354,7 +358,7 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
       throw new TransferException(
           "cannot delete the partial file " + partial + ": " + FileErrors.reason(e), e);
     } finally {
-      PartialFiles.remove(partial);
+      UnfinishedFiles.remove(partial);
     }
   }
 }

@@ -10,7 +10,7 @@ import java.util.Map;
 /**
  * The sum or the mean of elements as doubles, added in an order that their places alone decide.
  *
- * <p>Blocks of {@value ElementBlock#LENGTH} elements, counted from the first element of all, are
+ * <p>Blocks of {@value ElementBatch#LENGTH} elements, counted from the first element of all, are
  * the leaves of a binary tree: neighbours are added, then neighbours of these, and so on. A range
  * adds up the subtrees that it holds whole, and joins them to what others brought as soon as
  * neighbours have met. So what is kept is a few sums for each range in flight, and the result is
@@ -22,7 +22,7 @@ import java.util.Map;
  * additions, fewer than in NumPy's pairwise sum; each errs by at most {@code 2^-53} of the sum of
  * magnitudes (Higham, Accuracy and Stability of Numerical Algorithms, 4.2).
  */
-final class PairwiseSum extends Folding {
+final class PairwiseSum extends Reducer {
   private static final int PIECE = 128;
   private static final int LANES = 16;
   private static final int LEVELS = 64;
@@ -48,16 +48,16 @@ final class PairwiseSum extends Folding {
   public void write(long elementOffset, MemorySegment source) {
     long count = source.byteSize() / type.byteSize();
     long end = elementOffset + count;
-    if (elementOffset % ElementBlock.LENGTH != 0
-        || (end % ElementBlock.LENGTH != 0 && end != length())) {
+    if (elementOffset % ElementBatch.LENGTH != 0
+        || (end % ElementBatch.LENGTH != 0 && end != length())) {
       throw new IllegalArgumentException(
           "a range of elements %d to %d; sums take ranges from multiples of %d to multiples of %d"
-                  .formatted(elementOffset, end, ElementBlock.LENGTH, ElementBlock.LENGTH)
+                  .formatted(elementOffset, end, ElementBatch.LENGTH, ElementBatch.LENGTH)
               + ", or to the end");
     }
     Leaves leaves = new Leaves(source, count);
-    long first = elementOffset / ElementBlock.LENGTH;
-    long last = (end + ElementBlock.LENGTH - 1) / ElementBlock.LENGTH;
+    long first = elementOffset / ElementBatch.LENGTH;
+    long last = (end + ElementBatch.LENGTH - 1) / ElementBatch.LENGTH;
     for (long leaf = first; leaf < last; ) {
       // The greatest subtree that begins here and ends in the range.
       int level =
@@ -80,7 +80,7 @@ final class PairwiseSum extends Folding {
     }
     if (waiting.get(level).putIfAbsent(place, sum) != null) {
       throw new IllegalStateException(
-          "the elements from " + (place << level) * ElementBlock.LENGTH + " on came twice");
+          "the elements from " + (place << level) * ElementBatch.LENGTH + " on came twice");
     }
   }
 
@@ -103,7 +103,7 @@ final class PairwiseSum extends Folding {
   private final class Leaves {
     private final MemorySegment elements;
     private final long count;
-    private final ElementBlock block = new ElementBlock(type);
+    private final ElementBatch block = new ElementBatch(type);
     private final double[] lanes = new double[LANES];
 
     Leaves(MemorySegment elements, long count) {
@@ -114,14 +114,14 @@ final class PairwiseSum extends Folding {
     /** The sum of {@code 1 << level} blocks from block {@code first} of the range on. */
     double sum(long first, int level) {
       if (level == 0) {
-        long at = first * ElementBlock.LENGTH;
-        return sum(block.doubles(elements, at, (int) Math.min(ElementBlock.LENGTH, count - at)));
+        long at = first * ElementBatch.LENGTH;
+        return sum(block.doubles(elements, at, (int) Math.min(ElementBatch.LENGTH, count - at)));
       }
       return sum(first, level - 1) + sum(first + (1L << (level - 1)), level - 1);
     }
 
     private double sum(double[] values) {
-      return tree(values, 0, ElementBlock.LENGTH);
+      return tree(values, 0, ElementBatch.LENGTH);
     }
 
     private double tree(double[] values, int from, int length) {

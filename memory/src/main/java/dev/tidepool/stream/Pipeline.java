@@ -61,7 +61,7 @@ public final class Pipeline {
   private final Map<String, ElementSink> sinks = new LinkedHashMap<>();
   private final Map<String, Consumed<?>> consumers = new LinkedHashMap<>();
   private final List<UnifiedMemoryManager> memories = new ArrayList<>();
-  private @Nullable ArrayStream<?> stream;
+  private @Nullable StreamedArrays<?> stream;
   private boolean overwrite;
   private boolean resumable;
   private volatile @Nullable ChunkedPipeline running;
@@ -69,7 +69,7 @@ public final class Pipeline {
 
   private record Consumed<A>(ElementType<A> type, ChunkConsumer<? super A> consumer) {
     ElementSink ofLength(long length) {
-      return new ConsumedElements<>(type, length, consumer);
+      return new ConsumerSink<>(type, length, consumer);
     }
   }
 
@@ -121,7 +121,7 @@ public final class Pipeline {
    * @param <A> the array that carries elements
    */
   public static <A> Pipeline from(String name, ElementType<A> type, Stream<? extends A> arrays) {
-    return of(new ArrayStream<>(name, type, arrays.iterator(), -1));
+    return of(new StreamedArrays<>(name, type, arrays.iterator(), -1));
   }
 
   /**
@@ -136,10 +136,10 @@ public final class Pipeline {
     if (length < 0) {
       throw new IllegalArgumentException("a stream of " + length + " elements; give 0 or more");
     }
-    return of(new ArrayStream<>(name, type, arrays.iterator(), length));
+    return of(new StreamedArrays<>(name, type, arrays.iterator(), length));
   }
 
-  private static Pipeline of(ArrayStream<?> stream) {
+  private static Pipeline of(StreamedArrays<?> stream) {
     Pipeline pipeline = new Pipeline();
     pipeline.stream = stream;
     return pipeline;
@@ -154,7 +154,7 @@ public final class Pipeline {
 
   /** A further buffer that is read. */
   public Pipeline and(String name, UnifiedBuffer<?> buffer) {
-    return and(name, new BufferElements<>(buffer));
+    return and(name, new BufferEndpoint<>(buffer));
   }
 
   /** A further source. */
@@ -211,7 +211,7 @@ public final class Pipeline {
    * part of that at another offset is refused by the run.
    */
   public Pipeline to(String name, UnifiedBuffer<?> buffer) {
-    return to(name, new BufferElements<>(buffer));
+    return to(name, new BufferEndpoint<>(buffer));
   }
 
   /** Writes a name's results to a sink. */
@@ -350,7 +350,7 @@ public final class Pipeline {
     }
   }
 
-  private Outcome runStream(ArrayStream<?> arrays, StreamOptions options) {
+  private Outcome runStream(StreamedArrays<?> arrays, StreamOptions options) {
     arrays.fit(sinks);
     if (!arrays.isLengthKnown() && !(outputFiles.isEmpty() && reductions.isEmpty())) {
       throw new IllegalArgumentException(
@@ -361,9 +361,9 @@ public final class Pipeline {
     consumers.forEach((name, consumed) -> taken.put(name, consumed.ofLength(arrays.room())));
     Map<String, ElementType<?>> types =
         plan(Map.of(arrays.name(), arrays.window()), taken).arrays();
-    Map<String, Folding> foldings = foldings(types, arrays.room());
+    Map<String, Reducer> foldings = foldings(types, arrays.room());
     taken.putAll(foldings);
-    Overlaps.check(Map.of(), taken);
+    OverlapCheck.check(Map.of(), taken);
     arrays.begin();
     Map<String, Throwable> dropped = new LinkedHashMap<>();
     try (NpyOutputs outputs = NpyOutputs.begin(targets(types, false, List.of(arrays.room())))) {
@@ -394,9 +394,9 @@ public final class Pipeline {
     Map<String, ElementSink> taken = new LinkedHashMap<>(sinks);
     consumers.forEach((name, consumed) -> taken.put(name, consumed.ofLength(length)));
     Map<String, ElementType<?>> types = plan(read, taken).arrays();
-    Map<String, Folding> foldings = foldings(types, length);
+    Map<String, Reducer> foldings = foldings(types, length);
     taken.putAll(foldings);
-    Overlaps.check(read, taken);
+    OverlapCheck.check(read, taken);
     List<Long> shape = inputs == null ? List.of(length) : inputs.shape();
     boolean fortran = inputs != null && inputs.isFortranOrder();
     Map<String, NpyOutputs.Target> targets = targets(types, fortran, shape);
@@ -414,16 +414,16 @@ public final class Pipeline {
     }
   }
 
-  private Map<String, Folding> foldings(Map<String, ElementType<?>> types, long length) {
-    Map<String, Folding> foldings = new LinkedHashMap<>();
+  private Map<String, Reducer> foldings(Map<String, ElementType<?>> types, long length) {
+    Map<String, Reducer> foldings = new LinkedHashMap<>();
     for (Reduction reduction : reductions) {
       ScalarType type = ScalarType.of(made(types, reduction.name()));
-      foldings.put(reduction.name(), Folding.of(reduction, type, length, scalars));
+      foldings.put(reduction.name(), Reducer.of(reduction, type, length, scalars));
     }
     return foldings;
   }
 
-  private static Map<String, Object> values(Map<String, Folding> foldings) {
+  private static Map<String, Object> values(Map<String, Reducer> foldings) {
     Map<String, Object> values = new LinkedHashMap<>();
     foldings.forEach((name, folding) -> values.put(name, folding.value()));
     return values;

@@ -5,7 +5,7 @@ import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
-import dev.tidepool.runtime.FileKernels;
+import dev.tidepool.runtime.kernel.FileKernels;
 import java.nio.file.Path;
 import java.util.Map;
 

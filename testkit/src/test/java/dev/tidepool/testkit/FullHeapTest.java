@@ -49,7 +49,7 @@ class FullHeapTest {
 
   @Test
   void noDirtyByteIsForgotten() throws Exception {
-    Class<?> type = FullHeap.loader().loadClass("dev.tidepool.runtime.DirtyRanges");
+    Class<?> type = FullHeap.loader().loadClass("dev.tidepool.runtime.storage.DirtyRanges");
     var constructor = type.getDeclaredConstructor(long.class);
     constructor.setAccessible(true);
     Method add = method(type, "add");
@@ -200,7 +200,7 @@ class FullHeapTest {
     private static void goOnWithTheUnfinished() {
       try {
         Method method =
-            Class.forName("dev.tidepool.runtime.Unfinished").getDeclaredMethod("resumeAll");
+            Class.forName("dev.tidepool.runtime.order.Resumable").getDeclaredMethod("resumeAll");
         method.setAccessible(true);
         while (true) {
           method.invoke(null);

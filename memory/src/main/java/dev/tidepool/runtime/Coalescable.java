@@ -1,7 +1,0 @@
-package dev.tidepool.runtime;
-
-/**
- * What {@link Work} carries if its bytes may travel together with those of other work. Order knows
- * no more of it; those who move the bytes do.
- */
-interface Coalescable {}

@@ -1,0 +1,250 @@
+package dev.tidepool.runtime.buffer;
+
+import dev.tidepool.Allocation;
+import dev.tidepool.ElementType;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.pool.BlockPool;
+import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.runtime.flight.Flight;
+import dev.tidepool.runtime.metering.AllocationCounters;
+import dev.tidepool.runtime.metering.AllocationLedger;
+import dev.tidepool.runtime.metering.AllocationTrace;
+import dev.tidepool.runtime.metering.LeakDetector;
+import dev.tidepool.runtime.metering.LeakGroup;
+import dev.tidepool.runtime.order.ManagerState;
+import dev.tidepool.runtime.order.StackReserve;
+import dev.tidepool.runtime.reclaim.Blocks;
+import dev.tidepool.runtime.storage.BufferCore;
+import dev.tidepool.runtime.storage.BufferReleaser;
+import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.runtime.storage.StorageContext;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a manager's buffers are born over blocks of its pools. The fast way is one handle and one
+ * block that lies idle; whatever else a buffer may want is on the other. Safe for use by any
+ * thread.
+ */
+public final class BufferAllocator {
+  private final StorageContext context;
+  private final Blocks blocks;
+  // By location, where buffers may have blocks of those before them. Here, because who takes a
+  // block waits for each link of the way to it.
+  private final @Nullable BlockPool[] near;
+  private final LeakDetector leakDetector;
+  private final AllocationLedger ledger;
+  private final AllocationCounters counters;
+  private final BufferReleaser releases;
+  private final ManagerState state;
+  private final @Nullable AllocationTrace trace;
+  // Whether buffers have a storage from the start.
+  private final boolean wakesBuffers;
+
+  public BufferAllocator(
+      StorageContext context,
+      Blocks blocks,
+      LeakDetector leakDetector,
+      AllocationLedger ledger,
+      @Nullable AllocationTrace trace) {
+    this.context = context;
+    this.blocks = blocks;
+    this.leakDetector = leakDetector;
+    this.ledger = ledger;
+    this.counters = context.counters();
+    this.releases = context.releases();
+    this.state = context.state();
+    this.trace = trace;
+    this.wakesBuffers = context.isParanoid() || trace != null;
+    BlockPool[] births = blocks.births();
+    boolean mayReuse = blocks.areKept() && !wakesBuffers && ledger.history() == null;
+    this.near = mayReuse ? births : new BlockPool[births.length];
+  }
+
+  @SuppressWarnings("EnumOrdinal") // a map's way to its value is longer by three loads
+  public <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length, Allocation allocation) {
+    Objects.requireNonNull(allocation, "allocation");
+    long bytes = Objects.requireNonNull(type, "type").bytes(length);
+    StackReserve.checkForTwo();
+    LeakGroup.Token sampled = leakDetector.sampled(bytes);
+    BlockPool pool =
+        sampled == null && allocation.isPlain() ? near[allocation.location().ordinal()] : null;
+    UnifiedBuffer<A> buffer = pool == null ? null : reuse(pool, type, length, allocation, bytes);
+    return buffer == null ? allocate(type, length, allocation, bytes, sampled) : buffer;
+  }
+
+  /**
+   * A plain buffer over a block that lies idle near the caller, or on a shelf; null if none does.
+   */
+  private <A> @Nullable UnifiedBuffer<A> reuse(
+      BlockPool pool, ElementType<A> type, long length, Allocation allocation, long bytes) {
+    Thread thread = Thread.currentThread();
+    AllocationCounters.Tally tally = counters.of(thread);
+    LeakGroup.Token token = leakDetector.join(tally);
+    // Well before the block is taken: the exchanges that take it and give it back each wait until
+    // all that was written before is in the cache. Nothing that is thrown can lose the block, too.
+    RootBuffer<A> buffer = new RootBuffer<>(releases, token, type, length, allocation);
+    PooledBlock seen = pool.seenNear(bytes);
+    PooledBlock block = seen != null && buffer.movesInto(seen) ? seen : shared(pool, bytes, buffer);
+    if (block == null) {
+      return null;
+    }
+    counters.allocated(tally, thread, bytes);
+    buffer.occupy(block);
+    if (Flight.recordsAllocations()) {
+      record(type, allocation, bytes);
+    }
+    if (state.isClosed()) {
+      prepare(buffer, allocation);
+    }
+    return buffer;
+  }
+
+  private static @Nullable PooledBlock shared(BlockPool pool, long bytes, RootBuffer<?> buffer) {
+    PooledBlock block = pool.takeShared(bytes);
+    if (block != null) {
+      buffer.moveInto(block);
+    }
+    return block;
+  }
+
+  private void record(ElementType<?> type, Allocation allocation, long bytes) {
+    Flight.allocated(
+        context.id(), allocation.location().name(), type.toString(), allocation.tag(), bytes);
+  }
+
+  /** The way that may ask a driver for memory, and wait for others to give some back. */
+  private <A> UnifiedBuffer<A> allocate(
+      ElementType<A> type,
+      long length,
+      Allocation allocation,
+      long bytes,
+      LeakGroup.@Nullable Token sampled) {
+    state.begin();
+    try {
+      return allocateInside(type, length, allocation, bytes, sampled);
+    } finally {
+      state.finish();
+    }
+  }
+
+  private <A> UnifiedBuffer<A> allocateInside(
+      ElementType<A> type,
+      long length,
+      Allocation allocation,
+      long bytes,
+      LeakGroup.@Nullable Token sampled) {
+    PooledBlock block = blocks.forBuffer(bytes, allocation);
+    // Only a block that the buffer before still uses has a tenant.
+    BufferCore last = block.tenant() instanceof BufferCore before ? before : null;
+    RootBuffer<A> buffer;
+    try {
+      // Only now: whoever makes room must not hold the token of a leak group that may have leaked.
+      LeakGroup.Token token = sampled == null ? leakDetector.join() : sampled;
+      if (last == null) {
+        buffer = new RootBuffer<>(releases, token, type, length, allocation);
+        buffer.moveInto(block);
+      } else {
+        BufferCore core = BufferCore.withoutBlock(type, length, allocation, token.leakGroup());
+        buffer = new RootBuffer<>(core, token, type);
+        core.succeed(last, block);
+      }
+    } catch (Throwable e) {
+      // The heap may be full: the block is nobody's, and must not be lost.
+      if (last == null) {
+        block.giveBack();
+      } else {
+        last.giveUpSuccession();
+      }
+      throw e;
+    }
+    ledger.allocated(allocation.tag(), bytes);
+    if (last == null) {
+      buffer.occupy(block);
+    }
+    if (Flight.recordsAllocations()) {
+      record(type, allocation, bytes);
+    }
+    prepare(buffer, allocation);
+    return buffer;
+  }
+
+  /** What the fast way leaves out. */
+  private void prepare(BufferHandle<?> buffer, Allocation allocation) {
+    if (wakesBuffers) {
+      Storage storage = buffer.storage();
+      if (trace != null) {
+        storage.record(trace);
+      }
+    }
+    try {
+      // The manager may have closed meanwhile, and missed this buffer.
+      state.checkOpen();
+      if (allocation.isZeroed()) {
+        buffer.zero();
+      }
+    } catch (RuntimeException | Error e) {
+      buffer.close();
+      throw e;
+    }
+  }
+
+  /** The same on a library thread; a buffer that comes too late for its future is closed. */
+  public <A> CompletableFuture<UnifiedBuffer<A>> allocateAsync(
+      ElementType<A> type, long length, Allocation allocation) {
+    Objects.requireNonNull(allocation, "allocation");
+    StackReserve.check();
+    // Here, where the stack is the user's.
+    long bytes = Objects.requireNonNull(type, "type").bytes(length);
+    LeakGroup.Token sampled = leakDetector.sampled(bytes);
+    CompletableFuture<UnifiedBuffer<A>> future = context.track(new CompletableFuture<>());
+    context
+        .transferThreads()
+        .execute(
+            () -> {
+              if (future.isDone()) {
+                return;
+              }
+              try {
+                UnifiedBuffer<A> buffer = allocate(type, length, allocation, bytes, sampled);
+                context
+                    .completions()
+                    .execute(
+                        () -> {
+                          if (!future.complete(buffer)) {
+                            buffer.close();
+                          }
+                        });
+              } catch (RuntimeException | Error e) {
+                context.completions().execute(() -> future.completeExceptionally(e));
+              }
+            });
+    return future;
+  }
+
+  /** A buffer with the elements of an array of primitives. */
+  public <A> UnifiedBuffer<A> copyOf(A array) {
+    @SuppressWarnings("unchecked") // the type was found by the array's own class
+    ElementType<A> type =
+        (ElementType<A>)
+            ElementType.ofArray(array.getClass())
+                .orElseThrow(
+                    () ->
+                        new IllegalArgumentException(
+                            "copyOf takes arrays of primitives, not "
+                                + array.getClass().getTypeName()
+                                + "; allocate a buffer of ElementType.struct(...) and copy"));
+    state.checkOpen();
+    UnifiedBuffer<A> buffer =
+        allocate(type, type.length(array), Allocation.at(MemoryLocation.DEVICE));
+    try {
+      buffer.copyFrom(array);
+      return buffer;
+    } catch (RuntimeException | Error e) {
+      buffer.close();
+      throw e;
+    }
+  }
+}

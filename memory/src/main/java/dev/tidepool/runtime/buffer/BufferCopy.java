@@ -1,0 +1,214 @@
+package dev.tidepool.runtime.buffer;
+
+import dev.tidepool.link.DeviceLink;
+import dev.tidepool.link.Direction;
+import dev.tidepool.link.HostBytes;
+import dev.tidepool.pool.Lease;
+import dev.tidepool.runtime.flight.Flight;
+import dev.tidepool.runtime.flight.TransferEvent;
+import dev.tidepool.runtime.order.Exceptions;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.ResourceAccess;
+import dev.tidepool.runtime.order.RetryPolicy;
+import dev.tidepool.runtime.storage.Coherence;
+import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.spi.Device;
+import dev.tidepool.transfer.TransferWay;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+
+/**
+ * The copy of one buffer to another, by the shortest way from where the source's newest bytes are:
+ * within the host, up, down, or between devices by the way that the table of their links names.
+ */
+public final class BufferCopy {
+  private final BufferHandle<?> source;
+  private final BufferHandle<?> destination;
+  private final Coherence from;
+  private final Coherence to;
+  private final long bytes;
+
+  private BufferCopy(BufferHandle<?> source, BufferHandle<?> destination) {
+    this.source = source;
+    this.destination = destination;
+    this.from = source.storage().coherence();
+    this.to = destination.storage().coherence();
+    this.bytes = source.bytes();
+  }
+
+  /** The copy as work in the order of both storages. */
+  static Operation work(BufferHandle<?> source, BufferHandle<?> destination) {
+    Storage target = destination.storage();
+    BufferCopy copy = new BufferCopy(source, destination);
+    return Operation.of(
+            List.of(ResourceAccess.read(source.storage()), ResourceAccess.write(target)),
+            target.context().transferThreads(),
+            () -> {
+              try {
+                if (copy.bytes > 0) {
+                  copy.run();
+                }
+              } catch (RuntimeException | Error e) {
+                throw Exceptions.transfer(e, "copying " + source + " to " + destination);
+              }
+            })
+        // A copy onto itself may have overwritten what it would have to read again.
+        .retrying(copy.overlaps() ? RetryPolicy.NONE : target.context().retries());
+  }
+
+  /** The copy as a part of work in the order of both storages. */
+  public static void within(BufferHandle<?> source, BufferHandle<?> destination) {
+    BufferCopy copy = new BufferCopy(source, destination);
+    if (copy.bytes > 0) {
+      copy.run();
+    }
+  }
+
+  private void run() {
+    boolean onHost = from.copies().isShared() || from.hostHasNewest(source.from(), source.to());
+    if (onHost && !isNearerOnDevice()) {
+      fromHost();
+    } else if (to.copies().isShared() || !to.takesDeviceWrites()) {
+      toHost();
+    } else {
+      TransferWay way = across();
+      if (!way.isStaged() && carried(way)) {
+        return;
+      }
+      if (to.writesOnHost()) {
+        toHost();
+      } else {
+        throughHost();
+      }
+    }
+  }
+
+  /** Whether the device has the bytes too, where they are wanted. */
+  private boolean isNearerOnDevice() {
+    return !from.copies().isShared()
+        && from.copies().hasDevice()
+        && from.deviceHasNewest(source.from(), source.to())
+        && !to.copies().isShared()
+        && to.takesDeviceWrites()
+        && !to.writesOnHost()
+        && across() == TransferWay.DEVICE_LOCAL;
+  }
+
+  private TransferWay across() {
+    if (source.storage() == destination.storage()) {
+      return TransferWay.DEVICE_LOCAL; // the ranges may overlap
+    }
+    StorageContext target = destination.storage().context();
+    StorageContext origin = source.storage().context();
+    return target
+        .link()
+        .across(origin.link(), target.peers().carries(origin.device(), target.device()), bytes);
+  }
+
+  /** Copies from device to device, unless the way there was closed meanwhile; whether it did. */
+  private boolean carried(TransferWay way) {
+    StorageContext context = destination.storage().context();
+    Device device = source.storage().context().device();
+    return context.peers().carry(device, context.device(), bytes, () -> onDevice(way));
+  }
+
+  private void fromHost() {
+    boolean onHost = to.copies().isShared() || to.writesOnHost();
+    long start = onHost ? System.nanoTime() : 0;
+    MemorySegment host = source.part(from.readable());
+    to.copyIn(new HostBytes.Segment(host, from.copies().isHostDirect()), destination.from());
+    if (onHost) {
+      destination.storage().context().meter().copiedOnHost(bytes, System.nanoTime() - start);
+    }
+  }
+
+  private void toHost() {
+    if (overlaps()) {
+      // Or bytes that are still the device's would count as the host's once it is a target.
+      from.hostForRead(source.from(), source.to());
+      fromHost();
+      return;
+    }
+    MemorySegment target =
+        to.targetOnHost(destination.from(), destination.from() + bytes)
+            .asSlice(destination.from(), bytes);
+    from.copyOut(source.from(), new HostBytes.Segment(target, to.copies().isHostDirect()));
+  }
+
+  private void onDevice(TransferWay way) {
+    StorageContext context = destination.storage().context();
+    TransferEvent event = Flight.transfer();
+    long start = System.nanoTime();
+    DeviceLink link = context.link();
+    DeviceLink origin = source.storage().context().link();
+    long at = destination.from();
+    source.storage().bufferCounters().accessed(true);
+    if (overlaps()) {
+      Lease between = context.blocks().forDevice(bytes, this);
+      try {
+        link.copy(origin, from.copies().device(), source.from(), between.block(), 0, bytes);
+        to.onDevice(
+            at,
+            at + bytes,
+            () -> link.copy(link, between.block(), 0, to.copies().device(), at, bytes));
+      } finally {
+        if (context.scrubber().overwroteAbandoned(between.block())) {
+          between.release();
+        } else {
+          between.discard();
+        }
+      }
+    } else {
+      var target = to.deviceForWrite(at, at + bytes, true);
+      to.onDevice(
+          at,
+          at + bytes,
+          () -> link.copy(origin, from.copies().device(), source.from(), target, at, bytes));
+    }
+    Direction direction = Direction.DEVICE_TO_DEVICE;
+    context.meter().moved(direction, bytes, System.nanoTime() - start, way);
+    if (event != null) {
+      String tag = destination.storage().core().tag();
+      event.moved(context.id(), direction.name(), way, tag, bytes);
+    }
+  }
+
+  private boolean overlaps() {
+    return source.storage() == destination.storage()
+        && source.from() < destination.from() + bytes
+        && destination.from() < source.to();
+  }
+
+  /** Down and up again: counted as both, for each device. */
+  private void throughHost() {
+    StorageContext context = destination.storage().context();
+    TransferEvent event = Flight.transfer();
+    long start = System.nanoTime();
+    long at = destination.from();
+    TransferWay[] way = new TransferWay[1];
+    source.storage().bufferCounters().accessed(true);
+    destination.storage().bufferCounters().accessed(true);
+    to.onDevice(at, at + bytes, () -> way[0] = relay(context, at));
+    long elapsed = System.nanoTime() - start;
+    from.moved(Direction.DEVICE_TO_HOST, bytes, elapsed, way[0]);
+    to.moved(Direction.HOST_TO_DEVICE, bytes, elapsed, way[0]);
+    if (event != null) {
+      String tag = destination.storage().core().tag();
+      event.moved(context.id(), Direction.DEVICE_TO_DEVICE.name(), way[0], tag, bytes);
+    }
+    context.peers().staged(source.storage().context().device(), context.device(), bytes);
+  }
+
+  private TransferWay relay(StorageContext context, long at) {
+    return context
+        .link()
+        .relay(
+            source.storage().context().link(),
+            from.copies().device(),
+            source.from(),
+            to.copies().device(),
+            at,
+            bytes);
+  }
+}

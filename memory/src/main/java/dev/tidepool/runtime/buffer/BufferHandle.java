@@ -1,0 +1,671 @@
+package dev.tidepool.runtime.buffer;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.BufferState;
+import dev.tidepool.ElementType;
+import dev.tidepool.HostMapping;
+import dev.tidepool.MapMode;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.diagnostics.BufferMetrics;
+import dev.tidepool.link.HostBytes;
+import dev.tidepool.pool.Lease;
+import dev.tidepool.runtime.metering.LeakGroup;
+import dev.tidepool.runtime.order.Exceptions;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.ResourceAccess;
+import dev.tidepool.runtime.order.StackReserve;
+import dev.tidepool.runtime.storage.BufferCore;
+import dev.tidepool.runtime.storage.Coherence;
+import dev.tidepool.runtime.storage.FillPattern;
+import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.transfer.TransferPriority;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A handle on a range of a storage, as elements of a type: a whole buffer, a slice, or a view.
+ *
+ * <p>Each method checks its arguments, then asks for one piece of work in the storage's order.
+ * Handles hold their leak group's token, so that a storage without handles is noticed.
+ */
+public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
+    permits RootBuffer, BufferHandle.Part {
+  /** A longer copy in place is not worth what another thread would wait for it. */
+  private static final long MOST_IN_PLACE = 64 << 10;
+
+  private final LeakGroup.Token token;
+  private final ElementType<A> type;
+  // What was handed out before; null again once the handle is closed.
+  private volatile @Nullable View view;
+
+  /** A host view, and its read-only twin, which is made when it is asked for. */
+  private static final class View {
+    private final MemorySegment segment;
+    // Two threads may each make one: segments are immutable.
+    private @Nullable MemorySegment readOnly;
+
+    View(MemorySegment segment) {
+      this.segment = segment;
+    }
+
+    MemorySegment segment() {
+      return segment;
+    }
+
+    MemorySegment readOnly() {
+      MemorySegment made = readOnly;
+      if (made == null) {
+        made = segment.asReadOnly();
+        readOnly = made;
+      }
+      return made;
+    }
+  }
+
+  BufferHandle(LeakGroup.Token token, ElementType<A> type) {
+    this.token = token;
+    this.type = type;
+  }
+
+  /** A slice or a view. */
+  static final class Part<A> extends BufferHandle<A> {
+    private final BufferCore core;
+    private final long from;
+    private final long count;
+    private volatile boolean closed;
+
+    private Part(
+        BufferCore core, LeakGroup.Token token, ElementType<A> type, long from, long count) {
+      super(token, type);
+      this.core = core;
+      this.from = from;
+      this.count = count;
+    }
+
+    @Override
+    public BufferCore core() {
+      return core;
+    }
+
+    @Override
+    public long from() {
+      return from;
+    }
+
+    @Override
+    long count() {
+      return count;
+    }
+
+    @Override
+    void checkOpen() {
+      if (closed) {
+        throw new IllegalStateException(
+            "this slice or view of " + core + " is closed; take another from its root");
+      }
+      core.checkOpen();
+    }
+
+    @Override
+    void end() {
+      closed = true;
+    }
+
+    @Override
+    public String toString() {
+      return type() + "[" + count + "] at byte " + from + " of " + core;
+    }
+  }
+
+  /** Whose part of memory this is on. */
+  public abstract BufferCore core();
+
+  /** The byte of the storage that this begins at. */
+  public abstract long from();
+
+  /** Its elements, also after it was closed. */
+  abstract long count();
+
+  /** Fails if this is closed. */
+  abstract void checkOpen();
+
+  /** Closes, whether it was before or not. */
+  abstract void end();
+
+  LeakGroup.Token token() {
+    return token;
+  }
+
+  /** Of its elements, also after it was closed. */
+  ElementType<A> type() {
+    return type;
+  }
+
+  public Storage storage() {
+    return core().storage();
+  }
+
+  /** The byte of the storage that this ends before. */
+  public long to() {
+    return from() + bytes();
+  }
+
+  @Override
+  public ElementType<A> elementType() {
+    checkOpen();
+    return type;
+  }
+
+  @Override
+  public long length() {
+    checkOpen();
+    return count();
+  }
+
+  @Override
+  public long byteSize() {
+    checkOpen();
+    return bytes();
+  }
+
+  /** {@link #byteSize()} of a handle that may be closed by now. */
+  public long bytes() {
+    return count() * type.byteSize();
+  }
+
+  /** Of one element, also after it was closed. */
+  long elementBytes() {
+    return type.byteSize();
+  }
+
+  @Override
+  public MemoryLocation location() {
+    checkOpen();
+    return core().location();
+  }
+
+  @Override
+  public BufferState state() {
+    checkOpen();
+    return core().state();
+  }
+
+  @Override
+  public Accelerator accelerator() {
+    checkOpen();
+    return core().context().accelerator();
+  }
+
+  @Override
+  public void copyFrom(A source) {
+    write(source, 0, 0, fitting(source));
+  }
+
+  @Override
+  public void copyFrom(A source, int sourceOffset, long offset, int count) {
+    checkRanges(source, "source", sourceOffset, offset, count);
+    write(source, sourceOffset, offset, count);
+  }
+
+  /** Copies in what was checked before. */
+  private void write(A source, int sourceOffset, long offset, int count) {
+    if (!copyInPlace(true, source, sourceOffset, offset, count)) {
+      perform(inbound(source, sourceOffset, offset, count));
+    }
+  }
+
+  @Override
+  public CompletableFuture<Void> copyFromAsync(A source) {
+    return submit(inbound(source, 0, 0, fitting(source)));
+  }
+
+  @Override
+  public CompletableFuture<Void> copyFromAsync(A source, int sourceOffset, long offset, int count) {
+    checkRanges(source, "source", sourceOffset, offset, count);
+    return submit(inbound(source, sourceOffset, offset, count));
+  }
+
+  @Override
+  public void copyTo(A destination) {
+    read(0, destination, 0, requiredBy(destination));
+  }
+
+  @Override
+  public void copyTo(long offset, A destination, int destinationOffset, int count) {
+    checkRanges(destination, "destination", destinationOffset, offset, count);
+    read(offset, destination, destinationOffset, count);
+  }
+
+  /** Copies out what was checked before. */
+  private void read(long offset, A destination, int destinationOffset, int count) {
+    if (!copyInPlace(false, destination, destinationOffset, offset, count)) {
+      perform(outbound(offset, destination, destinationOffset, count));
+    }
+  }
+
+  @Override
+  public CompletableFuture<Void> copyToAsync(A destination) {
+    return submit(outbound(0, destination, 0, requiredBy(destination)));
+  }
+
+  @Override
+  public CompletableFuture<Void> copyToAsync(
+      long offset, A destination, int destinationOffset, int count) {
+    checkRanges(destination, "destination", destinationOffset, offset, count);
+    return submit(outbound(offset, destination, destinationOffset, count));
+  }
+
+  @Override
+  public void copyFrom(MemorySegment source, long offset) {
+    checkSource(source, offset);
+    if (mayTouch(source)) {
+      perform(inbound(new HostBytes.Segment(source, false), at(offset)));
+    } else {
+      throughBlock(
+          source.byteSize(),
+          block -> {
+            guarded(
+                    () -> new HostBytes.Segment(source, false).copyTo(0, block),
+                    "copying " + block.byteSize() + " bytes in")
+                .run();
+            perform(inbound(new HostBytes.Segment(block, true), at(offset)));
+          });
+    }
+  }
+
+  @Override
+  public void copyTo(long offset, MemorySegment destination) {
+    checkDestination(offset, destination);
+    if (mayTouch(destination)) {
+      perform(outbound(at(offset), new HostBytes.Segment(destination, false)));
+    } else {
+      throughBlock(
+          destination.byteSize(),
+          block -> {
+            perform(outbound(at(offset), new HostBytes.Segment(block, true)));
+            guarded(
+                    () -> new HostBytes.Segment(destination, false).copyFrom(block, 0),
+                    "copying " + block.byteSize() + " bytes out")
+                .run();
+          });
+    }
+  }
+
+  @Override
+  public CompletableFuture<Void> copyFromAsync(MemorySegment source, long offset) {
+    checkSource(source, offset);
+    checkForAllThreads(source);
+    return submit(inbound(new HostBytes.Segment(source, false), at(offset)));
+  }
+
+  @Override
+  public CompletableFuture<Void> copyToAsync(long offset, MemorySegment destination) {
+    checkDestination(offset, destination);
+    checkForAllThreads(destination);
+    return submit(outbound(at(offset), new HostBytes.Segment(destination, false)));
+  }
+
+  private void checkSource(MemorySegment source, long offset) {
+    checkOpen();
+    Objects.requireNonNull(source, "source");
+    Objects.checkFromIndexSize(offset, type.elements(source.byteSize()), count());
+  }
+
+  private void checkDestination(long offset, MemorySegment destination) {
+    checkOpen();
+    Objects.requireNonNull(destination, "destination");
+    Objects.checkFromIndexSize(offset, type.elements(destination.byteSize()), count());
+    if (destination.isReadOnly()) {
+      throw new IllegalArgumentException("the destination is a read-only segment");
+    }
+  }
+
+  private void checkForAllThreads(MemorySegment segment) {
+    if (!ExternalBuffers.isForAllThreads(segment)) {
+      throw new IllegalArgumentException(
+          "a copy of "
+              + core()
+              + " in the background takes a segment that all threads may access, such as one of"
+              + " Arena.ofShared() or Arena.ofAuto(); this one is confined to a thread");
+    }
+  }
+
+  /** Whether the thread that will copy may touch a segment, which may be confined to the caller. */
+  private boolean mayTouch(MemorySegment segment) {
+    return storage().runsHere() || ExternalBuffers.isForAllThreads(segment);
+  }
+
+  /** Copies by way of a block, because the caller must not block and others must not touch. */
+  private void throughBlock(long bytes, Consumer<MemorySegment> copy) {
+    Lease lease = core().context().blocks().forCaller(bytes, this);
+    try {
+      copy.accept(Objects.requireNonNull(lease.block().segment()).asSlice(0, bytes));
+    } finally {
+      lease.release();
+    }
+  }
+
+  @Override
+  public void copyFrom(UnifiedBuffer<A> source) {
+    Operation work = inbound(source);
+    // Bytes that the host reaches here may have to come from a device there.
+    boolean here = !(source instanceof BufferHandle<A> other) || other.storage().runsHere();
+    work.perform(here && storage().runsHere());
+  }
+
+  @Override
+  public CompletableFuture<Void> copyFromAsync(UnifiedBuffer<A> source) {
+    return submit(inbound(source));
+  }
+
+  @Override
+  public MemorySegment asSegment() {
+    View known = view;
+    return known != null && storage().viewsAgain() ? known.segment() : openView();
+  }
+
+  private MemorySegment openView() {
+    return openView(true, storage -> storage.coherence().hostForWrite(from(), to(), false))
+        .segment();
+  }
+
+  @Override
+  public MemorySegment asReadOnlySegment() {
+    View known = view;
+    if (known != null && storage().readsViewAgain()) {
+      return known.readOnly();
+    }
+    return openView(false, storage -> storage.coherence().hostForRead(from(), to())).readOnly();
+  }
+
+  private View openView(boolean writing, Function<Storage, MemorySegment> host) {
+    checkOpen();
+    Storage storage = storage();
+    StackReserve.check();
+    MemorySegment inPlace = storage.viewInPlace(from(), to(), writing);
+    if (inPlace != null) {
+      View at = new View(part(inPlace));
+      view = at;
+      storage.exposed(writing);
+      return at;
+    }
+    // Not read from the field again: a close on another thread clears it.
+    View[] opened = new View[1];
+    perform(
+        Operation.of(
+                List.of(writing ? ResourceAccess.write(storage) : ResourceAccess.read(storage)),
+                storage.context().transferThreads(),
+                guarded(
+                    () -> {
+                      opened[0] = new View(part(host.apply(storage)));
+                      storage.exposing();
+                    },
+                    "fetching"))
+            .retrying(storage.context().retries()));
+    view = opened[0];
+    storage.exposed(writing);
+    return opened[0];
+  }
+
+  @Override
+  public HostMapping map(MapMode mode) {
+    return map(mode, false);
+  }
+
+  @Override
+  public HostMapping map(MapMode mode, boolean shared) {
+    checkOpen();
+    Objects.requireNonNull(mode, "mode");
+    return OpenHostMapping.open(this, mode, shared);
+  }
+
+  /** The part of the storage's host copy that this handle covers. */
+  MemorySegment part(MemorySegment host) {
+    return host.byteSize() == bytes() ? host : host.asSlice(from(), bytes());
+  }
+
+  @Override
+  public UnifiedBuffer<A> slice(long offset, long length) {
+    checkOpen();
+    Objects.checkFromIndexSize(offset, length, count());
+    return new Part<>(core(), token, type, at(offset), length);
+  }
+
+  @Override
+  public <B> UnifiedBuffer<B> as(ElementType<B> type) {
+    checkOpen();
+    Objects.requireNonNull(type, "type");
+    return new Part<>(core(), token, type, from(), type.elements(bytes()));
+  }
+
+  @Override
+  public void fill(byte value) {
+    checkOpen();
+    fill(FillPattern.of(value));
+  }
+
+  @Override
+  public void fill(A pattern) {
+    checkOpen();
+    fill(FillPattern.of(type, Objects.requireNonNull(pattern, "pattern")));
+  }
+
+  private void fill(FillPattern pattern) {
+    perform(
+        access(true, coherence -> coherence.fill(from(), to(), pattern), "filling", bytes() == 0));
+  }
+
+  /** Clears all bytes of a buffer that was just made, which keeps the state it was born in. */
+  void zero() {
+    perform(access(true, Coherence::clear, "clearing", bytes() == 0));
+  }
+
+  @Override
+  public void synchronize() {
+    checkOpen();
+    perform(
+        Operation.of(
+                List.of(ResourceAccess.onDevice(storage(), false)),
+                storage().context().transferThreads(),
+                guarded(() -> storage().coherence().synchronize(from(), to()), "synchronizing"))
+            .retrying(storage().context().retries()));
+  }
+
+  @Override
+  public void prefetchToDevice() {
+    checkOpen();
+    prefetch(true);
+  }
+
+  @Override
+  public void prefetchToHost() {
+    checkOpen();
+    prefetch(false);
+  }
+
+  /**
+   * Starts moving; a failure is kept before the work leaves the order, for the next use to throw.
+   */
+  private void prefetch(boolean toDevice) {
+    Storage storage = storage();
+    ResourceAccess use =
+        toDevice ? ResourceAccess.onDevice(storage, false) : ResourceAccess.read(storage);
+    Operation.of(
+            List.of(use),
+            storage.context().transferThreads(),
+            guarded(() -> storage.coherence().prefetch(from(), to(), toDevice), "prefetching"))
+        .retrying(storage.context().retries())
+        .failing(storage::prefetchFailed)
+        .release(false);
+  }
+
+  @Override
+  public BufferMetrics metrics() {
+    checkOpen();
+    return storage().metrics();
+  }
+
+  @Override
+  public void close() {
+    StackReserve.check();
+    // Only where it differs: a volatile write costs as much as an exchange.
+    if (view != null) {
+      view = null;
+    }
+    end();
+  }
+
+  /** Copies at once, without work, if that is possible; whether it did. */
+  private boolean copyInPlace(boolean writing, A array, int start, long offset, int count) {
+    if (count == 0 || count * type.byteSize() > MOST_IN_PLACE || type.isStruct()) {
+      return false;
+    }
+    StackReserve.check();
+    return copyDormant(writing, array, start, offset, count)
+        || storage().copyInPlace(writing, type, array, start, at(offset), count);
+  }
+
+  /** Copies at once if the buffer was never used but so; whether it did. */
+  boolean copyDormant(boolean writing, A array, int start, long offset, int count) {
+    return false;
+  }
+
+  private void checkRanges(A array, String name, int start, long offset, int count) {
+    checkOpen();
+    Objects.requireNonNull(array, name);
+    Objects.checkFromIndexSize(start, count, type.length(array));
+    Objects.checkFromIndexSize(offset, (long) count, count());
+  }
+
+  private Operation inbound(A source, int sourceOffset, long offset, int count) {
+    return inbound(new HostBytes.Elements<>(type, source, sourceOffset, count), at(offset));
+  }
+
+  private Operation inbound(HostBytes source, long at) {
+    return access(
+            true,
+            whileAlive(source, coherence -> coherence.copyIn(source, at)),
+            "copying " + source.byteSize() + " bytes in",
+            source.byteSize() == 0)
+        .carrying(SmallTransfer.in(storage(), source, at, TransferPriority.NORMAL));
+  }
+
+  private Operation outbound(long offset, A destination, int destinationOffset, int count) {
+    return outbound(
+        at(offset), new HostBytes.Elements<>(type, destination, destinationOffset, count));
+  }
+
+  private Operation outbound(long at, HostBytes destination) {
+    return access(
+            false,
+            whileAlive(destination, coherence -> coherence.copyOut(at, destination)),
+            "copying " + destination.byteSize() + " bytes out",
+            destination.byteSize() == 0)
+        .carrying(SmallTransfer.out(storage(), destination, at, TransferPriority.NORMAL));
+  }
+
+  /** Says what happened where the arena of a segment was closed before its copy had ended. */
+  private Consumer<Coherence> whileAlive(HostBytes bytes, Consumer<Coherence> copy) {
+    if (!(bytes instanceof HostBytes.Segment(MemorySegment segment, _))) {
+      return copy;
+    }
+    return coherence -> {
+      try {
+        copy.accept(coherence);
+      } catch (IllegalStateException e) {
+        if (segment.scope().isAlive()) {
+          throw e;
+        }
+        throw new IllegalStateException(
+            "the arena of a segment of "
+                + segment.byteSize()
+                + " bytes was closed before its copy from or to "
+                + core()
+                + " had ended; keep it open until the copy returns or its future completes",
+            e);
+      }
+    };
+  }
+
+  private Operation inbound(UnifiedBuffer<A> source) {
+    checkOpen();
+    Objects.requireNonNull(source, "source");
+    if (!source.elementType().equals(type)) {
+      throw new IllegalArgumentException(
+          "the source holds " + source.elementType() + ", not " + type + "; use as() first");
+    }
+    checkRoomFor(source.length());
+    if (source instanceof BufferHandle<A> other) {
+      return BufferCopy.work(other, this);
+    }
+    return access(
+        true,
+        coherence ->
+            coherence.copyIn(new HostBytes.Segment(source.asReadOnlySegment(), false), from()),
+        "copying from a foreign buffer",
+        source.length() == 0);
+  }
+
+  /** Work on this storage alone; empty ranges join the order but touch nothing. */
+  private Operation access(boolean writes, Consumer<Coherence> body, String what, boolean empty) {
+    return Operation.of(
+            List.of(writes ? ResourceAccess.write(storage()) : ResourceAccess.read(storage())),
+            storage().context().transferThreads(),
+            empty ? () -> {} : guarded(() -> body.accept(storage().coherence()), what))
+        .retrying(storage().context().retries());
+  }
+
+  private Operation.Body guarded(Operation.Body body, String what) {
+    return () -> {
+      try {
+        body.run();
+      } catch (RuntimeException | Error e) {
+        throw Exceptions.transfer(e, what + " of " + core());
+      }
+    };
+  }
+
+  private void perform(Operation work) {
+    work.perform(storage().runsHere());
+  }
+
+  private CompletableFuture<Void> submit(Operation work) {
+    return core().context().submit(work);
+  }
+
+  private int fitting(A source) {
+    checkOpen();
+    Objects.requireNonNull(source, "source");
+    int count = type.length(source);
+    checkRoomFor(count);
+    return count;
+  }
+
+  private void checkRoomFor(long elements) {
+    if (elements > count()) {
+      throw new IndexOutOfBoundsException(
+          "the source has " + elements + " elements, but " + this + " takes " + count());
+    }
+  }
+
+  private int requiredBy(A destination) {
+    checkOpen();
+    Objects.requireNonNull(destination, "destination");
+    int room = type.length(destination);
+    if (room < count()) {
+      throw new IndexOutOfBoundsException(
+          "the array has " + room + " elements, but " + this + " needs " + count());
+    }
+    return (int) count();
+  }
+
+  private long at(long element) {
+    return from() + element * type.byteSize();
+  }
+}

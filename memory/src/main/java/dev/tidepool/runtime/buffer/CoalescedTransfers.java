@@ -1,0 +1,282 @@
+package dev.tidepool.runtime.buffer;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.link.Direction;
+import dev.tidepool.link.Gathering;
+import dev.tidepool.link.Gathering.Move;
+import dev.tidepool.link.Passage;
+import dev.tidepool.runtime.order.Exceptions;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.RetryPolicy;
+import dev.tidepool.runtime.storage.DirtyRanges;
+import dev.tidepool.transfer.TransferWay;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Small transfers to one device, or from it, that travel together. All are at their turn, or come
+ * right behind one of them in the queue of its storage and write other bytes of it: so they may
+ * arrive in any order, and no order that others see changes.
+ *
+ * <p>A batch that fails is taken apart: each transfer then goes by itself, and fails or is tried
+ * again by itself; but if the device is lost, all fail at once. Used by one thread.
+ */
+public final class CoalescedTransfers implements Runnable {
+  private static final int MOST = 1024;
+  private static final long MOST_BYTES = 4L << 20;
+
+  /** Of those that come one behind the other in a queue, which can be under way only together. */
+  private static final long MOST_BYTES_OF_LANE = 8L << 20;
+
+  private final SmallTransfer like;
+  // In the order that they end: work behind other work of the batch comes after it.
+  private final List<Operation> works = new ArrayList<>();
+  private final List<SmallTransfer> parcels = new ArrayList<>();
+  private final List<Move> moves = new ArrayList<>();
+  // Those whose bytes take another way. Only after the batch: they may need memory, and what
+  // travels holds some.
+  private final List<Operation> alone = new ArrayList<>();
+  // Those that the queues have let in; the others were taken from behind them.
+  private int atTurn;
+  // How many of the ready and of those that go alone are no business of the batch any more.
+  private int admitted;
+  private int sentAlone;
+  private long bytes;
+  private TransferWay way = TransferWay.STAGED_PINNED;
+
+  // Of one line, and so of one list of transfers, if of any.
+  private final List<Operation> ready;
+  private final boolean tells;
+
+  private CoalescedTransfers(SmallTransfer like, List<Operation> ready) {
+    this.like = like;
+    this.ready = ready;
+    this.tells = ready.getFirst().tells();
+  }
+
+  /**
+   * Takes the next task from a line, and with it what may travel with it; null if there is none.
+   * Nobody else takes meanwhile.
+   */
+  public static @Nullable Runnable next(Queue<Runnable> line) {
+    Runnable first = line.peek();
+    if (!(first instanceof Operation work)) {
+      return line.poll();
+    }
+    SmallTransfer like = smallTransfer(work);
+    if (like == null) {
+      work.endsTask();
+      return line.poll();
+    }
+    // All that takes memory comes before anything leaves the line.
+    List<Operation> ready = new ArrayList<>();
+    ready.add(work);
+    CoalescedTransfers batch = new CoalescedTransfers(like, ready);
+    line.poll();
+    long bytes = like.bytes();
+    while (like.isSmall() && ready.size() < MOST && line.peek() instanceof Operation other) {
+      SmallTransfer smallTransfer = smallTransfer(other);
+      if (smallTransfer == null
+          || !smallTransfer.isSmall()
+          || !smallTransfer.goesWith(like)
+          || bytes + smallTransfer.bytes() > MOST_BYTES) {
+        break;
+      }
+      try {
+        ready.add(other);
+      } catch (OutOfMemoryError e) {
+        break;
+      }
+      line.poll();
+      bytes += smallTransfer.bytes();
+    }
+    return batch;
+  }
+
+  private static @Nullable SmallTransfer smallTransfer(Operation work) {
+    return (SmallTransfer) work.payload();
+  }
+
+  @Override
+  public void run() {
+    try {
+      perform();
+    } catch (Throwable e) {
+      leave(e);
+    }
+  }
+
+  /** The thread cannot go on: what it has begun fails, and the rest is handed in again. */
+  private void leave(Throwable thrown) {
+    for (int i = admitted; i < ready.size(); i++) {
+      Operation work = ready.get(i);
+      if (Thread.currentThread().equals(work.runner())) {
+        work.lose(thrown);
+      } else {
+        work.leaveToBeHandedIn();
+      }
+    }
+    for (int i = sentAlone; i < alone.size(); i++) {
+      alone.get(i).leaveToBeHandedIn();
+    }
+    for (int i = 0; i < works.size(); i++) {
+      works.get(i).lose(thrown);
+    }
+  }
+
+  private void perform() {
+    while (admitted < ready.size()) {
+      admit(ready.get(admitted));
+    }
+    atTurn = works.size();
+    if (like.direction() == Direction.HOST_TO_DEVICE) {
+      // What reads is at its turn together with all that reads beside it.
+      for (int i = 0; i < atTurn; i++) {
+        followLane(works.get(i));
+      }
+    }
+    if (tells) {
+      // They would wait for this thread, and nothing must wait for the listeners that it calls.
+      while (sentAlone < alone.size()) {
+        alone.get(sentAlone++).handIn();
+      }
+      alone.clear();
+      sentAlone = 0;
+    }
+    if (works.size() == 1) {
+      if (alone.isEmpty()) {
+        works.getFirst().endsTask();
+      }
+      works.getFirst().runClaimed();
+    } else if (!works.isEmpty()) {
+      travel();
+    }
+    while (sentAlone < alone.size()) {
+      alone.get(sentAlone++).run();
+    }
+  }
+
+  /** Takes work whose turn has come. */
+  private void admit(Operation work) {
+    if (work.take()) {
+      if (!work.claim()) {
+        work.finish(work.lost());
+      } else if (!pack(work)) {
+        // It has nothing until it runs, or those that wait here would keep memory from each other.
+        work.giveBack(false);
+        alone.add(work);
+      }
+    }
+    admitted++;
+  }
+
+  private boolean pack(Operation work) {
+    SmallTransfer smallTransfer = smallTransfer(work);
+    Move move =
+        smallTransfer == null || bytes + smallTransfer.bytes() > MOST_BYTES_OF_LANE
+            ? null
+            : smallTransfer.plan();
+    if (smallTransfer == null || move == null) {
+      return false;
+    }
+    bytes += smallTransfer.bytes();
+    works.add(work);
+    parcels.add(smallTransfer);
+    moves.add(move);
+    return true;
+  }
+
+  /** Takes what comes behind some work in its queue, as long as no byte is written twice. */
+  private void followLane(Operation head) {
+    DirtyRanges written = new DirtyRanges(Long.MAX_VALUE);
+    Operation last = head;
+    while (works.size() < MOST) {
+      SmallTransfer before = smallTransfer(last);
+      if (before == null) {
+        return;
+      }
+      written.add(before.from(), before.to());
+      Operation next =
+          last.claimNext(
+              payload ->
+                  payload instanceof SmallTransfer smallTransfer && fits(smallTransfer, written));
+      if (next == null) {
+        return;
+      }
+      boolean packed;
+      try {
+        packed = pack(next);
+      } catch (Throwable e) {
+        next.lose(e);
+        throw e;
+      }
+      if (!packed) {
+        next.giveBack(false);
+        return;
+      }
+      last = next;
+    }
+  }
+
+  private boolean fits(SmallTransfer smallTransfer, DirtyRanges written) {
+    return smallTransfer.goesWith(like)
+        && bytes + smallTransfer.bytes() <= MOST_BYTES_OF_LANE
+        && !written.intersects(smallTransfer.from(), smallTransfer.to());
+  }
+
+  private void travel() {
+    long start = System.nanoTime();
+    Passage passage = new Passage(like.priority(), 0, true, true, Passage.ORDINARY.submitted());
+    try {
+      passage.run(this::move);
+    } catch (Throwable e) {
+      takeApart(e);
+      return;
+    }
+    // All of them took that time together; so the sums are right.
+    long each = (System.nanoTime() - start) / works.size();
+    parcels.forEach(smallTransfer -> smallTransfer.arrived(each, way));
+    if (alone.isEmpty()) {
+      works.forEach(Operation::endsTask);
+    }
+    endAll(null);
+  }
+
+  /** Ends all of them before any listener is called, which may wait for what comes behind any. */
+  private void endAll(@Nullable Throwable failure) {
+    for (int i = 0; i < works.size(); i++) {
+      works
+          .get(i)
+          .end(failure == null ? null : Exceptions.transfer(failure, parcels.get(i).toString()));
+    }
+    works.forEach(Operation::tell);
+  }
+
+  private void move() {
+    Gathering gathering = like.context().link().gathering();
+    way =
+        like.direction() == Direction.HOST_TO_DEVICE
+            ? gathering.upload(moves)
+            : gathering.download(moves);
+  }
+
+  private void takeApart(Throwable failure) {
+    parcels.forEach(SmallTransfer::mayHaveArrived);
+    if (RetryPolicy.kindOf(failure) == AcceleratorException.Kind.DEVICE_LOST) {
+      endAll(failure);
+      return;
+    }
+    // First those behind others, for they become ready when the others end.
+    works.subList(atTurn, works.size()).forEach(work -> work.giveBack(true));
+    for (Operation work : works.subList(0, atTurn)) {
+      if (tells) {
+        work.giveBack(true);
+        work.handIn();
+      } else {
+        work.runClaimed();
+      }
+    }
+  }
+}

@@ -1,0 +1,48 @@
+package dev.tidepool.runtime.buffer;
+
+import dev.tidepool.MapMode;
+import dev.tidepool.TransferException;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Set;
+
+/**
+ * A whole file as memory.
+ *
+ * @param key tells it from others, whatever its name
+ */
+record MappedFile(MemorySegment bytes, Object key) {
+  /**
+   * Maps a file until the arena is closed.
+   *
+   * @throws TransferException if the file cannot be opened or mapped
+   */
+  static MappedFile map(Path file, MapMode mode, Arena arena) {
+    Set<StandardOpenOption> how =
+        mode.writes()
+            ? Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE)
+            : Set.of(StandardOpenOption.READ);
+    try (FileChannel channel = FileChannel.open(file, how)) {
+      MemorySegment bytes =
+          channel.map(
+              mode.writes() ? FileChannel.MapMode.READ_WRITE : FileChannel.MapMode.READ_ONLY,
+              0,
+              channel.size(),
+              arena);
+      return new MappedFile(bytes, MemoryRange.key(file));
+    } catch (NoSuchFileException e) {
+      throw new TransferException("cannot map " + file + ": it does not exist", e);
+    } catch (IOException e) {
+      if (Files.isDirectory(file)) {
+        throw new TransferException("cannot map " + file + ": it is a folder; name a file", e);
+      }
+      throw new TransferException("cannot map " + file + ": " + e, e);
+    }
+  }
+}

@@ -1,0 +1,60 @@
+package dev.tidepool.runtime.buffer;
+
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.runtime.storage.BackingBlocks;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+
+/**
+ * Some bytes in a row of one memory, by which buffers over the same bytes know each other.
+ *
+ * @param memory whose bytes: a buffer's own storage, a mapped file's key, or {@link #HOST}
+ * @param from the first byte, counted in that memory; of the host an address
+ * @param to the byte behind the last
+ */
+public record MemoryRange(Object memory, long from, long to) {
+  /** All memory of the host that buffers were wrapped around, or that processes share. */
+  private static final Object HOST = "the host's memory";
+
+  /**
+   * The bytes of a buffer.
+   *
+   * @throws IllegalStateException if it is closed
+   */
+  public static MemoryRange of(UnifiedBuffer<?> buffer) {
+    long bytes = buffer.byteSize();
+    if (!(buffer instanceof BufferHandle<?> own)) {
+      return new MemoryRange(buffer, 0, bytes);
+    }
+    BackingBlocks copies = own.storage().coherence().copies();
+    if (copies.isHostOwned()) {
+      return new MemoryRange(own.storage(), own.from(), own.to());
+    }
+    Object file = copies.file();
+    long begin = file == null ? copies.host().address() : 0;
+    return new MemoryRange(file == null ? HOST : file, begin + own.from(), begin + own.to());
+  }
+
+  /**
+   * All bytes that a file may have, which are those of buffers that are mapped from it; no buffer
+   * has as many.
+   *
+   * @throws IOException if there is no such file
+   */
+  public static MemoryRange ofFile(Path file) throws IOException {
+    return new MemoryRange(key(file), 0, Long.MAX_VALUE);
+  }
+
+  /** Tells a file from others, whatever its names. */
+  static Object key(Path file) throws IOException {
+    Object key = Files.readAttributes(file, BasicFileAttributes.class).fileKey();
+    return key == null ? file.toRealPath() : key;
+  }
+
+  /** Whether they have a byte in common. */
+  public boolean overlaps(MemoryRange other) {
+    return memory.equals(other.memory) && from < other.to && other.from < to;
+  }
+}

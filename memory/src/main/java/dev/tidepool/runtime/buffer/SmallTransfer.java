@@ -1,0 +1,145 @@
+package dev.tidepool.runtime.buffer;
+
+import dev.tidepool.link.Direction;
+import dev.tidepool.link.Gathering.Move;
+import dev.tidepool.link.HostBytes;
+import dev.tidepool.runtime.flight.Flight;
+import dev.tidepool.runtime.flight.TransferEvent;
+import dev.tidepool.runtime.order.Coalescable;
+import dev.tidepool.runtime.storage.Coherence;
+import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.spi.Block;
+import dev.tidepool.transfer.TransferPriority;
+import dev.tidepool.transfer.TransferWay;
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/** Bytes of the host for one buffer, or of one for the host, few enough to travel with others. */
+public final class SmallTransfer implements Coalescable {
+  /** Bytes of the largest; one that is larger is long enough to overlap with itself, in chunks. */
+  private static final long LARGEST = 1L << 20;
+
+  /** Bytes of the largest small one; from here on transfers take longer than asking for them. */
+  public static final long SMALL = 64L << 10;
+
+  private final Storage storage;
+  private final HostBytes bytes;
+  private final long at;
+  private final Direction direction;
+  private final TransferPriority priority;
+  private @Nullable TransferEvent event;
+
+  private SmallTransfer(
+      Storage storage, HostBytes bytes, long at, Direction direction, TransferPriority priority) {
+    this.storage = storage;
+    this.bytes = bytes;
+    this.at = at;
+    this.direction = direction;
+    this.priority = priority;
+  }
+
+  /**
+   * A copy to a storage as a small transfer; null if it is empty, too large, or will cross no link.
+   */
+  public static @Nullable SmallTransfer in(
+      Storage storage, HostBytes source, long at, TransferPriority priority) {
+    return of(storage, source, at, Direction.HOST_TO_DEVICE, priority);
+  }
+
+  /** The same from a storage. */
+  public static @Nullable SmallTransfer out(
+      Storage storage, HostBytes destination, long at, TransferPriority priority) {
+    return of(storage, destination, at, Direction.DEVICE_TO_HOST, priority);
+  }
+
+  private static @Nullable SmallTransfer of(
+      Storage storage, HostBytes bytes, long at, Direction direction, TransferPriority priority) {
+    long count = bytes.byteSize();
+    boolean tooLarge = count > LARGEST || (count > SMALL && isMappedFile(bytes));
+    return count == 0 || tooLarge || storage.coherence().copies().isShared()
+        ? null
+        : new SmallTransfer(storage, bytes, at, direction, priority);
+  }
+
+  private static boolean isMappedFile(HostBytes bytes) {
+    return bytes instanceof HostBytes.Segment(MemorySegment segment, _) && segment.isMapped();
+  }
+
+  /** Whether both take the same link in the same direction. */
+  boolean goesWith(SmallTransfer other) {
+    return context() == other.context() && direction == other.direction;
+  }
+
+  /**
+   * Whether it is better off with others although a thread were free for each. A larger one only
+   * goes with those that would otherwise wait for it.
+   */
+  boolean isSmall() {
+    return bytes() <= SMALL;
+  }
+
+  /** Whose link it takes. */
+  StorageContext context() {
+    return storage.context();
+  }
+
+  Direction direction() {
+    return direction;
+  }
+
+  TransferPriority priority() {
+    return priority;
+  }
+
+  long bytes() {
+    return bytes.byteSize();
+  }
+
+  long from() {
+    return at;
+  }
+
+  long to() {
+    return at + bytes();
+  }
+
+  /** The way over the link, now that its turn has come; null if the bytes take another. */
+  @Nullable Move plan() {
+    Coherence coherence = storage.coherence();
+    Block block =
+        direction == Direction.HOST_TO_DEVICE
+            ? coherence.uploadTarget()
+            : coherence.downloadSource(from(), to());
+    if (block == null) {
+      return null;
+    }
+    event = Flight.transfer();
+    return new Move(bytes, block, at);
+  }
+
+  /** It was on its way with others when something failed. */
+  void mayHaveArrived() {
+    if (direction == Direction.HOST_TO_DEVICE) {
+      storage.coherence().deviceWriteFailed(from(), to());
+    }
+  }
+
+  /** The bytes have arrived, with others. */
+  void arrived(long elapsedNanos, TransferWay way) {
+    storage.coherence().carried(direction, from(), to(), elapsedNanos, way);
+    if (event != null) {
+      event.moved(context().id(), direction.name(), way, storage.core().tag(), bytes());
+    }
+  }
+
+  @Override
+  public String toString() {
+    return "copying "
+        + bytes()
+        + " bytes "
+        + (direction == Direction.HOST_TO_DEVICE ? "in" : "out")
+        + " of "
+        + storage;
+  }
+}

@@ -1,0 +1,217 @@
+package dev.tidepool.runtime.buffer;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.host.MemoryOperations;
+import dev.tidepool.link.HostBytes;
+import dev.tidepool.pool.Lease;
+import dev.tidepool.runtime.order.Exceptions;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.ResourceAccess;
+import dev.tidepool.runtime.storage.Coherence;
+import dev.tidepool.runtime.storage.StorageContext;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The conversion of structs to columns, or back.
+ *
+ * <p>What the host has the newest bytes of is read or written where it lies. The rest (arrays of
+ * records, and what only a device has) passes through one staging block, as many structs at a time
+ * as fit.
+ *
+ * @param context the columns'
+ * @param type of the structs
+ * @param structs where they are, or go to
+ * @param columns one for each primitive of the type
+ * @param offset of the first element in each column
+ * @param count how many structs
+ * @param joins whether columns become structs
+ */
+record SoaConversion(
+    StorageContext context,
+    ElementType<?> type,
+    Structs structs,
+    List<BufferHandle<?>> columns,
+    long offset,
+    long count,
+    boolean joins) {
+
+  /** Whole structs. */
+  sealed interface Structs {
+    /** At the front of a buffer. */
+    record InBuffer(BufferHandle<?> buffer) implements Structs {}
+
+    /** On the host: an array of records, or a buffer that somebody else implemented. */
+    record OnHost(HostBytes bytes) implements Structs {}
+  }
+
+  /** Brings bytes to a part of the staging block, or takes them from there. */
+  private interface Passage {
+    void pass(MemorySegment staged, long at);
+  }
+
+  /**
+   * A side of the conversion when its turn has come.
+   *
+   * @param elementBytes bytes of each element
+   * @param direct all of its bytes, if the conversion may use them where they lie
+   * @param passage the way through the staging block, if not
+   */
+  private record End(long elementBytes, @Nullable MemorySegment direct, Passage passage) {
+    static End direct(long elementBytes, MemorySegment bytes) {
+      return new End(elementBytes, bytes, (staged, at) -> {});
+    }
+
+    static End staged(long elementBytes, Passage passage) {
+      return new End(elementBytes, null, passage);
+    }
+
+    long stagedBytes() {
+      return direct == null ? elementBytes : 0;
+    }
+  }
+
+  /**
+   * The conversion as work in the order of all buffers.
+   *
+   * @throws IllegalArgumentException if the structs share bytes with a column
+   */
+  Operation work() {
+    List<ResourceAccess> uses = new ArrayList<>();
+    if (structs instanceof Structs.InBuffer(BufferHandle<?> buffer)) {
+      for (BufferHandle<?> column : columns) {
+        if (column.storage() == buffer.storage()) {
+          throw new IllegalArgumentException(
+              buffer + " is a view of a component; give the structs a buffer of their own");
+        }
+      }
+      uses.add(
+          joins ? ResourceAccess.write(buffer.storage()) : ResourceAccess.read(buffer.storage()));
+    }
+    for (BufferHandle<?> column : columns) {
+      uses.add(
+          joins ? ResourceAccess.read(column.storage()) : ResourceAccess.write(column.storage()));
+    }
+    return Operation.of(
+            uses,
+            context.transferThreads(),
+            () -> {
+              try {
+                if (count > 0) {
+                  run();
+                }
+              } catch (RuntimeException | Error e) {
+                throw Exceptions.transfer(e, "converting " + count + " of " + type);
+              }
+            })
+        .retrying(context.retries());
+  }
+
+  /** Asks for the work and returns when it is done. */
+  void perform() {
+    boolean here = columns.stream().allMatch(column -> column.storage().runsHere());
+    if (structs instanceof Structs.InBuffer(BufferHandle<?> buffer)) {
+      here &= buffer.storage().runsHere();
+    }
+    work().perform(here);
+  }
+
+  private void run() {
+    List<End> ends = new ArrayList<>();
+    ends.add(structsEnd());
+    columns.forEach(column -> ends.add(end(column, offset, !joins)));
+    long each = ends.stream().mapToLong(End::stagedBytes).sum();
+    if (each == 0) {
+      convert(ends.stream().map(End::direct).toArray(MemorySegment[]::new));
+      return;
+    }
+    long step = Math.min(count, Math.max(1, context.stagingChunk() / each));
+    Lease lease = context.blocks().forStaging(step * each);
+    try {
+      MemorySegment block = Objects.requireNonNull(lease.block().segment(), "staging");
+      // The padding of structs that are made here shall not tell what the block held before.
+      block.asSlice(0, joins ? step * ends.getFirst().stagedBytes() : 0).fill((byte) 0);
+      for (long at = 0; at < count; at += step) {
+        convert(ends, block, step, at);
+      }
+    } finally {
+      lease.release();
+    }
+  }
+
+  private End structsEnd() {
+    return switch (structs) {
+      case Structs.InBuffer(BufferHandle<?> buffer) -> end(buffer, 0, joins);
+      case Structs.OnHost(HostBytes bytes) ->
+          End.staged(
+              type.byteSize(),
+              joins
+                  ? (staged, at) -> bytes.copyFrom(staged, at)
+                  : (staged, at) -> bytes.copyTo(at, staged));
+    };
+  }
+
+  private End end(BufferHandle<?> buffer, long first, boolean written) {
+    Coherence coherence = buffer.storage().coherence();
+    boolean shared = coherence.copies().isShared();
+    long each = buffer.elementBytes();
+    long from = buffer.from() + first * each;
+    long to = from + count * each;
+    if (written) {
+      return shared || coherence.writesOnHost()
+          ? End.direct(each, coherence.targetOnHost(from, to).asSlice(from, to - from))
+          : End.staged(
+              each,
+              (staged, at) -> coherence.copyIn(new HostBytes.Segment(staged, true), from + at));
+    }
+    return shared || coherence.hostHasNewest(from, to)
+        ? End.direct(each, coherence.readable().asSlice(from, to - from))
+        : End.staged(
+            each,
+            (staged, at) -> coherence.copyOut(from + at, new HostBytes.Segment(staged, true)));
+  }
+
+  /** Converts as many structs as fit into the staging block, from {@code at} on. */
+  private void convert(List<End> ends, MemorySegment block, long step, long at) {
+    long length = Math.min(step, count - at);
+    MemorySegment[] parts = new MemorySegment[ends.size()];
+    long used = 0;
+    for (int i = 0; i < parts.length; i++) {
+      End end = ends.get(i);
+      long bytes = length * end.elementBytes;
+      parts[i] =
+          end.direct == null
+              ? block.asSlice(used, bytes)
+              : end.direct.asSlice(at * end.elementBytes, bytes);
+      used += step * end.stagedBytes();
+      if (isSource(i)) {
+        end.passage.pass(parts[i], at * end.elementBytes);
+      }
+    }
+    convert(parts);
+    for (int i = 0; i < parts.length; i++) {
+      if (!isSource(i)) {
+        End end = ends.get(i);
+        end.passage.pass(parts[i], at * end.elementBytes);
+      }
+    }
+  }
+
+  private boolean isSource(int end) {
+    return (end == 0) != joins;
+  }
+
+  /** Converts what the segments hold: the structs first, then the columns. */
+  private void convert(MemorySegment[] parts) {
+    MemorySegment[] arrays = Arrays.copyOfRange(parts, 1, parts.length);
+    if (joins) {
+      MemoryOperations.join(type, parts[0], arrays);
+    } else {
+      MemoryOperations.split(type, parts[0], arrays);
+    }
+  }
+}

@@ -1,0 +1,94 @@
+package dev.tidepool.runtime.kernel;
+
+import dev.tidepool.Arguments;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
+import dev.tidepool.runtime.buffer.BufferAllocator;
+import dev.tidepool.runtime.storage.StorageContext;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** A kernel of one manager: the user's handle of its {@link KernelPrograms}. */
+final class CompiledKernel implements Kernel {
+  private final StorageContext context;
+  private final BufferAllocator allocations;
+  private final KernelSource source;
+  private final Signature signature;
+  private final KernelPrograms programs;
+
+  CompiledKernel(
+      StorageContext context,
+      BufferAllocator allocations,
+      KernelSource source,
+      Signature signature,
+      KernelPrograms programs) {
+    this.context = context;
+    this.allocations = allocations;
+    this.source = source;
+    this.signature = signature;
+    this.programs = programs;
+  }
+
+  @Override
+  public KernelSource source() {
+    return source;
+  }
+
+  @Override
+  public void execute(Arguments arguments) {
+    perform(arguments, null);
+  }
+
+  @Override
+  public void execute(Arguments arguments, LaunchRange range) {
+    perform(arguments, range);
+  }
+
+  @Override
+  public CompletableFuture<Void> executeAsync(Arguments arguments) {
+    return submit(arguments, null);
+  }
+
+  @Override
+  public CompletableFuture<Void> executeAsync(Arguments arguments, LaunchRange range) {
+    return submit(arguments, range);
+  }
+
+  private void perform(Arguments arguments, @Nullable LaunchRange asked) {
+    try (KernelRun run = begin();
+        KernelLaunch execution = bind(run, arguments, asked)) {
+      execution.perform();
+    }
+  }
+
+  private CompletableFuture<Void> submit(Arguments arguments, @Nullable LaunchRange asked) {
+    try (KernelRun run = begin();
+        KernelLaunch execution = bind(run, arguments, asked)) {
+      return execution.submit();
+    }
+  }
+
+  private KernelRun begin() {
+    return KernelRun.begin(context.state(), programs, this::closedException);
+  }
+
+  private KernelLaunch bind(KernelRun run, Arguments arguments, @Nullable LaunchRange asked) {
+    return KernelLaunch.bind(
+        context, allocations, run, signature, signature.parameters(arguments), arguments, asked);
+  }
+
+  private IllegalStateException closedException() {
+    return new IllegalStateException(this + " is closed; compile it again");
+  }
+
+  @Override
+  public void close() {
+    programs.close();
+  }
+
+  @Override
+  public String toString() {
+    return "Kernel[" + source + " on " + context.accelerator().id() + "]";
+  }
+}

@@ -1,0 +1,143 @@
+package dev.tidepool.runtime.kernel;
+
+import dev.tidepool.Arguments;
+import dev.tidepool.ElementType;
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelParameter.Access;
+import dev.tidepool.LaunchRange;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.expression.types.Expression;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** The signature of an expression, whose types are those of its arguments. */
+final class ElementwiseSignature implements Signature {
+  private final Expression expression;
+
+  /** What the last call was found to take: most calls are like the one before. */
+  private volatile @Nullable List<KernelParameter> last;
+
+  ElementwiseSignature(Expression expression) {
+    this.expression = expression;
+  }
+
+  @Override
+  public List<KernelParameter> parameters(Arguments arguments) {
+    List<KernelParameter> known = last;
+    if (known != null && fit(known, arguments.values())) {
+      return known;
+    }
+    List<KernelParameter> found = resolved(arguments);
+    last = found;
+    return found;
+  }
+
+  private static boolean fit(List<KernelParameter> parameters, Map<String, Object> values) {
+    if (parameters.size() != values.size()) {
+      return false;
+    }
+    for (KernelParameter parameter : parameters) {
+      Object value = values.get(parameter.name());
+      if (value == null
+          || isScalar(value) == parameter.access().isArray()
+          || !typeOf(value).equals(parameter.type())) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private List<KernelParameter> resolved(Arguments arguments) {
+    List<KernelParameter> parameters = new ArrayList<>();
+    Set<String> unknown = new LinkedHashSet<>(arguments.values().keySet());
+    for (Expression.Name name : expression.names()) {
+      unknown.remove(name.name());
+      Object value = arguments.values().get(name.name());
+      if (value != null) {
+        parameters.add(parameter(name, value));
+      } else if (name.access() != dev.tidepool.expression.syntax.Access.OUT) {
+        throw new IllegalArgumentException(
+            "argument '" + name.name() + "' is missing; '" + expression.shown() + "' reads it");
+      }
+    }
+    if (!unknown.isEmpty()) {
+      throw new IllegalArgumentException(
+          "'"
+              + expression.shown()
+              + "' has no "
+              + unknown
+              + "; it names "
+              + expression.names().stream().map(Expression.Name::name).toList());
+    }
+    // Missing names and types that do not go together are errors now, not on another thread.
+    Objects.requireNonNull(expression.resolve(parameters));
+    return List.copyOf(parameters);
+  }
+
+  private static KernelParameter parameter(Expression.Name name, Object value) {
+    Access access =
+        switch (name.access()) {
+          case IN -> Access.IN;
+          case OUT -> Access.OUT;
+          case INOUT -> Access.INOUT;
+        };
+    ElementType<?> type = typeOf(value);
+    boolean isScalar = isScalar(value);
+    if (isScalar && access != Access.IN) {
+      throw new IllegalArgumentException(
+          "'" + name.name() + "' is assigned, so it must be a buffer or an array, not " + value);
+    }
+    return new KernelParameter(name.name(), isScalar ? Access.SCALAR : access, type);
+  }
+
+  private static boolean isScalar(Object value) {
+    return value instanceof Number || value instanceof Boolean;
+  }
+
+  private static ElementType<?> typeOf(Object value) {
+    if (value instanceof UnifiedBuffer<?> buffer) {
+      return buffer.elementType();
+    }
+    if (value instanceof Boolean) {
+      return ElementType.BOOLEAN;
+    }
+    if (value instanceof Float || value instanceof Double) {
+      return ElementType.DOUBLE;
+    }
+    return value instanceof Number
+        ? ElementType.LONG
+        : ElementType.ofArray(value.getClass()).orElseThrow(FileKernels::misplaced);
+  }
+
+  @Override
+  public LaunchRange range(List<Long> lengths, List<String> names, @Nullable LaunchRange asked) {
+    if (asked != null) {
+      throw new IllegalArgumentException(
+          "an expression runs over its arrays and takes no range; pass slices instead");
+    }
+    for (int i = 1; i < lengths.size(); i++) {
+      if (!lengths.get(i).equals(lengths.getFirst())) {
+        throw new IllegalArgumentException(
+            "arrays differ in length: '"
+                + names.getFirst()
+                + "' has "
+                + lengths.getFirst()
+                + " elements, '"
+                + names.get(i)
+                + "' has "
+                + lengths.get(i));
+      }
+    }
+    return LaunchRange.of(lengths.getFirst());
+  }
+
+  @Override
+  public boolean isolatesOverlaps() {
+    return true;
+  }
+}

@@ -1,0 +1,56 @@
+package dev.tidepool.runtime.kernel;
+
+import dev.tidepool.Arguments;
+import dev.tidepool.KernelSource;
+import dev.tidepool.UnifiedMemoryManager;
+import java.nio.file.Path;
+import java.util.ServiceLoader;
+
+/**
+ * Runs kernels some of whose arguments are files, which are streamed. That is done on a floor above
+ * this one, so it is found as a service.
+ */
+public interface FileKernels {
+  /**
+   * Runs a kernel; returns when done.
+   *
+   * @param memory of the accelerator that computes
+   * @throws IllegalArgumentException as kernels do
+   * @throws dev.tidepool.TransferException if a file cannot be read or written
+   */
+  void execute(KernelSource source, Arguments arguments, UnifiedMemoryManager memory);
+
+  /** Whether some arguments are files. */
+  static boolean areNeededBy(Arguments arguments) {
+    for (Object value : arguments.values().values()) {
+      if (value instanceof Path) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Why a kernel itself takes no file. */
+  static IllegalArgumentException misplaced() {
+    return new IllegalArgumentException(
+        "an argument is a file; run the kernel by name with the orchestrator, or in a pipeline");
+  }
+
+  /**
+   * What runs them.
+   *
+   * @throws IllegalStateException if there is nothing: the library was repackaged without its
+   *     services
+   */
+  static FileKernels installed() {
+    return ServiceLoader.load(FileKernels.class, FileKernels.class.getClassLoader())
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new IllegalStateException(
+                    "no "
+                        + FileKernels.class.getName()
+                        + " is registered: keep META-INF/services when repackaging"
+                        + " tidepool-memory"));
+  }
+}

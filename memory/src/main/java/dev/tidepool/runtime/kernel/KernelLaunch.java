@@ -1,0 +1,384 @@
+package dev.tidepool.runtime.kernel;
+
+import dev.tidepool.Allocation;
+import dev.tidepool.Arguments;
+import dev.tidepool.ElementType;
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.link.DeviceLink;
+import dev.tidepool.runtime.buffer.BufferAllocator;
+import dev.tidepool.runtime.buffer.BufferHandle;
+import dev.tidepool.runtime.order.CompositeFuture;
+import dev.tidepool.runtime.order.Exceptions;
+import dev.tidepool.runtime.order.KernelBody;
+import dev.tidepool.runtime.order.MultiBufferAdmission;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.ResourceAccess;
+import dev.tidepool.runtime.storage.Coherence;
+import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.KernelArgument;
+import dev.tidepool.spi.Launch;
+import dev.tidepool.spi.Program;
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One run of a kernel: its arguments, brought to this manager's device where they are elsewhere,
+ * the launch, and what goes back.
+ *
+ * <p>Arrays and buffers of other managers pass through buffers of this one that live for the run.
+ * Copies in, launch and copies out are pieces of work on those buffers, asked for in this order;
+ * the order of each buffer does the rest, and a failure of one fails those behind it.
+ */
+final class KernelLaunch implements AutoCloseable {
+  private static final Allocation TEMPORARY =
+      Allocation.at(MemoryLocation.DEVICE).tag("kernel argument");
+
+  /** An array argument on this manager's device. */
+  private record Placed(KernelParameter parameter, BufferHandle<?> buffer) {}
+
+  private final StorageContext context;
+  private final BufferAllocator allocations;
+  private final KernelRun run;
+  private final List<KernelParameter> parameters;
+  private final Map<String, Object> values;
+  private final LaunchRange range;
+  private final List<Placed> placed = new ArrayList<>();
+  private final List<BufferHandle<?>> temporaries = new ArrayList<>();
+  private final List<Copy> inbound = new ArrayList<>();
+  private final List<Copy> outbound = new ArrayList<>();
+  private @Nullable Operation work;
+  // Of the launch: what it would do again may not be the same then. Its attempts follow each other.
+  private boolean submitted;
+
+  /** A copy between a temporary and what it stands for, now or in the background. */
+  private record Copy(Runnable perform, Supplier<CompletableFuture<Void>> submit) {}
+
+  private KernelLaunch(
+      StorageContext context,
+      BufferAllocator allocations,
+      KernelRun run,
+      List<KernelParameter> parameters,
+      Arguments arguments,
+      LaunchRange range) {
+    this.context = context;
+    this.allocations = allocations;
+    this.run = run;
+    this.parameters = parameters;
+    this.values = arguments.values();
+    this.range = range;
+  }
+
+  /** Sees to the arguments of a run. */
+  static KernelLaunch bind(
+      StorageContext context,
+      BufferAllocator allocations,
+      KernelRun run,
+      Signature signature,
+      List<KernelParameter> parameters,
+      Arguments arguments,
+      @Nullable LaunchRange asked) {
+    List<Long> lengths = new ArrayList<>();
+    List<String> names = new ArrayList<>();
+    for (KernelParameter parameter : parameters) {
+      if (parameter.access().isArray()) {
+        names.add(parameter.name());
+        lengths.add(length(parameter.type(), arguments.values().get(parameter.name())));
+      }
+    }
+    LaunchRange range = signature.range(lengths, names, asked);
+    KernelLaunch execution =
+        new KernelLaunch(context, allocations, run, parameters, arguments, range);
+    try {
+      execution.place();
+      if (signature.isolatesOverlaps()) {
+        execution.isolateOverlaps();
+      }
+      return execution;
+    } catch (RuntimeException | Error e) {
+      execution.close();
+      throw e;
+    }
+  }
+
+  private static <A> long length(ElementType<A> type, @Nullable Object value) {
+    return value instanceof UnifiedBuffer<?> buffer
+        ? buffer.length()
+        : type.length(type.arrayClass().cast(Objects.requireNonNull(value, "checked before")));
+  }
+
+  /** An array has one temporary for each name, and only one of them could be copied back. */
+  private void checkWrittenOnce() {
+    IdentityHashMap<Object, String> written = new IdentityHashMap<>();
+    for (KernelParameter parameter : parameters) {
+      Object value = values.get(parameter.name());
+      if (parameter.access().writes() && value != null && value.getClass().isArray()) {
+        String other = written.put(value, parameter.name());
+        if (other != null) {
+          throw new IllegalArgumentException(
+              "'"
+                  + other
+                  + "' and '"
+                  + parameter.name()
+                  + "' are both written and are one array; pass two");
+        }
+      }
+    }
+  }
+
+  private void place() {
+    checkWrittenOnce();
+    for (KernelParameter parameter : parameters) {
+      if (parameter.access().isArray()) {
+        Object value = values.get(parameter.name());
+        if (value instanceof BufferHandle<?> buffer && buffer.storage().context() == context) {
+          placed.add(new Placed(parameter, buffer));
+        } else if (value instanceof UnifiedBuffer<?> elsewhere) {
+          placed.add(new Placed(parameter, temporaryFor(parameter, elsewhere)));
+        } else {
+          placed.add(new Placed(parameter, temporaryFor(parameter, parameter.type(), value)));
+        }
+      }
+    }
+  }
+
+  private <A> BufferHandle<A> temporaryFor(KernelParameter parameter, UnifiedBuffer<A> elsewhere) {
+    BufferHandle<A> temporary = temporary(elsewhere.elementType(), elsewhere.length());
+    if (parameter.access().reads()) {
+      inbound.add(
+          new Copy(() -> temporary.copyFrom(elsewhere), () -> temporary.copyFromAsync(elsewhere)));
+    }
+    if (parameter.access().writes()) {
+      outbound.add(
+          new Copy(() -> elsewhere.copyFrom(temporary), () -> elsewhere.copyFromAsync(temporary)));
+    }
+    return temporary;
+  }
+
+  private <A> BufferHandle<A> temporaryFor(
+      KernelParameter parameter, ElementType<A> type, @Nullable Object value) {
+    A array = type.arrayClass().cast(value);
+    if (array == null) {
+      throw new IllegalArgumentException("argument '" + parameter.name() + "' is missing");
+    }
+    BufferHandle<A> temporary = temporary(type, type.length(array));
+    if (parameter.access().reads()) {
+      inbound.add(new Copy(() -> temporary.copyFrom(array), () -> temporary.copyFromAsync(array)));
+    }
+    if (parameter.access().writes()) {
+      outbound.add(new Copy(() -> temporary.copyTo(array), () -> temporary.copyToAsync(array)));
+    }
+    return temporary;
+  }
+
+  private <A> BufferHandle<A> temporary(ElementType<A> type, long length) {
+    context.checkOpen();
+    BufferHandle<A> temporary = (BufferHandle<A>) allocations.allocate(type, length, TEMPORARY);
+    temporaries.add(temporary);
+    return temporary;
+  }
+
+  /**
+   * Items run in any order, so an array that is written must not overlap another at an offset: what
+   * is only read is copied first.
+   */
+  private void isolateOverlaps() {
+    for (int i = 0; i < placed.size(); i++) {
+      for (int j = 0; j < placed.size(); j++) {
+        Placed other = placed.get(i);
+        Placed written = placed.get(j);
+        if (i != j && written.parameter().access().writes() && clash(written, other)) {
+          if (other.parameter().access().writes()) {
+            throw new IllegalArgumentException(
+                "'"
+                    + written.parameter().name()
+                    + "' and '"
+                    + other.parameter().name()
+                    + "' are both written and overlap; pass buffers that do not");
+          }
+          placed.set(i, isolated(other));
+        }
+      }
+    }
+  }
+
+  private static boolean clash(Placed a, Placed b) {
+    BufferHandle<?> first = a.buffer();
+    BufferHandle<?> second = b.buffer();
+    boolean overlap =
+        first.storage() == second.storage()
+            && first.from() < second.to()
+            && second.from() < first.to();
+    boolean sameItems = first.from() == second.from() && first.to() == second.to();
+    boolean bothWritten = a.parameter().access().writes() && b.parameter().access().writes();
+    return overlap && (!sameItems || bothWritten);
+  }
+
+  private Placed isolated(Placed read) {
+    return new Placed(read.parameter(), copied(read.buffer()));
+  }
+
+  private <A> BufferHandle<A> copied(BufferHandle<A> buffer) {
+    BufferHandle<A> temporary = temporary(buffer.elementType(), buffer.length());
+    inbound.add(new Copy(() -> temporary.copyFrom(buffer), () -> temporary.copyFromAsync(buffer)));
+    return temporary;
+  }
+
+  /** Runs and returns when done. */
+  void perform() {
+    inbound.forEach(copy -> copy.perform().run());
+    work().perform(!Thread.currentThread().isVirtual());
+    outbound.forEach(copy -> copy.perform().run());
+  }
+
+  /**
+   * Runs in the background. All parts take their place in the order of the buffers now, so the
+   * execution may be closed at once.
+   */
+  CompletableFuture<Void> submit() {
+    List<CompletableFuture<Void>> parts = new ArrayList<>();
+    inbound.forEach(copy -> parts.add(copy.submit().get()));
+    Operation launched = work();
+    run.endsWith(launched);
+    parts.add(context.submit(launched, run::end));
+    outbound.forEach(copy -> parts.add(copy.submit().get()));
+    return context.track(CompositeFuture.of(parts));
+  }
+
+  private Operation work() {
+    List<ResourceAccess> uses = new ArrayList<>();
+    for (Placed argument : placed) {
+      uses.add(
+          ResourceAccess.byKernel(
+              argument.buffer().storage(), argument.parameter().access().writes()));
+    }
+    Operation asked =
+        Operation.of(uses, context.kernelThreads(), this::launch)
+            .retrying(context.retries().until(() -> submitted));
+    work = asked;
+    return asked;
+  }
+
+  private void launch() {
+    Program program = run.program(parameters);
+    if (range.items() == 0) {
+      return;
+    }
+    provideMemory();
+    List<KernelArgument> arguments = new ArrayList<>();
+    int array = 0;
+    for (KernelParameter parameter : parameters) {
+      arguments.add(
+          parameter.access().isArray()
+              ? argument(placed.get(array++))
+              : new KernelArgument.Scalar(scalar(parameter)));
+    }
+    Launch launch = new Launch(program, arguments, range);
+    Operation running = Objects.requireNonNull(work, "who runs this");
+    KernelBody.launch(run.source(), parameters, context, running, () -> run(launch));
+  }
+
+  /** Sees to device memory for all arguments, before the bytes of any travel. */
+  private void provideMemory() {
+    if (placed.stream().noneMatch(KernelLaunch::lacksMemory)) {
+      return;
+    }
+    MultiBufferAdmission.inTurn(
+        Objects.requireNonNull(work, "who runs this"),
+        List.of(context.placing()),
+        () ->
+            placed.stream()
+                .filter(KernelLaunch::lacksMemory)
+                .forEach(argument -> coherence(argument).provideDeviceMemory()));
+  }
+
+  private static Coherence coherence(Placed argument) {
+    return argument.buffer().storage().coherence();
+  }
+
+  private static boolean lacksMemory(Placed argument) {
+    return coherence(argument).lacksDeviceMemory();
+  }
+
+  private Object scalar(KernelParameter parameter) {
+    Object value = values.get(parameter.name());
+    if (value == null) {
+      throw new IllegalArgumentException("argument '" + parameter.name() + "' is missing");
+    }
+    return run.source() instanceof KernelSource.HandWritten written
+        ? DeclaredSignature.scalar(written, parameter, value)
+        : value;
+  }
+
+  private static KernelArgument argument(Placed argument) {
+    BufferHandle<?> buffer = argument.buffer();
+    Block block = block(argument);
+    return new KernelArgument.Array(block.whole(), block.start() + buffer.from(), buffer.bytes());
+  }
+
+  private static Block block(Placed argument) {
+    BufferHandle<?> buffer = argument.buffer();
+    Coherence coherence = buffer.storage().coherence();
+    try {
+      return switch (argument.parameter().access()) {
+        case OUT -> coherence.deviceForWrite(buffer.from(), buffer.to(), true);
+        case INOUT -> coherence.deviceForWrite(buffer.from(), buffer.to(), false);
+        default -> coherence.deviceForRead(buffer.from(), buffer.to());
+      };
+    } catch (InternalError e) {
+      // The bytes of a mapped file vanished on their way to the device.
+      throw Exceptions.transfer(
+          e, "bringing '" + argument.parameter().name() + "', " + buffer + ", to the device");
+    }
+  }
+
+  private void run(Launch launch) {
+    submitted = true;
+    try {
+      DeviceLink.finish(context.link().compute().launch(launch));
+    } catch (RuntimeException | Error e) {
+      forEachWritten(Coherence::deviceWriteFailed);
+      throw e;
+    }
+    forEachWritten(Coherence::deviceWritten);
+  }
+
+  private interface Range {
+    void of(Coherence coherence, long from, long to);
+  }
+
+  private void forEachWritten(Range action) {
+    for (Placed argument : placed) {
+      if (argument.parameter().access().writes()) {
+        BufferHandle<?> buffer = argument.buffer();
+        action.of(buffer.storage().coherence(), buffer.from(), buffer.to());
+      }
+    }
+  }
+
+  /** Closes the temporaries, which are freed when all parts that were asked for are done. */
+  @Override
+  public void close() {
+    Throwable thrown = null;
+    for (BufferHandle<?> temporary : temporaries) {
+      try {
+        temporary.close();
+      } catch (RuntimeException | Error e) {
+        thrown = thrown == null ? e : thrown;
+      }
+    }
+    if (thrown != null) {
+      throw Exceptions.unchecked(thrown);
+    }
+  }
+}

@@ -1,0 +1,131 @@
+package dev.tidepool.runtime.kernel;
+
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.spi.Program;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The programs that one kernel has run with: one for hand-written code, one for each combination of
+ * argument types for an expression. They are held until the kernel is closed or unreachable, and
+ * its last run has ended.
+ *
+ * <p>Refers to no handle of the kernel, which tells by becoming unreachable that nobody closes it.
+ * The monitor guards the fields and is not held while anything is compiled or freed.
+ */
+final class KernelPrograms {
+  /** The latest program, by the identity of what was asked for. */
+  private record Answer(List<KernelParameter> parameters, Program program) {
+    // Not being the same costs a look-up in the table, nothing more.
+    @SuppressWarnings("ReferenceEquality")
+    boolean isFor(List<KernelParameter> asked) {
+      return parameters == asked;
+    }
+  }
+
+  private final ProgramCache kernels;
+  private final KernelSource source;
+
+  // Guarded by this.
+  private final Map<List<KernelParameter>, ProgramCache.Entry> held = new HashMap<>();
+  private int runs;
+  private boolean closed;
+  private boolean released;
+
+  /**
+   * Launches of one kernel in a row ask the same; to hash all parameters costs more than the rest.
+   */
+  private volatile @Nullable Answer latest;
+
+  KernelPrograms(ProgramCache kernels, KernelSource source) {
+    this.kernels = kernels;
+    this.source = source;
+  }
+
+  /** What the kernel was compiled from. */
+  KernelSource source() {
+    return source;
+  }
+
+  /** Begins a run, which keeps the programs until it {@linkplain #endRun ends}; false if closed. */
+  synchronized boolean beginRun() {
+    if (closed) {
+      return false;
+    }
+    runs++;
+    return true;
+  }
+
+  /** Ends a run. */
+  void endRun() {
+    synchronized (this) {
+      runs--;
+    }
+    releaseIfOver(false);
+  }
+
+  /** The program for parameters; blocks while it is compiled. Called by a run, or before any. */
+  Program program(List<KernelParameter> parameters) {
+    Answer answer = latest;
+    if (answer == null || !answer.isFor(parameters)) {
+      answer = new Answer(parameters, find(parameters));
+      latest = answer;
+    }
+    return answer.program();
+  }
+
+  private Program find(List<KernelParameter> parameters) {
+    synchronized (this) {
+      ProgramCache.Entry known = held.get(parameters);
+      if (known != null) {
+        return known.program();
+      }
+    }
+    ProgramCache.Entry found = kernels.hold(source, parameters);
+    ProgramCache.Entry earlier;
+    synchronized (this) {
+      earlier = held.putIfAbsent(parameters, found);
+    }
+    if (earlier != null) {
+      // Another run has asked for it meanwhile.
+      kernels.release(List.of(found), false);
+    }
+    return found.program();
+  }
+
+  /** Closes the kernel: the programs that it alone holds are freed once its last run has ended. */
+  void close() {
+    synchronized (this) {
+      closed = true;
+    }
+    kernels.forget(this);
+    releaseIfOver(false);
+  }
+
+  /**
+   * Ends a kernel that became unreachable unclosed. Its programs are kept for the next such kernel.
+   */
+  void abandon() {
+    synchronized (this) {
+      closed = true;
+    }
+    releaseIfOver(true);
+  }
+
+  private void releaseIfOver(boolean keeps) {
+    List<ProgramCache.Entry> over;
+    synchronized (this) {
+      if (!closed || runs > 0 || released) {
+        return;
+      }
+      released = true;
+      over = List.copyOf(held.values());
+      held.clear();
+      latest = null;
+    }
+    kernels.release(over, keeps);
+  }
+}

@@ -1,0 +1,87 @@
+package dev.tidepool.runtime.kernel;
+
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.runtime.order.ManagerState;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.spi.Program;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One run of a kernel as an operation of its manager, from binding the arguments to the end: the
+ * manager waits for it when it closes, and the kernel's programs stay as long. Safe for use by any
+ * thread.
+ */
+final class KernelRun implements AutoCloseable {
+  private final ManagerState manager;
+  private final KernelPrograms programs;
+  private final AtomicBoolean ended = new AtomicBoolean();
+  // Touched only by the thread that began the run.
+  private @Nullable Operation last;
+
+  private KernelRun(ManagerState manager, KernelPrograms programs) {
+    this.manager = manager;
+    this.programs = programs;
+  }
+
+  /**
+   * Begins a run.
+   *
+   * @throws IllegalStateException if the manager is closed, or what {@code closed} makes if the
+   *     kernel is
+   */
+  static KernelRun begin(
+      ManagerState manager, KernelPrograms programs, Supplier<IllegalStateException> closed) {
+    KernelRun run = new KernelRun(manager, programs);
+    manager.begin();
+    boolean begins = false;
+    try {
+      begins = programs.beginRun();
+    } finally {
+      if (!begins) {
+        manager.finish();
+      }
+    }
+    if (!begins) {
+      throw closed.get();
+    }
+    return run;
+  }
+
+  /** What the kernel was compiled from. */
+  KernelSource source() {
+    return programs.source();
+  }
+
+  /** The program for parameters; blocks while it is compiled. */
+  Program program(List<KernelParameter> parameters) {
+    return programs.program(parameters);
+  }
+
+  /** Leaves it to work to {@linkplain #end end} the run, if the work is asked for. */
+  void endsWith(Operation work) {
+    last = work;
+  }
+
+  /** Ends the run, unless work that is under way does so. */
+  @Override
+  public void close() {
+    if (last == null || !last.hasEntered()) {
+      end();
+    }
+  }
+
+  /** Ends the run; idempotent. */
+  void end() {
+    if (ended.compareAndSet(false, true)) {
+      try {
+        programs.endRun();
+      } finally {
+        manager.finish();
+      }
+    }
+  }
+}

@@ -1,0 +1,260 @@
+package dev.tidepool.runtime.kernel;
+
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.expression.types.Expression;
+import dev.tidepool.runtime.buffer.BufferAllocator;
+import dev.tidepool.runtime.order.Exceptions;
+import dev.tidepool.runtime.order.QuietClose;
+import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.runtime.supply.SessionResources;
+import dev.tidepool.spi.Program;
+import java.lang.ref.PhantomReference;
+import java.lang.ref.ReferenceQueue;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The programs of one manager, each compiled once for given types of parameters, and the kernels
+ * that hold them.
+ *
+ * <p><b>Life of a program.</b> Kernels of equal sources share programs, which count their holders.
+ * When the last kernel that holds a program is closed, the program is freed. When the last one
+ * becomes unreachable instead, the program is kept for the next kernel of that source; of such idle
+ * programs only the last {@value #MOST_IDLE} are kept. All others are freed with the manager.
+ *
+ * <p><b>Threads.</b> The first thread that needs a program compiles it; others that need the same
+ * wait for it, holding no lock. Compilation blocks a thread, so it happens on library threads or
+ * the caller's platform thread. The monitor guards the tables; no program is compiled or freed
+ * under it.
+ */
+public final class ProgramCache implements AutoCloseable {
+  /** Programs without a kernel that are kept. */
+  static final int MOST_IDLE = 256;
+
+  private record Key(KernelSource source, List<KernelParameter> parameters) {}
+
+  /** A program and how many kernels hold it, which the monitor of its table guards. */
+  static final class Entry {
+    private final Key key;
+    private final CompletableFuture<Program> program = new CompletableFuture<>();
+    private int holders;
+
+    private Entry(Key key) {
+      this.key = key;
+    }
+
+    /** The program, once it is compiled. */
+    Program program() {
+      return program.resultNow();
+    }
+  }
+
+  /** Tells when the handle of a kernel is gone. */
+  private static final class Handle extends PhantomReference<Kernel> {
+    private final KernelPrograms programs;
+
+    Handle(Kernel kernel, KernelPrograms programs, ReferenceQueue<Kernel> queue) {
+      super(kernel, queue);
+      this.programs = programs;
+    }
+  }
+
+  private final StorageContext context;
+  private final BufferAllocator allocations;
+  private final SessionResources resources;
+  private final ReferenceQueue<Kernel> unreachable = new ReferenceQueue<>();
+  private final Map<KernelPrograms, Handle> handles = new ConcurrentHashMap<>();
+  private final Map<RegisteredSources, Kernel> registered = new ConcurrentHashMap<>();
+
+  // Guarded by this. What is idle is in both tables, the longest idle first.
+  private final Map<Key, Entry> entries = new HashMap<>();
+  private final Map<Key, Entry> idle = new LinkedHashMap<>();
+
+  /**
+   * None yet.
+   *
+   * @param allocations makes buffers for arguments that are elsewhere
+   * @param resources where programs are remembered
+   */
+  public ProgramCache(
+      StorageContext context, BufferAllocator allocations, SessionResources resources) {
+    this.context = context;
+    this.allocations = allocations;
+    this.resources = resources;
+  }
+
+  /** A kernel; hand-written code is compiled at once, expressions are parsed. */
+  public Kernel compile(KernelSource source) {
+    releaseUnreachable();
+    Signature signature =
+        switch (source) {
+          case KernelSource.HandWritten written -> new DeclaredSignature(written);
+          case KernelSource.Elementwise elementwise ->
+              new ElementwiseSignature(Expression.parse(elementwise.expression()));
+        };
+    KernelPrograms programs = new KernelPrograms(this, source);
+    if (source instanceof KernelSource.HandWritten written) {
+      compileNow(programs, written.parameters());
+    }
+    Kernel kernel = new CompiledKernel(context, allocations, source, signature, programs);
+    handles.put(programs, new Handle(kernel, programs, unreachable));
+    return kernel;
+  }
+
+  private void compileNow(KernelPrograms programs, List<KernelParameter> parameters) {
+    if (!Thread.currentThread().isVirtual()) {
+      var _ = programs.program(parameters);
+      return;
+    }
+    try {
+      CompletableFuture.runAsync(() -> programs.program(parameters), context.kernelThreads())
+          .join();
+    } catch (CompletionException e) {
+      throw Exceptions.unchecked(e.getCause() == null ? e : e.getCause());
+    }
+  }
+
+  /** The kernel that an orchestrator has compiled here; null if it has not yet. */
+  public @Nullable Kernel of(RegisteredSources sources) {
+    return registered.get(sources);
+  }
+
+  /** Keeps an orchestrator's kernel until the manager ends; one that was kept before wins. */
+  public Kernel keep(RegisteredSources sources, Kernel kernel) {
+    Kernel earlier = registered.putIfAbsent(sources, kernel);
+    if (earlier == null) {
+      return kernel;
+    }
+    kernel.close();
+    return earlier;
+  }
+
+  /**
+   * Holds the program of a source for parameters until it is {@linkplain #release released}; blocks
+   * while it is compiled.
+   */
+  Entry hold(KernelSource source, List<KernelParameter> parameters) {
+    Key key = new Key(source, parameters);
+    Entry entry;
+    boolean isMine;
+    synchronized (this) {
+      Entry known = entries.get(key);
+      isMine = known == null;
+      entry = known == null ? new Entry(key) : known;
+      entry.holders++;
+      if (isMine) {
+        entries.put(key, entry);
+      } else {
+        idle.remove(key);
+      }
+    }
+    if (isMine) {
+      compile(entry);
+    }
+    try {
+      entry.program.join();
+      return entry;
+    } catch (CompletionException e) {
+      throw Exceptions.unchecked(e.getCause() == null ? e : e.getCause());
+    }
+  }
+
+  private void compile(Entry entry) {
+    try {
+      Program program = context.device().compile(entry.key.source(), entry.key.parameters());
+      resources.opened(program);
+      entry.program.complete(program);
+    } catch (Throwable e) {
+      // What failed for want of memory or a lost device may go well another time.
+      synchronized (this) {
+        entries.remove(entry.key, entry);
+      }
+      entry.program.completeExceptionally(e);
+    }
+  }
+
+  /**
+   * Ends the hold of a kernel on programs.
+   *
+   * @param keeps whether a program that nobody else holds is kept for the next kernel of its source
+   */
+  void release(List<Entry> held, boolean keeps) {
+    // A manager that has ended has freed all programs.
+    context.state().beforeEnd(() -> released(held, keeps).forEach(this::free));
+  }
+
+  private synchronized List<Entry> released(List<Entry> held, boolean keeps) {
+    List<Entry> freed = new ArrayList<>();
+    for (Entry entry : held) {
+      if (--entry.holders > 0) {
+        continue;
+      }
+      // A body in Java is compiled already, and may refer to much.
+      if (keeps && !(entry.key.source() instanceof KernelSource.Java)) {
+        idle.put(entry.key, entry);
+      } else {
+        entries.remove(entry.key);
+        freed.add(entry);
+      }
+    }
+    Iterator<Entry> longest = idle.values().iterator();
+    while (idle.size() > MOST_IDLE) {
+      Entry entry = longest.next();
+      longest.remove();
+      entries.remove(entry.key);
+      freed.add(entry);
+    }
+    return freed;
+  }
+
+  private void free(Entry entry) {
+    Program program = entry.program();
+    resources.closed(program);
+    QuietClose.quietly("a program", program);
+  }
+
+  /** A kernel is closed: its handle tells nothing any more. */
+  void forget(KernelPrograms programs) {
+    Handle handle = handles.remove(programs);
+    if (handle != null) {
+      handle.clear();
+    }
+  }
+
+  /** Releases the programs of kernels that became unreachable without being closed. */
+  public void releaseUnreachable() {
+    Handle handle = (Handle) unreachable.poll();
+    while (handle != null) {
+      handles.remove(handle.programs);
+      handle.programs.abandon();
+      handle = (Handle) unreachable.poll();
+    }
+  }
+
+  /** Frees all programs, when nothing runs any more. */
+  @Override
+  public void close() {
+    List<Entry> left;
+    synchronized (this) {
+      left = List.copyOf(entries.values());
+      entries.clear();
+      idle.clear();
+    }
+    left.stream()
+        .filter(entry -> entry.program.state() == Future.State.SUCCESS)
+        .forEach(this::free);
+    registered.clear();
+    handles.clear();
+  }
+}

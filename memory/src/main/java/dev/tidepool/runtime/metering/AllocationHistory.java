@@ -1,0 +1,68 @@
+package dev.tidepool.runtime.metering;
+
+import dev.tidepool.diagnostics.Snapshot;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The latest allocations and frees of a manager, in a ring: each takes the place of the oldest.
+ *
+ * <p>Safe for use by any thread. Nobody waits: who reads while others write misses what they
+ * overwrite.
+ */
+public final class AllocationHistory {
+  private final long bornNanos;
+  private final AtomicLong next = new AtomicLong();
+  private final AtomicReferenceArray<@Nullable Entry> ring;
+
+  private record Entry(long number, long nanos, long bytes, String tag) {}
+
+  /**
+   * No events yet.
+   *
+   * @param capacity events that are kept, at least 1
+   * @param bornNanos when the manager was made
+   */
+  AllocationHistory(int capacity, long bornNanos) {
+    this.bornNanos = bornNanos;
+    ring = new AtomicReferenceArray<>(capacity);
+  }
+
+  /**
+   * Adds an event.
+   *
+   * @param bytes that were allocated, or less than none that were freed
+   */
+  void add(long bytes, String tag) {
+    long number = next.getAndIncrement();
+    try {
+      Entry entry = new Entry(number, System.nanoTime() - bornNanos, bytes, tag);
+      ring.setRelease((int) (number % ring.length()), entry);
+    } catch (OutOfMemoryError e) {
+      // Better an event is missing than a block, which who tells it holds.
+      return;
+    }
+  }
+
+  /** How many events there have been. */
+  public long count() {
+    return next.get();
+  }
+
+  /** What is kept, oldest first. */
+  public List<Snapshot.Change> changes() {
+    List<Snapshot.Change> changes = new ArrayList<>();
+    long end = next.get();
+    for (long number = Math.max(0, end - ring.length()); number < end; number++) {
+      Entry entry = ring.getAcquire((int) (number % ring.length()));
+      if (entry != null && entry.number == number) {
+        changes.add(new Snapshot.Change(Duration.ofNanos(entry.nanos), entry.bytes, entry.tag));
+      }
+    }
+    return changes;
+  }
+}

@@ -1,0 +1,89 @@
+package dev.tidepool.runtime.metering;
+
+import dev.tidepool.UnifiedMemoryManager;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+
+/**
+ * Where in the user's program allocations are asked for: their stacks, each kept once. Safe for use
+ * by any thread.
+ *
+ * <p>Frames are compared by where they are in the bytecode; what people read (files and lines) is
+ * looked up when a stack is first seen.
+ */
+public final class AllocationSites {
+  // Descriptors, which tell overloads apart, are only there with the classes.
+  private static final StackWalker WALKER =
+      StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
+  private static final int MOST_FRAMES = 16;
+
+  /** Further stacks are told as well, but not kept: programs may make classes without end. */
+  private static final int MOST_STACKS = 10_000;
+
+  private record Frame(String type, String method, String descriptor, int bytecode) {
+    Frame(StackWalker.StackFrame frame) {
+      this(
+          frame.getClassName(),
+          frame.getMethodName(),
+          frame.getDescriptor(),
+          frame.getByteCodeIndex());
+    }
+  }
+
+  private final Map<List<Frame>, String> known = new ConcurrentHashMap<>();
+
+  /**
+   * The stack of the caller from the first frame outside of this library on, a line each, such as
+   * {@code App.load(App.java:12)}; the library's own frames where there are no others. The same
+   * object for the same stack.
+   */
+  public String here() {
+    List<StackWalker.StackFrame> stack = stack(true);
+    return named(stack.isEmpty() ? stack(false) : stack);
+  }
+
+  private static List<StackWalker.StackFrame> stack(boolean usersOnly) {
+    return WALKER.walk(
+        frames ->
+            frames
+                .dropWhile(frame -> isOfManagers(frame) || (usersOnly && isBetween(frame)))
+                .limit(MOST_FRAMES)
+                .toList());
+  }
+
+  /** Those of the manager, and of the short forms that its interface has. */
+  private static boolean isOfManagers(StackWalker.StackFrame frame) {
+    return frame.getClassName().startsWith("dev.tidepool.runtime.")
+        || frame.getClassName().equals(UnifiedMemoryManager.class.getName());
+  }
+
+  /** Frames that may stand between the manager and the program. */
+  private static boolean isBetween(StackWalker.StackFrame frame) {
+    return frame.getClassName().startsWith("dev.tidepool.stream.")
+        || frame.getClassName().startsWith("java.");
+  }
+
+  private String named(List<StackWalker.StackFrame> stack) {
+    List<Frame> key = stack.stream().map(Frame::new).toList();
+    String site = known.get(key);
+    if (site == null) {
+      site = stack.stream().map(AllocationSites::line).collect(Collectors.joining("\n"));
+      String first = known.size() < MOST_STACKS ? known.putIfAbsent(key, site) : null;
+      return first == null ? site : first;
+    }
+    return site;
+  }
+
+  private static String line(StackWalker.StackFrame frame) {
+    String file = frame.getFileName();
+    String line = frame.getLineNumber() < 0 ? "" : ":" + frame.getLineNumber();
+    return frame.getClassName()
+        + "."
+        + frame.getMethodName()
+        + "("
+        + (file == null ? "unknown source" : file + line)
+        + ")";
+  }
+}

@@ -1,0 +1,190 @@
+package dev.tidepool.runtime.metering;
+
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.TransferException;
+import dev.tidepool.runtime.order.QuietClose;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A session's allocations and frees, written to a file in the order in which they happened.
+ *
+ * <p>The file is text. Its first line is {@code tidepool-trace 1}; every other is {@code + NUMBER
+ * BYTES LOCATION} for a buffer that was allocated, or {@code - NUMBER} when its memory goes back,
+ * which is later than its close where work was still using it. Numbers are never used twice.
+ *
+ * <p>Who allocates or frees only adds to a queue. The monitor guards the file; the maintenance
+ * thread and {@link #close} alone take it, and write while they hold it.
+ */
+public final class AllocationTrace implements AutoCloseable {
+  static final String HEADER = "tidepool-trace 1";
+
+  private static final System.Logger LOG = System.getLogger("dev.tidepool");
+
+  /** Characters that are written at once. */
+  private static final int PIECE = 64 << 10;
+
+  /** How many sessions of this process have recorded to a path. */
+  private static final Map<Path, Integer> SESSIONS = new ConcurrentHashMap<>();
+
+  private static final long FREED = -1;
+
+  /**
+   * One line.
+   *
+   * @param bytes of the allocation; {@link #FREED} for its end
+   */
+  private record Event(long number, long bytes, @Nullable MemoryLocation location) {
+    void appendTo(StringBuilder text) {
+      if (bytes == FREED) {
+        text.append("- ").append(number).append('\n');
+      } else {
+        text.append("+ ").append(number).append(' ').append(bytes);
+        text.append(' ').append(location).append('\n');
+      }
+    }
+  }
+
+  private final Path file;
+  private final Queue<Event> events = new ConcurrentLinkedQueue<>();
+  private volatile boolean ended;
+  // Guarded by this.
+  private final FileOutputStream stream;
+
+  private AllocationTrace(Path file, FileOutputStream stream) {
+    this.file = file;
+    this.stream = stream;
+  }
+
+  /**
+   * Begins a file, readable for its owner only. One that is there is replaced, unless an earlier
+   * session of this process wrote it: then the session's number is appended to the name.
+   *
+   * @throws TransferException if it cannot be written
+   */
+  public static AllocationTrace open(Path wanted) {
+    int session = SESSIONS.merge(wanted.toAbsolutePath().normalize(), 1, Integer::sum);
+    Path file = session == 1 ? wanted : Path.of(wanted + "." + session);
+    try {
+      FileOutputStream stream = create(file);
+      AllocationTrace trace = new AllocationTrace(file, stream);
+      try {
+        trace.write(HEADER + "\n");
+        return trace;
+      } catch (IOException e) {
+        trace.close();
+        throw e;
+      }
+    } catch (IOException | UnsupportedOperationException e) {
+      throw new TransferException(
+          "cannot write the trace " + file + ": " + reason(e) + "; name another file", e);
+    }
+  }
+
+  /** Not a channel, which an interrupt of the thread that closes the session would close. */
+  private static FileOutputStream create(Path file) throws IOException {
+    // A link or a pipe stays what it is.
+    if (Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+      Files.delete(file);
+    }
+    if (Files.notExists(file)) {
+      Files.createFile(file, ownerOnly(file));
+    }
+    return new FileOutputStream(file.toFile());
+  }
+
+  private static FileAttribute<?>[] ownerOnly(Path file) {
+    return file.getFileSystem().supportedFileAttributeViews().contains("posix")
+        ? new FileAttribute<?>[] {
+          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
+        }
+        : new FileAttribute<?>[0];
+  }
+
+  private static String reason(Exception e) {
+    return switch (e) {
+      case NoSuchFileException _ -> "its folder does not exist";
+      case AccessDeniedException _ -> "permission denied";
+      default -> e.getMessage() == null ? e.toString() : e.getMessage();
+    };
+  }
+
+  public void allocated(long number, long bytes, MemoryLocation location) {
+    add(new Event(number, bytes, location));
+  }
+
+  public void freed(long number) {
+    add(new Event(number, FREED, null));
+  }
+
+  private void add(Event event) {
+    if (!ended) {
+      events.add(event);
+    }
+  }
+
+  /** Writes what has happened so far. A failure is reported, and ends the recording. */
+  public void write() {
+    synchronized (this) {
+      if (ended) {
+        return;
+      }
+      try {
+        writeEvents();
+      } catch (IOException e) {
+        ended = true;
+        LOG.log(
+            Level.WARNING,
+            "the trace " + file + " ends here, for it cannot be written: " + reason(e),
+            e);
+      }
+      if (ended) {
+        events.clear();
+      }
+    }
+  }
+
+  private void writeEvents() throws IOException {
+    StringBuilder text = new StringBuilder();
+    Event event = events.poll();
+    while (event != null) {
+      event.appendTo(text);
+      event = events.poll();
+      if (event == null || text.length() >= PIECE) {
+        write(text);
+        text.setLength(0);
+      }
+    }
+  }
+
+  private void write(CharSequence text) throws IOException {
+    synchronized (this) {
+      stream.write(text.toString().getBytes(StandardCharsets.US_ASCII));
+    }
+  }
+
+  /** Writes the rest and ends the recording. */
+  @Override
+  public void close() {
+    write();
+    synchronized (this) {
+      ended = true;
+      QuietClose.quietly("the trace " + file, stream);
+    }
+    events.clear();
+  }
+}

@@ -1,0 +1,75 @@
+package dev.tidepool.runtime.metering;
+
+import dev.tidepool.diagnostics.BufferMetrics;
+import dev.tidepool.link.Direction;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.time.Duration;
+import java.time.Instant;
+
+/**
+ * What was moved for one storage, and how often its bytes were where they were needed. Safe for use
+ * by any thread; views that several threads take at the same moment may count as fewer.
+ */
+public final class BufferCounters {
+  private static final VarHandle VIEWS;
+
+  static {
+    try {
+      VIEWS = MethodHandles.lookup().findVarHandle(BufferCounters.class, "views", long.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  private long hostToDevice;
+  private long deviceToHost;
+  private long count;
+  private long nanos;
+  private long hits;
+  private long misses;
+
+  // Not under the monitor: taking the current view again costs less than a lock.
+  @SuppressWarnings("unused") // by its handle
+  private long views;
+
+  public synchronized void moved(Direction direction, long bytes, long elapsedNanos) {
+    if (direction == Direction.HOST_TO_DEVICE) {
+      hostToDevice += bytes;
+    } else {
+      deviceToHost += bytes;
+    }
+    count++;
+    nanos += elapsedNanos;
+  }
+
+  /** Counts an access that found the newest bytes where it needed them, or did not. */
+  public synchronized void accessed(boolean found) {
+    if (found) {
+      hits++;
+    } else {
+      misses++;
+    }
+  }
+
+  /** Counts accesses that found the newest bytes where they needed them. */
+  public synchronized void accessed(long found) {
+    hits += found;
+  }
+
+  /** Counts a view that was current still. */
+  public void viewed() {
+    VIEWS.setOpaque(this, (long) VIEWS.getOpaque(this) + 1);
+  }
+
+  public synchronized BufferMetrics metrics(Instant lastAccess) {
+    return new BufferMetrics(
+        hostToDevice,
+        deviceToHost,
+        count,
+        Duration.ofNanos(nanos),
+        lastAccess,
+        hits + (long) VIEWS.getOpaque(this),
+        misses);
+  }
+}

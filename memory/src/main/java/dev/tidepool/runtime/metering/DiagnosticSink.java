@@ -1,0 +1,126 @@
+package dev.tidepool.runtime.metering;
+
+import dev.tidepool.diagnostics.DiagnosticReport;
+import java.lang.System.Logger.Level;
+import java.util.ArrayDeque;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where findings of one manager go: to the log, and to the listener of its options.
+ *
+ * <p>The log is written at once, by the thread that asks. The listener is the user's and may block,
+ * so a thread of its own calls it, with one report after another in their order. That thread is a
+ * daemon, which exists only while there are reports: whoever closes the manager waits for it, but
+ * not for ever. Safe for use by any thread; the listener is called under no lock.
+ */
+public final class DiagnosticSink {
+  private static final System.Logger LOG = System.getLogger("dev.tidepool");
+  private static final long MOST_WAIT_MILLIS = 5_000;
+
+  private final Optional<Consumer<DiagnosticReport>> listener;
+
+  // Both guarded by this; a report stays here until the listener has returned.
+  private final Queue<DiagnosticReport> unheard = new ArrayDeque<>();
+  private @Nullable Thread teller;
+
+  public DiagnosticSink(Optional<Consumer<DiagnosticReport>> listener) {
+    this.listener = listener;
+  }
+
+  public void log(Level level, String line) {
+    LOG.log(level, line);
+  }
+
+  /** Has the listener called, after what it was to hear before. Does not wait for it. */
+  public void tell(DiagnosticReport report) {
+    listener.ifPresent(
+        present -> {
+          if (isFirst(report)) {
+            start(() -> tellAll(present));
+          }
+        });
+  }
+
+  private synchronized boolean isFirst(DiagnosticReport report) {
+    unheard.add(report);
+    return unheard.size() == 1;
+  }
+
+  private void start(Runnable telling) {
+    try {
+      Thread thread = Thread.ofPlatform().daemon().name("tidepool-reports").unstarted(telling);
+      synchronized (this) {
+        teller = thread;
+      }
+      thread.start();
+    } catch (OutOfMemoryError noThread) {
+      // Better on this thread than never.
+      synchronized (this) {
+        teller = Thread.currentThread();
+      }
+      telling.run();
+    }
+  }
+
+  private void tellAll(Consumer<DiagnosticReport> present) {
+    DiagnosticReport next;
+    synchronized (this) {
+      next = unheard.peek();
+    }
+    while (next != null) {
+      tell(present, next);
+      synchronized (this) {
+        unheard.remove();
+        next = unheard.peek();
+        notifyAll();
+      }
+    }
+  }
+
+  private static void tell(Consumer<DiagnosticReport> present, DiagnosticReport report) {
+    try {
+      present.accept(report);
+    } catch (RuntimeException | Error e) {
+      LOG.log(Level.WARNING, "the report listener failed on: " + report, e);
+    }
+  }
+
+  /**
+   * Waits until the listener has heard everything, some seconds at most; not where the listener
+   * itself asks. Not interruptible: an interrupt stays set.
+   */
+  public void awaitHeard() {
+    int left = unheardAfterWait();
+    if (left > 0) {
+      LOG.log(
+          Level.WARNING,
+          "the report listener blocks: "
+              + (left == 1 ? "1 report waits" : left + " reports wait")
+              + " for it, and the manager closes without it");
+    }
+  }
+
+  private int unheardAfterWait() {
+    boolean interrupted = false;
+    long deadline = System.nanoTime() + MOST_WAIT_MILLIS * 1_000_000;
+    synchronized (this) {
+      boolean mayWait = !Thread.currentThread().equals(teller);
+      long millis = MOST_WAIT_MILLIS;
+      while (mayWait && !unheard.isEmpty() && millis > 0) {
+        try {
+          wait(millis);
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+        millis = (deadline - System.nanoTime()) / 1_000_000;
+      }
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+      return mayWait ? unheard.size() : 0;
+    }
+  }
+}

@@ -1,0 +1,74 @@
+package dev.tidepool.runtime.metering;
+
+import dev.tidepool.runtime.order.ManagerContext;
+import java.lang.ref.PhantomReference;
+import java.lang.ref.ReferenceQueue;
+
+/**
+ * Buffers that were allocated one after another, watched by one phantom reference.
+ *
+ * <p>One reference for each buffer costs more than the buffer; one for a leak group costs next to
+ * nothing. Every handle of every member holds the leak group's {@link Token}, and every buffer core
+ * the leak group; when the token is gone, no handle is left, and members that are still there have
+ * leaked. The price: a leak is noticed when the last of its leak group is gone, so one long-lived
+ * buffer hides those that were allocated next to it. Leak groups are small and closed often for
+ * that reason, and a buffer whose {@link SamplingLeakDetector site is recorded} has one of its own.
+ *
+ * <p>A leak group whose members are all closed is forgotten by and by, as others take their blocks;
+ * it may be enqueued before that, which costs a look at what lives.
+ */
+public final class LeakGroup extends PhantomReference<LeakGroup.Token> {
+  /** What every handle of a member holds on to. */
+  public static final class Token {
+    private final LeakGroup leakGroup;
+
+    /**
+     * The token of a new leak group.
+     *
+     * @param context that its members belong to
+     * @param site the stack that allocates its only member; empty if that is not recorded
+     */
+    Token(ManagerContext context, ReferenceQueue<Token> queue, String site) {
+      this.leakGroup = new LeakGroup(this, context, queue, site);
+    }
+
+    public LeakGroup leakGroup() {
+      return leakGroup;
+    }
+  }
+
+  private final ManagerContext context;
+  private final String site;
+  private final long createdNanos = System.nanoTime();
+
+  /** Counted by who joins, without care for others: a few more or less do no harm. */
+  private int joined;
+
+  private LeakGroup(Token token, ManagerContext context, ReferenceQueue<Token> queue, String site) {
+    super(token, queue);
+    this.context = context;
+    this.site = site;
+  }
+
+  /** Whose buffers its members are. */
+  public ManagerContext context() {
+    return context;
+  }
+
+  /** The stack that allocated its only member; empty if that is not recorded. */
+  public String site() {
+    return site;
+  }
+
+  /** About when its members were allocated. */
+  public long createdNanos() {
+    return createdNanos;
+  }
+
+  /** Counts a member; whether there was room for it. */
+  boolean join(int capacity) {
+    int members = joined;
+    joined = members + 1;
+    return members < capacity;
+  }
+}

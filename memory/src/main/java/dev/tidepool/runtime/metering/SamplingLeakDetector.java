@@ -1,0 +1,38 @@
+package dev.tidepool.runtime.metering;
+
+import dev.tidepool.runtime.order.ManagerContext;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Leak groups of a manager that records where buffers are allocated. A buffer in the sample has a
+ * leak group of its own, which knows the stack: so its leak is noticed by itself, and the way of an
+ * allocation needs no other step. A manager that records no sites has plain {@link LeakDetector},
+ * and nothing of this on its way.
+ */
+final class SamplingLeakDetector extends LeakDetector {
+  private final AllocationSites sites = new AllocationSites();
+  private final AllocationSampler sampling;
+
+  /** None yet; the sampling says whose sites are recorded. */
+  SamplingLeakDetector(
+      ManagerContext context, AllocationCounters counters, AllocationSampler sampling) {
+    super(context, counters);
+    this.sampling = sampling;
+  }
+
+  /** By its general type, or who chooses between the two would have to load this one. */
+  static LeakDetector of(
+      ManagerContext context, AllocationCounters counters, AllocationSampler sampling) {
+    return new SamplingLeakDetector(context, counters, sampling);
+  }
+
+  @Override
+  public LeakGroup.@Nullable Token sampled(long bytes) {
+    return sampling.takes(bytes) ? alone(sites.here()) : null;
+  }
+
+  @Override
+  public void tick() {
+    sampling.restart();
+  }
+}

@@ -1,0 +1,88 @@
+package dev.tidepool.runtime.order;
+
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Several parts that count as one operation: done when all are, failed with the first failure in
+ * their order, else cancelled if any part was stopped. Cancelling stops the parts that have not
+ * started; those that have run to their end first, for arrays must stay untouched until then.
+ */
+public final class CompositeFuture extends CheckedFuture {
+  private final List<CompletableFuture<Void>> parts;
+  private final Resumable end =
+      new Resumable() {
+        @Override
+        public void resume() {
+          finish();
+        }
+      };
+
+  private CompositeFuture(List<CompletableFuture<Void>> parts) {
+    this.parts = parts;
+  }
+
+  public static CompletableFuture<Void> of(List<CompletableFuture<Void>> parts) {
+    if (parts.size() == 1) {
+      return parts.getFirst();
+    }
+    CompositeFuture joint = new CompositeFuture(List.copyOf(parts));
+    AtomicInteger unfinished = new AtomicInteger(parts.size());
+    for (CompletableFuture<Void> part : joint.parts) {
+      var _ =
+          part.whenComplete(
+              (done, failure) -> {
+                if (unfinished.decrementAndGet() == 0) {
+                  joint.end();
+                }
+              });
+    }
+    return joint;
+  }
+
+  /** Completes, though the heap may be full now. */
+  private void end() {
+    try {
+      finish();
+    } catch (VirtualMachineError e) {
+      end.leaveUnfinished();
+    }
+  }
+
+  private void finish() {
+    boolean stopped = false;
+    for (CompletableFuture<Void> part : parts) {
+      if (part.isCancelled()) {
+        stopped = true;
+      } else if (part.isCompletedExceptionally()) {
+        completeExceptionally(part.exceptionNow());
+        return;
+      }
+    }
+    if (stopped) {
+      completeExceptionally(new CancellationException("cancelled before it ended"));
+    } else {
+      complete(null);
+    }
+  }
+
+  @Override
+  void checkMayAwait() {
+    for (CompletableFuture<Void> part : parts) {
+      if (part instanceof CheckedFuture checked) {
+        checked.checkMayAwait();
+      }
+    }
+  }
+
+  @Override
+  public boolean cancel(boolean mayInterruptIfRunning) {
+    // The last first: a part must not start on what a stopped one before it left out.
+    for (CompletableFuture<Void> part : parts.reversed()) {
+      part.cancel(mayInterruptIfRunning);
+    }
+    return isCancelled();
+  }
+}

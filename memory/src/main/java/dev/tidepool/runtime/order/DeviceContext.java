@@ -1,0 +1,21 @@
+package dev.tidepool.runtime.order;
+
+import dev.tidepool.spi.Device;
+
+/**
+ * What the managers of one device of a session share.
+ *
+ * @param session that opened the device
+ * @param device as its backend made it
+ * @param workers the session's threads
+ * @param clock the session's clock
+ * @param waiters the requests of the session that wait for memory
+ * @param placing whose turn it is to find memory of the device for work over several buffers
+ */
+public record DeviceContext(
+    OpenSession session,
+    Device device,
+    SessionExecutors workers,
+    CoarseClock clock,
+    MemoryWaiters waiters,
+    MultiBufferAdmission.Turn placing) {}

@@ -1,0 +1,45 @@
+package dev.tidepool.runtime.order;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.TidepoolException;
+import dev.tidepool.TransferException;
+
+/** How failures of one thread reach another, and what users see of a driver's refusal. */
+public final class Exceptions {
+  private Exceptions() {}
+
+  /** Writes a failure to a log, unless the heap has no room for that. */
+  public static void log(
+      System.Logger log, System.Logger.Level level, String message, Throwable failure) {
+    try {
+      log.log(level, message, failure);
+    } catch (VirtualMachineError e) {
+      return;
+    }
+  }
+
+  /** The failure as something that may be thrown anywhere. */
+  public static RuntimeException unchecked(Throwable failure) {
+    if (failure instanceof Error error) {
+      throw error;
+    }
+    return failure instanceof RuntimeException runtime
+        ? runtime
+        : new TidepoolException(String.valueOf(failure.getMessage()), failure);
+  }
+
+  /**
+   * A failed copy. The virtual machine answers {@link InternalError} when the bytes of a mapped
+   * file vanish under a copy.
+   */
+  public static RuntimeException transfer(Throwable failure, String what) {
+    return switch (failure) {
+      case AcceleratorException e -> new TransferException(what + " failed: " + e.getMessage(), e);
+      case InternalError e ->
+          new TransferException(
+              what + " failed: the mapped file or shared memory became shorter, or its disk failed",
+              e);
+      default -> unchecked(failure);
+    };
+  }
+}

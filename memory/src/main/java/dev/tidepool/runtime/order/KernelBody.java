@@ -1,0 +1,107 @@
+package dev.tidepool.runtime.order;
+
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.cpu.LaunchScope;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A Java kernel whose body the calling thread computes. The body may wait for any work but what
+ * comes after its own kernel: that would wait for ever, so it is refused.
+ *
+ * @param outer the kernel whose body launched this one and waits for it
+ */
+public record KernelBody(
+    Operation work,
+    ManagerContext context,
+    List<KernelParameter> parameters,
+    @Nullable KernelBody outer) {
+
+  /** Launches a kernel; if it is written in Java, its body knows that it belongs to this work. */
+  public static void launch(
+      KernelSource source,
+      List<KernelParameter> parameters,
+      ManagerContext context,
+      Operation work,
+      Runnable launch) {
+    if (source instanceof KernelSource.Java) {
+      LaunchScope.run(new KernelBody(work, context, parameters, current()), launch);
+    } else {
+      launch.run();
+    }
+  }
+
+  private static @Nullable KernelBody current() {
+    return LaunchScope.owner() instanceof KernelBody body ? body : null;
+  }
+
+  /**
+   * Checks that the calling thread may wait for work.
+   *
+   * @throws IllegalStateException if the thread computes the body of a kernel that is this work, or
+   *     that the work comes after
+   */
+  static void checkMayAwait(Operation awaited) {
+    for (KernelBody body = current(); body != null; body = body.outer) {
+      if (awaited.isOrComesAfter(body.work)) {
+        String what =
+            awaited
+                .storageSharedWith(body.work)
+                .map(storage -> "work on " + storage)
+                .orElse("work");
+        throw new IllegalStateException(
+            "the body of "
+                + body
+                + " would wait for itself: "
+                + what
+                + " comes after the kernel; wait for that outside of the body");
+      }
+    }
+  }
+
+  /** Whether the calling thread may wait for work, as {@link #checkMayAwait} checks it. */
+  public static boolean mayAwait(Operation awaited) {
+    for (KernelBody body = current(); body != null; body = body.outer) {
+      if (awaited.isOrComesAfter(body.work)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * Checks that the calling thread may wait for all work of a manager.
+   *
+   * @param all returns the work of the manager that has not ended
+   * @param what what waits, for the message
+   * @throws IllegalStateException if the thread computes the body of a kernel of the manager, or of
+   *     one that work of the manager comes after
+   */
+  public static void checkMayAwaitAll(
+      ManagerContext context, Supplier<Stream<Operation>> all, String what) {
+    for (KernelBody body = current(); body != null; body = body.outer) {
+      Operation own = body.work;
+      if (body.context.equals(context)
+          || all.get().anyMatch(unfinished -> unfinished.isOrComesAfter(own))) {
+        throw new IllegalStateException(
+            "the body of "
+                + body
+                + " would wait for itself: "
+                + what
+                + " waits for the kernel; call it outside of the body");
+      }
+    }
+  }
+
+  @Override
+  public String toString() {
+    return "the Java kernel with the parameters "
+        + parameters.stream().map(KernelParameter::name).collect(Collectors.joining(", ", "(", ")"))
+        + " of "
+        + context.id();
+  }
+}

@@ -1,0 +1,134 @@
+package dev.tidepool.runtime.order;
+
+import java.util.concurrent.Executor;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.ForkJoinWorkerThread;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The threads that the kernels of a session run on. A few are enough, because a kernel keeps all
+ * processors or the device busy.
+ *
+ * <p>The body of a Java kernel may wait for other kernels, which need a thread too. So another
+ * thread takes the place of one that waits, as {@link ForkJoinPool} does it: in {@code
+ * CompletableFuture.join}, and in every wait that goes through {@link #whileReplaced}. A thread
+ * that waits by other means, such as a latch, is not replaced.
+ */
+public final class KernelThreads implements Executor, AutoCloseable {
+  private static final int RUNNING = 4;
+  private static final int MOST = RUNNING + 256;
+  private static final long IDLE_SECONDS = 10;
+
+  private final AtomicInteger names = new AtomicInteger();
+  private final Signal signal = new Signal();
+  private final ForkJoinPool pool =
+      new ForkJoinPool(
+          RUNNING,
+          this::newThread,
+          null,
+          true,
+          RUNNING,
+          MOST,
+          RUNNING,
+          KernelThreads::refuseMore,
+          IDLE_SECONDS,
+          TimeUnit.SECONDS);
+
+  /** Has the pool make a thread that could not be made, for tasks that wait for one. */
+  private final class Signal extends Resumable {
+    @Override
+    public void resume() {
+      if (!pool.isShutdown()) {
+        pool.execute(() -> {});
+      }
+    }
+  }
+
+  /** One of these threads. */
+  static final class KernelThread extends ForkJoinWorkerThread {
+    private final Resumable signal;
+
+    KernelThread(ForkJoinPool pool, String name, Resumable signal) {
+      super(pool);
+      this.signal = signal;
+      setName(name);
+      setDaemon(true);
+    }
+
+    @Override
+    public void start() {
+      try {
+        super.start();
+      } catch (OutOfMemoryError e) {
+        signal.leaveUnfinished();
+        throw e;
+      }
+    }
+  }
+
+  private @Nullable ForkJoinWorkerThread newThread(ForkJoinPool owner) {
+    try {
+      return new KernelThread(owner, "tidepool-kernel-" + names.getAndIncrement(), signal);
+    } catch (OutOfMemoryError e) {
+      signal.leaveUnfinished();
+      return null;
+    }
+  }
+
+  private static boolean refuseMore(ForkJoinPool pool) {
+    throw new IllegalStateException(
+        "the bodies of "
+            + (MOST - RUNNING)
+            + " Java kernels wait for other kernels at once, and no more may; nest them less"
+            + " deeply, or start fewer at a time");
+  }
+
+  @Override
+  public void execute(Runnable task) {
+    try {
+      pool.execute(task);
+    } catch (RejectedExecutionException ending) {
+      // While the session ends, the thread that asks runs the task: it finds everything closed, and
+      // memory that is being released still goes back.
+      task.run();
+    }
+  }
+
+  /**
+   * Runs a wait. If the calling thread is one of these, another takes its place meanwhile.
+   *
+   * @throws IllegalStateException if too many wait already
+   */
+  public static void whileReplaced(Runnable wait) {
+    if (!(Thread.currentThread() instanceof KernelThread)) {
+      wait.run();
+      return;
+    }
+    try {
+      ForkJoinPool.managedBlock(
+          new ForkJoinPool.ManagedBlocker() {
+            @Override
+            public boolean block() {
+              wait.run();
+              return true;
+            }
+
+            @Override
+            public boolean isReleasable() {
+              return false;
+            }
+          });
+    } catch (InterruptedException e) {
+      throw new AssertionError("a wait that is not interruptible was interrupted", e);
+    }
+  }
+
+  /** Ends the threads once what was handed to them is done. */
+  @Override
+  public void close() {
+    pool.shutdown();
+  }
+}

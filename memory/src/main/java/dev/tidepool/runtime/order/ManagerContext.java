@@ -1,0 +1,179 @@
+package dev.tidepool.runtime.order;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.diagnostics.DiagnosticsLevel;
+import dev.tidepool.link.DeviceLink;
+import dev.tidepool.link.TransferMeter;
+import dev.tidepool.spi.Device;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.function.Supplier;
+
+/**
+ * What all that works for one manager may need: its device and options, the threads, the retry
+ * policy, the link to the device, and whether it is open. What one room asks of another is not
+ * here: constructors hand that over.
+ */
+public class ManagerContext {
+  private final UnifiedMemoryManager manager;
+  private final DeviceContext shared;
+  private final MemoryOptions options;
+  private final Supplier<DeviceLink> link;
+  private final ManagerState state;
+  private final TransferMeter meter = new TransferMeter();
+  private final RetryPolicy retries;
+  private final PendingFutures futures = new PendingFutures();
+
+  /**
+   * A new manager's.
+   *
+   * @param manager as users know it
+   * @param shared by all managers of the device
+   * @param link opens the queues when something first moves
+   */
+  public ManagerContext(
+      UnifiedMemoryManager manager,
+      DeviceContext shared,
+      MemoryOptions options,
+      Supplier<DeviceLink> link) {
+    this.manager = manager;
+    this.shared = shared;
+    this.options = options;
+    this.link = link;
+    this.state = new ManagerState(id());
+    this.retries =
+        new RetryPolicy(options.transferRetries(), options.transferRetryTime().toNanos(), meter);
+  }
+
+  /** The manager as users know it. */
+  public final UnifiedMemoryManager manager() {
+    return manager;
+  }
+
+  public final Accelerator accelerator() {
+    return manager.accelerator();
+  }
+
+  /** The accelerator's. */
+  public final String id() {
+    return device().info().id();
+  }
+
+  public final Device device() {
+    return shared.device();
+  }
+
+  public final OpenSession session() {
+    return shared.session();
+  }
+
+  public final MemoryOptions options() {
+    return options;
+  }
+
+  public final boolean isParanoid() {
+    return options.diagnostics() == DiagnosticsLevel.PARANOID;
+  }
+
+  /** Bytes of the largest buffer in the device's own memory. */
+  public final long largest() {
+    return device().info().maximumAllocation();
+  }
+
+  public final long stagingChunk() {
+    return options.stagingChunk();
+  }
+
+  /** Whether the manager is open, and the operations that keep it from ending. */
+  public final ManagerState state() {
+    return state;
+  }
+
+  /**
+   * Checks that the manager is open.
+   *
+   * @throws IllegalStateException if it is closed
+   */
+  public final void checkOpen() {
+    state.checkOpen();
+  }
+
+  /** The queues, opened when something first moves. */
+  public final DeviceLink link() {
+    return link.get();
+  }
+
+  public final TransferMeter meter() {
+    return meter;
+  }
+
+  /** When a transfer that failed is tried again. */
+  public final RetryPolicy retries() {
+    return retries;
+  }
+
+  /** The requests of the session that wait for memory. */
+  public final MemoryWaiters waiters() {
+    return shared.waiters();
+  }
+
+  /**
+   * Whose turn it is to find memory for work over several buffers; see {@link
+   * MultiBufferAdmission}.
+   */
+  public final MultiBufferAdmission.Turn placing() {
+    return shared.placing();
+  }
+
+  /** Returns the tick of the session's clock. */
+  public final int tick() {
+    return shared.clock().now();
+  }
+
+  public final Executor transferThreads() {
+    return transferExecutor();
+  }
+
+  public final TransferExecutor transferExecutor() {
+    return shared.workers().transfers();
+  }
+
+  public final Executor kernelThreads() {
+    return shared.workers().kernels();
+  }
+
+  public final Executor completions() {
+    return shared.workers().completions();
+  }
+
+  /** Asks for work in the background. */
+  public final CompletableFuture<Void> submit(Operation work) {
+    return submit(work, () -> {});
+  }
+
+  /**
+   * Asks for work in the background.
+   *
+   * @param ended is run when the work has ended, by the thread that ends it
+   */
+  public final CompletableFuture<Void> submit(Operation work, Runnable ended) {
+    return track(OperationFuture.submit(work, completions(), ended));
+  }
+
+  /** Asks for work, which does not start before it is told to {@link Operation#begin}. */
+  public final CompletableFuture<Void> reserve(Operation work) {
+    return track(OperationFuture.reserve(work, completions(), () -> {}));
+  }
+
+  /** Lets {@link #awaitFutures} wait for a future. */
+  public final <T> CompletableFuture<T> track(CompletableFuture<T> future) {
+    return futures.track(future);
+  }
+
+  /** Waits for the futures that were tracked and have not completed. */
+  public final void awaitFutures() {
+    futures.await();
+  }
+}

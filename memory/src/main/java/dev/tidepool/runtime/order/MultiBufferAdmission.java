@@ -1,0 +1,70 @@
+package dev.tidepool.runtime.order;
+
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * How work over several buffers gets memory for all of them where that is short: one piece of work
+ * of a device after another, and what each has already may be taken by the others until it is its
+ * turn. If each kept a part while it waits for the rest, nobody would get all. Work over buffers of
+ * several devices has its turn on all of them, in the order of their turns' numbers.
+ */
+public final class MultiBufferAdmission {
+  private static final AtomicLong NUMBERS = new AtomicLong();
+
+  private MultiBufferAdmission() {}
+
+  /** Whose turn it is on a device. */
+  public static final class Turn {
+    private final long number = NUMBERS.incrementAndGet();
+    private final ReentrantLock lock = new ReentrantLock(true);
+    private final MemoryWaiters waiters;
+
+    /**
+     * A turn that nobody has.
+     *
+     * @param waiters of the session, which are told when work waits for its turn
+     */
+    public Turn(MemoryWaiters waiters) {
+      this.waiters = waiters;
+    }
+
+    private void end() {
+      if (lock.isHeldByCurrentThread()) {
+        lock.unlock();
+      }
+    }
+
+    private void take() {
+      if (!lock.tryLock()) {
+        try {
+          waiters.stops();
+          lock.lock();
+        } finally {
+          waiters.goesOn();
+        }
+      }
+    }
+  }
+
+  /**
+   * Provides memory for work that is under way, when it is its turn.
+   *
+   * @param turns of the devices, {@link ManagerContext#placing}
+   */
+  public static void inTurn(Operation work, Collection<Turn> turns, Runnable provide) {
+    work.vacate();
+    List<Turn> ordered =
+        turns.stream().distinct().sorted(Comparator.comparingLong(turn -> turn.number)).toList();
+    try {
+      ordered.forEach(Turn::take);
+      work.occupy();
+      provide.run();
+    } finally {
+      ordered.forEach(Turn::end);
+    }
+  }
+}

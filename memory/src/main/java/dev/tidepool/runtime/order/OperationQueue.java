@@ -1,0 +1,152 @@
+package dev.tidepool.runtime.order;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The order of work on one storage: the last write that was asked for, and the reads behind it.
+ * Guarded by the storage's monitor. Entering and leaving make no object.
+ */
+public final class OperationQueue {
+  private @Nullable Operation lastWrite;
+  // Whether it changes bytes; where even reads are alone it may be one.
+  private boolean lastWrites;
+  // Linked through the uses, in the order that they came.
+  private @Nullable ResourceAccess firstRead;
+  private @Nullable ResourceAccess lastRead;
+  private int reads;
+
+  // Of the buffer that had the block before; null if that has ended.
+  private @Nullable PriorUse lastUse;
+  // Unfinished work that is no kernel's, and whether there ever was any.
+  private int besidesKernels;
+  private boolean kernelsAlone = true;
+
+  /** All work comes behind what the buffer before does with the block. */
+  public void begin(PriorUse before) {
+    lastUse = before;
+  }
+
+  public void lastUseEnded() {
+    lastUse = null;
+  }
+
+  /** The most pieces of work that one with this use would come behind if it entered now. */
+  int mostAhead(ResourceAccess use) {
+    return (lastUse == null ? 0 : lastUse.size())
+        + (lastWrite == null ? 0 : 1)
+        + (use.alone() ? reads : 0);
+  }
+
+  void enter(Operation work, ResourceAccess use) {
+    use.work = work;
+    use.entered = true;
+    if (use.purpose() != ResourceAccess.Purpose.KERNEL) {
+      besidesKernels++;
+      kernelsAlone = false;
+    }
+    if (lastUse != null) {
+      lastUse.precede(work);
+    }
+    if (lastWrite != null) {
+      work.follow(lastWrite, !use.forgives(), lastWrites);
+    }
+    if (!use.alone()) {
+      addRead(use);
+      return;
+    }
+    while (firstRead != null) {
+      work.follow(Objects.requireNonNull(firstRead.work, "it has entered"), false, false);
+      removeRead(firstRead);
+    }
+    lastWrite = work;
+    lastWrites = use.writes();
+  }
+
+  /** Takes work out, unless that was done before. */
+  void leave(Operation work, ResourceAccess use) {
+    if (!use.entered) {
+      return;
+    }
+    use.entered = false;
+    if (use.purpose() != ResourceAccess.Purpose.KERNEL) {
+      besidesKernels--;
+    }
+    if (lastWrite == work) {
+      lastWrite = null;
+    } else if (use.reads) {
+      removeRead(use);
+    }
+  }
+
+  private void addRead(ResourceAccess use) {
+    use.reads = true;
+    use.readBefore = lastRead;
+    if (lastRead == null) {
+      firstRead = use;
+    } else {
+      lastRead.readAfter = use;
+    }
+    lastRead = use;
+    reads++;
+  }
+
+  private void removeRead(ResourceAccess use) {
+    ResourceAccess before = use.readBefore;
+    ResourceAccess after = use.readAfter;
+    if (before == null) {
+      firstRead = after;
+    } else {
+      before.readAfter = after;
+    }
+    if (after == null) {
+      lastRead = before;
+    } else {
+      after.readBefore = before;
+    }
+    use.readBefore = null;
+    use.readAfter = null;
+    use.reads = false;
+    reads--;
+  }
+
+  /** Something beside kernels uses it, without work. */
+  public void usedInPlace() {
+    kernelsAlone = false;
+  }
+
+  public boolean isIdle() {
+    return lastUse == null && isOwnIdle();
+  }
+
+  private boolean isOwnIdle() {
+    return lastWrite == null && firstRead == null;
+  }
+
+  /** Whether nothing but kernels is under way. */
+  public boolean hasKernelsOnly() {
+    return besidesKernels == 0 && !isIdle();
+  }
+
+  /** Whether nothing but kernels ever was. */
+  public boolean isForKernelsAlone() {
+    return kernelsAlone;
+  }
+
+  /** The unfinished work that everything else comes before. */
+  public List<Operation> tail() {
+    if (lastUse != null && isOwnIdle()) {
+      return lastUse.works();
+    }
+    List<Operation> tail = new ArrayList<>(reads + 1);
+    for (ResourceAccess read = firstRead; read != null; read = read.readAfter) {
+      tail.add(Objects.requireNonNull(read.work, "it has entered"));
+    }
+    if (lastWrite != null) {
+      tail.add(lastWrite);
+    }
+    return tail;
+  }
+}

@@ -1,0 +1,61 @@
+package dev.tidepool.runtime.order;
+
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Bytes whose uses have an order: what {@link Operation} enters and leaves.
+ *
+ * <p>Its monitor guards the order of work and who occupies the bytes. The monitors of several are
+ * taken in the order of their numbers.
+ */
+public abstract class OrderedResource extends Resumable {
+  private static final AtomicLong NUMBERS = new AtomicLong();
+
+  private final long number = NUMBERS.getAndIncrement();
+  private final OperationQueue queue = new OperationQueue();
+  private final PinState pins = new PinState(this);
+
+  public final long number() {
+    return number;
+  }
+
+  /** The order of its work. */
+  public final OperationQueue queue() {
+    return queue;
+  }
+
+  /** What uses or moves the bytes now. */
+  public final PinState pins() {
+    return pins;
+  }
+
+  /** What knows of the device that the bytes are for. */
+  public abstract ManagerContext context();
+
+  /** Whether even reads must be alone, because host and device may take the block in turn. */
+  public abstract boolean isExclusive();
+
+  /** Lets work in that is asked for now, or says why not; the monitor is held. */
+  public abstract void check(ResourceAccess use, long nowNanos);
+
+  /** Whether it takes work that a user asks for. */
+  public abstract boolean isOpen();
+
+  /** Whether it is open and nothing is asked of it; the monitor is held. */
+  public abstract boolean isIdle();
+
+  /** Returns what users see of a failure of work on it. */
+  public abstract Throwable explained(Throwable failure);
+
+  /** The calling thread runs work on it. */
+  public abstract void runs();
+
+  /** The calling thread has run the work. */
+  public abstract void ran();
+
+  /** Whether its bytes are in a file. */
+  public abstract boolean isSpilled();
+
+  /** Sees to it that the bytes are in memory. */
+  public abstract void provideMemory();
+}

@@ -1,0 +1,59 @@
+package dev.tidepool.runtime.order;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Something that others wait for, and that a thread could not bring to its end because the heap was
+ * full or no thread could be started. It is put on a list. The {@code SessionMaintenance} threads
+ * go through the list four times a second and try again.
+ *
+ * <p>To put something on the list takes no memory. Safe for use by any thread.
+ */
+public abstract class Resumable {
+  private static final Object LOCK = new Object();
+
+  // Changed under the lock.
+  private static volatile @Nullable Resumable first;
+  private @Nullable Resumable next;
+  private boolean listed;
+
+  /** Brings it to its end. What throws is tried again. May be called when nothing is left to do. */
+  public abstract void resume();
+
+  /** Leaves it to the maintenance threads. */
+  public final void leaveUnfinished() {
+    synchronized (LOCK) {
+      if (!listed) {
+        listed = true;
+        next = first;
+        first = this;
+      }
+    }
+  }
+
+  /** Tries once to bring all to their end. Does not throw. */
+  public static void resumeAll() {
+    if (first == null) {
+      return;
+    }
+    Resumable each;
+    synchronized (LOCK) {
+      each = first;
+      first = null;
+    }
+    while (each != null) {
+      Resumable following;
+      synchronized (LOCK) {
+        following = each.next;
+        each.next = null;
+        each.listed = false;
+      }
+      try {
+        each.resume();
+      } catch (Throwable e) {
+        each.leaveUnfinished();
+      }
+      each = following;
+    }
+  }
+}

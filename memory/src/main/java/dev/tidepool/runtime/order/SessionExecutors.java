@@ -1,0 +1,88 @@
+package dev.tidepool.runtime.order;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * The threads of one session. Transfers and kernels run on platform threads, for they block in
+ * native calls; transfers never wait for other work on them, so a bounded number cannot deadlock.
+ * Futures complete on virtual threads, where what users hang on them may block.
+ */
+public final class SessionExecutors implements AutoCloseable {
+  private static final class Worker extends Thread {
+    Worker(Runnable task, String name) {
+      super(task, name);
+      setDaemon(true);
+    }
+  }
+
+  private final TransferExecutor transfers;
+  private final KernelThreads kernels = new KernelThreads();
+  private final ThreadFactory completing =
+      Thread.ofVirtual().name("tidepool-completion-", 0).factory();
+
+  /**
+   * The threads of a session, none of them started.
+   *
+   * @param tasks says which transfers are done together
+   */
+  public SessionExecutors(int concurrentTransfers, TransferExecutor.TaskSource tasks) {
+    transfers = new TransferExecutor(concurrentTransfers, factory("tidepool-transfer-"), tasks);
+  }
+
+  private static ThreadFactory factory(String name) {
+    AtomicInteger count = new AtomicInteger();
+    return task -> new Worker(task, name + count.getAndIncrement());
+  }
+
+  /** Whether a thread is one that work runs on. */
+  public static boolean isWorker(Thread thread) {
+    return thread instanceof Worker || thread instanceof KernelThreads.KernelThread;
+  }
+
+  TransferExecutor transfers() {
+    return transfers;
+  }
+
+  Executor kernels() {
+    return kernels;
+  }
+
+  /**
+   * For making room on behalf of virtual threads. Not the transfer threads: they may all wait for
+   * what such a thread holds.
+   */
+  public static Executor evictions() {
+    return task -> {
+      try {
+        Thread.ofPlatform().daemon().name("tidepool-eviction").start(task);
+      } catch (OutOfMemoryError noThread) {
+        // Better a carrier that is held up than work that never runs.
+        task.run();
+      }
+    };
+  }
+
+  /** Runs what blocks on the calling thread, or waits for it where that is a virtual one. */
+  public static void offCarrier(Runnable task) {
+    if (Thread.currentThread().isVirtual()) {
+      CompletableFuture.runAsync(task, evictions()).join();
+    } else {
+      task.run();
+    }
+  }
+
+  public Executor completions() {
+    // Never shut down: what ends while the session closes must still complete its future.
+    return task -> completing.newThread(task).start();
+  }
+
+  /** Ends the threads once what was handed to them is done. */
+  @Override
+  public void close() {
+    transfers.close();
+    kernels.close();
+  }
+}

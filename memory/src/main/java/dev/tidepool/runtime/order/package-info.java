@@ -1,0 +1,11 @@
+/**
+ * Who uses the bytes of a buffer when, and on which thread.
+ *
+ * <p>Operations ({@code Operation}) enter the order of the resources that they use and run when all
+ * ahead of them has ended; threads, retries, futures and the context of a manager are here too.
+ * Knows no buffer: what is ordered is an {@code OrderedResource}.
+ */
+@NullMarked
+package dev.tidepool.runtime.order;
+
+import org.jspecify.annotations.NullMarked;

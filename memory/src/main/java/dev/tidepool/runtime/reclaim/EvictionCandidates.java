@@ -1,0 +1,171 @@
+package dev.tidepool.runtime.reclaim;
+
+import dev.tidepool.pool.BlockPool;
+import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.runtime.storage.BufferCore;
+import dev.tidepool.runtime.supply.Pools;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Iterator;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds the buffers of a manager that eviction takes next: approximately the least recently used.
+ *
+ * <p>There is no list of buffers by their last use, because every new buffer would have to join it,
+ * and all threads would meet there. A cursor passes the blocks of the pools, a few for each search,
+ * and goes on at the next search where it stopped. Of the blocks that it passed, those whose
+ * tenants were used longest ago are remembered. A search picks the least recently used of these
+ * that will do. So the time of a search depends neither on the number of blocks nor on the number
+ * of buffers, unless most of them cannot be evicted. Where the blocks are no more than are
+ * remembered, the order is exact.
+ *
+ * <p>This is the sampling that Redis uses for its {@code maxmemory} policies. The cursor takes the
+ * place of random choice, so that every block is passed, and a search that finds nothing has looked
+ * at all.
+ *
+ * <p>A dormant buffer is looked at without being woken. The monitor is held for a search; what the
+ * caller wants to know of a buffer may take the monitors of blocks and storages.
+ */
+final class EvictionCandidates {
+  /** Blocks that are remembered. */
+  private static final int REMEMBERED = 64;
+
+  /** Blocks that a search passes when as many as that are remembered. */
+  private static final int STEPS = 16;
+
+  /** Blocks that the cursor passes before the remembered ones are looked at. */
+  private static final int MOST_STEPS = 256;
+
+  private final Pools pools;
+  private final Predicate<BufferCore> own;
+
+  // All guarded by this.
+  private final @Nullable PooledBlock[] blocks = new PooledBlock[REMEMBERED];
+  private final long[] lastUses = new long[REMEMBERED];
+  private int count;
+  private Iterator<BlockPool> poolsLeft = Collections.emptyIterator();
+  private Iterator<PooledBlock> cursor = Collections.emptyIterator();
+  private long laps;
+
+  /**
+   * A buffer that was found.
+   *
+   * @param lastUse about when it was used last, in terms of {@link System#nanoTime()}
+   */
+  record Candidate(BufferCore core, long lastUse) {
+    boolean isBefore(@Nullable Candidate other) {
+      return other == null || lastUse - other.lastUse < 0;
+    }
+  }
+
+  /**
+   * Nothing is remembered yet.
+   *
+   * @param own whether a buffer is the manager's, for other managers have blocks of these pools too
+   */
+  EvictionCandidates(Pools pools, Predicate<BufferCore> own) {
+    this.pools = pools;
+    this.own = own;
+  }
+
+  /**
+   * Returns a buffer that will do, which was used longest ago; null if there is none.
+   *
+   * @param amongAll whether the search goes on until it has looked at all buffers; if not, it ends
+   *     with those that are remembered
+   */
+  synchronized @Nullable Candidate find(Predicate<BufferCore> wanted, boolean amongAll) {
+    // One lap from wherever the cursor is passes all.
+    long lastLap = laps + 2;
+    while (true) {
+      advance();
+      Candidate found = leastRecentlyUsed(wanted);
+      if (found != null || !amongAll || laps >= lastLap) {
+        return found;
+      }
+      forget();
+    }
+  }
+
+  /** Forgets the blocks that were passed: none of them will do. */
+  private void forget() {
+    Arrays.fill(blocks, 0, count, null);
+    count = 0;
+  }
+
+  private void advance() {
+    long lastLap = laps + 2;
+    for (int steps = 0;
+        laps < lastLap && steps < MOST_STEPS && (steps < STEPS || count < REMEMBERED);
+        steps++) {
+      PooledBlock block = nextBlock();
+      BufferCore core = block == null ? null : core(block);
+      if (block != null && core != null) {
+        remember(block, core.lastUse());
+      }
+    }
+  }
+
+  /** The next block; null at the end of a lap. */
+  private @Nullable PooledBlock nextBlock() {
+    while (!cursor.hasNext()) {
+      if (!poolsLeft.hasNext()) {
+        poolsLeft = pools.all().iterator();
+        laps++;
+        return null;
+      }
+      cursor = poolsLeft.next().blocks();
+    }
+    return cursor.next();
+  }
+
+  private @Nullable BufferCore core(PooledBlock block) {
+    BufferCore core = BufferCore.seen(block);
+    return core != null && own.test(core) ? core : null;
+  }
+
+  private void remember(PooledBlock block, long lastUse) {
+    int youngest = 0;
+    for (int i = 0; i < count; i++) {
+      if (block.equals(blocks[i])) {
+        return;
+      }
+      youngest = lastUses[i] - lastUses[youngest] > 0 ? i : youngest;
+    }
+    if (count < REMEMBERED) {
+      put(count++, block, lastUse);
+    } else if (lastUse - lastUses[youngest] < 0) {
+      put(youngest, block, lastUse);
+    }
+  }
+
+  private void put(int index, @Nullable PooledBlock block, long lastUse) {
+    blocks[index] = block;
+    lastUses[index] = lastUse;
+  }
+
+  private @Nullable Candidate leastRecentlyUsed(Predicate<BufferCore> wanted) {
+    Candidate best = null;
+    int i = 0;
+    while (i < count) {
+      PooledBlock block = blocks[i];
+      BufferCore core = block == null ? null : core(block);
+      if (core == null) {
+        // It went back, and may have another owner when the cursor comes again.
+        count--;
+        put(i, blocks[count], lastUses[count]);
+        put(count, null, 0);
+        continue;
+      }
+      Candidate candidate = new Candidate(core, core.lastUse());
+      lastUses[i] = candidate.lastUse();
+      if (candidate.isBefore(best) && wanted.test(core)) {
+        best = candidate;
+      }
+      i++;
+    }
+    return best;
+  }
+}

@@ -1,0 +1,83 @@
+package dev.tidepool.runtime.report;
+
+import dev.tidepool.diagnostics.LeakReport;
+import dev.tidepool.runtime.flight.Flight;
+import dev.tidepool.runtime.metering.AllocationCounters;
+import dev.tidepool.runtime.metering.DiagnosticSink;
+import dev.tidepool.runtime.metering.LeakDetector;
+import dev.tidepool.runtime.metering.LeakGroup;
+import dev.tidepool.runtime.storage.BufferCore;
+import dev.tidepool.runtime.storage.StorageContext;
+import java.lang.System.Logger.Level;
+import java.util.Set;
+
+/**
+ * Buffers that nobody closed: those that no handle is left of are closed here, and those that were
+ * open when their manager closed are told of. Safe for use by any thread.
+ */
+public final class LeakReclaimer {
+  private final StorageContext context;
+  private final LeakDetector leakDetector;
+  private final AllocationCounters counters;
+  private final DiagnosticSink reports;
+
+  public LeakReclaimer(
+      StorageContext context,
+      LeakDetector leakDetector,
+      AllocationCounters counters,
+      DiagnosticSink reports) {
+    this.context = context;
+    this.leakDetector = leakDetector;
+    this.counters = counters;
+    this.reports = reports;
+  }
+
+  /**
+   * Closes buffers that no handle is left of.
+   *
+   * @param waitNanos how long to wait at most for the collector to find some
+   */
+  public void reclaim(long waitNanos) {
+    leakDetector.seal();
+    Set<LeakGroup> gone = leakDetector.drain(waitNanos);
+    if (gone.isEmpty()) {
+      return;
+    }
+    LeakSummary summary = new LeakSummary(context, LeakReport.Cause.UNREACHABLE);
+    for (BufferCore core : context.registry().all()) {
+      if (gone.contains(core.leakGroup()) && core.reclaim()) {
+        counters.leaked();
+        summary.add(core);
+        Flight.leaked(
+            context.id(),
+            core.type().toString(),
+            core.tag(),
+            core.byteSize(),
+            core.site(),
+            core.ageNanos());
+      }
+    }
+    summary.log(reports, Level.WARNING);
+    summary.reports().forEach(reports::tell);
+  }
+
+  /**
+   * Tells of buffers that were open when the manager closed, and were freed; waits until the
+   * listener has heard of them and of all else, as far as it does not block.
+   */
+  public void wereOpen(LeakSummary summary) {
+    if (summary.buffers() > 0) {
+      reports.log(
+          Level.INFO,
+          "the memory manager of "
+              + context.id()
+              + " was closed with "
+              + (summary.buffers() == 1
+                  ? "1 buffer open; it was freed"
+                  : summary.buffers() + " buffers open; they were freed"));
+      summary.log(reports, Level.INFO);
+      summary.reports().forEach(reports::tell);
+    }
+    reports.awaitHeard();
+  }
+}

@@ -1,0 +1,45 @@
+package dev.tidepool.runtime.report;
+
+import java.lang.System.Logger.Level;
+import java.lang.management.ManagementFactory;
+import java.util.concurrent.atomic.AtomicLong;
+import javax.management.JMException;
+import javax.management.ObjectName;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The place of a bean at the platform's MBean server; closed, it is given up. Only loaded where the
+ * module {@code java.management} is.
+ */
+final class MBeanRegistration implements AutoCloseable {
+  private static final AtomicLong NUMBERS = new AtomicLong();
+
+  private final ObjectName name;
+
+  private MBeanRegistration(ObjectName name) {
+    this.name = name;
+  }
+
+  /** Registers a bean; null where the server refuses, which is reported. */
+  static @Nullable MBeanRegistration of(ManagementBean bean) {
+    try {
+      ObjectName name =
+          new ObjectName(
+              "dev.tidepool:type=Memory,accelerator="
+                  + ObjectName.quote(bean.getAccelerator())
+                  + ",id="
+                  + NUMBERS.incrementAndGet());
+      ManagementFactory.getPlatformMBeanServer().registerMBean(bean, name);
+      return new MBeanRegistration(name);
+    } catch (JMException e) {
+      System.getLogger("dev.tidepool")
+          .log(Level.WARNING, bean.getAccelerator() + " has no management bean", e);
+      return null;
+    }
+  }
+
+  @Override
+  public void close() throws JMException {
+    ManagementFactory.getPlatformMBeanServer().unregisterMBean(name);
+  }
+}

@@ -1,0 +1,83 @@
+package dev.tidepool.runtime.report;
+
+import dev.tidepool.MemoryStatistics;
+import dev.tidepool.TransferException;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.diagnostics.UnifiedMemoryMXBean;
+import java.lang.System.Logger.Level;
+import java.lang.ref.WeakReference;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A manager as consoles see it. Held by the platform's MBean server, it holds the manager weakly: a
+ * manager that was forgotten does not live for ever. What it throws are classes that a console has.
+ */
+public final class ManagementBean implements UnifiedMemoryMXBean {
+  private static final boolean SERVER_PRESENT =
+      ModuleLayer.boot().findModule("java.management").isPresent();
+
+  private final String accelerator;
+  private final WeakReference<UnifiedMemoryManager> memory;
+
+  ManagementBean(UnifiedMemoryManager memory) {
+    this.accelerator = memory.accelerator().id();
+    this.memory = new WeakReference<>(memory);
+  }
+
+  /** Registers a manager; null where that is impossible, which is reported: somebody asked. */
+  public static @Nullable AutoCloseable register(UnifiedMemoryManager memory) {
+    if (!SERVER_PRESENT) {
+      System.getLogger("dev.tidepool")
+          .log(
+              Level.WARNING,
+              memory.accelerator().id()
+                  + " has no management bean: this Java has no java.management; add the module");
+      return null;
+    }
+    return MBeanRegistration.of(new ManagementBean(memory));
+  }
+
+  private UnifiedMemoryManager memory() {
+    UnifiedMemoryManager present = memory.get();
+    if (present == null) {
+      throw new IllegalStateException(
+          "the memory manager of " + accelerator + " is gone: nobody closed it, or held it");
+    }
+    return present;
+  }
+
+  @Override
+  public String getAccelerator() {
+    return accelerator;
+  }
+
+  @Override
+  public MemoryStatistics getStatistics() {
+    return memory().statistics();
+  }
+
+  @Override
+  public double getHitRate() {
+    return getStatistics().hitRate();
+  }
+
+  @Override
+  public long defragment() {
+    return memory().defragment().returnedBytes();
+  }
+
+  @Override
+  public long trim() {
+    return memory().trimExcess();
+  }
+
+  @Override
+  public void dump(String file) {
+    try {
+      memory().snapshot().writeTo(Path.of(file));
+    } catch (TransferException e) {
+      throw new IllegalArgumentException(e.getMessage(), null);
+    }
+  }
+}

@@ -1,0 +1,122 @@
+package dev.tidepool.runtime.report;
+
+import dev.tidepool.MemoryStatistics;
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.diagnostics.Snapshot;
+import dev.tidepool.host.PinnedBudget;
+import dev.tidepool.pool.ArrayPools;
+import dev.tidepool.pooling.ArrayPoolStatistics;
+import dev.tidepool.runtime.flight.Flight;
+import dev.tidepool.runtime.metering.AllocationCounters;
+import dev.tidepool.runtime.metering.AllocationLedger;
+import dev.tidepool.runtime.storage.LiveBuffers;
+import dev.tidepool.runtime.storage.Spilling;
+import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.runtime.supply.Pools;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a manager knows of its buffers, and tells: figures, the latest allocations and frees,
+ * snapshots, and what is written down when memory runs out.
+ *
+ * <p>Safe for use by any thread; nobody who allocates or frees waits for who asks.
+ */
+public final class ManagerReports {
+  private final StorageContext context;
+  private final Pools pools;
+  private final ArrayPools arrays;
+  private final LiveBuffers registry;
+  private final AllocationCounters counters;
+  private final AllocationLedger ledger;
+  private final PinnedBudget pinned;
+  private final @Nullable OutOfMemoryDumps dumps;
+
+  /**
+   * Of a new manager.
+   *
+   * @param pinned what all managers of the session may page-lock
+   * @param dumps writes snapshots when memory runs out; null if none are wanted
+   */
+  public ManagerReports(
+      StorageContext context,
+      Pools pools,
+      ArrayPools arrays,
+      AllocationLedger ledger,
+      PinnedBudget pinned,
+      @Nullable OutOfMemoryDumps dumps) {
+    this.context = context;
+    this.pools = pools;
+    this.arrays = arrays;
+    this.registry = context.registry();
+    this.counters = context.counters();
+    this.ledger = ledger;
+    this.pinned = pinned;
+    this.dumps = dumps;
+  }
+
+  public MemoryStatistics statistics() {
+    // What only grows is read before what it is taken from.
+    long frees = counters.frees();
+    long allocations = counters.allocations();
+    long freedBytes = counters.freedBytes();
+    long allocatedBytes = counters.allocatedBytes();
+    long live = counters.live() + arrays.sum(ArrayPoolStatistics::rentedBytes);
+    long arrayHits = arrays.sum(ArrayPoolStatistics::hits);
+    Spilling spilling = context.spilling();
+    return new MemoryStatistics(
+        live,
+        pools.idleBytes() + arrays.sum(ArrayPoolStatistics::idleBytes),
+        counters.hits() + arrayHits,
+        counters.misses() + arrays.sum(ArrayPoolStatistics::rents) - arrayHits,
+        allocations - frees,
+        counters.peak(live),
+        pinned.usedBytes(),
+        allocations,
+        frees,
+        counters.misses(),
+        pools.fallbacks(),
+        counters.evictions(),
+        counters.leaks(),
+        pools.reservedBytes(),
+        pools.peakReservedBytes(),
+        allocatedBytes,
+        freedBytes,
+        System.nanoTime() - ledger.bornNanos(),
+        spilling == null ? 0 : spilling.spilledBytes(),
+        spilling == null ? 0 : spilling.spills(),
+        spilling == null ? 0 : spilling.returns(),
+        counters.lostResults());
+  }
+
+  /** Live bytes by tag, largest first; rented arrays are without one. */
+  public Map<String, Long> bytesByTag() {
+    return registry.bytesByTag(arrays.sum(ArrayPoolStatistics::rentedBytes));
+  }
+
+  /** Every block of the pools, and every buffer without one. */
+  public Snapshot snapshot(String reason) {
+    return new SnapshotBuilder(context)
+        .take(
+            ledger.bornNanos(),
+            reason,
+            this::statistics,
+            pools.all().toList(),
+            registry.withoutBlock(),
+            ledger.history());
+  }
+
+  /** Tells those who record it that an allocation failed for good. Never throws. */
+  public void exhausted(OutOfDeviceMemoryException failure) {
+    Flight.exhausted(
+        context.id(),
+        failure.requestedBytes(),
+        failure.freeBytes(),
+        failure.pooledBytes(),
+        counters.live(),
+        String.valueOf(failure.getMessage()));
+    if (dumps != null && failure.requestedBytes() <= context.largest()) {
+      dumps.write(() -> snapshot(String.valueOf(failure.getMessage())));
+    }
+  }
+}

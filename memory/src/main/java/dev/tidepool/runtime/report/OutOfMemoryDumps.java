@@ -1,0 +1,89 @@
+package dev.tidepool.runtime.report;
+
+import dev.tidepool.diagnostics.Snapshot;
+import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
+
+/**
+ * Snapshots that are written when memory runs out, to a folder that the user names. The folder
+ * never gets more than a few of them, whichever process wrote them: a program that fails again and
+ * again does not fill the disk. Safe for use by any thread.
+ */
+public final class OutOfMemoryDumps {
+  static final int MOST = 8;
+
+  private static final System.Logger LOG = System.getLogger("dev.tidepool");
+  private static final AtomicLong NUMBERS = new AtomicLong();
+
+  private final Path directory;
+  private final AtomicBoolean writing = new AtomicBoolean();
+
+  /**
+   * Dumps to a folder.
+   *
+   * @throws IllegalArgumentException if it is no folder that can be written to
+   */
+  public OutOfMemoryDumps(Path directory) {
+    this.directory = directory;
+    if (!Files.isDirectory(directory) || !Files.isWritable(directory)) {
+      throw new IllegalArgumentException(
+          "dump-directory is " + directory + "; it must be a folder that can be written to");
+    }
+  }
+
+  /**
+   * Writes a snapshot, unless there are enough or another thread writes one, of the same moment.
+   * Never throws: it is an error that brings us.
+   */
+  void write(Supplier<Snapshot> snapshot) {
+    if (!writing.compareAndSet(false, true)) {
+      return;
+    }
+    try {
+      if (isFull()) {
+        LOG.log(
+            Level.WARNING,
+            "memory ran out, and no snapshot was written: "
+                + directory
+                + " holds "
+                + MOST
+                + " already; remove them to see the next");
+      } else {
+        Path file = directory.resolve(name());
+        snapshot.get().writeTo(file);
+        LOG.log(Level.WARNING, "memory ran out; to see every block: tidepool view " + file);
+      }
+    } catch (IOException | RuntimeException | OutOfMemoryError e) {
+      LOG.log(Level.WARNING, "memory ran out, and no snapshot could be written", e);
+    } finally {
+      writing.set(false);
+    }
+  }
+
+  private boolean isFull() throws IOException {
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, "tidepool-*.json")) {
+      int found = 0;
+      for (Path _ : files) {
+        found++;
+      }
+      return found >= MOST;
+    }
+  }
+
+  /** Numbers of processes come again, in containers at once; the time does not. */
+  private static String name() {
+    return "tidepool-"
+        + System.currentTimeMillis()
+        + "-"
+        + ProcessHandle.current().pid()
+        + "-"
+        + NUMBERS.incrementAndGet()
+        + ".json";
+  }
+}

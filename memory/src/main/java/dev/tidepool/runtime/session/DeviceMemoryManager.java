@@ -1,0 +1,475 @@
+package dev.tidepool.runtime.session;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.Allocation;
+import dev.tidepool.ElementType;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelSource;
+import dev.tidepool.MapMode;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.MemoryStatistics;
+import dev.tidepool.StructOfArrays;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.diagnostics.BufferInfo;
+import dev.tidepool.diagnostics.Defragmentation;
+import dev.tidepool.diagnostics.Fragmentation;
+import dev.tidepool.diagnostics.GuardReport;
+import dev.tidepool.diagnostics.LeakReport;
+import dev.tidepool.diagnostics.PeakScope;
+import dev.tidepool.diagnostics.Snapshot;
+import dev.tidepool.link.DeviceLink;
+import dev.tidepool.pool.ArrayPools;
+import dev.tidepool.pool.IdlePiece;
+import dev.tidepool.pooling.ArrayPool;
+import dev.tidepool.pooling.PoolStatistics;
+import dev.tidepool.runtime.buffer.BufferAllocator;
+import dev.tidepool.runtime.buffer.ExternalBuffers;
+import dev.tidepool.runtime.buffer.SoaBuffers;
+import dev.tidepool.runtime.kernel.ProgramCache;
+import dev.tidepool.runtime.metering.AllocationCounters;
+import dev.tidepool.runtime.metering.AllocationLedger;
+import dev.tidepool.runtime.metering.DiagnosticSink;
+import dev.tidepool.runtime.metering.LeakDetector;
+import dev.tidepool.runtime.order.DeviceContext;
+import dev.tidepool.runtime.order.KernelBody;
+import dev.tidepool.runtime.order.ManagerState;
+import dev.tidepool.runtime.order.Once;
+import dev.tidepool.runtime.order.QuietClose;
+import dev.tidepool.runtime.reclaim.Blocks;
+import dev.tidepool.runtime.reclaim.Ladder;
+import dev.tidepool.runtime.reclaim.Refusal;
+import dev.tidepool.runtime.reclaim.Room;
+import dev.tidepool.runtime.reclaim.UnreachableBuffers;
+import dev.tidepool.runtime.report.LeakReclaimer;
+import dev.tidepool.runtime.report.LeakSummary;
+import dev.tidepool.runtime.report.ManagementBean;
+import dev.tidepool.runtime.report.ManagerReports;
+import dev.tidepool.runtime.report.OutOfMemoryDumps;
+import dev.tidepool.runtime.storage.BufferCore;
+import dev.tidepool.runtime.storage.Spilling;
+import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.runtime.supply.MemoryLimit;
+import dev.tidepool.runtime.supply.OnDemandLink;
+import dev.tidepool.runtime.supply.Pools;
+import dev.tidepool.runtime.supply.PressureMonitor;
+import dev.tidepool.runtime.transfers.DefaultTransferEngine;
+import dev.tidepool.runtime.transfers.DeviceAccelerator;
+import dev.tidepool.runtime.transfers.DeviceCalibration;
+import dev.tidepool.runtime.transfers.ProgressNotifier;
+import dev.tidepool.spi.Device;
+import dev.tidepool.transfer.TransferEngine;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The manager of one accelerator: the door through which users come, and where what works for them
+ * is put together. How buffers are born is in {@link BufferAllocator} and {@link ExternalBuffers},
+ * how room is made in {@link Room}, what is counted in {@link ManagerReports}, how all ends in
+ * {@link ManagerShutdown}.
+ *
+ * <p><b>Ownership.</b> It owns its pools, its queues, its compiled kernels and its storages, and
+ * ends them in this order: storages once their work is done, kernels, queues, pools.
+ */
+final class DeviceMemoryManager implements UnifiedMemoryManager {
+  private final DeviceAccelerator accelerator;
+  private final StorageContext context;
+  private final ManagerState state;
+  private final @Nullable MemoryLimit limit;
+  private final Pools pools;
+  private final ArrayPools arrays;
+  private final LeakDetector leakDetector;
+  private final ManagerReports managerReports;
+  private final Room room;
+  private final BufferAllocator allocations;
+  private final ExternalBuffers foreign;
+  private final LeakReclaimer leaks;
+  private final ManagerMaintenance maintenance;
+  private final ManagerShutdown ending;
+  private final @Nullable AutoCloseable registration;
+  private final DeviceCalibration calibrations;
+  private final ProgramCache kernels;
+  private final TransferEngine transfers;
+  private final OnDemandLink link;
+  private final Once closing = new Once();
+  private final Consumer<DeviceMemoryManager> whenEnded;
+
+  /**
+   * A manager.
+   *
+   * @param whenEnded hears when everything is freed
+   */
+  DeviceMemoryManager(
+      RuntimeSession session,
+      DeviceAccelerator accelerator,
+      MemoryOptions options,
+      Consumer<DeviceMemoryManager> whenEnded) {
+    Device device = accelerator.device();
+    DeviceContext shared = session.context(accelerator);
+    this.accelerator = accelerator;
+    this.whenEnded = whenEnded;
+    PressureMonitor pressure =
+        PressureMonitor.of(options, accelerator.id(), shared.workers().completions());
+    this.limit =
+        options.memoryLimit() == -1 ? null : new MemoryLimit(options.memoryLimit(), pressure);
+    this.pools =
+        new Pools(
+            device,
+            limit == null ? session.sharedHostPool(options) : null,
+            limit,
+            session.allocator(),
+            session.resources(),
+            session.pinnedRoom(),
+            options);
+    this.arrays = new ArrayPools(options);
+    AllocationCounters counters = new AllocationCounters();
+    AllocationLedger ledger = new AllocationLedger(options, counters);
+    OutOfMemoryDumps dumps = options.dumpDirectory().map(OutOfMemoryDumps::new).orElse(null);
+    DiagnosticSink reports = new DiagnosticSink(options.reportListener());
+    // Opens the spill file, which would stay open if what comes later refused its options.
+    this.context =
+        new StorageContext(
+            this, shared, options, this::link, session.peers(), pools, counters, ledger, reports);
+    this.state = context.state();
+    this.managerReports =
+        new ManagerReports(context, pools, arrays, ledger, session.pinned(), dumps);
+    this.leakDetector = LeakDetector.of(context, counters);
+    this.leaks = new LeakReclaimer(context, leakDetector, counters, reports);
+    this.room = new Room(context, pools, session::rooms);
+    Refusal refusal = new Refusal(context, pools, limit, managerReports::bytesByTag);
+    UnreachableBuffers unreachable = new UnreachableBuffers(context, pools, leaks::reclaim);
+    Ladder ladder = new Ladder(context, room, refusal, unreachable);
+    Blocks blocks = new Blocks(context, pools, ladder, refusal, managerReports::exhausted);
+    context.blocksFrom(blocks);
+    this.allocations = new BufferAllocator(context, blocks, leakDetector, ledger, session.trace());
+    this.foreign =
+        new ExternalBuffers(context, session.resources(), room, blocks, leakDetector, ledger);
+    this.calibrations = new DeviceCalibration(context, blocks, session.neighbours());
+    this.link =
+        new OnDemandLink(
+            device,
+            blocks::forStaging,
+            options.stagingChunk(),
+            calibrations::whenWorthwhile,
+            session.resources());
+    this.kernels = new ProgramCache(context, allocations, session.resources());
+    this.transfers = new DefaultTransferEngine(context, calibrations, link);
+    this.maintenance =
+        new ManagerMaintenance(
+            context, leaks, kernels, room, pools, arrays, leakDetector, limit, pressure);
+    this.ending = new ManagerShutdown(context, pools, this::end);
+    this.registration = options.jmx() ? ManagementBean.register(this) : null;
+  }
+
+  private DeviceLink link() {
+    return link.get();
+  }
+
+  @Override
+  public Accelerator accelerator() {
+    return accelerator;
+  }
+
+  DeviceAccelerator deviceAccelerator() {
+    return accelerator;
+  }
+
+  @Override
+  public <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length, Allocation allocation) {
+    state.checkOpen();
+    return allocations.allocate(type, length, allocation);
+  }
+
+  @Override
+  public <A> CompletableFuture<UnifiedBuffer<A>> allocateAsync(
+      ElementType<A> type, long length, Allocation allocation) {
+    state.checkOpen();
+    return allocations.allocateAsync(type, length, allocation);
+  }
+
+  @Override
+  public <R extends Record> StructOfArrays<R> allocateStructOfArrays(
+      ElementType<R[]> structType, long length, Allocation allocation) {
+    state.checkOpen();
+    return SoaBuffers.allocate(context, allocations, structType, length, allocation);
+  }
+
+  @Override
+  public <A> UnifiedBuffer<A> copyOf(A array) {
+    return allocations.copyOf(Objects.requireNonNull(array, "array"));
+  }
+
+  @Override
+  public <A> UnifiedBuffer<A> wrap(ElementType<A> type, MemorySegment memory) {
+    return state.during(() -> foreign.wrap(type, memory));
+  }
+
+  @Override
+  public <A> UnifiedBuffer<A> wrap(
+      ElementType<A> type, MemorySegment memory, MemoryLocation location) {
+    return state.during(
+        () ->
+            switch (Objects.requireNonNull(location, "location")) {
+              case HOST -> foreign.wrap(type, memory);
+              case PINNED -> foreign.wrapLocked(type, memory, pools::lock);
+              case DEVICE, UNIFIED ->
+                  throw new IllegalArgumentException(
+                      "memory of the caller is HOST or PINNED, and cannot be at " + location);
+            });
+  }
+
+  @Override
+  public <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode) {
+    return state.during(() -> foreign.map(file, type, mode));
+  }
+
+  @Override
+  public <A> UnifiedBuffer<A> createShared(
+      ElementType<A> type, long length, String name, MemoryLocation location) {
+    return state.during(() -> foreign.createShared(type, length, name, location));
+  }
+
+  @Override
+  public <A> UnifiedBuffer<A> openShared(
+      ElementType<A> type, String name, MemoryLocation location) {
+    return state.during(() -> foreign.openShared(type, name, location));
+  }
+
+  @Override
+  public <A> ArrayPool<A> arrays(ElementType<A> type) {
+    state.checkOpen();
+    return arrays.of(type);
+  }
+
+  @Override
+  public Kernel compile(KernelSource source) {
+    Objects.requireNonNull(source, "source");
+    return state.during(() -> kernels.compile(source));
+  }
+
+  /** The programs of this manager. */
+  ProgramCache kernels() {
+    return kernels;
+  }
+
+  @Override
+  public MemoryStatistics statistics() {
+    return managerReports.statistics();
+  }
+
+  @Override
+  public List<PoolStatistics> pools() {
+    state.checkOpen();
+    return pools.statistics();
+  }
+
+  @Override
+  public Map<String, Long> bytesByTag() {
+    state.checkOpen();
+    return managerReports.bytesByTag();
+  }
+
+  @Override
+  public List<GuardReport> checkGuards() {
+    state.checkOpen();
+    if (!context.isParanoid()) {
+      throw new IllegalStateException(
+          "buffers have guard zones at diagnostics=paranoid only, and these are at "
+              + context.options().diagnostics());
+    }
+    return state.during(context.guards()::inspectAll);
+  }
+
+  @Override
+  public PeakScope pushPeak(String name) {
+    state.checkOpen();
+    return context.counters().pushPeak(Objects.requireNonNull(name, "name"));
+  }
+
+  @Override
+  public Snapshot snapshot() {
+    return state.during(() -> managerReports.snapshot("request"));
+  }
+
+  @Override
+  public List<BufferInfo> buffers() {
+    state.checkOpen();
+    return context.registry().all().stream()
+        .filter(core -> !core.isClosing())
+        .map(BufferCore::info)
+        .toList();
+  }
+
+  /** What lies idle of page-locked memory. */
+  Stream<IdlePiece> idlePinned() {
+    return pools.idlePinned();
+  }
+
+  @Override
+  public void limit(long bytes) {
+    state.checkOpen();
+    if (bytes < 1) {
+      throw new IllegalArgumentException("memory-limit is " + bytes + "; it must be 1 or more");
+    }
+    if (limit == null) {
+      throw new IllegalStateException(
+          "the memory manager of "
+              + accelerator.id()
+              + " was made without a limit and shares a pool with others; set memory-limit when it"
+              + " is made");
+    }
+    limit.set(bytes, this::trimExcess);
+  }
+
+  /** How room is made when memory is short. */
+  Room room() {
+    return room;
+  }
+
+  @Override
+  public long trimExcess() {
+    return state.during(() -> room.trim() + arrays.trim());
+  }
+
+  @Override
+  public Fragmentation fragmentation() {
+    return state.during(room::fragmentation);
+  }
+
+  @Override
+  public Defragmentation defragment() {
+    return state.during(room::defragment);
+  }
+
+  @Override
+  public void synchronize() {
+    state.checkOpen();
+    checkMayAwaitAll("synchronize()");
+    context.awaitWork();
+    context.awaitFutures();
+    writeBack();
+  }
+
+  /**
+   * Checks that the calling thread may wait for all work of this manager.
+   *
+   * @param what what waits, for the message
+   * @throws IllegalStateException if the thread computes the body of a kernel that would have to
+   *     end first
+   */
+  void checkMayAwaitAll(String what) {
+    KernelBody.checkMayAwaitAll(
+        context,
+        () -> context.awake().stream().flatMap(storage -> storage.unfinished().stream()),
+        what);
+  }
+
+  /**
+   * Brings what the device has newer back to memory that outlives its buffer, and waits for what is
+   * closed meanwhile.
+   */
+  private void writeBack() {
+    RuntimeException failure = null;
+    for (Storage storage : context.awake()) {
+      try {
+        if (storage.isOutlived() && storage.isOpen()) {
+          storage.writeBackIfOpen();
+        }
+      } catch (RuntimeException e) {
+        if (failure == null) {
+          failure = e;
+        } else {
+          failure.addSuppressed(e);
+        }
+      }
+    }
+    context.awaitWork();
+    if (failure != null) {
+      throw failure;
+    }
+  }
+
+  @Override
+  public TransferEngine transfers() {
+    state.checkOpen();
+    return transfers;
+  }
+
+  /** Measures what the ways of this accelerator cost. */
+  DeviceCalibration calibrations() {
+    return calibrations;
+  }
+
+  /** What all that works for this manager shares. */
+  StorageContext context() {
+    return context;
+  }
+
+  /**
+   * Regular work of the session's maintenance thread.
+   *
+   * @param hostIsShort whether the host has little memory left
+   */
+  void maintain(long now, boolean hostIsShort) {
+    state.beforeEnd(() -> maintenance.run(now, hostIsShort));
+  }
+
+  /** Closes; a thread that comes while another closes waits for it. */
+  @Override
+  public void close() {
+    checkMayAwaitAll("close()");
+    ProgressNotifier.checkMayClose(context.session());
+    closeAndReport().run();
+  }
+
+  /**
+   * Closes as {@link #close} does, but does not report yet what was open.
+   *
+   * @return what reports that, to the user's listener among others; threads that wait for this to
+   *     close do not wait for it
+   */
+  Runnable closeAndReport() {
+    LeakSummary open = new LeakSummary(context, LeakReport.Cause.OPEN_AT_CLOSE);
+    closing.run(
+        () -> {
+          state.close();
+          if (registration != null) {
+            QuietClose.quietly("the management bean", registration);
+          }
+          QuietClose.quietly("array pools", arrays);
+          ending.closeBuffers(open);
+          context.awaitFutures();
+        });
+    return () -> leaks.wereOpen(open);
+  }
+
+  /** What is left when every buffer is freed. */
+  private void end() {
+    // Who keeps a measurement would keep this otherwise.
+    QuietClose.quietly("leak groups", leakDetector::seal);
+    QuietClose.quietly("kernels", kernels);
+    QuietClose.quietly("queues", link.end()::run);
+    QuietClose.quietly("pools", pools);
+    // Of a buffer that was allocated while all ended, and closes itself.
+    pools.awaitReturned();
+    Spilling spilling = context.spilling();
+    if (spilling != null) {
+      QuietClose.quietly("the spill file", spilling);
+    }
+    whenEnded.accept(this);
+  }
+
+  @Override
+  public String toString() {
+    return "memory of " + accelerator;
+  }
+}

@@ -1,0 +1,104 @@
+package dev.tidepool.runtime.session;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.MemoryInfo;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.pool.ArrayPools;
+import dev.tidepool.runtime.kernel.ProgramCache;
+import dev.tidepool.runtime.metering.LeakDetector;
+import dev.tidepool.runtime.order.ManagerContext;
+import dev.tidepool.runtime.reclaim.Room;
+import dev.tidepool.runtime.report.LeakReclaimer;
+import dev.tidepool.runtime.supply.LowMemory;
+import dev.tidepool.runtime.supply.MemoryLimit;
+import dev.tidepool.runtime.supply.Pools;
+import dev.tidepool.runtime.supply.PressureMonitor;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The regular work for one manager: leaks are noticed, pools trimmed, scattered memory moved
+ * together, and listeners told how full it is. Only the session's {@link SessionMaintenance} thread
+ * does it.
+ */
+final class ManagerMaintenance {
+  private final ManagerContext context;
+  private final LeakReclaimer leaks;
+  private final ProgramCache kernels;
+  private final Room room;
+  private final Pools pools;
+  private final ArrayPools arrays;
+  private final LeakDetector leakDetector;
+  private final @Nullable MemoryLimit limit;
+  private final @Nullable PressureMonitor pressure;
+  private long lastTrim = System.nanoTime();
+  private long lastDefragmentation = System.nanoTime();
+
+  ManagerMaintenance(
+      ManagerContext context,
+      LeakReclaimer leaks,
+      ProgramCache kernels,
+      Room room,
+      Pools pools,
+      ArrayPools arrays,
+      LeakDetector leakDetector,
+      @Nullable MemoryLimit limit,
+      @Nullable PressureMonitor pressure) {
+    this.context = context;
+    this.leaks = leaks;
+    this.kernels = kernels;
+    this.room = room;
+    this.pools = pools;
+    this.arrays = arrays;
+    this.leakDetector = leakDetector;
+    this.limit = limit;
+    this.pressure = pressure;
+  }
+
+  /**
+   * Does what it is time for.
+   *
+   * @param hostIsShort whether the host has little memory left
+   */
+  void run(long now, boolean hostIsShort) {
+    leaks.reclaim(0);
+    kernels.releaseUnreachable();
+    leakDetector.tick();
+    pools.drain();
+    if (hostIsShort) {
+      pools.trim(true);
+    }
+    if (LowMemory.on(context.device())) {
+      pools.trim(false);
+    }
+    if (pressure != null) {
+      tell(pressure);
+    }
+    MemoryOptions options = context.options();
+    long trims = options.trimInterval().toNanos();
+    if (trims > 0 && now - lastTrim >= trims) {
+      lastTrim = now;
+      pools.trimIdleSince(now - trims);
+      arrays.maintain();
+    }
+    long defragments = options.defragmentInterval().toNanos();
+    if (defragments > 0
+        && !context.state().isClosed()
+        && now - lastDefragmentation >= defragments) {
+      lastDefragmentation = now;
+      room.defragmentIfScattered();
+    }
+  }
+
+  private void tell(PressureMonitor pressure) {
+    MemoryInfo info;
+    try {
+      info = context.device().memory();
+    } catch (AcceleratorException e) {
+      return; // A device that does not answer any more has no memory.
+    }
+    pressure.tell(pressure.ofDevice(info));
+    if (limit == null) {
+      pressure.tell(pressure.ofManager(pools.reservedBytes(), info.totalBytes()));
+    }
+  }
+}

@@ -1,0 +1,123 @@
+package dev.tidepool.runtime.session;
+
+import dev.tidepool.TransferException;
+import dev.tidepool.runtime.order.Once;
+import dev.tidepool.runtime.order.OperationGate;
+import dev.tidepool.runtime.report.LeakSummary;
+import dev.tidepool.runtime.storage.BufferCore;
+import dev.tidepool.runtime.storage.LiveBuffers;
+import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.runtime.supply.Pools;
+
+/**
+ * How a closed manager ends: its open buffers are closed and their work is waited for, and once the
+ * last buffer is freed, so is what the manager owns besides, by whoever frees that buffer. An open
+ * mapping puts that off until it closes.
+ */
+final class ManagerShutdown {
+  /**
+   * How long a closing thread waits at most before it looks again: a thread that trims a pool on
+   * behalf of another manager tells nobody when it is done.
+   */
+  private static final long LONGEST_WAIT_MILLIS = 10;
+
+  private final StorageContext context;
+  private final OperationGate gate;
+  private final LiveBuffers registry;
+  private final Pools pools;
+  private final Runnable last;
+  // Made here, because the heap may be full when the manager closes.
+  private final Runnable attempt = this::endIfSettled;
+  private final Runnable change = this::somethingEnded;
+  private final Once end = new Once();
+  // Guarded by this: whether something ended since the closing thread looked last.
+  private boolean changed;
+
+  /**
+   * Not begun.
+   *
+   * @param last frees what the manager owns besides its buffers; runs once
+   */
+  ManagerShutdown(StorageContext context, Pools pools, Runnable last) {
+    this.context = context;
+    this.gate = context.state().gate();
+    this.registry = context.registry();
+    this.pools = pools;
+    this.last = last;
+  }
+
+  /**
+   * Closes what is live until the manager has ended or only mappings are left.
+   *
+   * @param open is told what was open
+   */
+  void closeBuffers(LeakSummary open) {
+    pools.awaitTenants();
+    context.state().endBy(change);
+    do {
+      for (BufferCore core : registry.all()) {
+        if (close(core)) {
+          open.add(core);
+        }
+      }
+      context.awaitWork();
+      // The next round closes what these have made.
+      gate.awaitQuiet();
+      endIfSettled();
+    } while (!gate.hasEnded() && !registry.awaitMappings() && awaitChange());
+    context.state().endBy(attempt);
+    // The last mapping may have been closed meanwhile.
+    endIfSettled();
+    if (gate.hasEnded()) {
+      // Waits if that is another thread.
+      end.run(last);
+    }
+  }
+
+  private synchronized void somethingEnded() {
+    changed = true;
+    notifyAll();
+  }
+
+  /** Waits until something ended since the last call. Returns true. An interrupt stays set. */
+  private boolean awaitChange() {
+    long start = System.nanoTime();
+    boolean interrupted = false;
+    synchronized (this) {
+      long left = LONGEST_WAIT_MILLIS;
+      while (!changed && left > 0) {
+        try {
+          wait(left);
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+        left = LONGEST_WAIT_MILLIS - (System.nanoTime() - start) / 1_000_000;
+      }
+      changed = false;
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    return true;
+  }
+
+  private static boolean close(BufferCore core) {
+    try {
+      return core.close();
+    } catch (TransferException lost) {
+      // It was open, and is freed now; what it lost was counted and reported.
+      return true;
+    }
+  }
+
+  /**
+   * Frees what is left once every buffer is freed; an open mapping puts that off until it closes,
+   * and a block that is on its way just now until the maintenance thread looks again.
+   */
+  private void endIfSettled() {
+    // In this order: what is inside may make a buffer, and nobody comes in after it.
+    if (gate.isQuiet() && registry.isEmpty() && gate.end()) {
+      end.run(last);
+    }
+  }
+}

@@ -1,0 +1,168 @@
+package dev.tidepool.runtime.session;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.Arguments;
+import dev.tidepool.ComputeOrchestrator;
+import dev.tidepool.ExecutionOptions;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelSource;
+import dev.tidepool.expression.types.Expression;
+import dev.tidepool.runtime.buffer.BufferHandle;
+import dev.tidepool.runtime.kernel.FileKernels;
+import dev.tidepool.runtime.kernel.RegisteredSources;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/** Kernels by name, run where the most bytes of their buffers are. */
+final class Orchestrator implements ComputeOrchestrator {
+  /** A kernel and where it runs. */
+  private record Placed(Kernel kernel, DeviceMemoryManager memory) {}
+
+  private final RuntimeSession session;
+  private final Map<String, RegisteredSources> registered = new ConcurrentHashMap<>();
+
+  Orchestrator(RuntimeSession session) {
+    this.session = session;
+  }
+
+  @Override
+  public void register(String name, KernelSource... alternatives) {
+    Objects.requireNonNull(name, "name");
+    List<KernelSource> given = List.of(alternatives);
+    if (given.isEmpty()) {
+      throw new IllegalArgumentException("kernel '" + name + "' has no source");
+    }
+    for (KernelSource source : given) {
+      if (source instanceof KernelSource.Elementwise(String expression)) {
+        Objects.requireNonNull(Expression.parse(expression));
+      }
+    }
+    if (registered.putIfAbsent(name, new RegisteredSources(given)) != null) {
+      throw new IllegalArgumentException(
+          "a kernel is called '" + name + "' already; choose another name");
+    }
+  }
+
+  @Override
+  public Set<String> names() {
+    return new TreeSet<>(registered.keySet());
+  }
+
+  @Override
+  public void execute(String name, Arguments arguments) {
+    execute(name, arguments, ExecutionOptions.defaults());
+  }
+
+  @Override
+  public void execute(String name, Arguments arguments, ExecutionOptions options) {
+    Placed placed = place(name, arguments, options);
+    if (FileKernels.areNeededBy(arguments)) {
+      stream(placed, arguments, options);
+      return;
+    }
+    options
+        .range()
+        .ifPresentOrElse(
+            range -> placed.kernel().execute(arguments, range),
+            () -> placed.kernel().execute(arguments));
+  }
+
+  @Override
+  public CompletableFuture<Void> executeAsync(String name, Arguments arguments) {
+    return executeAsync(name, arguments, ExecutionOptions.defaults());
+  }
+
+  @Override
+  public CompletableFuture<Void> executeAsync(
+      String name, Arguments arguments, ExecutionOptions options) {
+    Placed placed = place(name, arguments, options);
+    if (FileKernels.areNeededBy(arguments)) {
+      return CompletableFuture.runAsync(
+          () -> stream(placed, arguments, options),
+          work -> Thread.ofPlatform().name("tidepool-stream").daemon().start(work));
+    }
+    return options
+        .range()
+        .map(range -> placed.kernel().executeAsync(arguments, range))
+        .orElseGet(() -> placed.kernel().executeAsync(arguments));
+  }
+
+  private static void stream(Placed placed, Arguments arguments, ExecutionOptions options) {
+    if (options.range().isPresent()) {
+      throw new IllegalArgumentException(
+          "a kernel over files runs over one item for each element and takes no range");
+    }
+    FileKernels.installed().execute(placed.kernel().source(), arguments, placed.memory());
+  }
+
+  private Placed place(String name, Arguments arguments, ExecutionOptions options) {
+    RegisteredSources known = registered.get(name);
+    if (known == null) {
+      throw new IllegalArgumentException(
+          "no kernel is called '" + name + "'; registered are " + names());
+    }
+    if (options.accelerator().isPresent()) {
+      return placed(name, known, session.memory(session.accelerator(options.accelerator().get())));
+    }
+    DeviceMemoryManager home = home(arguments);
+    if (home != null) {
+      return placed(name, known, home);
+    }
+    UnsupportedOperationException refused = null;
+    for (Accelerator accelerator : session.accelerators()) {
+      try {
+        return placed(name, known, session.memory(accelerator));
+      } catch (UnsupportedOperationException e) {
+        refused = e;
+      }
+    }
+    throw Objects.requireNonNull(refused, "there is always the CPU");
+  }
+
+  private Placed placed(String name, RegisteredSources registered, DeviceMemoryManager memory) {
+    return new Placed(kernel(name, registered, memory), memory);
+  }
+
+  private Kernel kernel(String name, RegisteredSources registered, DeviceMemoryManager memory) {
+    // The manager keeps them, and takes them along when it closes.
+    Kernel known = memory.kernels().of(registered);
+    if (known != null) {
+      return known;
+    }
+    UnsupportedOperationException refused = null;
+    for (KernelSource source : registered.alternatives()) {
+      try {
+        return memory.kernels().keep(registered, memory.compile(source));
+      } catch (UnsupportedOperationException e) {
+        refused = e;
+      }
+    }
+    throw new UnsupportedOperationException(
+        "none of the sources of kernel '" + name + "' runs on " + memory.accelerator().id(),
+        refused);
+  }
+
+  /**
+   * The manager that holds the most bytes of the buffers; null if there are none of this library.
+   */
+  private static @Nullable DeviceMemoryManager home(Arguments arguments) {
+    Map<DeviceMemoryManager, Long> bytes = new LinkedHashMap<>();
+    for (Object value : arguments.values().values()) {
+      if (value instanceof BufferHandle<?> buffer) {
+        bytes.merge(
+            (DeviceMemoryManager) buffer.storage().context().manager(), buffer.bytes(), Long::sum);
+      }
+    }
+    return bytes.entrySet().stream()
+        .max(Map.Entry.comparingByValue())
+        .map(Map.Entry::getKey)
+        .orElse(null);
+  }
+}

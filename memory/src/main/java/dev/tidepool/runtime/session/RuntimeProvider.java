@@ -1,0 +1,60 @@
+package dev.tidepool.runtime.session;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.ElementType;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.TidepoolRuntime;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.pool.SizedArrayPool;
+import dev.tidepool.pool.StripedObjectPool;
+import dev.tidepool.pooling.ArrayPool;
+import dev.tidepool.pooling.ObjectPool;
+import dev.tidepool.pooling.ObjectPoolOptions;
+import dev.tidepool.runtime.transfers.DeviceAccelerator;
+
+/** The service behind the factories of {@code dev.tidepool}. */
+public final class RuntimeProvider implements TidepoolRuntime {
+  /** For {@link java.util.ServiceLoader}. */
+  public RuntimeProvider() {}
+
+  @Override
+  public TidepoolRuntime.Session open(MemoryOptions options) {
+    return RuntimeSession.discover(options);
+  }
+
+  @Override
+  public UnifiedMemoryManager createManager(MemoryOptions options) {
+    RuntimeSession session = RuntimeSession.discover(options);
+    try {
+      return session.managerThatEnds(session.accelerators().getFirst());
+    } catch (RuntimeException | Error e) {
+      // Nobody has the session, whose devices, threads and files would stay.
+      session.close();
+      throw e;
+    }
+  }
+
+  @Override
+  public UnifiedMemoryManager createManager(Accelerator accelerator, MemoryOptions options) {
+    if (!(accelerator instanceof DeviceAccelerator device)) {
+      throw new IllegalArgumentException(
+          "the accelerator "
+              + accelerator.id()
+              + " is not of this library; take it from"
+              + " Tidepool.accelerators()");
+    }
+    // Nothing else opens sessions.
+    return ((RuntimeSession) device.session()).furtherManager(device, options);
+  }
+
+  @Override
+  public <T> ObjectPool<T> createObjectPool(ObjectPoolOptions<T> options) {
+    return StripedObjectPool.open(options);
+  }
+
+  @Override
+  public <A> ArrayPool<A> createArrayPool(
+      ElementType<A> type, long maximumBytes, ArrayPool.Clearing clearing) {
+    return SizedArrayPool.open(type, maximumBytes, clearing);
+  }
+}

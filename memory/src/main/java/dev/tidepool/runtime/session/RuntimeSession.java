@@ -1,0 +1,409 @@
+package dev.tidepool.runtime.session;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.AcceleratorKind;
+import dev.tidepool.ComputeOrchestrator;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.TidepoolRuntime;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.cpu.CpuDevice;
+import dev.tidepool.host.HostMemory;
+import dev.tidepool.host.MemoryAllocator;
+import dev.tidepool.host.PinnedBudget;
+import dev.tidepool.pool.BlockPool;
+import dev.tidepool.runtime.buffer.CoalescedTransfers;
+import dev.tidepool.runtime.metering.AllocationSites;
+import dev.tidepool.runtime.metering.AllocationTrace;
+import dev.tidepool.runtime.metering.DiagnosticSink;
+import dev.tidepool.runtime.order.CoarseClock;
+import dev.tidepool.runtime.order.DeviceContext;
+import dev.tidepool.runtime.order.MemoryWaiters;
+import dev.tidepool.runtime.order.MultiBufferAdmission;
+import dev.tidepool.runtime.order.Once;
+import dev.tidepool.runtime.order.OpenSession;
+import dev.tidepool.runtime.order.OperationGate;
+import dev.tidepool.runtime.order.QuietClose;
+import dev.tidepool.runtime.order.SessionExecutors;
+import dev.tidepool.runtime.reclaim.Room;
+import dev.tidepool.runtime.storage.SpillFile;
+import dev.tidepool.runtime.supply.PinnedReclaimer;
+import dev.tidepool.runtime.supply.Pools;
+import dev.tidepool.runtime.supply.SessionResources;
+import dev.tidepool.runtime.transfers.DeviceAccelerator;
+import dev.tidepool.runtime.transfers.DeviceCalibration;
+import dev.tidepool.runtime.transfers.PeerLinks;
+import dev.tidepool.runtime.transfers.ProgressNotifier;
+import dev.tidepool.spi.AcceleratorProvider;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Discovery;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.ServiceLoader;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The accelerators of one {@code Tidepool}, their managers, and the threads behind them.
+ *
+ * <p><b>Order of the end.</b> Managers first, each when its last buffer is freed, then devices and
+ * threads. Its monitor guards the default managers and the closing; under it a device is asked for
+ * its memory at most.
+ */
+final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
+  private final MemoryOptions options;
+  private final @Nullable AllocationTrace trace;
+  private final List<DeviceAccelerator> accelerators;
+  private final List<String> notes;
+  private final MemoryAllocator allocator = new MemoryAllocator();
+  private final PinnedBudget pinned;
+  private final PinnedReclaimer pinnedRoom;
+  private final BlockPool hostPool;
+  private final SessionExecutors workers;
+  private final SessionResources resources;
+  private final SessionMaintenance maintenance;
+  private final Orchestrator orchestrator = new Orchestrator(this);
+  private final PeerLinks peers;
+  private final Set<DeviceMemoryManager> managers = ConcurrentHashMap.newKeySet();
+  private final CoarseClock clock = new CoarseClock();
+  private final MemoryWaiters waiters = new MemoryWaiters();
+  private final Map<Device, DeviceContext> contexts;
+  // Guarded by this.
+  private final Map<DeviceAccelerator, DeviceMemoryManager> defaults = new LinkedHashMap<>();
+  private boolean closed;
+  // What uses a device and no manager.
+  private final OperationGate gate = new OperationGate();
+  private final Once closing = new Once();
+  private final Once closingDevices = new Once();
+
+  private RuntimeSession(
+      MemoryOptions options,
+      @Nullable AllocationTrace trace,
+      List<Device> devices,
+      List<String> notes) {
+    this.options = options;
+    this.trace = trace;
+    this.accelerators =
+        devices.stream().map(device -> new DeviceAccelerator(this, device)).toList();
+    this.notes = List.copyOf(notes);
+    this.peers = new PeerLinks(this, accelerators, options.peerAccess());
+    this.pinned =
+        new PinnedBudget(
+            options.pinnedLimit() == -1
+                ? HostMemory.now().totalBytes() / 4
+                : options.pinnedLimit());
+    this.pinnedRoom =
+        new PinnedReclaimer(
+            pinned, () -> managers.stream().flatMap(DeviceMemoryManager::idlePinned));
+    this.resources =
+        new SessionResources(
+            devices,
+            new DiagnosticSink(options.reportListener()),
+            new AllocationSites().here(),
+            trace);
+    this.hostPool = Pools.hostPool(allocator, resources, options);
+    this.workers = new SessionExecutors(options.concurrentTransfers(), CoalescedTransfers::next);
+    this.contexts =
+        devices.stream().collect(Collectors.toUnmodifiableMap(Function.identity(), this::context));
+    this.maintenance = new SessionMaintenance(this, resources, clock);
+  }
+
+  private DeviceContext context(Device device) {
+    return new DeviceContext(
+        this, device, workers, clock, waiters, new MultiBufferAdmission.Turn(waiters));
+  }
+
+  /** What the managers of a device share. */
+  DeviceContext context(DeviceAccelerator accelerator) {
+    return Objects.requireNonNull(contexts.get(accelerator.device()), "one of this session");
+  }
+
+  /**
+   * Asks all providers; the CPU is always there, last.
+   *
+   * @throws dev.tidepool.TransferException if the file of a trace, or one in the spill directory,
+   *     cannot be written
+   */
+  static RuntimeSession discover(MemoryOptions options) {
+    // Before anything is opened that would have to be closed again.
+    options
+        .spillDirectory()
+        .ifPresent(directory -> QuietClose.quietly("the spill file", SpillFile.open(directory)));
+    AllocationTrace trace = options.trace().map(AllocationTrace::open).orElse(null);
+    List<Device> devices = new ArrayList<>();
+    List<String> notes = new ArrayList<>();
+    for (AcceleratorProvider provider : Discovery.chosenOr(RuntimeSession::installed)) {
+      try {
+        Discovery found = provider.discover();
+        devices.addAll(found.devices());
+        notes.addAll(found.notes());
+      } catch (RuntimeException | LinkageError e) {
+        notes.add(provider.name() + ": discovery failed: " + e);
+      }
+    }
+    devices.sort(Comparator.comparingInt(device -> rank(device.info().kind())));
+    devices.add(new CpuDevice());
+    try {
+      RuntimeSession session = new RuntimeSession(options, trace, devices, notes);
+      session.maintenance.start();
+      return session;
+    } catch (Throwable e) {
+      // Nobody has the session.
+      devices.forEach(device -> QuietClose.quietly(device.info().id(), device));
+      if (trace != null) {
+        trace.close();
+      }
+      throw e;
+    }
+  }
+
+  /** Best first; among equals the driver of one vendor, such as CUDA, before one for all. */
+  private static int rank(AcceleratorKind kind) {
+    return switch (kind) {
+      case GPU -> 0;
+      case OTHER -> 1;
+      case CPU -> 2;
+    };
+  }
+
+  private static List<AcceleratorProvider> installed() {
+    return ServiceLoader.load(AcceleratorProvider.class, AcceleratorProvider.class.getClassLoader())
+        .stream()
+        .map(ServiceLoader.Provider::get)
+        // The order of the path is nobody's choice; this one has cuda and metal before opencl.
+        .sorted(Comparator.comparing(AcceleratorProvider::name))
+        .toList();
+  }
+
+  @Override
+  public List<Accelerator> accelerators() {
+    return List.copyOf(accelerators);
+  }
+
+  @Override
+  public List<String> notes() {
+    return notes;
+  }
+
+  @Override
+  public DeviceMemoryManager memory(Accelerator accelerator) {
+    DeviceAccelerator device = DeviceAccelerator.of(accelerator, this);
+    synchronized (this) {
+      checkOpen();
+      return defaults.computeIfAbsent(device, key -> manager(key, options));
+    }
+  }
+
+  private DeviceMemoryManager manager(DeviceAccelerator device, MemoryOptions options) {
+    DeviceMemoryManager manager = new DeviceMemoryManager(this, device, options, this::ended);
+    managers.add(manager);
+    return manager;
+  }
+
+  /**
+   * A further manager, with options of its own.
+   *
+   * @throws IllegalArgumentException if they say something else than the session's about what all
+   *     its managers share
+   */
+  UnifiedMemoryManager furtherManager(DeviceAccelerator device, MemoryOptions options) {
+    MemoryOptions unset = MemoryOptions.defaults();
+    checkShared("pinned-limit", MemoryOptions::pinnedLimit, options, unset);
+    checkShared("peer-access", MemoryOptions::peerAccess, options, unset);
+    checkShared("concurrent-transfers", MemoryOptions::concurrentTransfers, options, unset);
+    checkShared("trace", given -> given.trace().orElse(null), options, unset);
+    synchronized (this) {
+      checkOpen();
+      return manager(device, options);
+    }
+  }
+
+  /** A value that is the default's was not set, as far as can be told. */
+  private void checkShared(
+      String key,
+      Function<MemoryOptions, @Nullable Object> option,
+      MemoryOptions wanted,
+      MemoryOptions unset) {
+    Object value = option.apply(wanted);
+    Object shared = option.apply(options);
+    if (!Objects.equals(value, shared) && !Objects.equals(value, option.apply(unset))) {
+      throw new IllegalArgumentException(
+          key
+              + " is "
+              + value
+              + " for one manager, but all managers of a Tidepool share it, and this one has "
+              + (shared == null ? "none" : shared)
+              + "; set it for all of them with Tidepool.open(options)");
+    }
+  }
+
+  /** The manager that is all there is of this session: closing it closes the session. */
+  UnifiedMemoryManager managerThatEnds(Accelerator accelerator) {
+    synchronized (this) {
+      DeviceMemoryManager manager =
+          new DeviceMemoryManager(
+              this,
+              DeviceAccelerator.of(accelerator, this),
+              options,
+              ending -> {
+                ended(ending);
+                close();
+              });
+      managers.add(manager);
+      defaults.put(manager.deviceAccelerator(), manager);
+      return manager;
+    }
+  }
+
+  @Override
+  public ComputeOrchestrator orchestrator() {
+    checkOpen();
+    return orchestrator;
+  }
+
+  @Override
+  public PeerLinks peers() {
+    return peers;
+  }
+
+  MemoryAllocator allocator() {
+    return allocator;
+  }
+
+  /**
+   * The pool of plain host memory that managers share; null for one whose options differ from the
+   * session's.
+   */
+  @Nullable BlockPool sharedHostPool(MemoryOptions wanted) {
+    return wanted.equals(options) ? hostPool : null;
+  }
+
+  /** Where allocations are written down; null if they are not. All managers share it. */
+  @Nullable AllocationTrace trace() {
+    return trace;
+  }
+
+  /** What the session has opened of drivers and the system. */
+  SessionResources resources() {
+    return resources;
+  }
+
+  PinnedBudget pinned() {
+    return pinned;
+  }
+
+  /** Where managers find room in that budget. */
+  PinnedReclaimer pinnedRoom() {
+    return pinnedRoom;
+  }
+
+  /** What makes room in each of the managers. */
+  Stream<Room> rooms() {
+    return managers.stream().map(DeviceMemoryManager::room);
+  }
+
+  /** What calibrates the default managers of the devices. */
+  DeviceCalibration.Neighbours neighbours() {
+    return new DeviceCalibration.Neighbours() {
+      @Override
+      public List<Device> devices() {
+        return accelerators.stream().map(DeviceAccelerator::device).toList();
+      }
+
+      @Override
+      public DeviceCalibration of(Device device) {
+        return memory(new DeviceAccelerator(RuntimeSession.this, device)).calibrations();
+      }
+    };
+  }
+
+  Set<DeviceMemoryManager> managers() {
+    return managers;
+  }
+
+  @Override
+  public void checkOpen() {
+    synchronized (this) {
+      if (closed) {
+        throw closedException();
+      }
+    }
+  }
+
+  private static IllegalStateException closedException() {
+    return new IllegalStateException("this Tidepool is closed; open another");
+  }
+
+  @Override
+  public <T> T whileOpen(Supplier<T> question) {
+    if (!gate.enter()) {
+      throw closedException();
+    }
+    try {
+      return question.get();
+    } finally {
+      gate.leave();
+    }
+  }
+
+  /** A manager has freed everything. */
+  private void ended(DeviceMemoryManager manager) {
+    managers.remove(manager);
+    closeDevicesIfLast();
+  }
+
+  /** Closes; a thread that comes while another closes waits for it. */
+  @Override
+  public void close() {
+    managers.forEach(manager -> manager.checkMayAwaitAll("close()"));
+    ProgressNotifier.checkMayClose(this);
+    List<Runnable> reports = new ArrayList<>();
+    closing.run(
+        () -> {
+          synchronized (this) {
+            closed = true;
+          }
+          gate.close();
+          managers.forEach(
+              manager ->
+                  QuietClose.quietly(
+                      manager.toString(), () -> reports.add(manager.closeAndReport())));
+          closeDevicesIfLast();
+          // Another thread that ended the last manager may be closing them.
+          closingDevices.awaitIfBegun();
+        });
+    // Threads that waited for this to close do not wait for listeners.
+    reports.forEach(Runnable::run);
+  }
+
+  private void closeDevicesIfLast() {
+    synchronized (this) {
+      if (!closed || !managers.isEmpty()) {
+        return;
+      }
+    }
+    closingDevices.tryRun(this::closeDevices);
+  }
+
+  private void closeDevices() {
+    gate.awaitQuiet();
+    maintenance.close();
+    peers.close(
+        () ->
+            accelerators.forEach(
+                accelerator -> QuietClose.quietly(accelerator.id(), accelerator.device())));
+    QuietClose.quietly("the host's pool", hostPool);
+    workers.close();
+    if (trace != null) {
+      trace.close();
+    }
+  }
+}

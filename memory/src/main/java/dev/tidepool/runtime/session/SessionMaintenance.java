@@ -1,0 +1,127 @@
+package dev.tidepool.runtime.session;
+
+import dev.tidepool.host.HostMemory;
+import dev.tidepool.runtime.metering.AllocationTrace;
+import dev.tidepool.runtime.order.CoarseClock;
+import dev.tidepool.runtime.order.Resumable;
+import dev.tidepool.runtime.supply.LowMemory;
+import dev.tidepool.runtime.supply.SessionResources;
+import java.lang.ref.WeakReference;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * The thread that looks after a session's managers: it notices unreachable buffers, trims pools, at
+ * intervals and when memory is short, and writes a trace. It holds the session weakly: once a
+ * session that nobody closed is unreachable, the thread closes what it left and ends.
+ */
+final class SessionMaintenance implements AutoCloseable {
+  // Whom it waits for may be waiting for who closes.
+  private static final long ENDING_MILLIS = 10_000;
+
+  private final WeakReference<RuntimeSession> session;
+  private final SessionResources resources;
+  private final CoarseClock clock;
+  private final Thread thread;
+  private volatile boolean closed;
+
+  /**
+   * Not begun.
+   *
+   * @param resources of the session, which do not refer to it
+   * @param clock its clock
+   */
+  SessionMaintenance(RuntimeSession session, SessionResources resources, CoarseClock clock) {
+    this.resources = resources;
+    this.clock = clock;
+    this.session = new WeakReference<>(session);
+    this.thread = Thread.ofPlatform().daemon().name("tidepool-maintenance").unstarted(this::run);
+  }
+
+  /** Begins; not in the constructor, for the session is not whole then. */
+  void start() {
+    thread.start();
+  }
+
+  private void run() {
+    while (!closed) {
+      LockSupport.parkNanos(CoarseClock.NANOS);
+      clock.advance();
+      Resumable.resumeAll();
+      if (!lookAfterSession()) {
+        attempt(resources::closeForgotten);
+        return;
+      }
+    }
+  }
+
+  /**
+   * Whether there still is a session. A method of its own: while the thread sleeps, none of its
+   * frames refers to the session.
+   */
+  private boolean lookAfterSession() {
+    RuntimeSession current = session.get();
+    if (current == null) {
+      return false;
+    }
+    try {
+      // Not by a lambda: that takes memory, and what it throws would end the thread.
+      lookAfter(current);
+    } catch (RuntimeException | Error e) {
+      warn(e);
+    }
+    return true;
+  }
+
+  private static void lookAfter(RuntimeSession session) {
+    boolean hostIsShort = LowMemory.in(HostMemory.now());
+    for (DeviceMemoryManager manager : session.managers()) {
+      attempt(() -> manager.maintain(System.nanoTime(), hostIsShort));
+    }
+    AllocationTrace trace = session.trace();
+    if (trace != null) {
+      trace.write();
+    }
+  }
+
+  /**
+   * Whatever fails, even for lack of heap, the thread goes on: nobody else trims, or sees leaks.
+   */
+  private static void attempt(Runnable maintenance) {
+    try {
+      maintenance.run();
+    } catch (RuntimeException | Error e) {
+      warn(e);
+    }
+  }
+
+  private static void warn(Throwable failure) {
+    try {
+      System.getLogger("dev.tidepool")
+          .log(System.Logger.Level.WARNING, "maintenance failed; it goes on", failure);
+    } catch (RuntimeException | OutOfMemoryError e) {
+      // There is no room for the message either.
+      return;
+    }
+  }
+
+  /**
+   * Ends it, and waits for what it is just doing: blocks that it gives back go before their device.
+   */
+  @Override
+  public void close() {
+    closed = true;
+    LockSupport.unpark(thread);
+    // Its own work may end a session.
+    if (!Thread.currentThread().equals(thread)) {
+      boolean interrupted = Thread.interrupted();
+      try {
+        thread.join(ENDING_MILLIS);
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}

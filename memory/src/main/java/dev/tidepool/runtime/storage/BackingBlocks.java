@@ -1,0 +1,297 @@
+package dev.tidepool.runtime.storage;
+
+import dev.tidepool.Capability;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.pool.Lease;
+import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.runtime.order.PinState;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.HostAccess;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The memory behind a storage: a block on the host, a block on the device, or one block that is
+ * both; or a part of a spill file while there is no room for any.
+ *
+ * <p>Changed only under the coherence lock, by work in the storage's queue or by who moves the
+ * bytes while no work {@linkplain PinState occupies} them; work that begins later sees it through
+ * the storage's monitor.
+ */
+public final class BackingBlocks {
+  private final long byteSize;
+  private final boolean shared;
+  private final boolean owned;
+  private final @Nullable Runnable ending;
+  private boolean locked;
+  private @Nullable Object file;
+  private @Nullable Lease hostLease;
+  private @Nullable Lease deviceLease;
+  private @Nullable MemorySegment host;
+  private @Nullable Block device;
+  // Where the bytes are when there is no block at all.
+  private SpillFile.@Nullable Extent spilled;
+
+  private BackingBlocks(long byteSize, boolean shared, boolean owned, @Nullable Runnable ending) {
+    this.byteSize = byteSize;
+    this.shared = shared;
+    this.owned = owned;
+    this.ending = ending;
+  }
+
+  /** The one block that a buffer was born with, on a device or beside it. */
+  static BackingBlocks atBirth(Device device, MemoryLocation location, long byteSize, Lease lease) {
+    boolean shared =
+        device.info().can(Capability.SHARED_MEMORY) || location == MemoryLocation.UNIFIED;
+    BackingBlocks copies = new BackingBlocks(byteSize, shared, true, null);
+    if (shared) {
+      copies.setBoth(lease);
+    } else if (location == MemoryLocation.DEVICE) {
+      copies.setDevice(lease);
+    } else {
+      copies.setHost(lease);
+    }
+    return copies;
+  }
+
+  /**
+   * Memory that is not the library's.
+   *
+   * @param adopted the device's block over it, if the device reaches it
+   * @param ending what ends the memory when the storage is freed; null if that is the caller's
+   *     business
+   * @param file of a mapped file what tells it from others, whatever its name; null of all else
+   */
+  public static BackingBlocks foreign(
+      MemorySegment memory,
+      @Nullable Block adopted,
+      @Nullable Runnable ending,
+      @Nullable Object file) {
+    BackingBlocks copies = new BackingBlocks(memory.byteSize(), adopted != null, false, ending);
+    copies.file = file;
+    copies.host = memory;
+    copies.device = adopted;
+    return copies;
+  }
+
+  /**
+   * Memory that is not the library's, which is page-locked and cannot end before this does.
+   *
+   * @param ending unlocks it
+   */
+  public static BackingBlocks locked(MemorySegment memory, Runnable ending) {
+    BackingBlocks copies = foreign(memory, null, ending, null);
+    copies.locked = true;
+    return copies;
+  }
+
+  /**
+   * Memory of a device that other processes change too: there is never a second copy, which would
+   * not know of that.
+   *
+   * @param ending what ends this process's use of it
+   */
+  public static BackingBlocks amongProcesses(long byteSize, Block block, Runnable ending) {
+    BackingBlocks copies = new BackingBlocks(byteSize, false, true, ending);
+    copies.device = block;
+    return copies;
+  }
+
+  /** Whether the only copy is a device's that other processes have too. */
+  boolean isAmongProcesses() {
+    return device != null && deviceLease == null && !shared;
+  }
+
+  /** Whether one block is both copies. */
+  public boolean isShared() {
+    return shared;
+  }
+
+  /** Whether the host's copy is the library's. */
+  public boolean isHostOwned() {
+    return owned;
+  }
+
+  /**
+   * Whether the bytes are still there when the buffer is gone: they are the caller's, a file's, or
+   * other processes' too.
+   */
+  boolean outlivesBuffer() {
+    return !owned || isAmongProcesses();
+  }
+
+  /** Whether the memory is the caller's, whose arena may be closed at any time. */
+  boolean isCallers() {
+    return !owned && !locked && ending == null;
+  }
+
+  /** What tells the mapped file from others; null of all other memory. */
+  public @Nullable Object file() {
+    return file;
+  }
+
+  /** Whether drivers may use the host's copy where it lies. */
+  public boolean isHostDirect() {
+    return owned || locked;
+  }
+
+  /** Whether the memory is still there; the caller's may have ended. */
+  boolean isAlive() {
+    return owned || host().scope().isAlive();
+  }
+
+  /**
+   * Whether the host must ask before it touches the one block that there is. A buffer may come back
+   * from a file in another kind of memory.
+   */
+  boolean isMapped() {
+    Block both = shared ? device : null;
+    return both != null && isMapped(both);
+  }
+
+  /** Whether the host must ask before it touches a block that it shares with the device. */
+  static boolean isMapped(Block both) {
+    return both.hostAccess() == HostAccess.MAPPED;
+  }
+
+  boolean hasHost() {
+    return host != null;
+  }
+
+  public boolean hasDevice() {
+    return device != null;
+  }
+
+  /** The host's copy, exactly as long as the storage. */
+  public MemorySegment host() {
+    return Objects.requireNonNull(host, "no host copy");
+  }
+
+  public Block device() {
+    return Objects.requireNonNull(device, "no device copy");
+  }
+
+  void setHost(Lease lease) {
+    hostLease = lease;
+    host = segment(lease);
+  }
+
+  private void setBoth(Lease lease) {
+    setDevice(lease);
+    host = segment(lease);
+  }
+
+  /** The bytes of a block that the host reaches, exactly as many as the storage has. */
+  MemorySegment segment(Lease lease) {
+    return Objects.requireNonNull(lease.block().segment(), "a host block has a segment")
+        .asSlice(0, byteSize);
+  }
+
+  void setDevice(Lease lease) {
+    deviceLease = lease;
+    device = lease.block();
+  }
+
+  /** The lease of the device's copy, or of the one that is both; null if there is none. */
+  @Nullable Lease deviceLease() {
+    return deviceLease;
+  }
+
+  /** Takes the device's copy away from a storage that has both. */
+  Lease detachDevice() {
+    Lease detached = Objects.requireNonNull(deviceLease, "no device copy");
+    deviceLease = null;
+    device = null;
+    return detached;
+  }
+
+  /** Whether the device's copy is in that block, and may lie in another. */
+  public boolean isMovableFrom(PooledBlock block) {
+    return deviceLease != null && deviceLease.isOf(block) && !isMapped();
+  }
+
+  /** The device's copy, or the one that is both, lies in another block now; the old one's lease. */
+  public Lease moved(Lease to) {
+    Lease old = Objects.requireNonNull(deviceLease, "no device copy");
+    if (shared) {
+      setBoth(to);
+    } else {
+      setDevice(to);
+    }
+    return old;
+  }
+
+  /** Where the bytes are if they are in no memory. */
+  SpillFile.@Nullable Extent spilled() {
+    return spilled;
+  }
+
+  /** Takes all blocks away from a storage whose bytes are in a file now. */
+  List<Lease> detachAll(SpillFile.Extent extent) {
+    List<Lease> detached = leases().toList();
+    spilled = extent;
+    hostLease = null;
+    deviceLease = null;
+    host = null;
+    device = null;
+    return detached;
+  }
+
+  /** Gives a storage that was spilled a block again: both copies, or the host's. */
+  void attach(Lease lease) {
+    spilled = null;
+    if (shared) {
+      setBoth(lease);
+    } else {
+      setHost(lease);
+    }
+  }
+
+  /** The blocks that it has, but for memory that is not the library's. */
+  List<Block> owned() {
+    return leases().map(Lease::block).toList();
+  }
+
+  private Stream<Lease> leases() {
+    return Stream.of(hostLease, deviceLease).flatMap(Stream::ofNullable);
+  }
+
+  /**
+   * Gives everything back.
+   *
+   * @param hostReusable whether what the host reaches may have another owner
+   * @param deviceReusable whether the device's own memory may
+   */
+  void free(boolean hostReusable, boolean deviceReusable) {
+    giveBack(hostLease, hostReusable);
+    giveBack(deviceLease, shared ? hostReusable : deviceReusable);
+    if (spilled != null) {
+      spilled.drop();
+    }
+    try {
+      if (shared && !owned) {
+        device().free();
+      }
+    } finally {
+      // Whatever the device says: files of others' memory are left, and its mapping ends.
+      if (ending != null) {
+        ending.run();
+      }
+    }
+  }
+
+  private static void giveBack(@Nullable Lease lease, boolean reusable) {
+    if (lease == null) {
+      return;
+    }
+    if (reusable) {
+      lease.release();
+    } else {
+      lease.discard();
+    }
+  }
+}

@@ -1,0 +1,24 @@
+package dev.tidepool.runtime.storage;
+
+import dev.tidepool.pool.Lease;
+
+/** Where buffers get further blocks from, besides the one that they were made with. */
+public interface BlockSource {
+  /** For the device's copy of a buffer that was made on the host. */
+  Lease forDevice(long bytes, Object tenant);
+
+  /** For the host's copy of one that was made on the device: page-locked while there is room. */
+  Lease forHost(long bytes, Object tenant);
+
+  /** {@link #forHost} for what is moved to the host to make room on the device. */
+  Lease forHostFromRung(long bytes, Object tenant);
+
+  /** For a buffer that comes back from a file: of the kind that it was made with. */
+  Lease forReturn(BufferCore core);
+
+  /** For bytes of a caller that may not wait for work, whose own this is not yet. */
+  Lease forCaller(long bytes, Object tenant);
+
+  /** For bytes on their way; fails rather than make room. */
+  Lease forStaging(long bytes);
+}

@@ -1,0 +1,407 @@
+package dev.tidepool.runtime.storage;
+
+import dev.tidepool.Allocation;
+import dev.tidepool.BufferState;
+import dev.tidepool.ElementType;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.diagnostics.BufferInfo;
+import dev.tidepool.pool.Lease;
+import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.runtime.metering.LeakGroup;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.time.Duration;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One buffer's hold on its memory, from the first use to the close.
+ *
+ * <p>A buffer that nothing was asked of yet is dormant: it has a block and nothing else, not even
+ * this, and if it is closed like that, the block goes back with one exchange. The first use wakes
+ * the {@link Storage}, which keeps order, coherence and mappings from then on. Which of the two
+ * comes first is decided by one atomic exchange, in the block.
+ *
+ * <p>Blocks are occupied by the buffer core of a buffer that is awake, and hold notes of a dormant
+ * one; so live buffers are found, and a buffer core is made from the notes that {@linkplain #equals
+ * is} the one that the handle has or will make, which the block does not know. If it is woken by
+ * who found it, the handle's own finds its storage in the manager. It holds no handle.
+ */
+public final class BufferCore {
+  private static final VarHandle STORAGE;
+
+  /** What stands in the place of the storage once a dormant buffer is closed. */
+  private static final Object GONE = new Object();
+
+  static {
+    try {
+      STORAGE = MethodHandles.lookup().findVarHandle(BufferCore.class, "storage", Object.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  private final ElementType<?> type;
+  private final long length;
+  private final Allocation allocation;
+  private final LeakGroup leakGroup;
+
+  /** What it was born with; null if that is no block of a pool. */
+  private final @Nullable PooledBlock block;
+
+  /** Its number among the block's dormant tenants. */
+  private final long number;
+
+  /** Whether it was made from a block's notes: the handle has another one, equal to it. */
+  private final boolean found;
+
+  private volatile @Nullable Object storage;
+
+  private BufferCore(
+      ElementType<?> type,
+      long length,
+      Allocation allocation,
+      LeakGroup leakGroup,
+      @Nullable PooledBlock block,
+      long number,
+      boolean found) {
+    this.type = type;
+    this.length = length;
+    this.allocation = allocation;
+    this.leakGroup = leakGroup;
+    this.block = block;
+    this.number = number;
+    this.found = found;
+  }
+
+  /** The one that a handle makes, once, of the dormant tenant of a block with that number. */
+  public static BufferCore dormant(
+      ElementType<?> type,
+      long length,
+      Allocation allocation,
+      LeakGroup leakGroup,
+      PooledBlock block,
+      long number) {
+    return new BufferCore(type, length, allocation, leakGroup, block, number, false);
+  }
+
+  /**
+   * Takes over the block of a closed buffer that kernels still use, and is awake from the start:
+   * its work comes behind theirs. For one {@linkplain #withoutBlock without} a block.
+   */
+  public void succeed(BufferCore last, PooledBlock claimed) {
+    BackingBlocks copies =
+        BackingBlocks.atBirth(context().device(), location(), byteSize(), new Lease(claimed));
+    Storage fresh = new Storage(this, copies, true);
+    last.handover().passTo(fresh);
+    settle(fresh);
+    claimed.occupy(this);
+  }
+
+  /** The block that was claimed from this closed buffer gets no next owner. */
+  public void giveUpSuccession() {
+    handover().abandon();
+  }
+
+  private BlockHandover handover() {
+    return Objects.requireNonNull(storage().handover(), "who has it offered it");
+  }
+
+  /** One that has no block, and is {@linkplain #settle given} its storage. */
+  public static BufferCore withoutBlock(
+      ElementType<?> type, long length, Allocation allocation, LeakGroup leakGroup) {
+    return new BufferCore(type, length, allocation, leakGroup, null, 0, false);
+  }
+
+  /** The buffer that has a block; null if none has. */
+  public static @Nullable BufferCore of(PooledBlock block) {
+    BufferCore found = find(block);
+    if (found == null && block.isOnItsWay()) {
+      // It may be waking up, or only now be born.
+      synchronized (block) {
+        found = find(block);
+      }
+    }
+    return found;
+  }
+
+  /** Like {@link #of}, but does not wait for a buffer that is waking up or being made. */
+  public static @Nullable BufferCore seen(PooledBlock block) {
+    return find(block);
+  }
+
+  private static @Nullable BufferCore find(PooledBlock block) {
+    PooledBlock.Dormant notes = block.dormant();
+    if (notes == null) {
+      return block.tenant() instanceof BufferCore core ? core : null;
+    }
+    return new BufferCore(
+        notes.type(),
+        notes.length(),
+        notes.allocation(),
+        (LeakGroup) notes.watch(),
+        block,
+        notes.number(),
+        true);
+  }
+
+  /** What its manager has given its leak group. */
+  public StorageContext context() {
+    return (StorageContext) leakGroup.context();
+  }
+
+  public String tag() {
+    return allocation.tag();
+  }
+
+  /** Elements of the whole buffer. */
+  public long length() {
+    return length;
+  }
+
+  public Allocation allocation() {
+    return allocation;
+  }
+
+  public MemoryLocation location() {
+    return allocation.location();
+  }
+
+  public ElementType<?> type() {
+    return type;
+  }
+
+  public LeakGroup leakGroup() {
+    return leakGroup;
+  }
+
+  public long byteSize() {
+    return length * type.byteSize();
+  }
+
+  /** The storage, woken if need be. */
+  public Storage storage() {
+    return storage instanceof Storage awake ? awake : wake();
+  }
+
+  private Storage wake() {
+    Storage awake = rouse();
+    if (awake == null) {
+      throw closed();
+    }
+    return awake;
+  }
+
+  /** The storage, woken if need be; null if the buffer was closed while it was dormant. */
+  public @Nullable Storage rouse() {
+    if (storage == null && block != null) {
+      synchronized (block) {
+        if (storage == null) {
+          storage = rouse(block);
+        }
+      }
+    }
+    return storage instanceof Storage awake ? awake : null;
+  }
+
+  /** Ends the dormancy, or finds who did; the block's monitor is held. */
+  private Object rouse(PooledBlock held) {
+    if (held.isDormant(number)) {
+      BackingBlocks copies =
+          BackingBlocks.atBirth(context().device(), location(), byteSize(), new Lease(held));
+      Storage fresh = new Storage(this, copies, true);
+      if (found) {
+        // Before the exchange: the handle's buffer core then finds this, or somebody dormant.
+        context().registry().roused(this, fresh);
+      }
+      boolean ended = false;
+      try {
+        ended = held.endDormancy(number);
+      } finally {
+        if (!ended) {
+          forgetRoused();
+        }
+      }
+      if (ended) {
+        fresh.copiedDormant(held.copies(number), held.copyTick());
+        held.occupy(this);
+        return fresh;
+      }
+    }
+    Storage roused = context().registry().roused(this);
+    if (roused == null && held.tenant() instanceof BufferCore other && other.equals(this)) {
+      roused = other.awake();
+    }
+    return roused == null ? GONE : roused;
+  }
+
+  /** Its storage's end: nobody will look for it any more. */
+  void forgetRoused() {
+    if (found) {
+      context().registry().forgetRoused(this);
+    }
+  }
+
+  /** Gives the buffer core its storage, unless it has one or is closed. */
+  public void settle(Storage fresh) {
+    STORAGE.compareAndSet(this, null, fresh);
+  }
+
+  /** The storage; null if the buffer is dormant, or was closed like that. */
+  public @Nullable Storage awake() {
+    if (storage == null && block != null && !block.isDormant(number)) {
+      return rouse();
+    }
+    return storage instanceof Storage awake ? awake : null;
+  }
+
+  /** About when it was used last, in terms of {@link System#nanoTime()}; wakes nothing. */
+  public long lastUse() {
+    Storage awake = awake();
+    if (awake != null) {
+      return awake.lastUse();
+    }
+    return block == null || block.copies(number) == 0
+        ? leakGroup.createdNanos()
+        : context().releases().nanosOf(block.copyTick());
+  }
+
+  /**
+   * Whether it is open, and nothing but a move of its bytes is under way or asked for; wakes
+   * nothing.
+   */
+  public boolean isUnasked() {
+    Storage awake = awake();
+    return awake == null ? isDormant() : awake.isUnasked();
+  }
+
+  /** Whether it has memory that could go to the spill file; wakes nothing. */
+  public boolean isSpillable() {
+    Storage awake = awake();
+    return awake == null ? byteSize() > 0 : awake.coherence().isSpillable();
+  }
+
+  /** Whether nothing was asked of it yet but copies in place. */
+  boolean isDormant() {
+    return storage == null && block != null && block.isDormant(number);
+  }
+
+  /** Where the newest bytes are. */
+  public BufferState state() {
+    Storage awake = awake();
+    return awake == null ? birthState() : awake.coherence().state();
+  }
+
+  BufferState birthState() {
+    return switch (location()) {
+      case DEVICE -> BufferState.DEVICE_ONLY;
+      case HOST, PINNED -> BufferState.HOST_ONLY;
+      case UNIFIED -> BufferState.SYNCHRONIZED;
+    };
+  }
+
+  /** Fails if the buffer is closed. */
+  public void checkOpen() {
+    if (storage == null && (block == null || block.isDormant(number))) {
+      return;
+    }
+    Storage awake = awake();
+    if (awake == null) {
+      throw closed();
+    }
+    awake.checkOpen();
+  }
+
+  IllegalStateException closed() {
+    return new IllegalStateException(this + " is closed; allocate another, or close it later");
+  }
+
+  /** Closes; frees once work and mappings end. Whether it was open. */
+  public boolean close() {
+    if (closedDormant()) {
+      return true;
+    }
+    Storage awake = awake();
+    return awake != null && awake.close();
+  }
+
+  /** Closes because no handle is left. Whether it was open. */
+  public boolean reclaim() {
+    if (closedDormant()) {
+      return true;
+    }
+    Storage awake = awake();
+    return awake != null && awake.reclaim();
+  }
+
+  private boolean closedDormant() {
+    return block != null
+        && storage == null
+        && context().releases().freeDormant(this, block, number);
+  }
+
+  /** Whether memory is still on its way back. */
+  public boolean isClosing() {
+    Storage awake = awake();
+    return awake != null ? awake.isClosing() : storage != null;
+  }
+
+  /** Whether it is closed, and an open mapping keeps its memory. */
+  boolean awaitsMapping() {
+    Storage awake = awake();
+    return awake != null && awake.awaitsMapping();
+  }
+
+  /** The stack that allocated it, a line for each frame; empty if that is not recorded. */
+  public String site() {
+    return leakGroup.site();
+  }
+
+  /** About how long ago it was allocated. */
+  public long ageNanos() {
+    return System.nanoTime() - leakGroup.createdNanos();
+  }
+
+  public BufferInfo info() {
+    return new BufferInfo(
+        allocation.tag(),
+        type.toString(),
+        length,
+        byteSize(),
+        location(),
+        state(),
+        Duration.ofNanos(ageNanos()),
+        site());
+  }
+
+  /** Whether both are one buffer's. */
+  @Override
+  @SuppressWarnings("ReferenceEquality") // the very block is meant
+  public boolean equals(@Nullable Object other) {
+    return this == other
+        || (block != null
+            && other instanceof BufferCore core
+            && core.block == block
+            && core.number == number);
+  }
+
+  @Override
+  public int hashCode() {
+    return block == null
+        ? System.identityHashCode(this)
+        : 31 * System.identityHashCode(block) + Long.hashCode(number);
+  }
+
+  @Override
+  public String toString() {
+    return "buffer"
+        + (allocation.tag().isEmpty() ? "" : " '" + allocation.tag() + "'")
+        + " ("
+        + type
+        + "["
+        + length
+        + "] in "
+        + location()
+        + ")";
+  }
+}

@@ -1,0 +1,203 @@
+package dev.tidepool.runtime.storage;
+
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.cpu.CpuDevice;
+import dev.tidepool.pool.Lease;
+import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.runtime.metering.AllocationCounters;
+import dev.tidepool.runtime.metering.AllocationLedger;
+import dev.tidepool.runtime.order.CoarseClock;
+import dev.tidepool.runtime.order.ManagerState;
+import dev.tidepool.runtime.order.MemoryWaiters;
+import dev.tidepool.spi.Device;
+import java.lang.System.Logger.Level;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How the memory of buffers goes back, when nothing uses it any more: guard zones are looked at,
+ * the buffer leaves the accounts, and then its blocks go; only the exchange that gives the block of
+ * a buffer back that was never used comes before. Nothing here throws. Safe for use by any thread.
+ */
+public final class BufferReleaser {
+  private static final System.Logger LOG = System.getLogger("dev.tidepool");
+
+  private final StorageContext context;
+  private final ManagerState state;
+  private final AllocationLedger ledger;
+  private final AllocationCounters counters;
+  private final Device device;
+  private final MemoryWaiters waiters;
+  private final PendingReleases pending = new PendingReleases();
+  // In the order in which blocks change hands.
+  private final boolean writesHistory;
+
+  BufferReleaser(StorageContext context, AllocationLedger ledger, AllocationCounters counters) {
+    this.context = context;
+    this.state = context.state();
+    this.device = context.device();
+    this.waiters = context.waiters();
+    this.ledger = ledger;
+    this.counters = counters;
+    this.writesHistory = ledger.history() != null;
+  }
+
+  /** Whether blocks may go back on the calling thread: it must not block a carrier. */
+  boolean happenHere(Storage storage) {
+    return !Thread.currentThread().isVirtual() || context.scrubber().asksNothing(storage);
+  }
+
+  /** The storages whose memory is about to be given back. */
+  public PendingReleases pending() {
+    return pending;
+  }
+
+  /** The session's clock, for code to which a clock costs too much. */
+  public int tick() {
+    return context.tick();
+  }
+
+  /** About when the {@link #tick()} was that, in terms of {@link System#nanoTime()}. */
+  long nanosOf(int tick) {
+    return System.nanoTime() - Math.max(0, tick() - tick) * CoarseClock.NANOS;
+  }
+
+  /** Looks at the guard zones of a storage whose blocks are about to go, where it has any. */
+  void inspectGuards(Storage storage) {
+    if (context.isParanoid()) {
+      context.guards().inspect(storage);
+    }
+  }
+
+  /**
+   * The end of a storage; called once, by its last work.
+   *
+   * @param hostReusable whether what the host reaches may have another owner
+   * @param deviceReusable whether the device's own memory may
+   */
+  void free(Storage storage, boolean hostReusable, boolean deviceReusable) {
+    try {
+      inspectGuards(storage);
+    } catch (RuntimeException | Error e) {
+      failed(storage, e);
+    }
+    left(storage.core());
+    try {
+      storage.coherence().copies().free(hostReusable, deviceReusable);
+    } catch (RuntimeException | Error e) {
+      failed(storage, e);
+    }
+    try {
+      context.registry().gone(storage.core());
+      storage.core().forgetRoused();
+      waiters.released(device);
+      state.goOn();
+    } catch (OutOfMemoryError e) {
+      // What was removed is gone all the same, and the maintenance thread looks for the end again.
+      return;
+    }
+  }
+
+  /** A buffer leaves the accounts. */
+  private void left(BufferCore core) {
+    ledger.freed(core.tag(), core.byteSize());
+  }
+
+  /**
+   * How the block of a storage that closes, with kernels alone under way, may be had by the next
+   * buffer before they end; null if it may not. The storage's monitor is held.
+   */
+  @Nullable BlockHandover handover(Storage storage) {
+    Lease lease = storage.coherence().deviceAlone();
+    // Where blocks are overwritten in between, and with the pool that managers share, none may.
+    try {
+      return storage.location() == MemoryLocation.DEVICE
+              && lease != null
+              && lease.pooled().isKept()
+              && !context.scrubber().isWanted()
+              && !(context.device() instanceof CpuDevice)
+          ? new BlockHandover(
+              storage, lease, storage.queue().tail(), storage.queue().isForKernelsAlone())
+          : null;
+    } catch (OutOfMemoryError e) {
+      return null;
+    }
+  }
+
+  /** Lets the next buffer have the block of a closed storage, if it may. */
+  void offer(Storage storage) {
+    BlockHandover handover = storage.handover();
+    if (handover != null) {
+      try {
+        context.earlyReuse().offer(handover);
+      } catch (OutOfMemoryError e) {
+        // The block goes back when its kernels have ended.
+        return;
+      }
+    }
+  }
+
+  /** The last work of a storage runs; whether its block has become another's before. */
+  boolean succeeded(Storage storage) {
+    BlockHandover handover = storage.handover();
+    if (handover == null) {
+      return false;
+    }
+    boolean another = handover.end();
+    context.earlyReuse().withdraw(handover);
+    return another;
+  }
+
+  /** The end of a storage whose block goes on to the next one. */
+  void handedOn(Storage storage) {
+    left(storage.core());
+    context.registry().gone(storage.core());
+    storage.core().forgetRoused();
+  }
+
+  /**
+   * The end of a buffer that was never used, if it is that still.
+   *
+   * @param number the buffer core's, in its block
+   * @return whether it was the caller who ended it
+   */
+  boolean freeDormant(BufferCore core, PooledBlock block, long number) {
+    if (!block.endDormancy(number)) {
+      return false;
+    }
+    left(core);
+    block.giveBack();
+    waiters.released(device);
+    state.goOn();
+    return true;
+  }
+
+  /**
+   * The same with one exchange, where the block needs no other care. Asked first by who closes.
+   *
+   * @param bytes of the buffer
+   * @return whether it was the caller who ended it; if not, it may be {@link #freeDormant} that
+   *     does
+   */
+  public boolean freeAtOnce(PooledBlock block, long number, long bytes) {
+    if (writesHistory || !block.endDormancyAtOnce(number)) {
+      return false;
+    }
+    // Counted before the close is over: a buffer lives no longer than its user can know.
+    counters.freed(bytes);
+    waiters.released(device);
+    state.goOn();
+    return true;
+  }
+
+  /**
+   * Something went wrong on the way of a storage's memory; nobody is there to be told but a log.
+   */
+  void failed(Storage storage, Throwable failure) {
+    try {
+      LOG.log(Level.WARNING, "the memory of " + storage + " could not be given back", failure);
+    } catch (OutOfMemoryError e) {
+      // There is no room for the message.
+      return;
+    }
+  }
+}

@@ -1,0 +1,17 @@
+package dev.tidepool.runtime.storage;
+
+import dev.tidepool.spi.Device;
+
+/** The ways from device to device, for those who copy between buffers. */
+public interface PeerPaths {
+  /** Whether the driver copies from one device to another now. */
+  boolean carries(Device from, Device to);
+
+  /**
+   * Runs a copy from one device to another, unless the way was closed meanwhile; whether it ran.
+   */
+  boolean carry(Device from, Device to, long bytes, Runnable copy);
+
+  /** Counts a copy from one device to another that went through the host. */
+  void staged(Device from, Device to, long bytes);
+}

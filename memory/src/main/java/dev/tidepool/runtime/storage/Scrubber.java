@@ -1,0 +1,72 @@
+package dev.tidepool.runtime.storage;
+
+import dev.tidepool.runtime.order.ManagerContext;
+import dev.tidepool.runtime.supply.GuardedBlock;
+import dev.tidepool.spi.Block;
+import java.lang.System.Logger.Level;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Overwrites released memory where the options ask for it, as far as pools and guarded blocks
+ * cannot do that by themselves: memory of the device alone, and what the host may not touch without
+ * asking. Safe for use by any thread.
+ */
+public final class Scrubber {
+  private static final System.Logger LOG = System.getLogger("dev.tidepool");
+
+  private final ManagerContext context;
+  private final boolean wanted;
+  private final byte value;
+
+  Scrubber(ManagerContext context) {
+    boolean zeros = context.options().zeroOnRelease();
+    this.context = context;
+    this.wanted = zeros || context.isParanoid();
+    this.value = zeros ? 0 : GuardedBlock.FREED;
+  }
+
+  /** Whether released memory is overwritten at all. */
+  boolean isWanted() {
+    return wanted;
+  }
+
+  /** Whether giving blocks back asks nothing of the device. */
+  boolean asksNothing(Storage storage) {
+    return !storage.isExclusive() && !wanted;
+  }
+
+  /** Overwrites the block of some copies that is about to be released. */
+  void overwrite(BackingBlocks copies) {
+    Block released = beyondPools(copies);
+    if (released != null) {
+      overwrite(released);
+    }
+  }
+
+  /** The block of some copies that must be overwritten here once it is released; null if none. */
+  @Nullable Block beyondPools(BackingBlocks copies) {
+    boolean beyond = !copies.isShared() || (copies.isMapped() && copies.isHostOwned());
+    boolean own = beyond && !copies.isAmongProcesses();
+    return wanted && copies.hasDevice() && own ? copies.device() : null;
+  }
+
+  /** Overwrites a block that nobody has any more; whether that worked. */
+  boolean overwroteQuietly(Block block) {
+    try {
+      overwrite(block);
+      return true;
+    } catch (RuntimeException e) {
+      LOG.log(Level.WARNING, "memory that was given up could not be overwritten", e);
+      return false;
+    }
+  }
+
+  /** The same for a block of the device whose contents have moved; whether it is clean now. */
+  public boolean overwroteAbandoned(Block block) {
+    return !wanted || block.segment() != null || overwroteQuietly(block);
+  }
+
+  private void overwrite(Block block) {
+    context.link().fill(block, 0, block.byteSize(), value);
+  }
+}

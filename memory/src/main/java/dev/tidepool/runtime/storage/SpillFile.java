@@ -1,0 +1,365 @@
+package dev.tidepool.runtime.storage;
+
+import dev.tidepool.ByteSize;
+import dev.tidepool.TransferException;
+import java.io.EOFException;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * The file that a manager's idle bytes go to when memory is short, in a directory that the user
+ * names.
+ *
+ * <p><b>What is left of it.</b> The file is deleted as it is opened, and its space goes back when
+ * it closes or its process dies, however that dies. Where a system cannot delete what is open, the
+ * file is deleted when it closes; a killed process leaves it behind, without the lock that it held,
+ * and the next manager that names the directory deletes it then. Nobody but its owner may open it.
+ *
+ * <p><b>Threads.</b> Files are touched by threads of this class alone: an interrupt would close the
+ * channel, and with it the deleted file, under everybody. Who asks waits for them, which parks a
+ * virtual thread. They wait for nothing but the disk. The monitor guards {@code space} and the
+ * sizes; under it the file is cut off, which no write may come between.
+ */
+public final class SpillFile implements AutoCloseable {
+  /** Bytes that one call moves: enough for any disk, and far below what one call can. */
+  private static final int STEP = 8 << 20;
+
+  private static final long CUT_FROM = 64L << 20;
+  private static final int THREADS = 4;
+  private static final long IDLE_SECONDS = 10;
+  private static final String PREFIX = "tidepool-spill-";
+  private static final String SUFFIX = ".tmp";
+
+  /** Files of this process: to open one again and close it would drop its lock. */
+  private static final Set<Path> OWN = ConcurrentHashMap.newKeySet();
+
+  private static final AtomicInteger NUMBERS = new AtomicInteger();
+
+  private final Path path;
+  private final FileChannel channel;
+  private final ThreadPoolExecutor threads;
+
+  // Guarded by this.
+  private final ExtentAllocator space = new ExtentAllocator();
+  private long highest;
+  private long usedBytes;
+
+  private SpillFile(Path path, FileChannel channel) {
+    this.path = path;
+    this.channel = channel;
+    AtomicInteger count = new AtomicInteger();
+    this.threads =
+        new ThreadPoolExecutor(
+            THREADS,
+            THREADS,
+            IDLE_SECONDS,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(),
+            task ->
+                Thread.ofPlatform()
+                    .daemon()
+                    .name("tidepool-spill-" + count.getAndIncrement())
+                    .unstarted(task));
+    threads.allowCoreThreadTimeOut(true);
+  }
+
+  /**
+   * Makes a file, and deletes those that killed processes left.
+   *
+   * @throws TransferException if the directory is missing, or no file can be made there
+   */
+  public static SpillFile open(Path directory) {
+    try {
+      sweep(directory);
+      Path path =
+          directory
+              .toAbsolutePath()
+              .resolve(
+                  PREFIX
+                      + ProcessHandle.current().pid()
+                      + "-"
+                      + Long.toHexString(System.nanoTime())
+                      + "-"
+                      + NUMBERS.getAndIncrement()
+                      + SUFFIX);
+      OWN.add(path);
+      try {
+        return new SpillFile(path, create(path));
+      } catch (IOException | RuntimeException e) {
+        OWN.remove(path);
+        throw e;
+      }
+    } catch (IOException e) {
+      throw new TransferException(
+          "the spill-directory "
+              + directory
+              + " cannot be used: "
+              + reason(e)
+              + "; name an existing directory that you may write to",
+          e);
+    }
+  }
+
+  private static FileChannel create(Path path) throws IOException {
+    Set<OpenOption> options =
+        Set.of(
+            StandardOpenOption.READ,
+            StandardOpenOption.WRITE,
+            StandardOpenOption.CREATE_NEW,
+            StandardOpenOption.DELETE_ON_CLOSE);
+    boolean posix = path.getFileSystem().supportedFileAttributeViews().contains("posix");
+    FileAttribute<?>[] ownerOnly =
+        posix
+            ? new FileAttribute<?>[] {
+              PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
+            }
+            : new FileAttribute<?>[0];
+    FileChannel channel = FileChannel.open(path, options, ownerOnly);
+    try {
+      var _ = channel.tryLock();
+    } catch (IOException e) {
+      // A file system without locks: a sweep may delete the file, which the channel survives.
+      System.getLogger("dev.tidepool")
+          .log(System.Logger.Level.DEBUG, path + " cannot be locked; it is used without", e);
+    }
+    return channel;
+  }
+
+  /** Deletes the files of processes that have ended: nobody holds their locks. */
+  private static void sweep(Path directory) throws IOException {
+    if (!Files.isDirectory(directory)) {
+      throw Files.exists(directory)
+          ? new NotDirectoryException(directory.toString())
+          : new NoSuchFileException(directory.toString());
+    }
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, PREFIX + "*" + SUFFIX)) {
+      for (Path file : files) {
+        if (!OWN.contains(file.toAbsolutePath())
+            && Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+          deleteIfStale(file);
+        }
+      }
+    }
+  }
+
+  private static void deleteIfStale(Path file) {
+    try (FileChannel stale =
+            FileChannel.open(file, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
+        FileLock lock = stale.tryLock()) {
+      if (lock != null) {
+        Files.deleteIfExists(file);
+      }
+    } catch (IOException | OverlappingFileLockException e) {
+      System.getLogger("dev.tidepool")
+          .log(System.Logger.Level.DEBUG, "the spill file " + file + " is left to others", e);
+    }
+  }
+
+  private static String reason(IOException e) {
+    return switch (e) {
+      case NoSuchFileException _ -> "it does not exist";
+      case NotDirectoryException _ -> "it is no directory";
+      case AccessDeniedException _ -> "permission denied";
+      default -> String.valueOf(e.getMessage());
+    };
+  }
+
+  /** Bytes that are in the file now. */
+  synchronized long usedBytes() {
+    return usedBytes;
+  }
+
+  Path directory() {
+    return path.resolveSibling("").normalize();
+  }
+
+  /** Room for so many bytes; whoever got it drops it. */
+  Extent reserve(long bytes) {
+    synchronized (this) {
+      usedBytes += bytes;
+      long start = space.take(bytes);
+      highest = Math.max(highest, space.end());
+      return new Extent(start, bytes);
+    }
+  }
+
+  /** A part of the file, for the bytes of one storage. */
+  final class Extent {
+    private final long start;
+    private final long bytes;
+
+    private Extent(long start, long bytes) {
+      this.start = start;
+      this.bytes = bytes;
+    }
+
+    /**
+     * Writes native memory.
+     *
+     * @param at where, in bytes from the extent's begin
+     * @throws TransferException if it cannot be written, such as on a full disk
+     * @throws IllegalStateException if the file is closed
+     */
+    void write(long at, MemorySegment source) {
+      try {
+        onFileThread(() -> transfer(FileChannel::write, start + at, source));
+      } catch (IOException e) {
+        throw new TransferException(
+            "spilling "
+                + ByteSize.format(bytes)
+                + " to "
+                + directory()
+                + " failed: "
+                + e.getMessage()
+                + "; the buffer stays in memory. Make room there, or name another spill-directory",
+            e);
+      }
+    }
+
+    /**
+     * Fills native memory of the extent's size.
+     *
+     * @throws TransferException if the disk fails
+     * @throws IllegalStateException if the file is closed
+     */
+    void read(MemorySegment destination) {
+      try {
+        onFileThread(() -> transfer(SpillFile::readSome, start, destination));
+      } catch (IOException e) {
+        throw new TransferException(
+            "bringing "
+                + ByteSize.format(bytes)
+                + " back from "
+                + directory()
+                + " failed: "
+                + e.getMessage()
+                + "; the spilled bytes stay as they are, and the next access tries again",
+            e);
+      }
+    }
+
+    /** Gives the room back; once. Never throws, and waits for no disk. */
+    void drop() {
+      if (release(start, bytes)) {
+        try {
+          threads.execute(SpillFile.this::cut);
+        } catch (RejectedExecutionException _) {
+          return; // The file is closed, and with that deleted.
+        }
+      }
+    }
+  }
+
+  /** Whether the end of the file is so empty that it should go. */
+  private synchronized boolean release(long start, long bytes) {
+    space.giveBack(start, bytes);
+    usedBytes -= bytes;
+    return space.end() == 0 ? highest > 0 : highest > 2 * space.end() + CUT_FROM;
+  }
+
+  private synchronized void cut() {
+    if (highest > space.end()) {
+      try {
+        channel.truncate(space.end());
+        highest = space.end();
+      } catch (IOException e) {
+        System.getLogger("dev.tidepool")
+            .log(System.Logger.Level.DEBUG, "the spill file keeps its size", e);
+      }
+    }
+  }
+
+  @FunctionalInterface
+  private interface Some {
+    int bytes(FileChannel channel, ByteBuffer buffer, long position) throws IOException;
+  }
+
+  private static int readSome(FileChannel channel, ByteBuffer target, long position)
+      throws IOException {
+    int count = channel.read(target, position);
+    if (count < 0) {
+      throw new EOFException("the file ends at byte " + channel.size());
+    }
+    return count;
+  }
+
+  private void transfer(Some some, long position, MemorySegment segment) throws IOException {
+    long done = 0;
+    while (done < segment.byteSize()) {
+      long step = Math.min(STEP, segment.byteSize() - done);
+      ByteBuffer buffer = segment.asSlice(done, step).asByteBuffer();
+      done += some.bytes(channel, buffer, position + done);
+    }
+  }
+
+  private interface FileAccess {
+    void run() throws IOException;
+  }
+
+  /** Not interruptible: an interrupt stays set. */
+  private void onFileThread(FileAccess access) throws IOException {
+    Future<?> future;
+    try {
+      future =
+          threads.submit(
+              () -> {
+                access.run();
+                return null;
+              });
+    } catch (RejectedExecutionException e) {
+      throw new IllegalStateException(
+          "the spill file in " + directory() + " is closed, and what was in it is gone", e);
+    }
+    boolean interrupted = false;
+    try {
+      for (; ; ) {
+        try {
+          future.get();
+          return;
+        } catch (InterruptedException e) {
+          interrupted = true;
+        } catch (ExecutionException e) {
+          throw e.getCause() instanceof IOException failure
+              ? failure
+              : new IOException(e.getCause());
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /** Ends the file and all that is in it. */
+  @Override
+  public void close() throws IOException {
+    threads.shutdown();
+    channel.close();
+    OWN.remove(path);
+  }
+}

@@ -1,0 +1,871 @@
+package dev.tidepool.runtime.storage;
+
+import dev.tidepool.Capability;
+import dev.tidepool.ElementType;
+import dev.tidepool.MapMode;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.TransferException;
+import dev.tidepool.cpu.CpuDevice;
+import dev.tidepool.diagnostics.BufferMetrics;
+import dev.tidepool.pool.Lease;
+import dev.tidepool.runtime.metering.AllocationTrace;
+import dev.tidepool.runtime.metering.BufferCounters;
+import dev.tidepool.runtime.order.Exceptions;
+import dev.tidepool.runtime.order.KernelBody;
+import dev.tidepool.runtime.order.KernelThreads;
+import dev.tidepool.runtime.order.Monitors;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.PriorUse;
+import dev.tidepool.runtime.order.ResourceAccess;
+import dev.tidepool.runtime.order.StackReserve;
+import java.lang.foreign.MemorySegment;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The bytes of one allocation: who may use them, in which order, and until when.
+ *
+ * <p><b>Ownership.</b> A storage owns its blocks and gives them back once: when it is closed, no
+ * mapping is open, and all work that was asked for before is done. Handles hold storages; a storage
+ * holds no handle.
+ *
+ * <p><b>Locking.</b> Its monitor guards its order of work, its mappings and its closing; it is held
+ * for moments only, never while bytes move or a driver is called. The monitors of several storages
+ * are taken in the order of their numbers.
+ *
+ * <p><b>Memory that outlives the buffer</b> (a caller's, a file's, other processes') has its newest
+ * bytes when {@link #close} returns: the closing thread waits for the work ahead, brings back what
+ * is newer on the device, and frees. All other closes wait for nothing.
+ */
+public final class Storage extends PendingReleases.Link {
+  private final BufferCore core;
+  private final StorageContext context;
+  private final boolean writable;
+  private final boolean exclusive;
+  private final boolean outlived;
+  private final Coherence coherence;
+  private final BufferCounters bufferCounters = new BufferCounters();
+
+  // Guarded by this; `closed` is also read without.
+  private volatile boolean closed;
+  private boolean leaked;
+  // Whether it is closed and nothing but an open mapping keeps it from being freed.
+  private boolean settled;
+  private boolean freed;
+  // The thread that closed memory that outlives the buffer, and those that run work on it now.
+  private @Nullable Thread closer;
+  private final List<Thread> runners;
+  private boolean exposed;
+  private int mappings;
+  private int writingMappings;
+  private int openMappings;
+  private @Nullable Throwable prefetchFailure;
+  private @Nullable Operation release;
+  private @Nullable BlockHandover handover;
+  private @Nullable AllocationTrace trace;
+
+  // Written while the bytes are moved, when no work is under way; read by work.
+  private boolean freedAhead;
+
+  private final long woken = System.nanoTime();
+  private volatile long lastUse = woken;
+
+  // Written by each thread that takes a view again; of concurrent writes one is lost.
+  private int viewedTick;
+
+  // Whether its memory could not be given back yet, though nothing is under way any more.
+  private volatile boolean unfreed;
+
+  /** What the next host view may do without work. Set under the monitor, read without. */
+  private volatile View view = View.NONE;
+
+  // What copies in place read and write, while they are allowed; set before that.
+  private MemorySegment inPlace = MemorySegment.NULL;
+
+  /** Which views are still what a new one would be, because nothing has been asked for since. */
+  private enum View {
+    NONE,
+    READABLE,
+    WRITABLE
+  }
+
+  /** The storage of a buffer core. */
+  public Storage(BufferCore core, BackingBlocks copies, boolean writable) {
+    this.core = core;
+    this.context = core.context();
+    this.writable = writable;
+    this.exclusive = copies.isMapped() || mayReturnMapped(core, copies);
+    this.outlived = copies.outlivesBuffer();
+    this.runners = outlived ? new ArrayList<>(1) : List.of();
+    this.coherence = new Coherence(this, context, copies, core.birthState());
+  }
+
+  /**
+   * Whether it may come back from the spill file in a mapped block, because no more could be
+   * page-locked by then. The order of reads must allow for that from the beginning.
+   */
+  private static boolean mayReturnMapped(BufferCore core, BackingBlocks copies) {
+    return copies.isShared()
+        && copies.isHostOwned()
+        && core.location() == MemoryLocation.PINNED
+        && core.context().spilling() != null
+        && core.context().device().info().can(Capability.PINNED_MEMORY)
+        && !(core.context().device() instanceof CpuDevice);
+  }
+
+  public BufferCore core() {
+    return core;
+  }
+
+  @Override
+  public StorageContext context() {
+    return context;
+  }
+
+  public long byteSize() {
+    return core.byteSize();
+  }
+
+  MemoryLocation location() {
+    return core.location();
+  }
+
+  public Coherence coherence() {
+    return coherence;
+  }
+
+  public BufferCounters bufferCounters() {
+    return bufferCounters;
+  }
+
+  public long lastUse() {
+    return lastUse;
+  }
+
+  /** Whether even reads must be alone, because host and device may take the block in turn. */
+  @Override
+  public boolean isExclusive() {
+    return exclusive;
+  }
+
+  @Override
+  public boolean isSpilled() {
+    return coherence.isSpilled();
+  }
+
+  @Override
+  public void provideMemory() {
+    coherence.provideMemory();
+  }
+
+  /** Whether work on it may run on the calling thread: it must not block a carrier. */
+  public boolean runsHere() {
+    return !Thread.currentThread().isVirtual() || (coherence.copies().isShared() && !exclusive);
+  }
+
+  /** Lets work in that is asked for now, or says why not; the monitor is held. */
+  @Override
+  public void check(ResourceAccess use, long nowNanos) {
+    checkOpen();
+    if (!coherence.copies().isAlive()) {
+      throw memoryEnded(null);
+    }
+    if (use.writes() && !writable) {
+      throw new UnsupportedOperationException(
+          this + " is mapped from a file for reading; map the file with READ_WRITE to change it");
+    }
+    if (use.isOnDevice() && (writingMappings > 0 || (use.writes() && mappings > 0))) {
+      throw new IllegalStateException(
+          this
+              + " is mapped by the host for "
+              + (writingMappings > 0 ? "writing" : "reading")
+              + "; close the mapping before the device "
+              + (use.writes() ? "writes" : "reads")
+              + " it");
+    }
+    if (prefetchFailure != null) {
+      Throwable failure = prefetchFailure;
+      prefetchFailure = null;
+      throw Exceptions.unchecked(failure);
+    }
+    switch (use.purpose()) {
+      case MAP_TO_READ -> mappings++;
+      case MAP_TO_WRITE -> {
+        mappings++;
+        writingMappings++;
+      }
+      case ACCESS, DEVICE, KERNEL, MOVE -> {}
+    }
+    view = View.NONE;
+    lastUse = nowNanos;
+  }
+
+  private IllegalStateException memoryEnded(@Nullable Throwable cause) {
+    return new IllegalStateException(
+        "the memory under "
+            + this
+            + " has ended: its arena was closed before the buffer; keep it open as long",
+        cause);
+  }
+
+  /**
+   * What users see of a failure of work on this storage. Java says no more than "closed" of memory
+   * whose arena was closed under the work.
+   */
+  @Override
+  public Throwable explained(Throwable failure) {
+    return failure instanceof IllegalStateException && !coherence.copies().isAlive()
+        ? memoryEnded(failure)
+        : failure;
+  }
+
+  /** Fails if the storage is closed. */
+  void checkOpen() {
+    if (closed) {
+      throw core.closed();
+    }
+  }
+
+  /**
+   * Whether a writing view of all would be the one that was handed out last; counted as an access
+   * then.
+   */
+  public boolean viewsAgain() {
+    return view == View.WRITABLE && viewed();
+  }
+
+  /** The same for a reading view. */
+  public boolean readsViewAgain() {
+    return view != View.NONE && viewed();
+  }
+
+  /**
+   * Counts an access that needs no work. The clock is read once a tick: it costs more than that.
+   */
+  private boolean viewed() {
+    bufferCounters.viewed();
+    int tick = context.tick();
+    if (tick != viewedTick) {
+      viewedTick = tick;
+      lastUse = System.nanoTime();
+    }
+    return true;
+  }
+
+  /**
+   * Copies elements to or from an array at once, if nothing is asked of the storage and its state
+   * stays as it is.
+   *
+   * @return whether it did; if not, nothing has happened, and the caller asks for work
+   */
+  public <A> boolean copyInPlace(
+      boolean writing, ElementType<A> type, A array, int start, long at, int count) {
+    if (!pins().enterInPlace(writing) && !(allowInPlace(writing) && pins().enterInPlace(writing))) {
+      return false;
+    }
+    try {
+      if (writing) {
+        type.write(array, start, inPlace, at, count);
+      } else {
+        type.read(inPlace, at, array, start, count);
+      }
+      viewed();
+    } finally {
+      pins().leaveInPlace(writing);
+    }
+    return true;
+  }
+
+  /** Whether the host's bytes may be used without work; the monitor is held. */
+  private boolean isInPlace() {
+    return !closed
+        && queue().isIdle()
+        && pins().isFree()
+        && mappings == 0
+        && prefetchFailure == null
+        && coherence.isHostInPlace();
+  }
+
+  /**
+   * Hands out the host's bytes at once, if nothing is asked of the storage and no bytes have to
+   * move; null if the caller must ask for work.
+   */
+  public @Nullable MemorySegment viewInPlace(long from, long to, boolean writing) {
+    synchronized (this) {
+      if (!isInPlace() || (writing && !writable)) {
+        return null;
+      }
+      pins().stop();
+      MemorySegment host = coherence.viewInPlace(from, to, writing);
+      if (host != null) {
+        exposed = true;
+        view = View.NONE;
+        lastUse = System.nanoTime();
+      }
+      return host;
+    }
+  }
+
+  /** Allows what can be done in place now; whether that is what the caller needs. */
+  private boolean allowInPlace(boolean writing) {
+    synchronized (this) {
+      if (!isInPlace()) {
+        return false;
+      }
+      queue().usedInPlace();
+      inPlace = coherence.copies().host();
+      pins().allow(coherence.isReadableInPlace(), writable && coherence.isWritableInPlace());
+      return pins().isAllowed(writing);
+    }
+  }
+
+  /** It was copied to or from before it had a storage. Called once, before others know of it. */
+  void copiedDormant(long copies, int tick) {
+    if (copies > 0) {
+      queue().usedInPlace();
+      bufferCounters.accessed(copies);
+      viewedTick = tick;
+      // Never the moment of the wake itself, by which a buffer that was not used is told.
+      lastUse = Math.min(woken - 1, context.releases().nanosOf(tick));
+    }
+  }
+
+  @Override
+  public boolean isOpen() {
+    return !closed;
+  }
+
+  /** Whether it is open and nothing is asked of it; the monitor is held. */
+  @Override
+  public boolean isIdle() {
+    return !closed && isUnused();
+  }
+
+  /** Whether work uses it or waits for it, or its bytes are being moved, or it is closed. */
+  public boolean isBusy() {
+    synchronized (this) {
+      return !isIdle();
+    }
+  }
+
+  /** Whether it is open and nothing is asked of it, though its bytes may be on their way. */
+  boolean isUnasked() {
+    synchronized (this) {
+      return !closed && queue().isIdle();
+    }
+  }
+
+  /** {@link #isIdle} once who moves its bytes now, if anybody, is done. No monitor is held. */
+  public boolean isIdleWhenMoved() {
+    synchronized (this) {
+      if (queue().isIdle()) {
+        pins().awaitMoved();
+      }
+      return isIdle();
+    }
+  }
+
+  /** Whether nothing is asked of it, and nobody moves its bytes; the monitor is held. */
+  private boolean isUnused() {
+    return queue().isIdle() && !pins().isMoving();
+  }
+
+  /** Whether its host bytes must stay where they are, for somebody holds their address. */
+  public boolean isHeldByHost() {
+    synchronized (this) {
+      return exposed || mappings > 0;
+    }
+  }
+
+  /** A raw segment is about to be handed out, by work in the queue: from now on its bytes stay. */
+  public void exposing() {
+    synchronized (this) {
+      exposed = true;
+    }
+  }
+
+  /** Remembers whether the next view, after a raw segment was handed out, needs no work. */
+  public void exposed(boolean writing) {
+    synchronized (this) {
+      if (closed || !queue().isIdle()) {
+        view = View.NONE;
+      } else if (writing && coherence.isHostWritableEverywhere()) {
+        view = View.WRITABLE;
+      } else {
+        view = coherence.isHostReadableEverywhere() ? View.READABLE : View.NONE;
+      }
+    }
+  }
+
+  /** Whether a mapping has begun, which keeps the newest bytes on the host; the monitor is held. */
+  boolean isMapped() {
+    synchronized (this) {
+      return openMappings > 0;
+    }
+  }
+
+  public void mappingOpened() {
+    synchronized (this) {
+      openMappings++;
+    }
+  }
+
+  /** Ends a mapping, or the attempt at one. The last one frees what was closed meanwhile. */
+  public void mappingEnded(MapMode mode, boolean opened) {
+    boolean frees;
+    synchronized (this) {
+      mappings--;
+      writingMappings -= mode.writes() ? 1 : 0;
+      openMappings -= opened ? 1 : 0;
+      frees = settled && mappings == 0;
+    }
+    if (frees) {
+      var _ = release();
+    }
+  }
+
+  /** Keeps a prefetch's failure for the next use. */
+  public void prefetchFailed(Throwable failure) {
+    synchronized (this) {
+      prefetchFailure = failure;
+    }
+  }
+
+  /**
+   * Closes; frees once work and mappings end. Whether it was open. Waits only for memory that
+   * outlives the buffer.
+   *
+   * @throws dev.tidepool.TransferException if bytes that the device wrote to such memory are lost;
+   *     all is freed then
+   */
+  boolean close() {
+    return outlived ? closeAndWriteBack() : closeWithoutWaiting();
+  }
+
+  private boolean closeWithoutWaiting() {
+    boolean frees;
+    boolean freesAtOnce;
+    synchronized (this) {
+      if (closed) {
+        return false;
+      }
+      pins().stop();
+      closed = true;
+      settled = true;
+      view = View.NONE;
+      frees = mappings == 0;
+      freesAtOnce = frees && isUnused() && context.releases().happenHere(this);
+      if (freesAtOnce) {
+        pins().close();
+      } else if (frees && !exposed && !pins().isMoving() && queue().hasKernelsOnly()) {
+        handover = context.releases().handover(this);
+      }
+    }
+    if (freesAtOnce) {
+      free();
+    } else if (frees) {
+      if (release()) {
+        context.releases().offer(this);
+      }
+    }
+    return true;
+  }
+
+  private boolean closeAndWriteBack() {
+    StackReserve.check();
+    Operation writeBack =
+        Operation.alwaysReading(this, context.transferThreads(), this::writeBack)
+            .retrying(context.retries());
+    boolean first;
+    boolean waits;
+    synchronized (this) {
+      first = !closed;
+      waits = mayWait();
+      if (first) {
+        pins().stop();
+        closed = true;
+        view = View.NONE;
+        closer = Thread.currentThread();
+      }
+    }
+    if (!first) {
+      if (waits) {
+        KernelThreads.whileReplaced(this::awaitFreed);
+      }
+      return false;
+    }
+    if (!waits) {
+      // Inside of work on this very buffer, which would wait for itself.
+      try {
+        writeBack.failing(failure -> context.lostResults().tell(this, failure)).release(false);
+      } finally {
+        settle(false);
+      }
+      return true;
+    }
+    @Nullable TransferException lost;
+    try {
+      Throwable failure = performed(writeBack);
+      lost = failure == null ? null : context.lostResults().tell(this, failure);
+    } finally {
+      settle(true);
+    }
+    if (lost != null) {
+      throw lost;
+    }
+    return true;
+  }
+
+  /** What the work failed with, be it that the heap is full; null if it did not. */
+  private @Nullable Throwable performed(Operation writeBack) {
+    try {
+      return writeBack.performAlways(runsHere());
+    } catch (RuntimeException | Error e) {
+      return e;
+    }
+  }
+
+  private void writeBack() {
+    try {
+      coherence.writeBack();
+    } catch (RuntimeException | Error e) {
+      throw Exceptions.transfer(e, "writing back");
+    }
+  }
+
+  /** The newest bytes are where they belong, or are lost: frees unless a mapping is open. */
+  private void settle(boolean waits) {
+    boolean frees;
+    synchronized (this) {
+      settled = true;
+      frees = mappings == 0;
+      notifyAll();
+    }
+    if (frees) {
+      var _ = release();
+      if (waits) {
+        KernelThreads.whileReplaced(this::awaitFreed);
+      }
+    }
+  }
+
+  /**
+   * Whether the calling thread may wait for the work on this storage: it neither runs such work nor
+   * closes the storage already. The monitor is held.
+   */
+  private boolean mayWait() {
+    Thread current = Thread.currentThread();
+    // What frees it comes behind nothing before it has entered.
+    List<Operation> ahead =
+        release != null && release.hasEntered() ? List.of(release) : queue().tail();
+    return !current.equals(closer)
+        && !runners.contains(current)
+        && ahead.stream().allMatch(KernelBody::mayAwait);
+  }
+
+  /** Waits until another thread has closed it. An interrupt stays set. */
+  private void awaitFreed() {
+    Monitors.awaitUninterruptibly(this, () -> freed || (settled && mappings > 0));
+  }
+
+  /** The calling thread runs work on it. Only known of memory that outlives the buffer. */
+  @Override
+  public void runs() {
+    if (outlived) {
+      synchronized (this) {
+        runners.add(Thread.currentThread());
+      }
+    }
+  }
+
+  /** The calling thread has run the work. */
+  @Override
+  public void ran() {
+    if (outlived) {
+      synchronized (this) {
+        runners.remove(Thread.currentThread());
+      }
+    }
+  }
+
+  /** Whether its bytes are still there when it is closed. */
+  public boolean isOutlived() {
+    return outlived;
+  }
+
+  /**
+   * Brings what the device has newer to memory that outlives the buffer, unless that is done by the
+   * thread that closes it.
+   *
+   * @throws RuntimeException what that failed with
+   */
+  public void writeBackIfOpen() {
+    Throwable failure =
+        Operation.alwaysReading(
+                this,
+                context.transferThreads(),
+                () -> {
+                  if (isOpen()) {
+                    writeBack();
+                  }
+                })
+            .retrying(context.retries())
+            .performAlways(runsHere());
+    if (failure != null) {
+      throw Exceptions.unchecked(failure);
+    }
+  }
+
+  /**
+   * Closes because no handle is left. No mapping can be in use any more, for its segment holds the
+   * handle. Whether it was open.
+   */
+  boolean reclaim() {
+    boolean wasOpen;
+    boolean frees;
+    synchronized (this) {
+      pins().stop();
+      wasOpen = !closed;
+      frees = wasOpen || (settled && mappings > 0);
+      closed = true;
+      settled |= wasOpen;
+      leaked = true;
+      view = View.NONE;
+      mappings = 0;
+      writingMappings = 0;
+      openMappings = 0;
+    }
+    if (frees) {
+      var _ = release();
+    }
+    return wasOpen;
+  }
+
+  /**
+   * Has the memory given back in the order of the work; a little later if the heap has no room for
+   * that now. Whether it was asked for at once.
+   */
+  private boolean release() {
+    context.releases().pending().add(this);
+    try {
+      resume();
+      return true;
+    } catch (VirtualMachineError e) {
+      leaveUnfinished();
+      return false;
+    }
+  }
+
+  @Override
+  public void resume() {
+    if (unfreed) {
+      freeNow();
+      unfreed = false;
+      return;
+    }
+    boolean here;
+    Operation work;
+    synchronized (this) {
+      if (release == null) {
+        release = Operation.always(this, context.transferThreads(), this::free);
+      }
+      work = release;
+      here = !pins().isMoving() && context.releases().happenHere(this);
+    }
+    if (!work.hasEntered()) {
+      work.release(here);
+    }
+  }
+
+  /** Writes the allocation down, and the free when it comes; nothing if the storage is closed. */
+  public void record(AllocationTrace trace) {
+    synchronized (this) {
+      if (!closed) {
+        trace.allocated(number(), byteSize(), location());
+        this.trace = trace;
+      }
+    }
+  }
+
+  /** How the next buffer may have its block before the work on it ends; null if it may not. */
+  @Nullable BlockHandover handover() {
+    synchronized (this) {
+      return handover;
+    }
+  }
+
+  /** Whether kernels use that block, and all that there is is in it and the device's. */
+  boolean keepsToDevice(Lease lease) {
+    synchronized (this) {
+      return !pins().isMoving() && lease.equals(coherence.deviceAlone());
+    }
+  }
+
+  /** What it asked for last of all: what frees it. */
+  Operation lastWork() {
+    synchronized (this) {
+      return Objects.requireNonNull(release, "it is closed");
+    }
+  }
+
+  /** Its work comes behind what the buffer before does with the block. */
+  void beginBehind(PriorUse before) {
+    synchronized (this) {
+      queue().begin(before);
+      pins().begin(before);
+    }
+  }
+
+  /** The buffer before does nothing with the block any more. */
+  void lastUseEnded() {
+    synchronized (this) {
+      queue().lastUseEnded();
+      pins().endLastUse();
+    }
+    context.waiters().released(this);
+  }
+
+  /** Moves the bytes if no work under way uses them; whether it came to that. */
+  public boolean moveIfUnused(Runnable move) {
+    try {
+      return pins().moveIfUnused(move);
+    } finally {
+      context.waiters().released(context.device());
+    }
+  }
+
+  /** Its block is about to be another's, and it leaves the books. */
+  void handedOn() {
+    context.releases().pending().remove(this);
+    recordFree();
+    context.releases().handedOn(this);
+  }
+
+  private void recordFree() {
+    AllocationTrace recording;
+    synchronized (this) {
+      recording = trace;
+    }
+    if (recording != null) {
+      // Before the memory goes, or its next owner would stand in front of this line.
+      recording.freed(number());
+    }
+  }
+
+  /**
+   * Whether it is closed, and nothing wants its bytes any more, but no thread has come to give its
+   * memory back.
+   */
+  public boolean isDoomed() {
+    Operation freeing;
+    synchronized (this) {
+      freeing = closed && mappings == 0 ? release : null;
+    }
+    return freeing != null && freeing.isItsTurn();
+  }
+
+  /**
+   * Gives the memory back here and now if it {@linkplain #isDoomed waits} for another thread to do
+   * so; whether it did.
+   */
+  public boolean freeAhead() {
+    boolean[] frees = new boolean[1];
+    moveIfUnused(
+        () -> {
+          frees[0] = isDoomed();
+          if (frees[0]) {
+            free();
+            freedAhead = true;
+          }
+        });
+    return frees[0];
+  }
+
+  /** Gives the memory back; nothing is under way, and nothing is let in any more. Never throws. */
+  private void free() {
+    try {
+      freeNow();
+    } catch (VirtualMachineError e) {
+      unfreed = true;
+      leaveUnfinished();
+    }
+  }
+
+  private void freeNow() {
+    freeBlocks();
+    if (outlived) {
+      synchronized (this) {
+        freed = true;
+        notifyAll();
+      }
+    }
+  }
+
+  private void freeBlocks() {
+    context.releases().pending().remove(this);
+    pins().close();
+    if (freedAhead || context.releases().succeeded(this)) {
+      return;
+    }
+    if (outlived && isLeaked()) {
+      context.lostResults().tellIfLost(this);
+    }
+    boolean clean = true;
+    try {
+      coherence.beforeFree();
+      context.scrubber().overwrite(coherence.copies());
+    } catch (RuntimeException | Error e) {
+      clean = false;
+      context.releases().failed(this, e);
+    }
+    boolean seen;
+    synchronized (this) {
+      seen = exposed && (leaked || context.isParanoid());
+    }
+    recordFree();
+    context.releases().free(this, clean && !seen, clean);
+  }
+
+  private boolean isLeaked() {
+    synchronized (this) {
+      return leaked;
+    }
+  }
+
+  /** The work that others wait for at the end: what frees the storage, else what is under way. */
+  public List<Operation> unfinished() {
+    synchronized (this) {
+      Operation freeing = release;
+      return freeing == null ? queue().tail() : List.of(freeing);
+    }
+  }
+
+  /** Whether memory is still on its way back. */
+  boolean isClosing() {
+    synchronized (this) {
+      return closed && mappings == 0;
+    }
+  }
+
+  /** Whether it is closed, and an open mapping keeps its memory. */
+  boolean awaitsMapping() {
+    synchronized (this) {
+      return closed && mappings > 0;
+    }
+  }
+
+  public BufferMetrics metrics() {
+    long used = lastUse;
+    // Asking for metrics wakes a buffer, which does not count as a use.
+    long nanosAgo = used == woken ? core.ageNanos() : System.nanoTime() - used;
+    return bufferCounters.metrics(Instant.now().minusNanos(nanosAgo));
+  }
+
+  @Override
+  public String toString() {
+    return core.toString();
+  }
+}

@@ -1,0 +1,130 @@
+package dev.tidepool.runtime.storage;
+
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.link.DeviceLink;
+import dev.tidepool.runtime.metering.AllocationCounters;
+import dev.tidepool.runtime.metering.AllocationLedger;
+import dev.tidepool.runtime.metering.DiagnosticSink;
+import dev.tidepool.runtime.order.DeviceContext;
+import dev.tidepool.runtime.order.ManagerContext;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.supply.Pools;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the storages of one manager share, besides what all that works for it does: the registry of
+ * live buffers, how their memory goes back and is overwritten, the spill file, and where further
+ * blocks come from.
+ *
+ * <p>It is whole once its manager has told it where {@linkplain #blocksFrom blocks come from},
+ * before the first buffer.
+ */
+public final class StorageContext extends ManagerContext {
+  private final AllocationCounters counters;
+  private final LiveBuffers registry;
+  private final Guards guards;
+  private final LostResults lostResults;
+  private final Scrubber scrubber;
+  private final EarlyReuse earlyReuse = new EarlyReuse();
+  private final BufferReleaser releases;
+  private final PeerPaths peers;
+  private final @Nullable Spilling spilling;
+  private @Nullable BlockSource blocks;
+
+  /**
+   * A new manager's.
+   *
+   * @param peers the ways to other devices of the session
+   * @throws dev.tidepool.TransferException if the spill directory cannot be used
+   */
+  public StorageContext(
+      UnifiedMemoryManager manager,
+      DeviceContext shared,
+      MemoryOptions options,
+      Supplier<DeviceLink> link,
+      PeerPaths peers,
+      Pools pools,
+      AllocationCounters counters,
+      AllocationLedger ledger,
+      DiagnosticSink reports) {
+    super(manager, shared, options, link);
+    this.peers = peers;
+    this.counters = counters;
+    this.registry = new LiveBuffers(this, pools);
+    this.guards = new Guards(this, registry, reports);
+    this.lostResults = new LostResults(this, counters, reports);
+    this.scrubber = new Scrubber(this);
+    this.releases = new BufferReleaser(this, ledger, counters);
+    // A file, which would stay open if anything of the above refused its options.
+    this.spilling =
+        options.spillDirectory().map(directory -> new Spilling(directory, registry)).orElse(null);
+  }
+
+  /** Says where further blocks come from; called once, before there are buffers. */
+  public void blocksFrom(BlockSource source) {
+    blocks = source;
+  }
+
+  /** Where further blocks come from. */
+  public BlockSource blocks() {
+    return Objects.requireNonNull(blocks, "told before the first buffer");
+  }
+
+  public AllocationCounters counters() {
+    return counters;
+  }
+
+  /** The buffers that have memory. */
+  public LiveBuffers registry() {
+    return registry;
+  }
+
+  /** The storages of the buffers that were used. */
+  public List<Storage> awake() {
+    return registry.awake();
+  }
+
+  /** What looks at guard zones. */
+  public Guards guards() {
+    return guards;
+  }
+
+  /** Where results that could not be brought back are told of. */
+  LostResults lostResults() {
+    return lostResults;
+  }
+
+  /** What overwrites released memory. */
+  public Scrubber scrubber() {
+    return scrubber;
+  }
+
+  /** What gives the memory of buffers back. */
+  public BufferReleaser releases() {
+    return releases;
+  }
+
+  /** The blocks that are on offer before their last use has ended. */
+  public EarlyReuse earlyReuse() {
+    return earlyReuse;
+  }
+
+  /** The ways from device to device. */
+  public PeerPaths peers() {
+    return peers;
+  }
+
+  /** What takes idle buffers to a file; null without a spill directory. */
+  public @Nullable Spilling spilling() {
+    return spilling;
+  }
+
+  /** Waits for what is under way on buffers. */
+  public void awaitWork() {
+    awake().forEach(storage -> storage.unfinished().forEach(Operation::await));
+  }
+}

@@ -1,0 +1,107 @@
+package dev.tidepool.runtime.supply;
+
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.HostAccess;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * A block between two guard zones that are filled with a pattern, as allocators for debugging have
+ * them. What is between is overwritten when it is freed, so that who still reads it through a bare
+ * address sees no plausible bytes.
+ */
+public final class GuardedBlock implements Block {
+  /** Bytes of the zone behind the block, and the fewest of the one before it. */
+  static final long ZONE = 256;
+
+  /** What closed buffers are full of. */
+  public static final byte FREED = (byte) 0xDD;
+
+  /** As far before the block writes are noticed, however large its alignment is. */
+  private static final long MOST_BEFORE = 4096;
+
+  private static final byte PATTERN = (byte) 0xFD;
+
+  /**
+   * Bytes of a zone that are not what they were.
+   *
+   * @param offset the first of them, from the first byte between the zones
+   */
+  public record Damage(long offset, long bytes) {}
+
+  private final Block whole;
+  private final long front;
+  private final long bytes;
+  private final MemorySegment all;
+  private final MemorySegment segment;
+
+  GuardedBlock(Block whole, long front, long bytes) {
+    this.whole = whole;
+    this.front = front;
+    this.bytes = bytes;
+    this.all = Objects.requireNonNull(whole.segment(), "only what the host reaches is guarded");
+    this.segment = all.asSlice(front, bytes);
+    before().fill(PATTERN);
+    behind().fill(PATTERN);
+  }
+
+  private MemorySegment before() {
+    long zone = Math.min(front, MOST_BEFORE);
+    return all.asSlice(front - zone, zone);
+  }
+
+  private MemorySegment behind() {
+    return all.asSlice(front + bytes, ZONE);
+  }
+
+  /** What is wrong with the zones, the one before first. */
+  public Optional<Damage> damage() {
+    MemorySegment before = before();
+    return damage(before, -before.byteSize()).or(() -> damage(behind(), bytes));
+  }
+
+  private static Optional<Damage> damage(MemorySegment zone, long start) {
+    long first = -1;
+    long count = 0;
+    for (long at = 0; at < zone.byteSize(); at++) {
+      if (zone.get(ValueLayout.JAVA_BYTE, at) != PATTERN) {
+        first = first < 0 ? at : first;
+        count++;
+      }
+    }
+    return count == 0 ? Optional.empty() : Optional.of(new Damage(start + first, count));
+  }
+
+  @Override
+  public long byteSize() {
+    return bytes;
+  }
+
+  @Override
+  public HostAccess hostAccess() {
+    return HostAccess.DIRECT;
+  }
+
+  @Override
+  public MemorySegment segment() {
+    return segment;
+  }
+
+  @Override
+  public Block whole() {
+    return whole.whole();
+  }
+
+  @Override
+  public long start() {
+    return whole.start() + front;
+  }
+
+  @Override
+  public void free() {
+    segment.fill(FREED);
+    whole.free();
+  }
+}

@@ -1,0 +1,27 @@
+package dev.tidepool.runtime.supply;
+
+import dev.tidepool.host.MemoryAllocator;
+import dev.tidepool.pool.BlockPool;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.HostAccess;
+
+/**
+ * A source that surrounds each block with guard zones, for the paranoid level: another source is
+ * asked for more, and what lies between the zones is handed out. The first zone is as long as the
+ * block's alignment, which so holds between the zones too.
+ *
+ * <p>Blocks that the host does not reach at all times have none, for nobody could look at them, and
+ * neither have those that would be too large for the device then.
+ */
+record GuardedSource(BlockPool.Source source, long largest) implements BlockPool.Source {
+  @Override
+  public Block allocate(long bytes, long alignment) {
+    long aligned = Math.max(alignment, MemoryAllocator.defaultAlignment(bytes));
+    long front = Math.max(GuardedBlock.ZONE, aligned);
+    if (bytes > largest - front - GuardedBlock.ZONE) {
+      return source.allocate(bytes, alignment);
+    }
+    Block whole = source.allocate(front + bytes + GuardedBlock.ZONE, alignment);
+    return whole.hostAccess() == HostAccess.DIRECT ? new GuardedBlock(whole, front, bytes) : whole;
+  }
+}

@@ -1,0 +1,114 @@
+package dev.tidepool.runtime.supply;
+
+import dev.tidepool.diagnostics.MemoryPressure;
+import dev.tidepool.pool.BlockPool;
+import java.util.List;
+import java.util.function.LongConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a manager may hold of drivers and system at most: bytes are reserved before a driver is
+ * asked and given back after it has the block again, so the limit is never exceeded. What lies idle
+ * in the manager's pools stays reserved, and a pool's hit costs nothing here.
+ *
+ * <p><b>Locking.</b> Its monitor guards two numbers and the marks of {@link PressureMonitor}, for
+ * some nanoseconds; no driver and no listener is called under it.
+ */
+public final class MemoryLimit {
+  private final @Nullable PressureMonitor pressure;
+  private final LongConsumer uncharged = this::giveBack;
+  // Guarded by this.
+  private long limitBytes;
+  private long usedBytes;
+
+  /**
+   * A limit with nothing used.
+   *
+   * @param pressure hears how much is; null if nobody wants to know
+   */
+  public MemoryLimit(long limitBytes, @Nullable PressureMonitor pressure) {
+    this.limitBytes = limitBytes;
+    this.pressure = pressure;
+  }
+
+  public synchronized long limitBytes() {
+    return limitBytes;
+  }
+
+  public synchronized long usedBytes() {
+    return usedBytes;
+  }
+
+  /**
+   * Sets another limit.
+   *
+   * @param trim gives back what is idle, if that is needed
+   * @throws IllegalArgumentException if more is in use; nothing is changed then
+   */
+  public void set(long bytes, Runnable trim) {
+    if (changed(bytes)) {
+      return;
+    }
+    trim.run();
+    if (!changed(bytes)) {
+      throw new IllegalArgumentException(
+          "a memory-limit of "
+              + bytes
+              + " bytes is below the "
+              + usedBytes()
+              + " bytes in use; close buffers first. The limit stays "
+              + limitBytes()
+              + " bytes");
+    }
+  }
+
+  private boolean changed(long bytes) {
+    synchronized (this) {
+      if (bytes < usedBytes) {
+        return false;
+      }
+      limitBytes = bytes;
+    }
+    observe();
+    return true;
+  }
+
+  private synchronized void reserve(long bytes) {
+    if (bytes > limitBytes - usedBytes) {
+      throw new MemoryLimitException(bytes, usedBytes, limitBytes);
+    }
+    usedBytes += bytes;
+  }
+
+  private void giveBack(long bytes) {
+    synchronized (this) {
+      usedBytes -= bytes;
+    }
+    observe();
+  }
+
+  /** Reports the present level. It is read under the monitor, so levels are reported in order. */
+  private void observe() {
+    if (pressure != null) {
+      List<MemoryPressure> reached;
+      synchronized (this) {
+        reached = pressure.ofManager(usedBytes, limitBytes);
+      }
+      pressure.tell(reached);
+    }
+  }
+
+  /** A source whose blocks count until they are freed. */
+  BlockPool.Source over(BlockPool.Source source) {
+    return (bytes, alignment) -> {
+      reserve(bytes);
+      try {
+        observe();
+        return BudgetedBlock.over(source.allocate(bytes, alignment), uncharged, bytes);
+      } catch (RuntimeException | Error e) {
+        giveBack(bytes);
+        throw e;
+      }
+    };
+  }
+}

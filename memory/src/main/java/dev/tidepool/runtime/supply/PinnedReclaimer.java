@@ -1,0 +1,73 @@
+package dev.tidepool.runtime.supply;
+
+import dev.tidepool.host.PinnedBudget;
+import dev.tidepool.pool.IdlePiece;
+import dev.tidepool.runtime.flight.Flight;
+import dev.tidepool.runtime.flight.TrimEvent;
+import java.util.Comparator;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+
+/**
+ * Room for page-locked memory within the budget that all managers of a session share: what lies
+ * idle in the pools of one of them must not keep a buffer of another from being page-locked.
+ *
+ * <p>Safe for use by any thread, and holds no lock: blocks of other managers are claimed as by
+ * their own trimming. The devices stay open, for who asks is counted as busy in a pool of his own.
+ */
+public final class PinnedReclaimer {
+  private final PinnedBudget budget;
+  private final Supplier<Stream<IdlePiece>> idlePinned;
+
+  /**
+   * Room within a budget.
+   *
+   * @param idlePinned what lies idle of it in the pools of all managers that share it
+   */
+  public PinnedReclaimer(PinnedBudget budget, Supplier<Stream<IdlePiece>> idlePinned) {
+    this.budget = budget;
+    this.idlePinned = idlePinned;
+  }
+
+  /** Reserves bytes, if so many are left. */
+  boolean reserve(long bytes) {
+    return budget.reserve(bytes);
+  }
+
+  /**
+   * Reserves bytes, for which idle blocks of all managers are freed if it must be, the oldest
+   * first; none, if all of them were not enough. Who looks for room at the same time may be in the
+   * way.
+   *
+   * @param asker the accelerator that needs them
+   */
+  boolean make(long bytes, String asker) {
+    if (budget.reserve(bytes)) {
+      return true;
+    }
+    List<IdlePiece> idle =
+        idlePinned.get().sorted(Comparator.comparingLong(IdlePiece::age)).toList();
+    long most = idle.stream().mapToLong(IdlePiece::bytes).sum();
+    return bytes <= budget.limitBytes() - budget.usedBytes() + most && makeOf(idle, bytes, asker);
+  }
+
+  private boolean makeOf(List<IdlePiece> idle, long bytes, String asker) {
+    TrimEvent event = Flight.trim();
+    long freed = 0;
+    boolean reserved = budget.reserve(bytes);
+    for (int i = 0; i < idle.size() && !reserved; i++) {
+      freed += idle.get(i).free();
+      reserved = budget.reserve(bytes);
+    }
+    if (event != null) {
+      event.trimmed(asker, "budget", freed);
+    }
+    return reserved;
+  }
+
+  /** Ends a reservation. */
+  void giveBack(long bytes) {
+    budget.giveBack(bytes);
+  }
+}

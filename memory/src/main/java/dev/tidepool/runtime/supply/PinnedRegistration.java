@@ -1,0 +1,79 @@
+package dev.tidepool.runtime.supply;
+
+import dev.tidepool.host.HeldScope;
+import dev.tidepool.host.OwnMemory;
+import dev.tidepool.spi.Device;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Memory of a caller, page-locked where it lies. A driver goes on taking an address for locked
+ * after the memory is gone, and would read what lay there before: so its arena is held open
+ * meanwhile.
+ */
+final class PinnedRegistration {
+  private PinnedRegistration() {}
+
+  /** What unlocks it and throws nothing; null if it cannot be locked, or no more may be. */
+  static @Nullable Runnable lock(
+      Device device, PinnedReclaimer room, SessionResources resources, MemorySegment memory) {
+    long bytes = memory.byteSize();
+    if (bytes == 0 || !room.reserve(bytes)) {
+      return null;
+    }
+    @Nullable HeldScope held = null;
+    @Nullable Runnable unlocking = null;
+    try {
+      held = HeldScope.of(memory);
+      // What has a file behind it may vanish, and is never given to drivers. Asked while the scope
+      // is held, so that the answer stays true.
+      if (OwnMemory.containsOrIsAnonymous(memory)) {
+        unlocking = device.lock(memory);
+      }
+    } catch (UnsupportedOperationException e) {
+      System.getLogger(PinnedRegistration.class.getName())
+          .log(System.Logger.Level.DEBUG, "wrapped memory stays as it is", e);
+    } finally {
+      if (unlocking == null) {
+        letGo(held);
+        room.giveBack(bytes);
+      }
+    }
+    if (unlocking == null) {
+      return null;
+    }
+    HeldScope scope = held;
+    Runnable driver = unlocking;
+    // Refers to nothing of the session, which the budget is of.
+    Runnable unlock = resources.foreign(() -> unlock(driver, scope));
+    AtomicBoolean locked = new AtomicBoolean(true);
+    return () -> {
+      if (!locked.compareAndSet(true, false)) {
+        return;
+      }
+      try {
+        unlock.run();
+      } finally {
+        room.giveBack(bytes);
+      }
+    };
+  }
+
+  private static void unlock(Runnable driver, @Nullable HeldScope held) {
+    try {
+      driver.run();
+    } catch (RuntimeException e) {
+      System.getLogger(PinnedRegistration.class.getName())
+          .log(System.Logger.Level.WARNING, "wrapped memory could not be unlocked", e);
+    } finally {
+      letGo(held);
+    }
+  }
+
+  private static void letGo(@Nullable HeldScope held) {
+    if (held != null) {
+      held.close();
+    }
+  }
+}

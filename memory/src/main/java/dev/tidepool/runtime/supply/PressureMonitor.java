@@ -1,0 +1,121 @@
+package dev.tidepool.runtime.supply;
+
+import dev.tidepool.MemoryInfo;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.diagnostics.MemoryPressure;
+import java.lang.System.Logger.Level;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Tells a listener when memory reaches a watermark: once, until it has fallen clearly below, so
+ * that a level that trembles around the mark is told once.
+ *
+ * <p>The caller orders the levels of one source: it passes each one before the next is reached. An
+ * old level that came late would arm a mark again that a newer one had reached. The listener is
+ * called on a thread of its own.
+ */
+public final class PressureMonitor {
+  /** A device is nearly full. */
+  private static final double DEVICE_MARK = 0.9;
+
+  /** How far below a mark, as a part of the total, the level must fall to be told again. */
+  private static final double HYSTERESIS = 0.05;
+
+  private static final class Mark {
+    private final double part;
+    private boolean armed = true;
+
+    Mark(double part) {
+      this.part = part;
+    }
+
+    /** Whether a level reaches the mark, and none has since it was clearly below. */
+    boolean isReachedBy(long used, long total) {
+      boolean above = used >= part * total;
+      boolean reached = above && armed;
+      if (above) {
+        armed = false;
+      } else if (used < (part - HYSTERESIS) * total) {
+        armed = true;
+      }
+      return reached;
+    }
+  }
+
+  private final String accelerator;
+  private final List<Mark> ofManager;
+  private final List<Mark> ofDevice = List.of(new Mark(DEVICE_MARK));
+  private final Consumer<MemoryPressure> listener;
+  private final Executor executor;
+
+  private PressureMonitor(
+      String accelerator,
+      List<Double> watermarks,
+      Consumer<MemoryPressure> listener,
+      Executor executor) {
+    this.accelerator = accelerator;
+    this.ofManager = watermarks.stream().map(Mark::new).toList();
+    this.listener = listener;
+    this.executor = executor;
+  }
+
+  /**
+   * The marks of a manager's options, which are parts of what it may hold; null if nobody listens.
+   *
+   * @param executor calls the listener
+   */
+  public static @Nullable PressureMonitor of(
+      MemoryOptions options, String accelerator, Executor executor) {
+    return options
+        .pressureListener()
+        .map(listener -> new PressureMonitor(accelerator, options.watermarks(), listener, executor))
+        .orElse(null);
+  }
+
+  /** The marks that are reached by what the manager holds now, for {@link #tell}. */
+  public List<MemoryPressure> ofManager(long usedBytes, long totalBytes) {
+    return reached(MemoryPressure.Source.MANAGER, ofManager, usedBytes, totalBytes);
+  }
+
+  /** The marks that are reached by what is in use of the device now, for {@link #tell}. */
+  public List<MemoryPressure> ofDevice(MemoryInfo info) {
+    return reached(
+        MemoryPressure.Source.DEVICE,
+        ofDevice,
+        info.totalBytes() - info.freeBytes(),
+        info.totalBytes());
+  }
+
+  private List<MemoryPressure> reached(
+      MemoryPressure.Source source, List<Mark> marks, long used, long total) {
+    List<MemoryPressure> reached = List.of();
+    for (Mark mark : marks) {
+      if (mark.isReachedBy(used, total)) {
+        reached = reached.isEmpty() ? new ArrayList<>() : reached;
+        reached.add(new MemoryPressure(source, accelerator, mark.part, used, total));
+      }
+    }
+    return reached;
+  }
+
+  /** Lets the listener know. To be called under no lock. */
+  public void tell(List<MemoryPressure> reached) {
+    reached.forEach(this::tell);
+  }
+
+  private void tell(MemoryPressure pressure) {
+    executor.execute(
+        () -> {
+          try {
+            listener.accept(pressure);
+          } catch (RuntimeException | Error e) {
+            System.getLogger("dev.tidepool")
+                .log(Level.WARNING, "the pressure listener failed on " + pressure, e);
+          }
+        });
+  }
+}

@@ -1,0 +1,141 @@
+package dev.tidepool.runtime.supply;
+
+import dev.tidepool.diagnostics.UnclosedReport;
+import dev.tidepool.runtime.metering.AllocationTrace;
+import dev.tidepool.runtime.metering.DiagnosticSink;
+import dev.tidepool.runtime.order.QuietClose;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Program;
+import dev.tidepool.spi.Queue;
+import dev.tidepool.spi.Shutdown;
+import java.lang.System.Logger.Level;
+import java.util.Collection;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one session has opened of drivers and the system and not closed yet: devices, queues,
+ * programs, blocks, and foreign memory that buffers hold open.
+ *
+ * <p><b>Why it exists.</b> A session that becomes unreachable without being closed takes its
+ * managers, pools and buffers with it, but not what they have opened. This object remembers that
+ * and refers to nothing of the session. The {@code SessionMaintenance} thread keeps it, notices
+ * that the session is gone, and closes what is left. Nothing uses it then: every handle, every
+ * queued operation and every thread that runs one reaches the session.
+ *
+ * <p>Safe for use by any thread.
+ */
+public final class SessionResources {
+  private final List<Device> devices;
+  private final DiagnosticSink reports;
+  private final String site;
+  private final @Nullable AllocationTrace trace;
+  // By identity: closing one removes it.
+  private final Set<Tracked> queues = ConcurrentHashMap.newKeySet();
+  private final Set<Program> programs = ConcurrentHashMap.newKeySet();
+  private final Set<TrackedBlock> blocks = ConcurrentHashMap.newKeySet();
+  private final Set<Tracked> foreign = ConcurrentHashMap.newKeySet();
+
+  /**
+   * Nothing but devices, and perhaps a trace.
+   *
+   * @param reports are told if the session is forgotten
+   * @param site the stack that opened the session
+   */
+  public SessionResources(
+      List<Device> devices, DiagnosticSink reports, String site, @Nullable AllocationTrace trace) {
+    this.devices = List.copyOf(devices);
+    this.reports = reports;
+    this.site = site;
+    this.trace = trace;
+  }
+
+  /** Something open, and what ends it. Compared by identity. */
+  private static final class Tracked implements Runnable {
+    private final Set<Tracked> open;
+    private final Runnable ending;
+
+    Tracked(Set<Tracked> open, Runnable ending) {
+      this.open = open;
+      this.ending = ending;
+      open.add(this);
+    }
+
+    @Override
+    public void run() {
+      if (open.remove(this)) {
+        ending.run();
+      }
+    }
+  }
+
+  /**
+   * Remembers queues.
+   *
+   * @param some to which more may come
+   * @return what closes them all
+   */
+  Runnable queues(Collection<Queue> some) {
+    return new Tracked(queues, () -> some.forEach(queue -> QuietClose.quietly("a queue", queue)));
+  }
+
+  /** Remembers what holds foreign memory open; the same, to be run once instead. */
+  public Runnable foreign(Runnable ending) {
+    return new Tracked(foreign, ending);
+  }
+
+  /** Remembers a program. */
+  public void opened(Program program) {
+    programs.add(program);
+  }
+
+  /** Forgets a program, which is about to be closed. */
+  public void closed(Program program) {
+    programs.remove(program);
+  }
+
+  /** Remembers a block that a driver or the system has just given, until it is freed. */
+  public Block opened(Block block) {
+    try {
+      TrackedBlock tracked = new TrackedBlock(this, block);
+      blocks.add(tracked);
+      return tracked;
+    } catch (Throwable e) {
+      // The heap may be full.
+      block.free();
+      throw e;
+    }
+  }
+
+  /** Forgets a block, which is about to be freed. */
+  public void closed(TrackedBlock block) {
+    blocks.remove(block);
+  }
+
+  /** Closes what a session left that nobody closed and nobody reaches any more, and reports it. */
+  public void closeForgotten() {
+    if (Shutdown.hasBegun()) {
+      return;
+    }
+    UnclosedReport report =
+        new UnclosedReport(
+            devices.stream().map(device -> device.info().id()).collect(Collectors.joining(", ")),
+            blocks.size(),
+            blocks.stream().mapToLong(Block::byteSize).sum(),
+            site);
+    queues.forEach(Tracked::run);
+    programs.forEach(program -> QuietClose.quietly("a program", program));
+    blocks.forEach(block -> QuietClose.quietly("a block", block::free));
+    foreign.forEach(held -> QuietClose.quietly("foreign memory", held::run));
+    devices.forEach(device -> QuietClose.quietly(device.info().id(), device));
+    if (trace != null) {
+      trace.close();
+    }
+    reports.log(Level.WARNING, report.toString());
+    reports.tell(report);
+  }
+}

@@ -1,0 +1,28 @@
+package dev.tidepool.runtime.supply;
+
+import dev.tidepool.spi.Block;
+
+/**
+ * A block that a session's resources remember until it is freed. The device gets the {@linkplain
+ * #whole() block} itself. Compared by identity.
+ */
+final class TrackedBlock implements ForwardingBlock {
+  private final SessionResources resources;
+  private final Block block;
+
+  TrackedBlock(SessionResources resources, Block block) {
+    this.resources = resources;
+    this.block = block;
+  }
+
+  @Override
+  public Block block() {
+    return block;
+  }
+
+  @Override
+  public void free() {
+    resources.closed(this);
+    block.free();
+  }
+}

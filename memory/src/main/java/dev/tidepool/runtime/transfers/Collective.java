@@ -1,0 +1,411 @@
+package dev.tidepool.runtime.transfers;
+
+import dev.tidepool.Capability;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.TransferException;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.runtime.buffer.BufferCopy;
+import dev.tidepool.runtime.buffer.BufferHandle;
+import dev.tidepool.runtime.order.CompositeFuture;
+import dev.tidepool.runtime.order.Exceptions;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.ResourceAccess;
+import dev.tidepool.runtime.order.StackReserve;
+import dev.tidepool.runtime.storage.BufferCore;
+import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.runtime.storage.StorageContext;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One buffer spread over several, or collected from them: a piece for each part, and one piece of
+ * work for each storage that is written, all asked for at once.
+ *
+ * <p><b>Failure.</b> Pieces of one storage go on when one of them failed; the work fails at its
+ * end, with all that did. Pieces of other storages do not notice: a piece that was to be relayed
+ * from one that failed is copied from where that one came from, which this work has reserved too.
+ *
+ * <p><b>Order.</b> All work enters the order of all storages at once, so nothing that others ask
+ * for comes between a piece and those it is relayed to.
+ */
+final class Collective {
+  /** A copy of the whole. */
+  private static final class Piece {
+    private final int number;
+    private final BufferHandle<?> source;
+    private final BufferHandle<?> destination;
+    private final @Nullable Piece relay;
+    // Set by the thread that asks: whether its work was let in, and whether it uses the relay.
+    private boolean entered;
+    private boolean relayed;
+    // Written by the work of one storage, read by that of another.
+    private volatile boolean arrived;
+
+    /**
+     * A piece.
+     *
+     * @param number of the part, from 1 on
+     * @param relay what has the same bytes by then, and is nearer than the source
+     */
+    Piece(int number, BufferHandle<?> source, BufferHandle<?> destination, @Nullable Piece relay) {
+      this.number = number;
+      this.source = source;
+      this.destination = destination;
+      this.relay = relay;
+    }
+
+    /**
+     * What its work uses: the relay too, if that is written by work that was let in, or by this.
+     */
+    List<ResourceAccess> uses() {
+      List<ResourceAccess> uses = new ArrayList<>(List.of(ResourceAccess.read(source.storage())));
+      if (relay != null
+          && (relay.entered || relay.destination.storage() == destination.storage())) {
+        relayed = true;
+        uses.add(ResourceAccess.relay(relay.destination.storage()));
+      }
+      return uses;
+    }
+
+    void copy() {
+      if (arrived) {
+        return; // at an earlier attempt
+      }
+      BufferHandle<?> nearest =
+          relay != null && relayed && relay.arrived ? relay.destination : source;
+      BufferCopy.within(nearest, destination);
+      arrived = true;
+    }
+  }
+
+  /** Buffers whose order is entered at once: that many monitors are held, one within the other. */
+  private static final int MOST_BUFFERS = 1001;
+
+  private final String part;
+  private final List<Piece> pieces;
+
+  private Collective(String part, List<Piece> pieces) {
+    this.part = part;
+    this.pieces = pieces;
+    checkApart();
+  }
+
+  static <A> Collective scatter(UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> parts) {
+    BufferHandle<A> whole = own("source", source, source);
+    long length = whole.length();
+    long total = totalLength(source, parts);
+    if (total != length) {
+      throw new IndexOutOfBoundsException(
+          "the source has %d elements, but the %d parts %d; every element needs its place"
+              .formatted(length, parts.size(), total));
+    }
+    List<Piece> pieces = new ArrayList<>();
+    long at = 0;
+    for (UnifiedBuffer<A> part : parts) {
+      long count = part.length();
+      pieces.add(
+          new Piece(pieces.size() + 1, slice(whole, at, count), (BufferHandle<?>) part, null));
+      at += count;
+    }
+    return new Collective("part", pieces);
+  }
+
+  static <A> Collective gather(
+      List<? extends UnifiedBuffer<A>> parts, UnifiedBuffer<A> destination) {
+    BufferHandle<A> whole = own("destination", destination, destination);
+    long total = totalLength(destination, parts);
+    if (total > whole.length()) {
+      throw new IndexOutOfBoundsException(
+          "the %d parts have %d elements, but the destination only %d"
+              .formatted(parts.size(), total, whole.length()));
+    }
+    List<Piece> pieces = new ArrayList<>();
+    long at = 0;
+    for (UnifiedBuffer<A> part : parts) {
+      long count = part.length();
+      pieces.add(
+          new Piece(pieces.size() + 1, (BufferHandle<?>) part, slice(whole, at, count), null));
+      at += count;
+    }
+    return new Collective("part", pieces);
+  }
+
+  static <A> Collective broadcast(
+      UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> destinations, PeerLinks peers) {
+    BufferHandle<A> whole = own("source", source, source);
+    long length = whole.length();
+    Relays relays = new Relays(whole, peers);
+    List<Piece> pieces = new ArrayList<>();
+    int number = 0;
+    for (UnifiedBuffer<A> destination : destinations) {
+      number++;
+      BufferHandle<A> typed = own("destination " + number, destination, source);
+      if (typed.length() < length) {
+        throw new IndexOutOfBoundsException(
+            "destination %d has %d elements, but the source %d"
+                .formatted(number, typed.length(), length));
+      }
+      pieces.add(relays.next(number, slice(typed, 0, length)));
+    }
+    return new Collective("destination", pieces);
+  }
+
+  private static <A> BufferHandle<A> slice(BufferHandle<A> buffer, long offset, long length) {
+    return (BufferHandle<A>) buffer.slice(offset, length);
+  }
+
+  private static <A> long totalLength(
+      UnifiedBuffer<A> like, List<? extends UnifiedBuffer<A>> parts) {
+    long total = 0;
+    for (int i = 0; i < parts.size(); i++) {
+      total = Math.addExact(total, own("part " + (i + 1), parts.get(i), like).length());
+    }
+    return total;
+  }
+
+  private static <A> BufferHandle<A> own(
+      String name, UnifiedBuffer<A> buffer, UnifiedBuffer<A> like) {
+    if (!(Objects.requireNonNull(buffer, name) instanceof BufferHandle<A> own)) {
+      throw new IllegalArgumentException(
+          name + " was not made by this library; copy it with copyFrom");
+    }
+    if (!own.elementType().equals(like.elementType())) {
+      throw new IllegalArgumentException(
+          "%s holds %s, not %s; use as() first"
+              .formatted(name, own.elementType(), like.elementType()));
+    }
+    return own;
+  }
+
+  /** That no byte is written twice, and none is written that is read. */
+  private void checkApart() {
+    Map<Storage, NavigableMap<Long, Piece>> written = new LinkedHashMap<>();
+    for (Piece piece : pieces) {
+      if (piece.destination.bytes() > 0) {
+        var ranges =
+            written.computeIfAbsent(piece.destination.storage(), storage -> new TreeMap<>());
+        Piece other = overlapping(ranges, piece.destination);
+        if (other != null) {
+          throw new IllegalArgumentException(
+              "%ss %d and %d share bytes; give each its own"
+                  .formatted(part, other.number, piece.number));
+        }
+        ranges.put(piece.destination.from(), piece);
+      }
+    }
+    for (Piece piece : pieces) {
+      var ranges = written.get(piece.source.storage());
+      Piece other = ranges == null ? null : overlapping(ranges, piece.source);
+      if (other != null) {
+        throw new IllegalArgumentException(
+            "what is read for %s %d is overwritten by %s %d; give them buffers of their own"
+                .formatted(part, piece.number, part, other.number));
+      }
+    }
+  }
+
+  private static @Nullable Piece overlapping(
+      NavigableMap<Long, Piece> ranges, BufferHandle<?> range) {
+    var before = ranges.lowerEntry(range.to());
+    boolean overlaps =
+        range.bytes() > 0 && before != null && before.getValue().destination.to() > range.from();
+    return overlaps ? before.getValue() : null;
+  }
+
+  /** Asks for all of it; done when all pieces are, failed with the first failure. */
+  CompletableFuture<Void> submit() {
+    Map<Storage, List<Piece>> byStorage = new LinkedHashMap<>();
+    for (Piece piece : pieces) {
+      byStorage
+          .computeIfAbsent(piece.destination.storage(), storage -> new ArrayList<>())
+          .add(piece);
+    }
+    List<Storage> used =
+        pieces.stream()
+            .flatMap(piece -> Stream.of(piece.source.storage(), piece.destination.storage()))
+            .distinct()
+            .sorted(Comparator.comparingLong(Storage::number))
+            .toList();
+    if (used.size() > MOST_BUFFERS) {
+      throw new IllegalArgumentException(
+          "%d buffers take part, and at most %d may at once; divide the %ss among several calls"
+              .formatted(used.size(), MOST_BUFFERS, part));
+    }
+    List<CompletableFuture<Void>> futures = new ArrayList<>();
+    List<Operation> reserved = new ArrayList<>();
+    StackReserve.check();
+    try {
+      holding(
+          used,
+          () ->
+              byStorage.forEach(
+                  (storage, group) -> futures.add(reserve(storage, group, reserved))));
+    } finally {
+      for (int i = 0; i < reserved.size(); i++) {
+        reserved.get(i).begin();
+      }
+    }
+    return futures.isEmpty()
+        ? CompletableFuture.completedFuture(null)
+        : CompositeFuture.of(futures);
+  }
+
+  /** Runs something under the monitors of storages, which are taken in the given order. */
+  private static void holding(List<Storage> storages, Runnable entering) {
+    if (storages.isEmpty()) {
+      entering.run();
+      return;
+    }
+    synchronized (storages.getFirst()) {
+      holding(storages.subList(1, storages.size()), entering);
+    }
+  }
+
+  private CompletableFuture<Void> reserve(
+      Storage written, List<Piece> group, List<Operation> reserved) {
+    List<ResourceAccess> uses = new ArrayList<>();
+    uses.add(ResourceAccess.write(written));
+    for (Piece piece : group) {
+      uses.addAll(piece.uses());
+    }
+    StorageContext context = written.context();
+    try {
+      Operation work =
+          Operation.of(uses, context.transferThreads(), () -> copyAll(group))
+              .retrying(context.retries());
+      // Before it is asked for: whatever is thrown then, what has entered begins.
+      reserved.add(work);
+      CompletableFuture<Void> future = context.reserve(work);
+      group.forEach(piece -> piece.entered = true);
+      return future;
+    } catch (RuntimeException e) {
+      // Closed meanwhile, or mapped from a file for reading; others are on their way already.
+      return CompletableFuture.failedFuture(failed(group.getFirst(), e));
+    }
+  }
+
+  private void copyAll(List<Piece> group) {
+    TransferException first = null;
+    for (Piece piece : group) {
+      try {
+        piece.copy();
+      } catch (RuntimeException | InternalError e) {
+        TransferException failure = failed(piece, e);
+        if (first == null) {
+          first = failure;
+        } else {
+          first.addSuppressed(failure);
+        }
+      }
+    }
+    if (first != null) {
+      throw first;
+    }
+  }
+
+  private TransferException failed(Piece piece, Throwable cause) {
+    return new TransferException(
+        "%s %d of %d, from %s to %s, failed: %s"
+            .formatted(
+                part,
+                piece.number,
+                pieces.size(),
+                piece.source,
+                piece.destination,
+                cause.getMessage()),
+        cause);
+  }
+
+  /** Waits for the end, and fails with what the future failed with. */
+  static void await(CompletableFuture<Void> future) {
+    try {
+      future.join();
+    } catch (CompletionException e) {
+      throw Exceptions.unchecked(Objects.requireNonNullElse(e.getCause(), e));
+    }
+  }
+
+  /**
+   * Who of those that have the bytes passes them on to whom. Each holder serves one destination at
+   * a time, and the next destination is served by the holder that gets it done first: where all
+   * links are alike that is a binomial tree (van de Geijn and others, collective communication).
+   */
+  private static final class Relays {
+    /** What a copy takes: within a device, over one link, and down and up through the host. */
+    private static final int LOCAL = 1;
+
+    private static final int LINK = 8;
+    private static final int STAGED = 2 * LINK;
+
+    private static final class Holder {
+      private final BufferHandle<?> buffer;
+      private final @Nullable Piece piece;
+      private long freeAt;
+
+      Holder(BufferHandle<?> buffer, @Nullable Piece piece, long freeAt) {
+        this.buffer = buffer;
+        this.piece = piece;
+        this.freeAt = freeAt;
+      }
+    }
+
+    private final BufferHandle<?> source;
+    private final PeerLinks peers;
+    private final List<Holder> holders = new ArrayList<>();
+
+    Relays(BufferHandle<?> source, PeerLinks peers) {
+      this.source = source;
+      this.peers = peers;
+      holders.add(new Holder(source, null, 0));
+    }
+
+    /** The piece for the next destination, which holds the bytes from then on. */
+    Piece next(int number, BufferHandle<?> destination) {
+      Holder best = holders.getFirst();
+      long done = Long.MAX_VALUE;
+      int cheapest = Integer.MAX_VALUE;
+      for (Holder holder : holders) {
+        int cost = cost(holder.buffer, destination);
+        long end = holder.freeAt + cost;
+        if (end < done || (end == done && cost < cheapest)) {
+          best = holder;
+          done = end;
+          cheapest = cost;
+        }
+      }
+      best.freeAt = done;
+      Piece piece = new Piece(number, source, destination, best.piece);
+      holders.add(new Holder(destination, piece, done));
+      return piece;
+    }
+
+    private int cost(BufferHandle<?> from, BufferHandle<?> to) {
+      boolean one = from.core().context().device().equals(to.core().context().device());
+      if (isOnHost(from) != isOnHost(to)) {
+        return LINK;
+      }
+      if (one || isOnHost(from)) {
+        return LOCAL;
+      }
+      return peers.carries(from.core().context().device(), to.core().context().device())
+          ? LINK
+          : STAGED;
+    }
+
+    private static boolean isOnHost(BufferHandle<?> buffer) {
+      BufferCore core = buffer.core();
+      return core.location() != MemoryLocation.DEVICE
+          || core.context().device().info().can(Capability.SHARED_MEMORY);
+    }
+  }
+}

@@ -1,0 +1,78 @@
+package dev.tidepool.runtime.transfers;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.AcceleratorKind;
+import dev.tidepool.Capability;
+import dev.tidepool.MemoryInfo;
+import dev.tidepool.runtime.order.OpenSession;
+import dev.tidepool.spi.Device;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** What users may know of a device of a session. */
+public record DeviceAccelerator(OpenSession session, Device device) implements Accelerator {
+  /**
+   * What is known of an accelerator that a user names.
+   *
+   * @throws IllegalArgumentException if it is of another session
+   */
+  public static DeviceAccelerator of(Accelerator accelerator, OpenSession session) {
+    if (!(accelerator instanceof DeviceAccelerator device) || !device.session().equals(session)) {
+      throw new IllegalArgumentException(
+          "the accelerator " + accelerator.id() + " is of another Tidepool");
+    }
+    return device;
+  }
+
+  @Override
+  public String id() {
+    return device.info().id();
+  }
+
+  @Override
+  public String name() {
+    return device.info().name();
+  }
+
+  @Override
+  public AcceleratorKind kind() {
+    return device.info().kind();
+  }
+
+  @Override
+  public Set<Capability> capabilities() {
+    return device.info().capabilities();
+  }
+
+  @Override
+  public MemoryInfo memory() {
+    return session.whileOpen(device::memory);
+  }
+
+  @Override
+  public long maximumAllocation() {
+    return device.info().maximumAllocation();
+  }
+
+  @Override
+  public String driver() {
+    return device.info().driver();
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof DeviceAccelerator accelerator
+        && session.equals(accelerator.session)
+        && device.equals(accelerator.device);
+  }
+
+  @Override
+  public int hashCode() {
+    return device.hashCode();
+  }
+
+  @Override
+  public String toString() {
+    return id() + " (" + name() + ")";
+  }
+}

@@ -1,0 +1,229 @@
+package dev.tidepool.runtime.transfers;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.spi.Device;
+import dev.tidepool.transfer.PeerAccess;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * The way by which one device copies from another: whether it may be taken, is open, and what took
+ * it.
+ *
+ * <p><b>Locking.</b> The monitor guards the state and is held for moments only. {@code changing}
+ * lets one thread at a time ask the drivers to open or close the way; copies do not take it, but
+ * the first one. A way that is disabled is closed by the last copy that is on it.
+ */
+final class PeerLink {
+  private static final System.Logger LOG = System.getLogger("dev.tidepool");
+
+  private final Device from;
+  private final Device to;
+  private final ReentrantLock changing = new ReentrantLock();
+
+  // Guarded by this.
+  private boolean permitted;
+  private boolean open;
+  private boolean refused;
+  private int travelling;
+
+  private final LongAdder copies = new LongAdder();
+  private final LongAdder bytes = new LongAdder();
+  private final LongAdder nanos = new LongAdder();
+  private final LongAdder stagedCopies = new LongAdder();
+  private final LongAdder stagedBytes = new LongAdder();
+
+  PeerLink(Device from, Device to, boolean permitted) {
+    this.from = from;
+    this.to = to;
+    this.permitted = permitted;
+  }
+
+  /** Whether the driver copies from device to device here, by whatever way. */
+  boolean carries() {
+    synchronized (this) {
+      if (!permitted || refused) {
+        return false;
+      }
+    }
+    return to.copiesFrom(from);
+  }
+
+  /**
+   * Runs a copy that takes the way; whether it did. The first one opens the way.
+   *
+   * @throws RuntimeException what the copy failed with
+   */
+  boolean carry(long byteCount, Runnable copy) {
+    if (!carries() || !enter()) {
+      return false;
+    }
+    try {
+      long start = System.nanoTime();
+      copy.run();
+      nanos.add(System.nanoTime() - start);
+      bytes.add(byteCount);
+      copies.increment();
+    } finally {
+      leave();
+    }
+    return true;
+  }
+
+  /** Counts a copy that went through the host. */
+  void staged(long byteCount) {
+    stagedBytes.add(byteCount);
+    stagedCopies.increment();
+  }
+
+  private boolean enter() {
+    if (joined()) {
+      return true;
+    }
+    openForFirst();
+    return joined();
+  }
+
+  private synchronized boolean joined() {
+    boolean joins = permitted && open;
+    travelling += joins ? 1 : 0;
+    return joins;
+  }
+
+  private void leave() {
+    boolean abandoned;
+    synchronized (this) {
+      travelling--;
+      abandoned = open && !permitted && travelling == 0;
+    }
+    if (abandoned) {
+      try {
+        closeIfUnused();
+      } catch (AcceleratorException e) {
+        LOG.log(Level.DEBUG, this + " could not be closed; no copy takes it", e);
+      }
+    }
+  }
+
+  private void openForFirst() {
+    changing.lock();
+    try {
+      boolean opens;
+      synchronized (this) {
+        opens = permitted && !open && !refused;
+      }
+      if (opens) {
+        open(false);
+      }
+    } catch (AcceleratorException e) {
+      // Too many peers, for one.
+      LOG.log(Level.INFO, this + " is refused by the driver; copies go through the host", e);
+      synchronized (this) {
+        refused = true;
+      }
+    } finally {
+      changing.unlock();
+    }
+  }
+
+  /** Opens the way, which only a hand permits again; {@code changing} is held. */
+  private void open(boolean byHand) {
+    if (to.copiesDirectlyFrom(from)) {
+      to.enablePeer(from);
+    }
+    synchronized (this) {
+      open = true;
+      permitted |= byHand;
+      refused = false;
+    }
+  }
+
+  /** Opens the way by hand. */
+  void enable() {
+    if (!to.copiesDirectlyFrom(from)) {
+      throw new UnsupportedOperationException(
+          name(to)
+              + " does not reach the memory of "
+              + name(from)
+              + "; copies between them go through the host");
+    }
+    changing.lock();
+    try {
+      boolean closed;
+      synchronized (this) {
+        closed = !open;
+        permitted |= open;
+      }
+      if (closed) {
+        open(true);
+      }
+    } finally {
+      changing.unlock();
+    }
+  }
+
+  /** Lets no copy in any more; one that cannot be enabled stays as it is. */
+  void disable() {
+    if (!to.copiesDirectlyFrom(from)) {
+      return;
+    }
+    synchronized (this) {
+      permitted = false;
+    }
+    closeIfUnused();
+  }
+
+  private void closeIfUnused() {
+    changing.lock();
+    try {
+      boolean closes;
+      synchronized (this) {
+        closes = open && !permitted && travelling == 0;
+        open &= !closes;
+      }
+      if (closes && to.copiesDirectlyFrom(from)) {
+        to.disablePeer(from);
+      }
+    } finally {
+      changing.unlock();
+    }
+  }
+
+  PeerAccess.Way seen(DeviceAccelerator source, DeviceAccelerator destination) {
+    return new PeerAccess.Way(
+        source,
+        destination,
+        state(),
+        copies.sum(),
+        bytes.sum(),
+        Duration.ofNanos(nanos.sum()),
+        stagedCopies.sum(),
+        stagedBytes.sum());
+  }
+
+  private PeerAccess.State state() {
+    if (!to.copiesDirectlyFrom(from)) {
+      return PeerAccess.State.UNREACHABLE;
+    }
+    synchronized (this) {
+      if (!permitted) {
+        return PeerAccess.State.DISABLED;
+      }
+      if (open) {
+        return PeerAccess.State.ENABLED;
+      }
+      return refused ? PeerAccess.State.REFUSED : PeerAccess.State.ON_FIRST_USE;
+    }
+  }
+
+  private static String name(Device device) {
+    return device.info().id() + " (" + device.info().name() + ")";
+  }
+
+  @Override
+  public String toString() {
+    return "the way from " + name(from) + " to " + name(to);
+  }
+}

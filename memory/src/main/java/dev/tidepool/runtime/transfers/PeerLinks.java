@@ -1,0 +1,185 @@
+package dev.tidepool.runtime.transfers;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.runtime.order.OpenSession;
+import dev.tidepool.runtime.storage.PeerPaths;
+import dev.tidepool.spi.Device;
+import dev.tidepool.transfer.PeerAccess;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.Consumer;
+
+/**
+ * The ways between the devices of a session. The map never changes; each way has its own lock.
+ * {@code switching} is shared by all that open or close a way by hand, and held alone by who closes
+ * the devices.
+ */
+public final class PeerLinks implements PeerAccess, PeerPaths {
+  private record Pair(Device from, Device to) {}
+
+  private final OpenSession session;
+  private final List<DeviceAccelerator> accelerators;
+  private final Map<Pair, PeerLink> ways = new HashMap<>();
+  private final boolean permitted;
+  private final ReadWriteLock switching = new ReentrantReadWriteLock();
+
+  public PeerLinks(OpenSession session, List<DeviceAccelerator> accelerators, boolean permitted) {
+    this.session = session;
+    this.accelerators = accelerators;
+    this.permitted = permitted;
+    for (DeviceAccelerator from : accelerators) {
+      for (DeviceAccelerator to : accelerators) {
+        if (!from.equals(to)) {
+          Pair pair = new Pair(from.device(), to.device());
+          ways.put(pair, new PeerLink(pair.from, pair.to, permitted));
+        }
+      }
+    }
+  }
+
+  @Override
+  public boolean carries(Device from, Device to) {
+    if (from.equals(to)) {
+      return true;
+    }
+    PeerLink way = ways.get(new Pair(from, to));
+    // A device of another Tidepool has no way here, but the driver may reach it.
+    return way == null ? permitted && to.copiesFrom(from) : way.carries();
+  }
+
+  @Override
+  public boolean carry(Device from, Device to, long bytes, Runnable copy) {
+    PeerLink way = ways.get(new Pair(from, to));
+    if (way != null) {
+      return way.carry(bytes, copy);
+    }
+    copy.run();
+    return true;
+  }
+
+  @Override
+  public void staged(Device from, Device to, long bytes) {
+    PeerLink way = ways.get(new Pair(from, to));
+    if (way != null) {
+      way.staged(bytes);
+    }
+  }
+
+  @Override
+  public List<Way> matrix() {
+    return session.whileOpen(
+        () -> {
+          List<Way> matrix = new ArrayList<>();
+          for (DeviceAccelerator from : accelerators) {
+            for (DeviceAccelerator to : accelerators) {
+              if (!from.equals(to)) {
+                matrix.add(between(from, to).seen(from, to));
+              }
+            }
+          }
+          return List.copyOf(matrix);
+        });
+  }
+
+  @Override
+  public Way way(Accelerator from, Accelerator to) {
+    DeviceAccelerator source = known(from);
+    DeviceAccelerator destination = known(to);
+    return session.whileOpen(() -> between(source, destination).seen(source, destination));
+  }
+
+  @Override
+  public void enable(Accelerator from, Accelerator to) {
+    switched(from, to, PeerLink::enable);
+  }
+
+  @Override
+  public void disable(Accelerator from, Accelerator to) {
+    switched(from, to, PeerLink::disable);
+  }
+
+  private void switched(Accelerator from, Accelerator to, Consumer<PeerLink> change) {
+    switching.readLock().lock();
+    try {
+      change.accept(between(known(from), known(to)));
+    } finally {
+      switching.readLock().unlock();
+    }
+  }
+
+  /**
+   * Closes the devices, once no driver opens or closes a way any more; whoever asks for that later
+   * finds the session closed.
+   */
+  public void close(Runnable devices) {
+    switching.writeLock().lock();
+    try {
+      devices.run();
+    } finally {
+      switching.writeLock().unlock();
+    }
+  }
+
+  @Override
+  public <A> void scatter(UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> parts) {
+    Collective.await(scatterAsync(source, parts));
+  }
+
+  @Override
+  public <A> CompletableFuture<Void> scatterAsync(
+      UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> parts) {
+    session.checkOpen();
+    return Collective.scatter(source, copy(parts, "parts")).submit();
+  }
+
+  @Override
+  public <A> void gather(List<? extends UnifiedBuffer<A>> parts, UnifiedBuffer<A> destination) {
+    Collective.await(gatherAsync(parts, destination));
+  }
+
+  @Override
+  public <A> CompletableFuture<Void> gatherAsync(
+      List<? extends UnifiedBuffer<A>> parts, UnifiedBuffer<A> destination) {
+    session.checkOpen();
+    return Collective.gather(copy(parts, "parts"), destination).submit();
+  }
+
+  @Override
+  public <A> void broadcast(
+      UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> destinations) {
+    Collective.await(broadcastAsync(source, destinations));
+  }
+
+  @Override
+  public <A> CompletableFuture<Void> broadcastAsync(
+      UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> destinations) {
+    session.checkOpen();
+    return Collective.broadcast(source, copy(destinations, "destinations"), this).submit();
+  }
+
+  /** The caller may change the list; what is missing in it is named by its number. */
+  private static <T> List<T> copy(List<? extends T> list, String name) {
+    return new ArrayList<>(Objects.requireNonNull(list, name));
+  }
+
+  private DeviceAccelerator known(Accelerator accelerator) {
+    session.checkOpen();
+    return DeviceAccelerator.of(Objects.requireNonNull(accelerator, "accelerator"), session);
+  }
+
+  private PeerLink between(DeviceAccelerator from, DeviceAccelerator to) {
+    PeerLink way = ways.get(new Pair(from.device(), to.device()));
+    if (way == null) {
+      throw new IllegalArgumentException(
+          "no way leads from " + from.id() + " to itself; name two accelerators");
+    }
+    return way;
+  }
+}

@@ -1,0 +1,106 @@
+package dev.tidepool.runtime.transfers;
+
+import dev.tidepool.runtime.order.Exceptions;
+import dev.tidepool.runtime.order.OpenSession;
+import dev.tidepool.transfer.TransferProgress;
+import java.lang.System.Logger.Level;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Tells a listener how far a list of transfers is: one call at a time, never backwards. Whoever
+ * finds the listener busy leaves the news to the thread that is there, so nobody waits for it.
+ */
+public final class ProgressNotifier {
+  private static final System.Logger LOG = System.getLogger("dev.tidepool");
+
+  // Bound to the list's session while its listener is called.
+  private static final ScopedValue<OpenSession> LISTENING = ScopedValue.newInstance();
+
+  private final OpenSession session;
+  private final TransferProgress listener;
+  private final Runnable whenDone;
+  private final AtomicLong bytes = new AtomicLong();
+  private final AtomicInteger news = new AtomicInteger();
+  // Changed only before the list departs.
+  private long total;
+  private volatile boolean done;
+  // Only who tells touches it.
+  private long heard;
+
+  /**
+   * A listener's.
+   *
+   * @param session of the list
+   * @param whenDone is run once, when the listener has heard the last
+   */
+  ProgressNotifier(OpenSession session, TransferProgress listener, long total, Runnable whenDone) {
+    this.session = session;
+    this.listener = listener;
+    this.total = total;
+    this.whenDone = whenDone;
+  }
+
+  /**
+   * Checks that the calling thread may close a session or a manager of it.
+   *
+   * @throws IllegalStateException if the thread calls a listener of the session: the transfer that
+   *     closing waits for waits for the listener
+   */
+  public static void checkMayClose(OpenSession session) {
+    if (LISTENING.isBound() && LISTENING.get().equals(session)) {
+      throw new IllegalStateException(
+          "close() would wait for itself: it was called by the progress listener of a transfer, for"
+              + " which it waits; call it when the transfer's report is there");
+    }
+  }
+
+  /** So many bytes will not come, after all; before the first do. */
+  void leaveOut(long count) {
+    total -= count;
+  }
+
+  /** So many bytes more; may be none. */
+  void add(long count) {
+    if (count > 0 && !listener.equals(TransferProgress.NONE)) {
+      bytes.addAndGet(count);
+      tell();
+    }
+  }
+
+  /** Everything has ended, and nothing is added any more. */
+  void finish() {
+    done = true;
+    tell();
+  }
+
+  private void tell() {
+    if (news.getAndIncrement() != 0) {
+      return;
+    }
+    int told;
+    do {
+      told = news.get();
+      boolean ends = done;
+      long now = bytes.get();
+      if (now > heard) {
+        heard = now;
+        call(now);
+      }
+      if (ends) {
+        // What is left in `news` keeps everybody out.
+        whenDone.run();
+        return;
+      }
+    } while (news.addAndGet(-told) != 0);
+  }
+
+  private void call(long now) {
+    try {
+      ScopedValue.where(LISTENING, session).run(() -> listener.progressed(now, total));
+    } catch (Throwable e) {
+      Exceptions.log(
+          LOG, Level.WARNING, "the listener of a list of transfers failed; it goes on", e);
+    }
+  }
+}

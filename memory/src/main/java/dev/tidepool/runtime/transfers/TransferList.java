@@ -1,0 +1,258 @@
+package dev.tidepool.runtime.transfers;
+
+import dev.tidepool.TransferException;
+import dev.tidepool.link.Passage;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.Resumable;
+import dev.tidepool.runtime.order.RetryPolicy;
+import dev.tidepool.runtime.order.TransferExecutor;
+import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.transfer.Transfer;
+import dev.tidepool.transfer.TransferOptions;
+import dev.tidepool.transfer.TransferOutcome;
+import dev.tidepool.transfer.TransferOutcome.Status;
+import dev.tidepool.transfer.TransferProgress;
+import dev.tidepool.transfer.TransferReport;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.LongConsumer;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A list of transfers, from the call to its report. Each pair is settled once, by whoever comes
+ * first: its end, a cancellation, or the deadline. The last to be settled completes the report.
+ */
+final class TransferList {
+  private final StorageContext context;
+  private final TransferOptions options;
+  private final long start = System.nanoTime();
+  private final Report report = new Report();
+  private final AtomicReferenceArray<@Nullable TransferOutcome> outcomes;
+  private final AtomicInteger unsettled;
+  private final BoundedExecutor bounded;
+  private final Completion completion = new Completion();
+  private final List<Pair> pairs;
+  private final ProgressNotifier progress;
+
+  /** Checks all pairs; those that cannot be started have failed. */
+  private TransferList(
+      StorageContext context,
+      List<? extends @Nullable Transfer<?>> transfers,
+      TransferOptions options) {
+    this.context = context;
+    this.options = options;
+    outcomes = new AtomicReferenceArray<>(transfers.size());
+    // One more until all are asked for.
+    unsettled = new AtomicInteger(transfers.size() + 1);
+    TransferExecutor transferExecutor = context.transferExecutor();
+    int most = options.maxConcurrency() == 0 ? transferExecutor.most() : options.maxConcurrency();
+    bounded =
+        new BoundedExecutor(
+            transferExecutor.at(options.priority()),
+            Math.min(most, transferExecutor.most()),
+            !options.progress().equals(TransferProgress.NONE));
+    RetryPolicy retries = context.retries();
+    RetryPolicy wanted = options.retries() == -1 ? retries : retries.withMost(options.retries());
+    pairs = new ArrayList<>(transfers.size());
+    for (int i = 0; i < transfers.size(); i++) {
+      try {
+        Transfer<?> transfer = Objects.requireNonNull(transfers.get(i), "there is none");
+        pairs.add(new Pair(i, TransferTask.of(transfer, options), bounded, wanted));
+      } catch (RuntimeException e) {
+        settle(i, failed(i, e, Duration.ZERO, 0));
+      }
+    }
+    long total = pairs.stream().mapToLong(pair -> pair.bytes).sum();
+    progress = new ProgressNotifier(context.session(), options.progress(), total, this::complete);
+  }
+
+  /** Asks for a list of transfers. */
+  static TransferList start(
+      StorageContext context,
+      List<? extends @Nullable Transfer<?>> transfers,
+      TransferOptions options) {
+    TransferList transferList = new TransferList(context, transfers, options);
+    transferList.begin();
+    return transferList;
+  }
+
+  /** Whatever fails meanwhile, what was asked for goes on: others may come behind it. */
+  private void begin() {
+    try {
+      pairs.forEach(Pair::ask);
+      options.deadline().ifPresent(this::stopAfter);
+    } finally {
+      bounded.depart();
+    }
+    settled();
+  }
+
+  private void stopAfter(Duration deadline) {
+    long left = deadline.toNanos() - (System.nanoTime() - start);
+    if (left <= 0) {
+      stop(Status.LATE);
+      return;
+    }
+    CompletableFuture<Void> timer = new CompletableFuture<>();
+    var _ = timer.completeOnTimeout(null, left, TimeUnit.NANOSECONDS);
+    var _ = timer.thenRun(() -> stop(Status.LATE));
+    // Or the timer would hold all this for as long as the deadline is away.
+    var _ = report.whenComplete((_, _) -> timer.cancel(false));
+  }
+
+  CompletableFuture<TransferReport> report() {
+    return report;
+  }
+
+  /** Stops what has not started; whether anything was. */
+  boolean stop(Status status) {
+    boolean stopped = false;
+    // The last first: what comes behind a stopped one must not start on what that left out.
+    for (Pair pair : pairs.reversed()) {
+      if (outcomes.get(pair.index) == null && pair.work.cancel()) {
+        stopped |=
+            settle(pair.index, new TransferOutcome(status, 0, Duration.ZERO, 0, Optional.empty()));
+      }
+    }
+    return stopped;
+  }
+
+  /** The future of the report. Cancelling stops what has not started; the report still comes. */
+  private final class Report extends CompletableFuture<TransferReport> {
+    @Override
+    public boolean cancel(boolean mayInterruptIfRunning) {
+      stop(Status.CANCELLED);
+      return false;
+    }
+  }
+
+  /** One pair that can be started. */
+  private final class Pair {
+    private final int index;
+    private final long bytes;
+    private final Operation work;
+    // What the listener has heard of, in whichever attempt.
+    private final AtomicLong told = new AtomicLong();
+
+    Pair(int index, TransferTask transferTask, BoundedExecutor bounded, RetryPolicy retries) {
+      this.index = index;
+      bytes = transferTask.bytes();
+      work = transferTask.work(options, this::passage, retries, bounded);
+    }
+
+    /** How one attempt goes. */
+    private Passage passage() {
+      return new Passage(
+          options.priority(),
+          options.chunkSize(),
+          options.pinned(),
+          options.pipelining(),
+          options.progress().equals(TransferProgress.NONE)
+              ? Passage.ORDINARY.submitted()
+              : submitted());
+    }
+
+    /** Adds up the chunks of one attempt, which begins at the front again. */
+    private LongConsumer submitted() {
+      AtomicLong submitted = new AtomicLong();
+      return chunk -> tell(Math.min(submitted.addAndGet(chunk), bytes));
+    }
+
+    private void tell(long until) {
+      long before = told.getAndAccumulate(until, Math::max);
+      progress.add(until - before);
+    }
+
+    void ask() {
+      try {
+        work.submit(this::ended);
+      } catch (RuntimeException | Error e) {
+        // An error too may be its buffer's, such as that of a prefetch.
+        progress.leaveOut(bytes);
+        settle(index, failed(index, e, Duration.ZERO, 0));
+      }
+    }
+
+    private void ended(@Nullable Throwable failure) {
+      if (failure != null) {
+        Duration duration = Duration.ofNanos(work.elapsedNanos());
+        settle(index, failed(index, failure, duration, work.attempts()));
+      } else if (work.hasStarted()) {
+        tell(bytes);
+        settle(
+            index,
+            new TransferOutcome(
+                Status.DONE,
+                bytes,
+                Duration.ofNanos(work.elapsedNanos()),
+                work.attempts(),
+                Optional.empty()));
+      }
+      // Else it was stopped, and who stopped it settles it.
+    }
+  }
+
+  private TransferOutcome failed(int index, Throwable failure, Duration duration, int attempts) {
+    TransferException named =
+        new TransferException(
+            "transfer %d of %d: %s".formatted(index + 1, outcomes.length(), failure.getMessage()),
+            failure);
+    return new TransferOutcome(Status.FAILED, 0, duration, attempts, Optional.of(named));
+  }
+
+  private boolean settle(int index, TransferOutcome outcome) {
+    boolean first = outcomes.compareAndSet(index, null, outcome);
+    if (first) {
+      settled();
+    }
+    return first;
+  }
+
+  private void settled() {
+    if (unsettled.decrementAndGet() == 0) {
+      progress.finish();
+    }
+  }
+
+  private void complete() {
+    completion.elapsedNanos = System.nanoTime() - start;
+    try {
+      completion.resume();
+    } catch (VirtualMachineError e) {
+      completion.leaveUnfinished();
+    }
+  }
+
+  /** The report's, which comes although the heap is full now. */
+  private final class Completion extends Resumable implements Runnable {
+    private volatile long elapsedNanos;
+
+    @Override
+    public void resume() {
+      context.completions().execute(this);
+    }
+
+    @Override
+    public void run() {
+      try {
+        List<TransferOutcome> all =
+            IntStream.range(0, outcomes.length())
+                .mapToObj(i -> Objects.requireNonNull(outcomes.get(i), "settled"))
+                .toList();
+        long bytes = all.stream().mapToLong(TransferOutcome::bytes).sum();
+        report.complete(new TransferReport(bytes, Duration.ofNanos(elapsedNanos), all));
+      } catch (VirtualMachineError e) {
+        leaveUnfinished();
+      }
+    }
+  }
+}

@@ -1,0 +1,229 @@
+package dev.tidepool.runtime.transfers;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.link.HostBytes;
+import dev.tidepool.link.Passage;
+import dev.tidepool.runtime.buffer.BufferCopy;
+import dev.tidepool.runtime.buffer.BufferHandle;
+import dev.tidepool.runtime.buffer.ExternalBuffers;
+import dev.tidepool.runtime.buffer.SmallTransfer;
+import dev.tidepool.runtime.order.Exceptions;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.ResourceAccess;
+import dev.tidepool.runtime.order.RetryPolicy;
+import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.transfer.Transfer;
+import dev.tidepool.transfer.TransferOptions;
+import dev.tidepool.transfer.TransferProgress;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One pair of a list of transfers, checked and ready to be asked for.
+ *
+ * @param uses the storages, in whose order it is
+ * @param bytes how many
+ * @param what in words, made when an error comes
+ * @param move moves them, when its turn has come
+ * @param sent the checksum of the source
+ * @param arrived the checksum of the destination
+ * @param smallTransfer what may travel with others; null if it goes alone
+ */
+record TransferTask(
+    List<ResourceAccess> uses,
+    long bytes,
+    Supplier<String> what,
+    Runnable move,
+    LongSupplier sent,
+    LongSupplier arrived,
+    @Nullable SmallTransfer smallTransfer) {
+
+  /**
+   * A pair that can be started.
+   *
+   * @throws RuntimeException what is wrong with it
+   */
+  static TransferTask of(Transfer<?> transfer, TransferOptions options) {
+    return switch (transfer) {
+      case Transfer.FromArray<?> pair -> fromArray(pair, options);
+      case Transfer.ToArray<?> pair -> toArray(pair, options);
+      case Transfer.FromSegment<?>(MemorySegment source, UnifiedBuffer<?> destination) -> {
+        checkShared(source);
+        yield inward(new HostBytes.Segment(source, false), own(destination), options);
+      }
+      case Transfer.ToSegment<?>(UnifiedBuffer<?> source, MemorySegment destination) ->
+          toSegment(own(source), destination, options);
+      case Transfer.BetweenBuffers<?>(UnifiedBuffer<?> source, UnifiedBuffer<?> destination) ->
+          between(own(source), own(destination));
+    };
+  }
+
+  private static <A> TransferTask fromArray(Transfer.FromArray<A> pair, TransferOptions options) {
+    BufferHandle<A> target = own(pair.destination());
+    ElementType<A> type = target.elementType();
+    int count = type.length(pair.source());
+    return inward(new HostBytes.Elements<>(type, pair.source(), 0, count), target, options);
+  }
+
+  private static TransferTask inward(
+      HostBytes source, BufferHandle<?> target, TransferOptions options) {
+    long bytes = source.byteSize();
+    ElementType<?> type = target.elementType();
+    type.elements(bytes);
+    checkRoom(bytes, target.byteSize(), "the destination, " + target + ",");
+    Storage storage = target.storage();
+    long at = target.from();
+    return new TransferTask(
+        List.of(ResourceAccess.write(storage)),
+        bytes,
+        () -> "copying " + bytes + " bytes to " + target,
+        () -> storage.coherence().copyIn(source, at),
+        () -> Checksum.of(type, storage.context(), source),
+        () -> Checksum.of(type, storage, at, bytes),
+        mayGoWithOthers(bytes, options)
+            ? SmallTransfer.in(storage, source, at, options.priority())
+            : null);
+  }
+
+  private static <A> TransferTask toArray(Transfer.ToArray<A> pair, TransferOptions options) {
+    BufferHandle<A> source = own(pair.source());
+    ElementType<A> type = source.elementType();
+    int room = type.length(pair.destination());
+    checkRoom(source.byteSize(), room * type.byteSize(), "the array");
+    int count = Math.toIntExact(source.length());
+    return outward(source, new HostBytes.Elements<>(type, pair.destination(), 0, count), options);
+  }
+
+  private static TransferTask toSegment(
+      BufferHandle<?> source, MemorySegment destination, TransferOptions options) {
+    checkShared(destination);
+    if (destination.isReadOnly()) {
+      throw new IllegalArgumentException("the destination is a read-only segment");
+    }
+    checkRoom(source.byteSize(), destination.byteSize(), "the segment");
+    MemorySegment front = destination.asSlice(0, source.byteSize());
+    return outward(source, new HostBytes.Segment(front, false), options);
+  }
+
+  private static TransferTask outward(
+      BufferHandle<?> source, HostBytes target, TransferOptions options) {
+    ElementType<?> type = source.elementType();
+    Storage storage = source.storage();
+    long at = source.from();
+    long bytes = source.bytes();
+    return new TransferTask(
+        List.of(ResourceAccess.read(storage)),
+        bytes,
+        () -> "copying " + source + " out",
+        () -> storage.coherence().copyOut(at, target),
+        () -> Checksum.of(type, storage, at, bytes),
+        () -> Checksum.of(type, storage.context(), target),
+        mayGoWithOthers(bytes, options)
+            ? SmallTransfer.out(storage, target, at, options.priority())
+            : null);
+  }
+
+  /** Whether others may decide how it goes: a small one, or one that nobody has wishes for. */
+  private static boolean mayGoWithOthers(long bytes, TransferOptions options) {
+    boolean asUsual =
+        options.pipelining()
+            && options.chunkSize() == 0
+            && options.maxConcurrency() != 1
+            && options.progress().equals(TransferProgress.NONE);
+    return options.pinned() && !options.verified() && (bytes <= SmallTransfer.SMALL || asUsual);
+  }
+
+  private static TransferTask between(BufferHandle<?> source, BufferHandle<?> target) {
+    ElementType<?> type = source.elementType();
+    if (!type.equals(target.elementType())) {
+      throw new IllegalArgumentException(
+          "the source holds " + type + ", not " + target.elementType() + "; use as() first");
+    }
+    long bytes = source.byteSize();
+    checkRoom(bytes, target.byteSize(), "the destination, " + target + ",");
+    Storage from = source.storage();
+    Storage to = target.storage();
+    if (from == to
+        && source.from() < target.from() + bytes
+        && target.from() < source.from() + bytes) {
+      throw new IllegalArgumentException(
+          "the source, " + source + ", and the destination, " + target + ", overlap");
+    }
+    return new TransferTask(
+        List.of(ResourceAccess.read(from), ResourceAccess.write(to)),
+        bytes,
+        () -> "copying " + source + " to " + target,
+        () -> BufferCopy.within(source, target),
+        () -> Checksum.of(type, from, source.from(), bytes),
+        () -> Checksum.of(type, to, target.from(), bytes),
+        null);
+  }
+
+  private static <A> BufferHandle<A> own(UnifiedBuffer<A> buffer) {
+    if (buffer instanceof BufferHandle<A> own) {
+      return own;
+    }
+    throw new IllegalArgumentException(
+        "a buffer of "
+            + buffer.getClass().getName()
+            + " has no place in a list of transfers; use its segment");
+  }
+
+  private static void checkShared(MemorySegment segment) {
+    if (!ExternalBuffers.isForAllThreads(segment)) {
+      throw new IllegalArgumentException(
+          "the segment belongs to one thread, but others move its bytes; take one of a shared"
+              + " arena, or use copyFrom and copyTo");
+    }
+  }
+
+  private static void checkRoom(long needed, long room, String where) {
+    if (needed > room) {
+      throw new IndexOutOfBoundsException(
+          where + " has room for " + room + " bytes, but the source has " + needed);
+    }
+  }
+
+  /**
+   * The pair as work that goes over links as the options say.
+   *
+   * @param passages of each attempt
+   */
+  Operation work(
+      TransferOptions options, Supplier<Passage> passages, RetryPolicy retries, Executor executor) {
+    Runnable whole = options.verified() ? this::moveVerified : move;
+    return Operation.of(
+            uses,
+            executor,
+            () -> {
+              try {
+                Passage passage = passages.get();
+                if (bytes > 0 && passage.equals(Passage.ORDINARY)) {
+                  whole.run();
+                } else if (bytes > 0) {
+                  passage.run(whole);
+                }
+              } catch (RuntimeException | Error e) {
+                throw Exceptions.transfer(e, what.get());
+              }
+            })
+        .carrying(smallTransfer)
+        .retrying(retries);
+  }
+
+  private void moveVerified() {
+    move.run();
+    long expected = sent.getAsLong();
+    long found = arrived.getAsLong();
+    if (expected != found) {
+      throw new RetryPolicy.Damaged(
+          "%d bytes arrived damaged: their CRC32C is %08x, that of the source %08x"
+              .formatted(bytes, found, expected));
+    }
+  }
+}

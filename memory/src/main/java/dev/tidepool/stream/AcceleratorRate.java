@@ -1,0 +1,119 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.AcceleratorKind;
+import dev.tidepool.UnifiedMemoryManager;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How one accelerator gets on with its part of a pipeline: the chunks that fit its memory, and how
+ * fast a lane of it carries them.
+ *
+ * <p>Locking: everything but {@link #size} is read and written under the lock of {@link
+ * ChunkScheduler}.
+ */
+final class AcceleratorRate {
+  /** Of what is measured, the weight of the latest chunk. */
+  private static final double LATEST = 0.5;
+
+  private final String accelerator;
+  private final boolean onThisProcessor;
+  private volatile long size;
+  private int lanes;
+  private int inFlight;
+  private double elementsPerNano;
+  private long largest;
+  private @Nullable Throwable failure;
+
+  AcceleratorRate(String accelerator, boolean onThisProcessor, ChunkPlan plan) {
+    this.accelerator = accelerator;
+    this.onThisProcessor = onThisProcessor;
+    this.size = plan.chunk();
+    this.lanes = plan.lanes();
+  }
+
+  static AcceleratorRate of(UnifiedMemoryManager memory, ChunkPlan plan) {
+    return new AcceleratorRate(
+        memory.accelerator().id(), memory.accelerator().kind() == AcceleratorKind.CPU, plan);
+  }
+
+  /** The accelerator's id. */
+  String accelerator() {
+    return accelerator;
+  }
+
+  /** Whether it is this machine's processor, whatever driver it stands behind. */
+  boolean isOnThisProcessor() {
+    return onThisProcessor;
+  }
+
+  /** Elements of a chunk at most; they shrink when memory runs out. */
+  long size() {
+    return size;
+  }
+
+  void shrinkTo(long elements) {
+    size = Math.min(size, elements);
+  }
+
+  /** How many of its lanes have not left. */
+  int lanes() {
+    return lanes;
+  }
+
+  /** Whether some lane of it still works. */
+  boolean isActive() {
+    return lanes > 0 && failure == null;
+  }
+
+  boolean isMeasured() {
+    return elementsPerNano > 0;
+  }
+
+  /** Elements that one lane carries in a nanosecond; 0 before the first was measured. */
+  double laneRate() {
+    return elementsPerNano;
+  }
+
+  /** Elements of the largest chunk that was measured. */
+  long largestMeasured() {
+    return largest;
+  }
+
+  /** Elements that all lanes carry in a nanosecond. */
+  double rate() {
+    return elementsPerNano * lanes;
+  }
+
+  void measured(long elements, long nanos) {
+    largest = Math.max(largest, elements);
+    double latest = elements / (double) Math.max(1, nanos);
+    elementsPerNano = isMeasured() ? LATEST * latest + (1 - LATEST) * elementsPerNano : latest;
+  }
+
+  boolean isBusy() {
+    return inFlight > 0;
+  }
+
+  void took() {
+    inFlight++;
+  }
+
+  void ended() {
+    inFlight--;
+  }
+
+  void laneLeft() {
+    lanes--;
+  }
+
+  /** Why its lanes stopped for good while others went on; null if they did not. */
+  @Nullable Throwable failure() {
+    return failure;
+  }
+
+  void failed(Throwable thrown) {
+    if (failure == null) {
+      failure = thrown;
+    }
+  }
+}

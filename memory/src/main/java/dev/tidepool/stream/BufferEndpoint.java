@@ -1,0 +1,46 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import java.lang.foreign.MemorySegment;
+
+/** A buffer as a source or a sink, wherever its bytes are; a mapped file may exceed memory. */
+record BufferEndpoint<A>(UnifiedBuffer<A> buffer) implements ElementSource, ElementSink {
+  @Override
+  public ElementType<A> elementType() {
+    return buffer.elementType();
+  }
+
+  @Override
+  public long length() {
+    return buffer.length();
+  }
+
+  @Override
+  public void read(long elementOffset, MemorySegment destination) {
+    buffer.copyTo(elementOffset, destination);
+  }
+
+  /** By the way that the transfer engine finds from where the newest bytes are. */
+  @Override
+  public boolean load(
+      long elementOffset, UnifiedBuffer<?> destination, UnifiedMemoryManager memory) {
+    try (UnifiedBuffer<A> part = buffer.slice(elementOffset, destination.length())) {
+      @SuppressWarnings("unchecked") // a pipeline's chunks have their sources' type
+      UnifiedBuffer<A> chunk = (UnifiedBuffer<A>) destination;
+      chunk.copyFrom(part);
+      return true;
+    } catch (OutOfDeviceMemoryException e) {
+      throw e; // a smaller chunk may find room
+    } catch (RuntimeException _) {
+      return false; // read tells whether it is the buffer's fault; if not, it was the accelerator's
+    }
+  }
+
+  @Override
+  public void write(long elementOffset, MemorySegment source) {
+    buffer.copyFrom(source, elementOffset);
+  }
+}

@@ -1,0 +1,355 @@
+package dev.tidepool.stream;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is still to be done, shared by the lanes of all accelerators, with how it ends: all done, a
+ * failure, or a cancellation.
+ *
+ * <p><b>Who gets how much.</b> Lanes take chunks when they have nothing to do, so faster
+ * accelerators take more of them. One accelerator alone takes whole chunks. Several begin with the
+ * smallest, which are measured, and later take at most half of the part of what is left that is
+ * theirs by speed: guided self-scheduling (Polychronopoulos and Kuck, 1987), weighted as in
+ * factoring (Hummel et al., 1996). So all end at nearly the same time. A lane which would still
+ * carry its chunk when the others have done all the rest stands by. Of accelerators that are this
+ * machine's processor under different drivers the fastest goes on alone: together they would only
+ * share its cores.
+ *
+ * <p>Chunks begin at multiples of {@link ChunkPlan#SMALLEST_CHUNK}.
+ *
+ * <p>Locking: everything is under one lock, which is held for some arithmetic per chunk. A lane
+ * that stands by waits for its condition. {@link #stopped} is also read without it.
+ */
+final class ChunkScheduler {
+  /** Elements {@code from} to {@code from + count}. */
+  record Range(long from, long count) {
+    long end() {
+      return from + count;
+    }
+  }
+
+  /** Of a chunk, the least that is worth a lane's while. */
+  private static final int LEAST = 16;
+
+  private static final int GROWTH = 8;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+  private final List<AcceleratorRate> paces;
+  private final ArrayDeque<Range> open;
+  private final long length;
+  private final CountDownLatch running;
+  private long left;
+  private long done;
+  private boolean cancelled;
+  private volatile boolean stopped;
+  private @Nullable Throwable failure;
+
+  /**
+   * Work for some accelerators.
+   *
+   * @param length elements of all
+   * @param open what of them is to be done
+   * @param lanes of all accelerators together
+   */
+  ChunkScheduler(long length, Collection<Range> open, List<AcceleratorRate> paces, int lanes) {
+    this.length = length;
+    this.open = new ArrayDeque<>(open);
+    this.left = open.stream().mapToLong(Range::count).sum();
+    this.done = length - left;
+    this.paces = List.copyOf(paces);
+    this.running = new CountDownLatch(lanes);
+  }
+
+  /**
+   * The next chunk for a lane of an accelerator, or null if there is none or everything is to stop.
+   * Waits while others may yet leave some to it.
+   */
+  @Nullable Range take(AcceleratorRate pace) {
+    lock.lock();
+    try {
+      Range range = poll(pace);
+      while (range == null && !stopped && pace.isActive() && othersAtWork(pace)) {
+        changed.awaitUninterruptibly();
+        range = poll(pace);
+      }
+      return range;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** What {@link #take} gives if it need not wait; else null. */
+  @Nullable Range poll(AcceleratorRate pace) {
+    lock.lock();
+    try {
+      long count = stopped || !pace.isActive() || open.isEmpty() ? 0 : portion(pace);
+      if (count == 0) {
+        return null;
+      }
+      pace.took();
+      return carve(count);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private Range carve(long count) {
+    Range first = open.remove();
+    long aligned = Math.max(ChunkPlan.SMALLEST_CHUNK, count - count % ChunkPlan.SMALLEST_CHUNK);
+    long taken = count >= first.count() ? first.count() : Math.min(aligned, first.count());
+    if (taken < first.count()) {
+      open.push(new Range(first.from() + taken, first.count() - taken));
+    }
+    left -= taken;
+    return new Range(first.from(), taken);
+  }
+
+  /** What others carry may come back, that of a failed accelerator's lanes too. */
+  private boolean othersAtWork(AcceleratorRate pace) {
+    return paces.stream()
+        .anyMatch(
+            other -> other != pace && (other.isBusy() || (other.isActive() && !open.isEmpty())));
+  }
+
+  /** The elements that a lane should take now; 0 if it should rather stand by. */
+  private long portion(AcceleratorRate pace) {
+    List<AcceleratorRate> rivals =
+        paces.stream().filter(other -> other != pace && other.isActive()).toList();
+    if (rivals.isEmpty()) {
+      return pace.size();
+    }
+    if (!pace.isMeasured()) {
+      return Math.min(ChunkPlan.SMALLEST_CHUNK, pace.size());
+    }
+    // What small chunks tell of larger ones is trusted step by step.
+    long most = Math.min(pace.size(), GROWTH * pace.largestMeasured());
+    long least = Math.min(most, Math.max(ChunkPlan.SMALLEST_CHUNK, pace.size() / LEAST));
+    if (rivals.stream().anyMatch(other -> outruns(other, pace))) {
+      return 0;
+    }
+    double others = 0;
+    double fastest = 0;
+    for (AcceleratorRate rival : rivals) {
+      if (rivals.stream().noneMatch(other -> other != rival && outruns(other, rival))
+          && !outruns(pace, rival)) {
+        others += rival.rate();
+        fastest = Math.max(fastest, rival.laneRate());
+      }
+    }
+    double fair = left * pace.laneRate() / (pace.rate() + others) / 2;
+    long count = Math.min(Math.max(least, (long) fair), most);
+    boolean lastToEnd = Math.min(count, left) / pace.laneRate() > left / others;
+    return pace.laneRate() < fastest && lastToEnd ? 0 : count;
+  }
+
+  /** Whether two accelerators are the same processor and the first makes more of it. */
+  private boolean outruns(AcceleratorRate one, AcceleratorRate other) {
+    return one.isOnThisProcessor()
+        && other.isOnThisProcessor()
+        && one.isMeasured()
+        && other.isMeasured()
+        && (one.rate() > other.rate()
+            || (one.rate() == other.rate() && paces.indexOf(one) < paces.indexOf(other)));
+  }
+
+  /** Whether everything is to stop. */
+  boolean isStopped() {
+    return stopped;
+  }
+
+  /**
+   * A part of what was taken was read, computed and written.
+   *
+   * @param nanos what that took, or 0 if it tells nothing of the speed
+   */
+  void completed(AcceleratorRate pace, long elements, long nanos) {
+    lock.lock();
+    try {
+      done += elements;
+      if (nanos > 0) {
+        pace.measured(elements, nanos);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** All of what was taken is done, or was given up. */
+  void ended(AcceleratorRate pace) {
+    lock.lock();
+    try {
+      pace.ended();
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  long completed() {
+    lock.lock();
+    try {
+      return done;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * A chunk of {@code count} elements found no memory: from now on the accelerator's are at most
+   * half of it. Answers whether that is worth another try.
+   */
+  static boolean halve(AcceleratorRate pace, long count) {
+    if (count <= ChunkPlan.SMALLEST_CHUNK) {
+      return false;
+    }
+    long half = count / 2 - count / 2 % ChunkPlan.SMALLEST_CHUNK;
+    pace.shrinkTo(Math.max(ChunkPlan.SMALLEST_CHUNK, half));
+    return true;
+  }
+
+  /**
+   * A lane gives up for lack of memory, leaves its ranges to others, and ends; false if there is no
+   * other that may take them, and it must fail instead.
+   */
+  boolean giveUp(AcceleratorRate pace, Collection<Range> ranges) {
+    lock.lock();
+    try {
+      int able =
+          paces.stream().filter(AcceleratorRate::isActive).mapToInt(AcceleratorRate::lanes).sum();
+      if (able == (pace.isActive() ? 1 : 0)) {
+        return false;
+      }
+      giveBack(ranges);
+      left(pace);
+      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * An accelerator failed a lane, which leaves its ranges to the other accelerators and ends; false
+   * if there are none, and it must fail. The accelerator's other lanes take no further chunk.
+   */
+  boolean dropOut(AcceleratorRate pace, Collection<Range> ranges, Throwable thrown) {
+    lock.lock();
+    try {
+      if (stopped || paces.stream().noneMatch(other -> other != pace && other.isActive())) {
+        return false;
+      }
+      pace.failed(thrown);
+      giveBack(ranges);
+      left(pace);
+      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void giveBack(Collection<Range> ranges) {
+    open.addAll(ranges);
+    left += ranges.stream().mapToLong(Range::count).sum();
+  }
+
+  /** A lane failed: everything stops. The first failure is the cause, others are attached to it. */
+  void fail(Throwable thrown) {
+    lock.lock();
+    try {
+      stopped = true;
+      changed.signalAll();
+      if (failure == null) {
+        failure = thrown;
+        paces.stream().map(AcceleratorRate::failure).forEach(this::attach);
+      } else {
+        attach(thrown);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void attach(@Nullable Throwable thrown) {
+    if (failure != null && thrown != null && !failure.equals(thrown)) {
+      failure.addSuppressed(thrown);
+    }
+  }
+
+  /** Everything stops at the next chunk. */
+  void cancel() {
+    lock.lock();
+    try {
+      if (running.getCount() > 0) {
+        cancelled = true;
+        stopped = true;
+        changed.signalAll();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Whether somebody cancelled before all was done. */
+  boolean isCancelled() {
+    lock.lock();
+    try {
+      return cancelled && done < length;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Nullable Throwable failure() {
+    lock.lock();
+    try {
+      return failure;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * A lane found nothing more to do and ends. Answers false if a range was given back meanwhile:
+   * then the lane must go on.
+   */
+  boolean leave(AcceleratorRate pace) {
+    lock.lock();
+    try {
+      if (!stopped && pace.isActive() && !open.isEmpty()) {
+        return false;
+      }
+      left(pace);
+      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void left(AcceleratorRate pace) {
+    pace.laneLeft();
+    running.countDown();
+    changed.signalAll();
+  }
+
+  /** Waits until all lanes have left, or for some time; answers whether they have. */
+  boolean await(long milliseconds) throws InterruptedException {
+    return running.await(milliseconds, TimeUnit.MILLISECONDS);
+  }
+
+  /** The ranges that {@code range} falls into when chunks have at most {@code count} elements. */
+  static List<Range> split(Range range, long count) {
+    List<Range> parts = new ArrayList<>();
+    for (long at = 0; at < range.count(); at += count) {
+      parts.add(new Range(range.from() + at, Math.min(count, range.count() - at)));
+    }
+    return parts;
+  }
+}

@@ -1,0 +1,244 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.Allocation;
+import dev.tidepool.Arguments;
+import dev.tidepool.ElementType;
+import dev.tidepool.HostMapping;
+import dev.tidepool.MapMode;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.stream.ChunkScheduler.Range;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One of the threads that carry chunks through an accelerator: read, compute, write, and the next
+ * one. A lane does one thing at a time; that it overlaps with the others makes the pipeline.
+ *
+ * <p>Ownership: a lane's buffers are its own, made by its thread, which closes them before it
+ * leaves. Only {@link ChunkScheduler} is shared.
+ */
+final class PipelineWorker implements Runnable {
+  /**
+   * What every lane of an accelerator works with.
+   *
+   * @param stages what is computed, one after another
+   * @param arrays the buffers of a chunk, by the kernels' names
+   * @param sources what is read, by the kernels' names
+   * @param sinks what is written, by the kernels' names
+   * @param locations where buffers are born, by the kernels' names
+   * @param written hears of every range that all sinks have taken
+   */
+  record Job(
+      UnifiedMemoryManager memory,
+      List<Stage> stages,
+      Map<String, ElementType<?>> arrays,
+      Map<String, ElementSource> sources,
+      Map<String, ElementSink> sinks,
+      Map<String, MemoryLocation> locations,
+      Consumer<Range> written) {}
+
+  private final Job job;
+  private final AcceleratorRate pace;
+  private final ChunkScheduler chunks;
+  private final Map<String, UnifiedBuffer<?>> buffers = new LinkedHashMap<>();
+  private long capacity;
+
+  /** What the kernels take for a chunk that fills the buffers, as all but the last do. */
+  private List<Arguments> full = List.of();
+
+  /** Who is at work, and to blame for a failure. */
+  private enum Phase {
+    ACCELERATOR,
+    SOURCE,
+    SINK
+  }
+
+  private Phase phase = Phase.ACCELERATOR;
+
+  /** Whether a chunk was carried: the first one pays for compilation and fresh memory. */
+  private boolean warm;
+
+  PipelineWorker(Job job, AcceleratorRate pace, ChunkScheduler chunks) {
+    this.job = job;
+    this.pace = pace;
+    this.chunks = chunks;
+  }
+
+  @Override
+  public void run() {
+    try {
+      do {
+        for (Range range = chunks.take(pace); range != null; range = chunks.take(pace)) {
+          try {
+            if (!carry(range)) {
+              return;
+            }
+          } finally {
+            chunks.ended(pace);
+          }
+        }
+        release();
+      } while (!chunks.leave(pace));
+    } catch (Throwable e) {
+      chunks.fail(e);
+      release();
+      chunks.leave(pace);
+    }
+  }
+
+  /** Carries a range through, in parts where memory runs out; false if this lane gave up. */
+  private boolean carry(Range range) {
+    ArrayDeque<Range> open = new ArrayDeque<>();
+    open.add(range);
+    for (Range part = open.poll(); part != null && !chunks.isStopped(); part = open.poll()) {
+      if (part.count() > pace.size()) {
+        open.addAll(ChunkScheduler.split(part, pace.size()));
+        continue;
+      }
+      try {
+        compute(part);
+      } catch (OutOfDeviceMemoryException e) {
+        release();
+        if (phase == Phase.SINK) {
+          throw e; // Another sink may have the range already.
+        }
+        open.push(part);
+        if (!ChunkScheduler.halve(pace, part.count())) {
+          if (chunks.giveUp(pace, open)) {
+            return false;
+          }
+          throw e;
+        }
+      } catch (RuntimeException | Error e) {
+        open.push(part);
+        if (phase != Phase.ACCELERATOR || !leaveToOthers(open, e)) {
+          throw e;
+        }
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private boolean leaveToOthers(Collection<Range> open, Throwable e) {
+    release();
+    return chunks.dropOut(pace, open, e);
+  }
+
+  private void compute(Range range) {
+    long start = System.nanoTime();
+    phase = Phase.ACCELERATOR;
+    reserve(range.count());
+    Map<String, UnifiedBuffer<?>> views = buffers;
+    boolean partial = range.count() < capacity;
+    if (partial) {
+      views = new LinkedHashMap<>();
+      for (Map.Entry<String, UnifiedBuffer<?>> buffer : buffers.entrySet()) {
+        views.put(buffer.getKey(), buffer.getValue().slice(0, range.count()));
+      }
+    }
+    for (Map.Entry<String, ElementSource> source : job.sources().entrySet()) {
+      UnifiedBuffer<?> buffer = view(views, source.getKey());
+      phase = Phase.SOURCE;
+      boolean loaded = source.getValue().load(range.from(), buffer, job.memory());
+      phase = Phase.ACCELERATOR;
+      if (!loaded) {
+        try (HostMapping mapping = buffer.map(MapMode.WRITE)) {
+          phase = Phase.SOURCE;
+          source.getValue().read(range.from(), mapping.segment());
+          phase = Phase.ACCELERATOR;
+        }
+      }
+    }
+    List<Arguments> arguments = partial ? arguments(views) : full;
+    for (int i = 0; i < arguments.size(); i++) {
+      job.stages().get(i).kernel().execute(arguments.get(i));
+    }
+    write(range, views);
+    chunks.completed(pace, range.count(), warm ? System.nanoTime() - start : 0);
+    warm = true;
+    if (partial) {
+      views.values().forEach(UnifiedBuffer::close);
+    }
+  }
+
+  /**
+   * All results are fetched before any is written, and nothing that fails behind that is left to
+   * another lane, so that no sink gets a range twice.
+   */
+  private void write(Range range, Map<String, UnifiedBuffer<?>> views) {
+    Map<String, HostMapping> mappings = new LinkedHashMap<>();
+    try {
+      for (String name : job.sinks().keySet()) {
+        mappings.put(name, view(views, name).map(MapMode.READ));
+      }
+      phase = Phase.SINK;
+      mappings.forEach(
+          (name, mapping) ->
+              known(job.sinks().get(name), name).write(range.from(), mapping.segment()));
+      job.written().accept(range);
+    } finally {
+      mappings.values().forEach(HostMapping::close);
+    }
+  }
+
+  private List<Arguments> arguments(Map<String, UnifiedBuffer<?>> views) {
+    List<Arguments> all = new ArrayList<>();
+    for (Stage stage : job.stages()) {
+      Map<String, Object> arguments = new LinkedHashMap<>(stage.scalars());
+      views.forEach(
+          (name, buffer) -> {
+            if (stage.arrays().contains(name)) {
+              arguments.put(name, buffer);
+            }
+          });
+      all.add(Arguments.of(arguments));
+    }
+    return all;
+  }
+
+  private static UnifiedBuffer<?> view(Map<String, UnifiedBuffer<?>> views, String name) {
+    return known(views.get(name), name);
+  }
+
+  private static <T> T known(@Nullable T value, String name) {
+    if (value == null) {
+      throw new AssertionError("nothing is known of " + name);
+    }
+    return value;
+  }
+
+  /** Sees to buffers of at least {@code count} elements, and of no more than chunks have now. */
+  private void reserve(long count) {
+    long wanted = Math.max(count, pace.size());
+    if (capacity >= count && capacity <= wanted) {
+      return;
+    }
+    release();
+    job.arrays().forEach((name, type) -> allocate(name, type, wanted));
+    full = arguments(buffers);
+    capacity = wanted;
+  }
+
+  private void allocate(String name, ElementType<?> type, long count) {
+    Allocation allocation =
+        Allocation.at(known(job.locations().get(name), name)).tag("chunked pipeline");
+    buffers.put(name, job.memory().allocate(type, count, allocation));
+  }
+
+  private void release() {
+    buffers.values().forEach(UnifiedBuffer::close);
+    buffers.clear();
+    full = List.of();
+    capacity = 0;
+  }
+}

@@ -1,0 +1,155 @@
+package dev.tidepool.stream.file;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A file that only its owner reaches, and that one run at a time has; the system takes it from a
+ * process that dies.
+ *
+ * <p><b>Locks belong to the process</b>, and all of them on a file go when the process closes any
+ * channel to it. So a path that this process has is not opened a second time.
+ *
+ * <p><b>Who has it may delete it</b>, between another one's opening and lock: that one has the lock
+ * of a file that nobody finds any more. So who has a lock looks whether the path still leads to the
+ * file that it led to before it was opened; if not, it begins anew.
+ */
+public final class LockedFile implements AutoCloseable {
+  private static final int LOOKS = 16;
+  private static final Set<Path> OURS = ConcurrentHashMap.newKeySet();
+
+  private final Path path;
+  private final Path known;
+  private final FileChannel channel;
+  private final AtomicBoolean ended = new AtomicBoolean();
+
+  private LockedFile(Path path, Path known, FileChannel channel) {
+    this.path = path;
+    this.known = known;
+    this.channel = channel;
+  }
+
+  /**
+   * Takes a file, which is made if there is none.
+   *
+   * @param path with a folder
+   * @throws IOException if another run has it, others reach it, or the disk fails
+   */
+  public static LockedFile open(Path path) throws IOException {
+    Path folder = Objects.requireNonNull(path.getParent(), "a folder").toRealPath();
+    Path known = folder.resolve(path.getFileName());
+    if (!OURS.add(known)) {
+      throw inUse();
+    }
+    try {
+      for (int i = 0; i < LOOKS; i++) {
+        Candidate found = Candidate.at(path);
+        FileChannel channel = found == null ? null : found.lock();
+        if (channel != null) {
+          return new LockedFile(path, known, channel);
+        }
+      }
+      throw inUse();
+    } catch (IOException | RuntimeException | Error e) {
+      OURS.remove(known);
+      throw e;
+    }
+  }
+
+  private static IOException inUse() {
+    return new IOException("another run works on the same result; wait for it to end");
+  }
+
+  /**
+   * A file that is open and not locked yet.
+   *
+   * @param key tells it from others that the path leads to at other times
+   */
+  record Candidate(Path path, FileChannel channel, @Nullable Object key) {
+    /** The file at a path, made if there is none; null if it is just gone. */
+    static @Nullable Candidate at(Path path) throws IOException {
+      boolean made = true;
+      try {
+        Files.createFile(path, FilePermissions.ownerOnly(path));
+      } catch (FileAlreadyExistsException _) {
+        made = false;
+      }
+      try {
+        if (!made) {
+          FilePermissions.checkOwnersAlone(path);
+        }
+        Object key = FilePermissions.key(path);
+        FileChannel channel =
+            FileChannel.open(
+                path, StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
+        return new Candidate(path, channel, key);
+      } catch (NoSuchFileException _) {
+        return null;
+      }
+    }
+
+    /** Its channel, locked; null, and closed, if the path leads there no more. */
+    @Nullable FileChannel lock() throws IOException {
+      try {
+        if (!takes()) {
+          throw inUse();
+        }
+        if (Objects.equals(key, FilePermissions.key(path))) {
+          return channel;
+        }
+      } catch (NoSuchFileException _) {
+        // Its last user is just gone.
+      } catch (IOException | RuntimeException | Error e) {
+        channel.close();
+        throw e;
+      }
+      channel.close();
+      return null;
+    }
+
+    private boolean takes() throws IOException {
+      try {
+        return channel.tryLock() != null;
+      } catch (OverlappingFileLockException _) {
+        return false; // By this process, under another name.
+      }
+    }
+  }
+
+  public FileChannel channel() {
+    return channel;
+  }
+
+  /** Deletes it before anybody else can have it. */
+  public void delete() throws IOException {
+    try {
+      Files.deleteIfExists(path);
+    } finally {
+      close();
+    }
+  }
+
+  /** Lets others have it; idempotent. */
+  @Override
+  public void close() throws IOException {
+    if (ended.compareAndSet(false, true)) {
+      try {
+        channel.close(); // And with it the lock.
+      } finally {
+        OURS.remove(known);
+      }
+    }
+  }
+}

@@ -1,0 +1,203 @@
+package dev.tidepool.stream.file;
+
+import dev.tidepool.codec.ByteSource;
+import java.io.EOFException;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileAttribute;
+import java.util.Objects;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Positional reads and writes of whole segments, by any number of threads.
+ *
+ * <p>A {@link FileChannel} closes for everybody when one thread is interrupted in it. This class
+ * keeps the promise that interrupts stay set and harm nobody: the interrupted thread's flag is
+ * taken down for the time of the call, and a channel that closed nevertheless is opened again,
+ * provided that the path still leads to the same file.
+ *
+ * <p>Locking: {@link #channel} and {@link #closed} change under this object's monitor; transfers
+ * hold no lock.
+ */
+public final class PositionalFile implements ByteSource {
+  // The operating system moves at most 2 GiB at once, a ByteBuffer's view has 31 bits.
+  private static final int LARGEST_TRANSFER = 1 << 30;
+  private static final int HEAP_BLOCK = 256 << 10;
+
+  private final Path path;
+  private final OpenOption access;
+  private final @Nullable Object fileKey;
+  private volatile FileChannel channel;
+  private boolean closed;
+
+  private PositionalFile(Path path, OpenOption access, FileChannel channel) throws IOException {
+    this.path = path;
+    this.access = access;
+    this.channel = channel;
+    this.fileKey = Files.readAttributes(path, BasicFileAttributes.class).fileKey();
+  }
+
+  /** Opens an existing file for reads. */
+  public static PositionalFile open(Path path) throws IOException {
+    return opened(path, StandardOpenOption.READ, FileChannel.open(path, StandardOpenOption.READ));
+  }
+
+  /**
+   * Makes a new file for writes; fails if the path exists.
+   *
+   * @param attributes that it has from the beginning
+   */
+  public static PositionalFile create(Path path, FileAttribute<?>... attributes)
+      throws IOException {
+    Set<OpenOption> options = Set.of(StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW);
+    return opened(path, StandardOpenOption.WRITE, FileChannel.open(path, options, attributes));
+  }
+
+  /** Opens an existing file for writes; fails if the path is a symbolic link. */
+  public static PositionalFile update(Path path) throws IOException {
+    return opened(
+        path,
+        StandardOpenOption.WRITE,
+        FileChannel.open(path, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS));
+  }
+
+  private static PositionalFile opened(Path path, OpenOption access, FileChannel channel)
+      throws IOException {
+    try {
+      return new PositionalFile(path, access, channel);
+    } catch (IOException | RuntimeException e) {
+      channel.close();
+      throw e;
+    }
+  }
+
+  /** Bytes that the file has now. */
+  @Override
+  public long size() throws IOException {
+    return Files.size(path);
+  }
+
+  /** Returns when all that was written so far would survive a power failure. */
+  public void force() throws IOException {
+    boolean interrupted = Thread.interrupted();
+    try {
+      channel.force(false);
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /**
+   * Fills the segment with the bytes from {@code position} on.
+   *
+   * @throws EOFException if the file ends before the segment is full
+   */
+  @Override
+  public void read(long position, MemorySegment destination) throws IOException {
+    if (destination.isNative()) {
+      transfer(position, destination, PositionalFile::readSome);
+      return;
+    }
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment block = arena.allocate(Math.min(HEAP_BLOCK, destination.byteSize()));
+      for (long done = 0; done < destination.byteSize(); done += block.byteSize()) {
+        MemorySegment part = part(block, destination.byteSize() - done);
+        transfer(position + done, part, PositionalFile::readSome);
+        MemorySegment.copy(part, 0, destination, done, part.byteSize());
+      }
+    }
+  }
+
+  /** Writes all bytes of the segment from {@code position} on. */
+  public void write(long position, MemorySegment source) throws IOException {
+    if (source.isNative()) {
+      transfer(position, source, FileChannel::write);
+      return;
+    }
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment block = arena.allocate(Math.min(HEAP_BLOCK, source.byteSize()));
+      for (long done = 0; done < source.byteSize(); done += block.byteSize()) {
+        MemorySegment part = part(block, source.byteSize() - done);
+        MemorySegment.copy(source, done, part, 0, part.byteSize());
+        transfer(position + done, part, FileChannel::write);
+      }
+    }
+  }
+
+  private static MemorySegment part(MemorySegment block, long atMost) {
+    return block.asSlice(0, Math.min(block.byteSize(), atMost));
+  }
+
+  private static int readSome(FileChannel channel, ByteBuffer target, long position)
+      throws IOException {
+    int count = channel.read(target, position);
+    if (count < 0) {
+      throw new EOFException("the file ends at byte " + channel.size());
+    }
+    return count;
+  }
+
+  @FunctionalInterface
+  private interface Transfer {
+    int some(FileChannel channel, ByteBuffer buffer, long position) throws IOException;
+  }
+
+  private void transfer(long position, MemorySegment segment, Transfer transfer)
+      throws IOException {
+    boolean interrupted = Thread.interrupted();
+    try {
+      long done = 0;
+      while (done < segment.byteSize()) {
+        long length = Math.min(segment.byteSize() - done, LARGEST_TRANSFER);
+        ByteBuffer buffer = segment.asSlice(done, length).asByteBuffer();
+        FileChannel current = channel;
+        try {
+          done += transfer.some(current, buffer, position + done);
+        } catch (ClosedChannelException e) {
+          interrupted |= Thread.interrupted();
+          reopen(e);
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private synchronized void reopen(ClosedChannelException cause) throws IOException {
+    if (closed) {
+      throw cause;
+    }
+    if (channel.isOpen()) {
+      return; // Another thread was here first.
+    }
+    FileChannel fresh = FileChannel.open(path, access);
+    Object freshKey = Files.readAttributes(path, BasicFileAttributes.class).fileKey();
+    if (!Objects.equals(fileKey, freshKey)) {
+      fresh.close();
+      throw new IOException("the file was replaced by another one", cause);
+    }
+    channel = fresh;
+  }
+
+  /** Ends transfers that run with a {@link ClosedChannelException}; idempotent. */
+  @Override
+  public synchronized void close() throws IOException {
+    closed = true;
+    channel.close();
+  }
+}

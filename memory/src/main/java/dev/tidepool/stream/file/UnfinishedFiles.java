@@ -1,0 +1,56 @@
+package dev.tidepool.stream.file;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.Set;
+
+/**
+ * The unfinished files of this process. A virtual machine that is told to end, by Ctrl-C too,
+ * deletes them on its way.
+ *
+ * <p>Locking: everything under the class's monitor. A path is registered before its file is made
+ * and forgotten after it was renamed or deleted, so no moment leaves a file that nobody will
+ * delete.
+ */
+public final class UnfinishedFiles {
+  private static final Set<Path> PATHS = new HashSet<>();
+  private static boolean hooked;
+  private static boolean ending;
+
+  private UnfinishedFiles() {}
+
+  /**
+   * From now on the path is deleted when the virtual machine ends.
+   *
+   * @throws IllegalStateException if it is ending already
+   */
+  public static synchronized void add(Path path) {
+    if (!hooked) {
+      Runtime.getRuntime()
+          .addShutdownHook(new Thread(UnfinishedFiles::deleteAll, "tidepool-partial-files"));
+      hooked = true;
+    }
+    if (ending) {
+      throw new IllegalStateException("the virtual machine is ending: no file is begun any more");
+    }
+    PATHS.add(path);
+  }
+
+  public static synchronized void remove(Path path) {
+    PATHS.remove(path);
+  }
+
+  private static synchronized void deleteAll() {
+    ending = true;
+    for (Path path : PATHS) {
+      try {
+        Files.deleteIfExists(path);
+      } catch (IOException e) {
+        System.getLogger(UnfinishedFiles.class.getName())
+            .log(System.Logger.Level.WARNING, "cannot delete the partial file " + path, e);
+      }
+    }
+  }
+}

@@ -1,0 +1,146 @@
+package dev.tidepool.runtime.session;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
+
+import dev.tidepool.Allocation;
+import dev.tidepool.ElementType;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.diagnostics.BufferInfo;
+import dev.tidepool.runtime.storage.BufferCore;
+import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.runtime.storage.StorageContext;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class BufferCoreTest {
+  private final UnifiedMemoryManager memory = UnifiedMemoryManager.create(MemoryOptions.defaults());
+
+  @AfterEach
+  void close() {
+    memory.close();
+  }
+
+  private StorageContext internals() {
+    return ((DeviceMemoryManager) memory).context();
+  }
+
+  @Test
+  void aBufferThatWasNeverUsedIsListedAsItWasAskedFor() {
+    Allocation tagged = Allocation.at(MemoryLocation.HOST).tag("weights");
+    try (UnifiedBuffer<float[]> first = memory.allocate(ElementType.FLOAT, 1000, tagged);
+        UnifiedBuffer<byte[]> second = memory.allocate(ElementType.BYTE, 7)) {
+      assertThat(memory.buffers())
+          .extracting(BufferInfo::tag, BufferInfo::elementType, BufferInfo::length)
+          .containsExactlyInAnyOrder(
+              tuple("weights", first.elementType().toString(), 1000L),
+              tuple("", second.elementType().toString(), 7L));
+    }
+    assertThat(memory.buffers()).isEmpty();
+  }
+
+  @Test
+  void aBlockThatHasANewTenantTellsNothingOfTheOldOne() {
+    UnifiedBuffer<float[]> old =
+        memory.allocate(ElementType.FLOAT, 256, Allocation.at(MemoryLocation.DEVICE).tag("old"));
+    old.close();
+    try (UnifiedBuffer<int[]> fresh = memory.allocate(ElementType.INT, 200)) {
+      assertThat(memory.buffers()).extracting(BufferInfo::tag).containsExactly("");
+      assertThatThrownBy(old::length)
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("'old'")
+          .hasMessageContaining("is closed");
+      old.close();
+      assertThat(fresh.length()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void whatAnotherThanItsHandleWokeIsTheHandlesBuffer() {
+    try (UnifiedBuffer<int[]> buffer = memory.allocate(ElementType.INT, 4)) {
+      List<Storage> woken = internals().registry().all().stream().map(BufferCore::rouse).toList();
+      assertThat(woken).hasSize(1).doesNotContainNull();
+
+      buffer.copyFrom(new int[] {1, 2, 3, 4});
+
+      assertThat(internals().awake()).containsExactlyElementsOf(woken);
+      assertThat(memory.buffers()).hasSize(1);
+      int[] read = new int[4];
+      buffer.copyTo(read);
+      assertThat(read).containsExactly(1, 2, 3, 4);
+    }
+    assertThat(memory.buffers()).isEmpty();
+    assertThat(memory.statistics().activeBuffers()).isZero();
+  }
+
+  @Test
+  void whatAnotherThanItsHandleWokeIsClosedByItsHandle() {
+    UnifiedBuffer<int[]> buffer = memory.allocate(ElementType.INT, 4);
+    internals().registry().all().forEach(BufferCore::rouse);
+
+    buffer.close();
+    buffer.close();
+
+    assertThat(memory.statistics().activeBuffers()).isZero();
+    assertThat(memory.statistics().totalFreed()).isEqualTo(1);
+    assertThatThrownBy(() -> buffer.copyFrom(new int[4])).hasMessageContaining("is closed");
+  }
+
+  @Test
+  void buffersThatAreWokenFromBothSidesAreOneAndKeepTheirBytes() throws Exception {
+    AtomicBoolean done = new AtomicBoolean();
+    try (ExecutorService threads = Executors.newCachedThreadPool()) {
+      Future<?> waker =
+          threads.submit(
+              () -> {
+                while (!done.get()) {
+                  internals().registry().all().forEach(BufferCore::rouse);
+                }
+              });
+      List<Callable<Void>> users = new ArrayList<>();
+      for (int seed = 1; seed <= 3; seed++) {
+        SplittableRandom random = new SplittableRandom(seed);
+        users.add(
+            () -> {
+              for (int i = 0; i < 3000; i++) {
+                use(random);
+              }
+              return null;
+            });
+      }
+      for (Future<Void> user : threads.invokeAll(users)) {
+        user.get();
+      }
+      done.set(true);
+      waker.get();
+    }
+    assertThat(memory.buffers()).isEmpty();
+    assertThat(memory.statistics().activeBuffers()).isZero();
+    assertThat(memory.statistics().totalFreed()).isEqualTo(9000);
+  }
+
+  private void use(SplittableRandom random) {
+    int length = 1 + random.nextInt(2000);
+    try (UnifiedBuffer<int[]> buffer = memory.allocate(ElementType.INT, length)) {
+      if (random.nextBoolean()) {
+        int value = random.nextInt();
+        buffer.copyFrom(new int[] {value}, 0, length - 1, 1);
+        int[] read = new int[1];
+        buffer.copyTo(length - 1, read, 0, 1);
+        assertThat(read[0]).isEqualTo(value);
+      }
+    }
+  }
+}

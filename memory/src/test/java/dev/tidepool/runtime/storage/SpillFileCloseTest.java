@@ -1,0 +1,38 @@
+package dev.tidepool.runtime.storage;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The time limit is for waiting for ever. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class SpillFileCloseTest {
+  @TempDir private Path directory;
+
+  @Test
+  void whoeverReadsOrWritesAClosedFileIsToldSo() throws Exception {
+    try (Arena arena = Arena.ofShared()) {
+      MemorySegment memory = arena.allocate(1000);
+      SpillFile file = SpillFile.open(directory);
+      SpillFile.Extent extent = file.reserve(1000);
+      extent.write(0, memory);
+      file.close();
+      assertThatThrownBy(() -> extent.read(memory))
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContainingAll("the spill file in " + directory, "is closed");
+      assertThatThrownBy(() -> extent.write(0, memory))
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContainingAll("the spill file in " + directory, "is closed");
+      assertThatCode(extent::drop).doesNotThrowAnyException();
+      assertThat(file.usedBytes()).isZero();
+      assertThat(directory).isEmptyDirectory();
+    }
+  }
+}
