@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.Allocation;
 import dev.tidepool.Arguments;
+import dev.tidepool.BufferState;
 import dev.tidepool.ElementType;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelParameter;
@@ -30,6 +31,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -281,6 +283,35 @@ class LastUseTest {
       kept.close();
       next.close();
     }
+  }
+
+  /** The end of the last use needs a thread, and the only one waits for the memory. */
+  @Test
+  void aTransferThatWaitsForTheBlockEndsTheLastUseOfIt() {
+    MemoryOptions options = MemoryOptions.builder().concurrentTransfers(1).build();
+    SimulatedHardware hardware = hardware().withMemory(BLOCK).withMaximumAllocation(BLOCK);
+    try (Held held = new Held(options, hardware);
+        UnifiedBuffer<int[]> kept = held.memory.copyOf(filled(9))) {
+      // Both buffers have the device's only block, one after the other.
+      held.closedUnderAKernel(1);
+      try (UnifiedBuffer<int[]> next = held.buffer()) {
+        kept.prefetchToDevice();
+        await().until(LastUseTest::aTransferWaitsForMemory);
+        held.go.countDown();
+        assertThat(contents(kept)).isEqualTo(filled(9));
+        // A prefetch that gets no memory fails without a word.
+        assertThat(kept.state()).isEqualTo(BufferState.SYNCHRONIZED);
+        next.copyFrom(filled(2));
+        assertThat(contents(next)).isEqualTo(filled(2));
+      }
+    }
+  }
+
+  private static boolean aTransferWaitsForMemory() {
+    return Thread.getAllStackTraces().entrySet().stream()
+        .filter(thread -> thread.getKey().getName().startsWith("tidepool-transfer"))
+        .flatMap(thread -> Stream.of(thread.getValue()))
+        .anyMatch(frame -> frame.getClassName().endsWith(".ReleaseWait"));
   }
 
   @Test

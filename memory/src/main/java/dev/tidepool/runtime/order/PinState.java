@@ -115,6 +115,22 @@ public final class PinState extends InPlaceAccess {
     }
   }
 
+  /**
+   * Like {@link #others}, for a thread that waits for the block. It first ends what the buffer
+   * before does with the block, if that lacks only a thread: all threads of the executor may wait
+   * like this one.
+   */
+  public Users othersOfWaiting() {
+    Operation end;
+    synchronized (monitor) {
+      end = before == null ? null : before.dueEnd();
+    }
+    if (end != null) {
+      SessionExecutors.offCarrier(end);
+    }
+    return others();
+  }
+
   /** Waits until nobody moves the bytes. Not interruptible: an interrupt stays set. */
   public void awaitMoved() {
     boolean interrupted = false;

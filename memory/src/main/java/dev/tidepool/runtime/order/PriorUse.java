@@ -1,6 +1,7 @@
 package dev.tidepool.runtime.order;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the buffer before still does with a block that has its next owner already.
@@ -31,6 +32,11 @@ public record PriorUse(List<Operation> works, Operation end) {
       }
     }
     return allDone;
+  }
+
+  /** Returns the end if nothing is ahead of it and it has not ended; null otherwise. */
+  @Nullable Operation dueEnd() {
+    return end.isItsTurn() ? end : null;
   }
 
   /**
