@@ -31,8 +31,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Small buffers under a limit that has room for a thousand of them, while many more are open: the
- * others are in the spill file. Each operation sends one buffer there.
+ * Buffers under a limit that has room for a thousand of them, while many more are open: the others
+ * are in the spill file. Each operation sends one buffer there.
  *
  * <p>{@code file} writes and reads one buffer's bytes of a file of the same size in the same
  * directory, by the calling thread: what one spill and one return cost without Tidepool. The
@@ -44,8 +44,8 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 5, time = 1)
 @Fork(1)
 public class FullMemoryBenchmark {
-  private static final int BYTES = 1 << 10;
-  private static final int ROOM = 1 << 20;
+  /** Buffers that fit. */
+  private static final int ROOM = 1024;
 
   private static Path directory() {
     return Path.of(
@@ -59,7 +59,11 @@ public class FullMemoryBenchmark {
     @Param({"1000", "2000", "4000", "8000"})
     public int beyond;
 
-    private final byte[] bytes = new byte[BYTES];
+    /** The size of a buffer. */
+    @Param("1024")
+    public int size;
+
+    private byte[] bytes;
     private final ArrayDeque<UnifiedBuffer<byte[]>> buffers = new ArrayDeque<>();
     private Tidepool tidepool;
     private UnifiedMemoryManager memory;
@@ -67,17 +71,21 @@ public class FullMemoryBenchmark {
     /** Fills memory and the file. */
     @Setup
     public void open() {
+      bytes = new byte[size];
       MemoryOptions options =
-          MemoryOptions.builder().memoryLimit(ROOM).spillDirectory(directory()).build();
+          MemoryOptions.builder()
+              .memoryLimit((long) ROOM * size)
+              .spillDirectory(directory())
+              .build();
       tidepool = Discovery.using(List.of(), () -> Tidepool.open(options));
       memory = tidepool.memory();
-      for (int i = 0; i < ROOM / BYTES + beyond; i++) {
+      for (int i = 0; i < ROOM + beyond; i++) {
         add();
       }
     }
 
     private void add() {
-      UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, BYTES);
+      UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, size);
       buffer.copyFrom(bytes);
       buffers.add(buffer);
     }
@@ -92,11 +100,12 @@ public class FullMemoryBenchmark {
   /** A file with as many places. */
   @State(Scope.Benchmark)
   public static class Disk {
-    private static final int PAGE = 4096;
+    private static final long PAGE = 4096;
 
     private Arena arena;
     private MemorySegment bytes;
     private FileChannel file;
+    private long step;
     private int places;
     private int turn;
 
@@ -104,7 +113,8 @@ public class FullMemoryBenchmark {
     @Setup
     public void open(Full full) throws IOException {
       arena = Arena.ofShared();
-      bytes = arena.allocate(BYTES);
+      bytes = arena.allocate(full.size);
+      step = Math.ceilDiv(full.size, PAGE) * PAGE;
       places = full.beyond;
       file =
           FileChannel.open(
@@ -114,13 +124,13 @@ public class FullMemoryBenchmark {
                   StandardOpenOption.WRITE,
                   StandardOpenOption.DELETE_ON_CLOSE));
       for (int i = 0; i < places; i++) {
-        file.write(bytes.asByteBuffer(), (long) i * PAGE);
+        file.write(bytes.asByteBuffer(), i * step);
       }
     }
 
     private long next() {
       turn = (turn + 1) % places;
-      return (long) turn * PAGE;
+      return turn * step;
     }
 
     /** Closes all. */

@@ -85,14 +85,31 @@ public class LeakDetector {
     counters.forEachTally(tally -> tally.open(null));
   }
 
-  /** The leak groups whose handles are all gone, each answered once. */
-  public Set<LeakGroup> drain() {
+  /**
+   * The leak groups whose handles are all gone, each answered once.
+   *
+   * @param waitNanos how long to wait at most for the first of them; an interrupt ends the wait and
+   *     stays set
+   */
+  public Set<LeakGroup> drain(long waitNanos) {
     Set<LeakGroup> gone = Collections.newSetFromMap(new IdentityHashMap<>());
     Reference<? extends LeakGroup.Token> reference = unreachable.poll();
+    if (reference == null && waitNanos > 0) {
+      reference = await(waitNanos);
+    }
     while (reference != null) {
       gone.add((LeakGroup) reference);
       reference = unreachable.poll();
     }
     return gone;
+  }
+
+  private @Nullable Reference<? extends LeakGroup.Token> await(long nanos) {
+    try {
+      return unreachable.remove(Math.ceilDiv(nanos, 1_000_000L));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return null;
+    }
   }
 }

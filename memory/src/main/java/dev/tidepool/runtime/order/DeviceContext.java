@@ -9,7 +9,7 @@ import dev.tidepool.spi.Device;
  * @param device as its backend made it
  * @param workers the session's threads
  * @param clock the session's clock
- * @param headway tells those who wait for memory of the device whether that helps
+ * @param waiters the requests of the session that wait for memory
  * @param placing whose turn it is to find memory of the device for work over several buffers
  */
 public record DeviceContext(
@@ -17,5 +17,5 @@ public record DeviceContext(
     Device device,
     SessionExecutors workers,
     CoarseClock clock,
-    Headway headway,
+    MemoryWaiters waiters,
     MultiBufferAdmission.Turn placing) {}

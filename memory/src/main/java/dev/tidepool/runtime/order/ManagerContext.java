@@ -114,9 +114,9 @@ public class ManagerContext {
     return retries;
   }
 
-  /** What tells those who wait for memory of the device whether that helps. */
-  public final Headway headway() {
-    return shared.headway();
+  /** The requests of the session that wait for memory. */
+  public final MemoryWaiters waiters() {
+    return shared.waiters();
   }
 
   /**

@@ -21,6 +21,16 @@ public final class MultiBufferAdmission {
   public static final class Turn {
     private final long number = NUMBERS.incrementAndGet();
     private final ReentrantLock lock = new ReentrantLock(true);
+    private final MemoryWaiters waiters;
+
+    /**
+     * A turn that nobody has.
+     *
+     * @param waiters of the session, which are told when work waits for its turn
+     */
+    public Turn(MemoryWaiters waiters) {
+      this.waiters = waiters;
+    }
 
     private void end() {
       if (lock.isHeldByCurrentThread()) {
@@ -31,10 +41,10 @@ public final class MultiBufferAdmission {
     private void take() {
       if (!lock.tryLock()) {
         try {
-          Headway.waits();
+          waiters.stops();
           lock.lock();
         } finally {
-          Headway.waited();
+          waiters.goesOn();
         }
       }
     }

@@ -1027,6 +1027,11 @@ public final class Operation extends Resumable implements Runnable {
       firstSuccessor = firstSuccessor.next;
     }
     lastSuccessor = null;
+    // Requests that wait for memory look who goes on; only now is it the turn of what comes behind.
+    if (uses.length > 0) {
+      ManagerContext context = uses[0].storage().context();
+      context.waiters().released(context.device());
+    }
   }
 
   /** Tells the listener of work that was ended. */

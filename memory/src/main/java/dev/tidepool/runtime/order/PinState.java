@@ -62,8 +62,6 @@ public final class PinState extends InPlaceAccess {
       if (!use.occupies) {
         return;
       }
-      // Under the monitor: a thread that sees no user also sees that the copies were released.
-      use.storage().context().headway().released();
       users--;
       use.occupies = false;
       if (use.userBefore == null) {
@@ -76,6 +74,13 @@ public final class PinState extends InPlaceAccess {
       }
       use.userBefore = null;
       use.userAfter = null;
+    }
+    ManagerContext context = use.storage().context();
+    if (use.purpose() == ResourceAccess.Purpose.MOVE) {
+      // The storage has no more to give than before, and requests would try it in turns.
+      context.waiters().released(context.device());
+    } else {
+      context.waiters().released(use.storage());
     }
   }
 
@@ -101,7 +106,7 @@ public final class PinState extends InPlaceAccess {
       }
       for (ResourceAccess use = firstUser; use != null; use = use.userAfter) {
         Thread runner = use.work == null ? null : use.work.runner();
-        if (runner == null || !Headway.waits(runner)) {
+        if (runner == null || !MemoryWaiters.isStopped(runner)) {
           return Users.GOING_ON;
         }
         waits |= !runner.equals(Thread.currentThread());

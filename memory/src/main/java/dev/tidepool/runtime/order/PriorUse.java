@@ -26,7 +26,7 @@ public record PriorUse(List<Operation> works, Operation end) {
       if (!work.isDone()) {
         allDone = false;
         Thread runner = work.runner();
-        if (runner == null ? work.isItsTurn() : !Headway.waits(runner)) {
+        if (runner == null ? work.isItsTurn() : !MemoryWaiters.isStopped(runner)) {
           return true;
         }
       }

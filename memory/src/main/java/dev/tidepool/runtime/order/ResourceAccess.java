@@ -35,6 +35,8 @@ public final class ResourceAccess {
     DEVICE,
     /** A kernel's, which uses the bytes on the device and leaves them there. */
     KERNEL,
+    /** Making room, which moves the bytes and uses none. */
+    MOVE,
     /** The beginning of a mapping that only reads. */
     MAP_TO_READ,
     /** The beginning of a mapping that writes. */
@@ -87,7 +89,7 @@ public final class ResourceAccess {
 
   /** Moving bytes changes none, but nothing may run beside it. */
   static ResourceAccess eviction(OrderedResource storage) {
-    return new ResourceAccess(storage, false, true, Purpose.ACCESS, false);
+    return new ResourceAccess(storage, false, true, Purpose.MOVE, false);
   }
 
   public static ResourceAccess mapping(OrderedResource storage, MapMode mode) {

@@ -194,15 +194,13 @@ public final class Room {
           .execute(
               () -> {
                 try {
-                  storage
-                      .pins()
-                      .moveIfUnused(
-                          () -> {
-                            // Closed meanwhile, it is worth no transfer.
-                            if (!storage.isDoomed()) {
-                              storage.coherence().fetchAhead();
-                            }
-                          });
+                  storage.moveIfUnused(
+                      () -> {
+                        // Closed meanwhile, it is worth no transfer.
+                        if (!storage.isDoomed()) {
+                          storage.coherence().fetchAhead();
+                        }
+                      });
                 } catch (RuntimeException | InternalError e) {
                   LOG.log(Level.DEBUG, storage + " could not be fetched ahead; it stays newer", e);
                 }
@@ -259,8 +257,7 @@ public final class Room {
   boolean evictAhead(Storage storage) {
     AtomicBoolean evicted = new AtomicBoolean();
     SessionExecutors.offCarrier(
-        () ->
-            storage.pins().moveIfUnused(() -> giveUpDeviceCopy(storage, () -> evicted.set(true))));
+        () -> storage.moveIfUnused(() -> giveUpDeviceCopy(storage, () -> evicted.set(true))));
     return evicted.get();
   }
 

@@ -32,10 +32,14 @@ public final class LeakReclaimer {
     this.reports = reports;
   }
 
-  /** Closes buffers that no handle is left of. */
-  public void reclaim() {
+  /**
+   * Closes buffers that no handle is left of.
+   *
+   * @param waitNanos how long to wait at most for the collector to find some
+   */
+  public void reclaim(long waitNanos) {
     leakDetector.seal();
-    Set<LeakGroup> gone = leakDetector.drain();
+    Set<LeakGroup> gone = leakDetector.drain(waitNanos);
     if (gone.isEmpty()) {
       return;
     }

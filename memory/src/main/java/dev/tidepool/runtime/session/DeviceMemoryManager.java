@@ -41,6 +41,7 @@ import dev.tidepool.runtime.reclaim.Blocks;
 import dev.tidepool.runtime.reclaim.Ladder;
 import dev.tidepool.runtime.reclaim.Refusal;
 import dev.tidepool.runtime.reclaim.Room;
+import dev.tidepool.runtime.reclaim.UnreachableBuffers;
 import dev.tidepool.runtime.report.LeakReclaimer;
 import dev.tidepool.runtime.report.LeakSummary;
 import dev.tidepool.runtime.report.ManagementBean;
@@ -145,7 +146,8 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     this.leaks = new LeakReclaimer(context, leakDetector, counters, reports);
     this.room = new Room(context, pools, session::rooms);
     Refusal refusal = new Refusal(context, pools, limit, managerReports::bytesByTag);
-    Ladder ladder = new Ladder(context, room, pools, refusal, leaks::reclaim);
+    UnreachableBuffers unreachable = new UnreachableBuffers(context, pools, leaks::reclaim);
+    Ladder ladder = new Ladder(context, room, refusal, unreachable);
     Blocks blocks = new Blocks(context, pools, ladder, refusal, managerReports::exhausted);
     context.blocksFrom(blocks);
     this.allocations = new BufferAllocator(context, blocks, leakDetector, ledger, session.trace());

@@ -60,7 +60,7 @@ final class ManagerMaintenance {
    * @param hostIsShort whether the host has little memory left
    */
   void run(long now, boolean hostIsShort) {
-    leaks.reclaim();
+    leaks.reclaim(0);
     kernels.releaseUnreachable();
     leakDetector.tick();
     pools.drain();

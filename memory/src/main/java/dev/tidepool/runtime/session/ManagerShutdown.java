@@ -8,7 +8,6 @@ import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.LiveBuffers;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.Pools;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * How a closed manager ends: its open buffers are closed and their work is waited for, and once the
@@ -16,8 +15,11 @@ import java.util.concurrent.locks.LockSupport;
  * mapping puts that off until it closes.
  */
 final class ManagerShutdown {
-  private static final int YIELDS = 100;
-  private static final long PAUSE_NANOS = 100_000;
+  /**
+   * How long a closing thread waits at most before it looks again: a thread that trims a pool on
+   * behalf of another manager tells nobody when it is done.
+   */
+  private static final long LONGEST_WAIT_MILLIS = 10;
 
   private final StorageContext context;
   private final OperationGate gate;
@@ -26,7 +28,10 @@ final class ManagerShutdown {
   private final Runnable last;
   // Made here, because the heap may be full when the manager closes.
   private final Runnable attempt = this::endIfSettled;
+  private final Runnable change = this::somethingEnded;
   private final Once end = new Once();
+  // Guarded by this: whether something ended since the closing thread looked last.
+  private boolean changed;
 
   /**
    * Not begun.
@@ -48,7 +53,7 @@ final class ManagerShutdown {
    */
   void closeBuffers(LeakSummary open) {
     pools.awaitTenants();
-    int rounds = 0;
+    context.state().endBy(change);
     do {
       for (BufferCore core : registry.all()) {
         if (close(core)) {
@@ -58,9 +63,8 @@ final class ManagerShutdown {
       context.awaitWork();
       // The next round closes what these have made.
       gate.awaitQuiet();
-      pause(rounds++);
       endIfSettled();
-    } while (!gate.hasEnded() && !registry.awaitMappings());
+    } while (!gate.hasEnded() && !registry.awaitMappings() && awaitChange());
     context.state().endBy(attempt);
     // The last mapping may have been closed meanwhile.
     endIfSettled();
@@ -70,17 +74,31 @@ final class ManagerShutdown {
     }
   }
 
-  /**
-   * A thread that closes or trims right now is done in a moment; on a virtual thread perhaps only
-   * when this one makes room. A driver may take longer.
-   */
-  @SuppressWarnings("ThreadPriorityCheck") // a virtual thread must let others have its carrier
-  private static void pause(int rounds) {
-    if (rounds < YIELDS) {
-      Thread.yield();
-    } else {
-      LockSupport.parkNanos(PAUSE_NANOS);
+  private synchronized void somethingEnded() {
+    changed = true;
+    notifyAll();
+  }
+
+  /** Waits until something ended since the last call. Returns true. An interrupt stays set. */
+  private boolean awaitChange() {
+    long start = System.nanoTime();
+    boolean interrupted = false;
+    synchronized (this) {
+      long left = LONGEST_WAIT_MILLIS;
+      while (!changed && left > 0) {
+        try {
+          wait(left);
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+        left = LONGEST_WAIT_MILLIS - (System.nanoTime() - start) / 1_000_000;
+      }
+      changed = false;
     }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    return true;
   }
 
   private static boolean close(BufferCore core) {

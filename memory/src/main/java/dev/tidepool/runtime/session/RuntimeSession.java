@@ -17,7 +17,7 @@ import dev.tidepool.runtime.metering.AllocationTrace;
 import dev.tidepool.runtime.metering.DiagnosticSink;
 import dev.tidepool.runtime.order.CoarseClock;
 import dev.tidepool.runtime.order.DeviceContext;
-import dev.tidepool.runtime.order.Headway;
+import dev.tidepool.runtime.order.MemoryWaiters;
 import dev.tidepool.runtime.order.MultiBufferAdmission;
 import dev.tidepool.runtime.order.Once;
 import dev.tidepool.runtime.order.OpenSession;
@@ -74,6 +74,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   private final PeerLinks peers;
   private final Set<DeviceMemoryManager> managers = ConcurrentHashMap.newKeySet();
   private final CoarseClock clock = new CoarseClock();
+  private final MemoryWaiters waiters = new MemoryWaiters();
   private final Map<Device, DeviceContext> contexts;
   // Guarded by this.
   private final Map<DeviceAccelerator, DeviceMemoryManager> defaults = new LinkedHashMap<>();
@@ -117,7 +118,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
 
   private DeviceContext context(Device device) {
     return new DeviceContext(
-        this, device, workers, clock, new Headway(), new MultiBufferAdmission.Turn());
+        this, device, workers, clock, waiters, new MultiBufferAdmission.Turn(waiters));
   }
 
   /** What the managers of a device share. */

@@ -8,6 +8,8 @@ import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.metering.AllocationLedger;
 import dev.tidepool.runtime.order.CoarseClock;
 import dev.tidepool.runtime.order.ManagerState;
+import dev.tidepool.runtime.order.MemoryWaiters;
+import dev.tidepool.spi.Device;
 import java.lang.System.Logger.Level;
 import org.jspecify.annotations.Nullable;
 
@@ -23,6 +25,8 @@ public final class BufferReleaser {
   private final ManagerState state;
   private final AllocationLedger ledger;
   private final AllocationCounters counters;
+  private final Device device;
+  private final MemoryWaiters waiters;
   private final PendingReleases pending = new PendingReleases();
   // In the order in which blocks change hands.
   private final boolean writesHistory;
@@ -30,6 +34,8 @@ public final class BufferReleaser {
   BufferReleaser(StorageContext context, AllocationLedger ledger, AllocationCounters counters) {
     this.context = context;
     this.state = context.state();
+    this.device = context.device();
+    this.waiters = context.waiters();
     this.ledger = ledger;
     this.counters = counters;
     this.writesHistory = ledger.history() != null;
@@ -83,6 +89,7 @@ public final class BufferReleaser {
     try {
       context.registry().gone(storage.core());
       storage.core().forgetRoused();
+      waiters.released(device);
       state.goOn();
     } catch (OutOfMemoryError e) {
       // What was removed is gone all the same, and the maintenance thread looks for the end again.
@@ -159,6 +166,7 @@ public final class BufferReleaser {
     }
     left(core);
     block.giveBack();
+    waiters.released(device);
     state.goOn();
     return true;
   }
@@ -176,6 +184,7 @@ public final class BufferReleaser {
     }
     // Counted before the close is over: a buffer lives no longer than its user can know.
     counters.freed(bytes);
+    waiters.released(device);
     state.goOn();
     return true;
   }

@@ -12,7 +12,6 @@ import dev.tidepool.link.Passage;
 import dev.tidepool.pool.Lease;
 import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.runtime.flight.TransferEvent;
-import dev.tidepool.runtime.order.Headway;
 import dev.tidepool.runtime.order.PinState;
 import dev.tidepool.spi.Block;
 import dev.tidepool.transfer.TransferWay;
@@ -273,12 +272,15 @@ public final class Coherence {
     }
   }
 
-  /** For work: it makes no headway while another one moves the bytes. */
+  /** For work: it does not go on while another one moves the bytes. */
   private void lockMoving() {
     if (!moving().tryLock()) {
-      Headway.waits();
-      moving().lock();
-      Headway.waited();
+      try {
+        context.waiters().stops();
+        moving().lock();
+      } finally {
+        context.waiters().goesOn();
+      }
     }
   }
 

@@ -61,7 +61,7 @@ public final class Spilling implements AutoCloseable {
   public boolean spillAhead(Storage storage) {
     Outcome outcome = new Outcome();
     SessionExecutors.offCarrier(
-        () -> storage.pins().moveIfUnused(() -> attempt(storage, outcome::done, outcome::refused)));
+        () -> storage.moveIfUnused(() -> attempt(storage, outcome::done, outcome::refused)));
     return outcome.isDone();
   }
 

@@ -197,7 +197,7 @@ public final class Storage extends PendingReleases.Link {
         mappings++;
         writingMappings++;
       }
-      case ACCESS, DEVICE, KERNEL -> {}
+      case ACCESS, DEVICE, KERNEL, MOVE -> {}
     }
     view = View.NONE;
     lastUse = nowNanos;
@@ -725,6 +725,16 @@ public final class Storage extends PendingReleases.Link {
       queue().lastUseEnded();
       pins().endLastUse();
     }
+    context.waiters().released(this);
+  }
+
+  /** Moves the bytes if no work under way uses them; whether it came to that. */
+  public boolean moveIfUnused(Runnable move) {
+    try {
+      return pins().moveIfUnused(move);
+    } finally {
+      context.waiters().released(context.device());
+    }
   }
 
   /** Its block is about to be another's, and it leaves the books. */
@@ -763,15 +773,14 @@ public final class Storage extends PendingReleases.Link {
    */
   public boolean freeAhead() {
     boolean[] frees = new boolean[1];
-    pins()
-        .moveIfUnused(
-            () -> {
-              frees[0] = isDoomed();
-              if (frees[0]) {
-                free();
-                freedAhead = true;
-              }
-            });
+    moveIfUnused(
+        () -> {
+          frees[0] = isDoomed();
+          if (frees[0]) {
+            free();
+            freedAhead = true;
+          }
+        });
     return frees[0];
   }
 

@@ -14,6 +14,7 @@ import dev.tidepool.pool.BlockPool;
 import dev.tidepool.pool.IdlePiece;
 import dev.tidepool.pool.Mover;
 import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.pool.ShortWait;
 import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.pooling.PoolStatistics;
 import dev.tidepool.runtime.flight.Flight;
@@ -528,7 +529,6 @@ public final class Pools implements AutoCloseable {
    * one later sees what the caller did before. Own pools need no such care, for their blocks count
    * as {@linkplain #isInUse in use} without a tenant too.
    */
-  @SuppressWarnings("ThreadPriorityCheck") // a virtual thread must let others have its carrier
   public void awaitTenants() {
     if (shared == null) {
       return;
@@ -541,17 +541,16 @@ public final class Pools implements AutoCloseable {
           }
         });
     for (PooledBlock block : arriving) {
-      while (block.isOnItsWay()) {
-        Thread.yield();
+      for (int tries = 0; block.isOnItsWay(); tries++) {
+        ShortWait.pause(tries);
       }
     }
   }
 
   /** Waits until every block of this manager's own pools, which are closed, has come back. */
-  @SuppressWarnings("ThreadPriorityCheck") // a virtual thread must let others have its carrier
   public void awaitReturned() {
-    while (isInUse(tenant -> false)) {
-      Thread.yield();
+    for (int tries = 0; isInUse(tenant -> false); tries++) {
+      ShortWait.pause(tries);
     }
   }
 

@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 
 /** Work that is under way and who moves its bytes keep off each other. */
 final class PinStateTest {
+  private final MemoryWaiters waiters = new MemoryWaiters();
   private final PinState pins = new PinState(new Object());
   private final Operation kernel = Operation.of(List.of(), Runnable::run, () -> {});
   private final PriorUse lastUse = new PriorUse(List.of(kernel), kernel);
@@ -84,9 +85,9 @@ final class PinStateTest {
                 () -> {
                   kernel.take();
                   running.set(pins.others());
-                  Headway.waits();
+                  waiters.stops();
                   waiting.set(pins.others());
-                  Headway.waited();
+                  waiters.goesOn();
                 });
     runner.join();
     assertThat(running).hasValue(PinState.Users.GOING_ON);

@@ -1,0 +1,191 @@
+package dev.tidepool.runtime.order;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The requests of a session that wait for memory which others use. Every release of memory, and
+ * every end of work on a storage, is told to them, so they wait without polling and look only at
+ * what was released.
+ *
+ * <p>A request {@linkplain #enter enters} first, then searches for memory, then {@linkplain
+ * Waiter#await waits}. A thread that releases something reads {@link #waiting} after the release.
+ * So either the search finds what was released, or the thread sees the request. Both sides change
+ * memory by atomic operations or under the monitor of a storage, so the release needs no further
+ * fence.
+ *
+ * <p>There is one for each session, not for each device: work over buffers of two devices may hold
+ * memory of one while it waits for the other. Requests of different sessions do not meet.
+ */
+public final class MemoryWaiters {
+  /** Storages that a request is told of one by one; with more it searches all. */
+  private static final int MOST_TOLD = 4096;
+
+  // A thread waits in one place at a time.
+  private static final Set<Thread> STOPPED = ConcurrentHashMap.newKeySet();
+
+  // Guarded by this.
+  private final List<Waiter> waiters = new ArrayList<>();
+
+  /** How many there are; written under the monitor. */
+  private volatile int waiting;
+
+  /**
+   * Registers a request of the calling thread that is about to wait; it ends with {@link
+   * Waiter#close}.
+   *
+   * @param device whose memory it needs
+   */
+  public Waiter enter(Object device) {
+    Waiter waiter = new Waiter(device);
+    synchronized (this) {
+      waiters.add(waiter);
+      waiting = waiters.size();
+    }
+    return waiter;
+  }
+
+  /** Operation has let go of a storage, whose bytes may be moved from now on. */
+  public void released(OrderedResource storage) {
+    if (waiting > 0) {
+      tell(storage.context().device(), storage);
+    }
+  }
+
+  /** Memory of a device went back, or a move of bytes has ended. */
+  public void released(Object device) {
+    if (waiting > 0) {
+      tell(device, null);
+    }
+  }
+
+  private synchronized void tell(@Nullable Object device, @Nullable OrderedResource released) {
+    // By index: an iterator is an object, and this happens where memory is given back.
+    for (int i = 0; i < waiters.size(); i++) {
+      waiters.get(i).told(device, released);
+    }
+    notifyAll();
+  }
+
+  /** The calling thread stops in the middle of work from now on; {@link #goesOn} follows. */
+  public void stops() {
+    STOPPED.add(Thread.currentThread());
+    // What others wait for does not go on any more.
+    if (waiting > 0) {
+      tell(null, null);
+    }
+  }
+
+  /** The calling thread goes on. */
+  public void goesOn() {
+    STOPPED.remove(Thread.currentThread());
+  }
+
+  /** Whether a thread waits for memory, or for its turn to get it. */
+  public static boolean isStopped(Thread thread) {
+    return STOPPED.contains(thread);
+  }
+
+  /** What happened since the last wait. */
+  public static final class Changes {
+    private final List<OrderedResource> released = new ArrayList<>();
+    private boolean any;
+    private boolean anyFreed;
+    private boolean missed;
+
+    private boolean noted(OrderedResource storage) {
+      if (released.size() == MOST_TOLD) {
+        return false;
+      }
+      try {
+        return released.add(storage);
+      } catch (OutOfMemoryError e) {
+        return false;
+      }
+    }
+
+    /** The storages of the device that work let go of. */
+    public List<OrderedResource> released() {
+      return released;
+    }
+
+    /** Whether something happened. */
+    public boolean any() {
+      return any;
+    }
+
+    /** Whether work let go of memory of the device, or memory of it went back. */
+    public boolean anyFreed() {
+      return anyFreed;
+    }
+
+    /** Whether not all of it was written down. */
+    public boolean missed() {
+      return missed;
+    }
+  }
+
+  /** One request; for one thread. */
+  public final class Waiter implements AutoCloseable {
+    private final Object device;
+    private final Thread owner = Thread.currentThread();
+    // Guarded by the monitor of the waiters.
+    private Changes changes = new Changes();
+
+    private Waiter(Object device) {
+      this.device = device;
+    }
+
+    private void told(@Nullable Object freedOn, @Nullable OrderedResource released) {
+      if (released == null && owner.equals(Thread.currentThread())) {
+        return; // What the waiting thread does itself is no news.
+      }
+      changes.any = true;
+      if (!device.equals(freedOn)) {
+        return;
+      }
+      changes.anyFreed = true;
+      changes.missed |= released != null && !changes.noted(released);
+    }
+
+    /**
+     * Waits until something happens, unless it has since the last wait, and returns what it was.
+     * Not interruptible: an interrupt stays set.
+     *
+     * @param nanos the longest wait; 0 or less for none
+     */
+    public Changes await(long nanos) {
+      long deadline = System.nanoTime() + nanos;
+      boolean interrupted = false;
+      Changes seen;
+      synchronized (MemoryWaiters.this) {
+        long left = nanos;
+        while (!changes.any && left > 0) {
+          try {
+            MemoryWaiters.this.wait(left / 1_000_000, (int) (left % 1_000_000));
+          } catch (InterruptedException e) {
+            interrupted = true;
+          }
+          left = deadline - System.nanoTime();
+        }
+        seen = changes;
+        changes = new Changes();
+      }
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+      return seen;
+    }
+
+    @Override
+    public void close() {
+      synchronized (MemoryWaiters.this) {
+        waiters.remove(this);
+        waiting = waiters.size();
+      }
+    }
+  }
+}

@@ -1,0 +1,209 @@
+package dev.tidepool.runtime.reclaim;
+
+import dev.tidepool.TransferException;
+import dev.tidepool.runtime.storage.BufferCore;
+import dev.tidepool.runtime.storage.Storage;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Makes room for one request by buffers: their device copies are given up, or they go to the spill
+ * file. Idle buffers go first, the least recently used of them before the others; after them those
+ * that only work waits for which has not begun. For one thread.
+ *
+ * <p>Bounded: a round passes each buffer once, each round must make room, and 32 are the most.
+ * There are rounds because who refuses the request may be another after the first ones, and other
+ * threads may be quicker to take what was made free.
+ */
+final class Eviction {
+  private static final int MOST_ROUNDS = 32;
+
+  private final Room room;
+  private final MemoryRequest request;
+  // Those that were asked for their memory in this round, whether they had any to give.
+  private final Set<BufferCore> passed = new HashSet<>();
+  private int round;
+  private boolean freedInRound;
+  private boolean evictedLast;
+  private @Nullable List<Storage> ahead;
+  private int evicted;
+  private int spilled;
+  private @Nullable String diskFailure;
+
+  Eviction(Room room, MemoryRequest request) {
+    this.room = room;
+    this.request = request;
+  }
+
+  /** Begins anew, because other buffers may be idle now. */
+  void restart() {
+    passed.clear();
+    round = 0;
+    freedInRound = false;
+    ahead = null;
+  }
+
+  /** Makes room by idle buffers. */
+  long free(long bytes) {
+    long freed = 0;
+    while (freed < bytes) {
+      long one = freeOne();
+      if (one > 0) {
+        freed += one;
+      } else if (freed > 0 || !beginsNextRound()) {
+        return freed;
+      }
+    }
+    return freed;
+  }
+
+  /** Makes room by taking idle buffers to the file alone. */
+  long spill(long bytes) {
+    long freed = 0;
+    long one = spillNext(true);
+    while (one > 0) {
+      freed += one;
+      one = freed < bytes ? spillNext(true) : 0;
+    }
+    return freed;
+  }
+
+  private boolean beginsNextRound() {
+    round++;
+    passed.clear();
+    boolean begins = freedInRound && round < MOST_ROUNDS;
+    freedInRound = false;
+    return begins;
+  }
+
+  /**
+   * Makes room by one buffer, which is quickly found if possible: where few have a device copy,
+   * each request would look at all others for it.
+   */
+  private long freeOne() {
+    long freed = evictNext(false);
+    freed = freed > 0 ? freed : spillNext(false);
+    freed = freed > 0 ? freed : evictNext(true);
+    freed = freed > 0 ? freed : spillNext(true);
+    freedInRound |= freed > 0;
+    return freed;
+  }
+
+  private long evictNext(boolean amongAll) {
+    BufferCore next = nextToEvict(amongAll);
+    while (next != null) {
+      passed.add(next);
+      Storage storage = next.rouse();
+      if (storage != null && room.evict(storage)) {
+        evicted++;
+        evictedLast = true;
+        return Math.max(1, storage.byteSize());
+      }
+      next = nextToEvict(amongAll);
+    }
+    return 0;
+  }
+
+  private @Nullable BufferCore nextToEvict(boolean amongAll) {
+    return room.leastRecentlyUsed(
+        request.isLimited(),
+        amongAll,
+        core -> request.evictionHelps(core) && core.isUnasked() && !passed.contains(core));
+  }
+
+  private long spillNext(boolean amongAll) {
+    BufferCore next = nextToSpill(amongAll);
+    while (next != null) {
+      passed.add(next);
+      Storage storage = next.rouse();
+      if (storage != null && spilled(storage, false)) {
+        evictedLast = false;
+        return storage.byteSize();
+      }
+      next = nextToSpill(amongAll);
+    }
+    return 0;
+  }
+
+  private @Nullable BufferCore nextToSpill(boolean amongAll) {
+    return diskFailure != null
+        ? null
+        : room.leastRecentlyUsed(
+            request.isLimited(),
+            amongAll,
+            core ->
+                core.context().spilling() != null
+                    && request.spillingHelps(core)
+                    && core.isSpillable()
+                    && core.isUnasked()
+                    && !passed.contains(core));
+  }
+
+  private boolean spilled(Storage storage, boolean goesAhead) {
+    try {
+      boolean gone = goesAhead ? room.spillAhead(storage) : room.spill(storage);
+      spilled += gone ? 1 : 0;
+      return gone;
+    } catch (TransferException e) {
+      diskFailure = e.getMessage();
+      return false;
+    }
+  }
+
+  /**
+   * Makes room by buffers that work was asked for which has not begun; the one that was asked for
+   * last goes first, for it will be wanted last.
+   */
+  long freeAhead(long bytes) {
+    if (ahead == null) {
+      ahead = new ArrayList<>(room.busy(request.isLimited()));
+    }
+    long freed = 0;
+    while (freed < bytes && !ahead.isEmpty()) {
+      freed += freeAhead(ahead.removeLast());
+    }
+    return freed;
+  }
+
+  /** Makes room by a storage that no work has begun to use; how many bytes that gave. */
+  long freeAhead(Storage storage) {
+    if (room.freeAhead(storage)) {
+      return storage.byteSize();
+    }
+    if (request.evictionHelps(storage) && room.evictAhead(storage)) {
+      evicted++;
+      return storage.byteSize();
+    }
+    return diskFailure == null && request.spillingHelps(storage) && spilled(storage, true)
+        ? storage.byteSize()
+        : 0;
+  }
+
+  /**
+   * The request has its block. A full device will be asked again, and then the next buffer gives up
+   * its copy: what is newer there begins to travel.
+   */
+  void succeeded() {
+    BufferCore next = evictedLast ? nextToEvict(false) : null;
+    Storage storage = next == null ? null : next.awake();
+    if (storage != null) {
+      room.fetchAhead(storage);
+    }
+  }
+
+  /** Tells what was done, for the message of a failure. */
+  void report() {
+    if (evicted > 0) {
+      request.tried("gave up " + evicted + " idle device copies");
+    }
+    if (spilled > 0) {
+      request.tried("spilled " + spilled + " idle buffers");
+    }
+    if (diskFailure != null) {
+      request.tried(diskFailure);
+    }
+  }
+}

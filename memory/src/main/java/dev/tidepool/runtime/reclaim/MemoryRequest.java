@@ -1,0 +1,157 @@
+package dev.tidepool.runtime.reclaim;
+
+import dev.tidepool.Capability;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.runtime.order.ManagerContext;
+import dev.tidepool.runtime.storage.BackingBlocks;
+import dev.tidepool.runtime.storage.BufferCore;
+import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.runtime.supply.MemoryLimitException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request for a block that was refused, while room is made for it: it is tried again, and says
+ * which memory would help. For one thread.
+ */
+final class MemoryRequest {
+  private final StorageContext memory;
+  private final Room room;
+  private final long bytes;
+  private final boolean onDevice;
+  private final boolean inWork;
+  private final Supplier<PooledBlock> request;
+  private final List<String> tried = new ArrayList<>();
+  private OutOfDeviceMemoryException refused;
+
+  /**
+   * A request of a manager.
+   *
+   * @param onDevice whether the block is of the device's memory
+   * @param inWork whether it is for work that is under way
+   * @param refused what it was refused with
+   */
+  MemoryRequest(
+      StorageContext memory,
+      Room room,
+      long bytes,
+      boolean onDevice,
+      boolean inWork,
+      Supplier<PooledBlock> request,
+      OutOfDeviceMemoryException refused) {
+    this.memory = memory;
+    this.room = room;
+    this.bytes = bytes;
+    this.onDevice = onDevice;
+    this.inWork = inWork;
+    this.request = request;
+    this.refused = refused;
+  }
+
+  long bytes() {
+    return bytes;
+  }
+
+  /** Whether it is for work that is under way. */
+  boolean isInWork() {
+    return inWork;
+  }
+
+  /** What it was refused with the last time. */
+  OutOfDeviceMemoryException refused() {
+    return refused;
+  }
+
+  /** Notes what was done for it, for the message of a failure. */
+  void tried(String what) {
+    tried.add(what);
+  }
+
+  /** What was done for it. */
+  List<String> tried() {
+    return tried;
+  }
+
+  /** Tries again; null if it is still refused. */
+  @Nullable PooledBlock attempt() {
+    try {
+      return request.get();
+    } catch (OutOfDeviceMemoryException stillFull) {
+      refused = stillFull;
+      return null;
+    }
+  }
+
+  /** Tries first with what has just become idle, for it may be of the very size. */
+  @Nullable PooledBlock attemptOrTrim() {
+    PooledBlock block = attempt();
+    if (block != null) {
+      return block;
+    }
+    trim();
+    return attempt();
+  }
+
+  /** Gives idle blocks back, of the managers whose memory would help; how many bytes. */
+  long trim() {
+    return isLimited() ? room.trim() : room.trimDevice();
+  }
+
+  /** Whether the manager's own limit said no: then only what is the manager's helps. */
+  boolean isLimited() {
+    return refused instanceof MemoryLimitException;
+  }
+
+  /** Whether memory of a manager helps. */
+  boolean isServedBy(ManagerContext owner) {
+    return owner == memory || (!isLimited() && owner.device().equals(memory.device()));
+  }
+
+  /** Whether the memory of a buffer would help, if nothing used it; wakes nothing. */
+  boolean isServedBy(BufferCore core) {
+    return evictionHelps(core) || (core.context().spilling() != null && spillingHelps(core));
+  }
+
+  /** Whether a device copy that is given up makes room; wakes nothing. */
+  boolean evictionHelps(BufferCore core) {
+    Storage awake = core.awake();
+    // A dormant buffer has one copy, at the place where it was allocated.
+    return awake == null ? onDevice && !isLimited() && isOnDeviceAlone(core) : evictionHelps(awake);
+  }
+
+  boolean evictionHelps(Storage storage) {
+    // Under the limit a copy that moves to the host takes as much there.
+    return isLimited()
+        ? storage.coherence().hasTwoCopies()
+        : onDevice && storage.coherence().isEvictable();
+  }
+
+  /** Whether the memory that a buffer occupies is of the kind that is short; wakes nothing. */
+  boolean spillingHelps(BufferCore core) {
+    Storage awake = core.awake();
+    if (awake != null) {
+      return spillingHelps(awake);
+    }
+    return isLimited()
+        || deviceIsHost()
+        || (onDevice ? core.location() == MemoryLocation.UNIFIED : !isOnDeviceAlone(core));
+  }
+
+  boolean spillingHelps(Storage storage) {
+    BackingBlocks copies = storage.coherence().copies();
+    return isLimited() || deviceIsHost() || (onDevice ? copies.isShared() : !copies.hasDevice());
+  }
+
+  private boolean isOnDeviceAlone(BufferCore dormant) {
+    return !deviceIsHost() && dormant.location() == MemoryLocation.DEVICE;
+  }
+
+  private boolean deviceIsHost() {
+    return memory.device().info().can(Capability.SHARED_MEMORY);
+  }
+}

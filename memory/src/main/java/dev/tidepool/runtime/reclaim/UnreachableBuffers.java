@@ -1,0 +1,136 @@
+package dev.tidepool.runtime.reclaim;
+
+import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.runtime.supply.Pools;
+import java.lang.ref.PhantomReference;
+import java.lang.ref.Reference;
+import java.lang.ref.ReferenceQueue;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongConsumer;
+
+/**
+ * Makes room in one manager by buffers that nobody closed and nobody can reach. The collector is
+ * asked to run once in a while, and when nothing else makes room. Safe for use by any thread.
+ */
+public final class UnreachableBuffers {
+  private static final long COLLECTOR_WAIT_MILLIS = 100;
+
+  /** How long the rest of what a collection found takes to be queued after its first. */
+  private static final long QUEUEING_WAIT_NANOS = 20_000_000L;
+
+  /** A collection costs more than giving a copy up, so it comes first only once in a while. */
+  private static final long COLLECTOR_REST_NANOS = 10_000_000_000L;
+
+  private final StorageContext memory;
+  private final Pools pools;
+  private final LongConsumer reclaim;
+  private final AtomicLong lastCollection =
+      new AtomicLong(System.nanoTime() - COLLECTOR_REST_NANOS);
+
+  /**
+   * Those of a manager.
+   *
+   * @param reclaim closes buffers that no handle is left of; is told for how many nanoseconds it
+   *     may wait for the collector to find some
+   */
+  public UnreachableBuffers(StorageContext memory, Pools pools, LongConsumer reclaim) {
+    this.memory = memory;
+    this.pools = pools;
+    this.reclaim = reclaim;
+  }
+
+  /** What is done for one request; for one thread. */
+  final class Reclaim {
+    private final MemoryRequest request;
+    private final long before = leaks();
+    private boolean begun;
+    private boolean collected;
+    private boolean collects;
+    private long deadline;
+
+    Reclaim(MemoryRequest request) {
+      this.request = request;
+    }
+
+    /** Closes what is known to be unreachable, and asks the collector for more once in a while. */
+    long free(long bytes) {
+      if (!begun) {
+        begun = true;
+        reclaim.accept(0);
+        long now = System.nanoTime();
+        long last = lastCollection.get();
+        if (now - last >= COLLECTOR_REST_NANOS && lastCollection.compareAndSet(last, now)) {
+          return collect();
+        }
+        return leaks() - before;
+      }
+      return collects ? reclaimMore() : 0;
+    }
+
+    /** The same when nothing else makes room: the collector runs, unless it did. */
+    long freeAtLast(long bytes) {
+      if (!collected) {
+        lastCollection.set(System.nanoTime());
+        return collect();
+      }
+      return collects ? reclaimMore() : 0;
+    }
+
+    private long collect() {
+      collected = true;
+      if (memory.counters().live() == 0) {
+        return leaks() - before;
+      }
+      if (leaks() == before) {
+        runCollector();
+      }
+      collects = true;
+      deadline = System.nanoTime() + QUEUEING_WAIT_NANOS;
+      reclaim.accept(0);
+      return leaks() > before ? 1 : reclaimMore();
+    }
+
+    /** Waits for more that the collector found. */
+    private long reclaimMore() {
+      long seen = leaks();
+      for (long left = deadline - System.nanoTime();
+          left > 0;
+          left = deadline - System.nanoTime()) {
+        reclaim.accept(left);
+        if (leaks() > seen) {
+          return 1;
+        }
+      }
+      collects = false;
+      // What another thread reclaimed, which nobody counted here.
+      return leaks() > before || pools.idleBytes() > 0 ? 1 : 0;
+    }
+
+    /** Tells what was done, for the message of a failure. */
+    void report() {
+      long reclaimed = leaks() - before;
+      if (reclaimed > 0) {
+        request.tried("reclaimed " + reclaimed + " unreachable buffers");
+      }
+    }
+  }
+
+  private long leaks() {
+    return memory.counters().leaks();
+  }
+
+  /** Has the collector run, and waits for its answer. An interrupt stays set. */
+  private static void runCollector() {
+    // Unreachable, so it is queued when the collector has run, and much else with it.
+    ReferenceQueue<Object> queue = new ReferenceQueue<>();
+    PhantomReference<Object> sentinel = new PhantomReference<>(new Object(), queue);
+    try {
+      System.gc();
+      var _ = queue.remove(COLLECTOR_WAIT_MILLIS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } finally {
+      Reference.reachabilityFence(sentinel);
+    }
+  }
+}
