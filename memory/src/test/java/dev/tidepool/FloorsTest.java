@@ -47,7 +47,10 @@ class FloorsTest {
           "dev.tidepool.spi",
           "dev.tidepool.codec",
           "dev.tidepool.host",
+          "dev.tidepool.host.shared",
           "dev.tidepool.pool",
+          "dev.tidepool.pool.block",
+          "dev.tidepool.pool.object",
           "dev.tidepool.link",
           "dev.tidepool.expression.syntax",
           "dev.tidepool.expression.math",
@@ -108,10 +111,11 @@ class FloorsTest {
         folder,
         "dev.tidepool.spi.Queue",
         type ->
-            type.withField("pools", ClassDesc.of("dev.tidepool.pool.BlockPool").arrayType(), 0));
+            type.withField(
+                "pools", ClassDesc.of("dev.tidepool.pool.block.MemoryPool").arrayType(), 0));
 
     assertThat(violations(folder))
-        .containsExactly("dev.tidepool.spi uses dev.tidepool.pool, a floor above it");
+        .containsExactly("dev.tidepool.spi uses dev.tidepool.pool.block, a floor above it");
   }
 
   @Test

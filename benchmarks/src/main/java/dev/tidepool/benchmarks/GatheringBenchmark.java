@@ -1,9 +1,9 @@
 package dev.tidepool.benchmarks;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.link.CoalescedCopy;
 import dev.tidepool.link.DeviceLink;
-import dev.tidepool.link.Gathering;
-import dev.tidepool.link.HostBytes;
+import dev.tidepool.link.HostRegion;
 import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
@@ -49,7 +49,7 @@ public class GatheringBenchmark {
   private StagingBlocks staging;
   private DeviceLink link;
   private Block block;
-  private List<Gathering.Move> moves;
+  private List<CoalescedCopy.Move> moves;
   private BareOpenCl bare;
   private MemorySegment bareBuffer;
   private List<MemorySegment> sources;
@@ -82,8 +82,8 @@ public class GatheringBenchmark {
       random.nextBytes(array);
       long offset = i * stride + 4L * random.nextInt(bytes / 4);
       moves.add(
-          new Gathering.Move(
-              new HostBytes.Elements<>(ElementType.BYTE, array, 0, bytes), block, offset));
+          new CoalescedCopy.Move(
+              new HostRegion.Elements<>(ElementType.BYTE, array, 0, bytes), block, offset));
       sources.add(Arena.global().allocate(bytes, 64));
       offsets.add(offset);
     }
@@ -109,7 +109,7 @@ public class GatheringBenchmark {
   /** One after another, from arrays. */
   @Benchmark
   public void oneByOne() {
-    for (Gathering.Move move : moves) {
+    for (CoalescedCopy.Move move : moves) {
       link.upload(move.bytes(), move.block(), move.offset());
     }
   }

@@ -3,7 +3,7 @@ package dev.tidepool.benchmarks;
 import dev.tidepool.ElementType;
 import dev.tidepool.link.Calibrator;
 import dev.tidepool.link.DeviceLink;
-import dev.tidepool.link.HostBytes;
+import dev.tidepool.link.HostRegion;
 import dev.tidepool.link.StagingRing;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
@@ -43,7 +43,7 @@ public final class PipeliningBenchmark {
   private final StagingBlocks staging;
   private final Block block;
   private final byte[] array = new byte[BYTES];
-  private final HostBytes source = new HostBytes.Elements<>(ElementType.BYTE, array, 0, BYTES);
+  private final HostRegion source = new HostRegion.Elements<>(ElementType.BYTE, array, 0, BYTES);
 
   private PipeliningBenchmark(Speed speed) {
     SimulatedHardware hardware =

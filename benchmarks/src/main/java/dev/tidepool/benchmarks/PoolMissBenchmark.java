@@ -1,7 +1,7 @@
 package dev.tidepool.benchmarks;
 
 import dev.tidepool.cpu.CpuDevice;
-import dev.tidepool.pool.BlockPool;
+import dev.tidepool.pool.block.MemoryPool;
 import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.spi.Block;
 import java.lang.foreign.Arena;
@@ -33,7 +33,7 @@ public class PoolMissBenchmark {
 
   private Arena arena;
   private Block block;
-  private BlockPool pool;
+  private MemoryPool pool;
 
   /** Opens the pool, which has room for nothing. */
   @Setup
@@ -42,11 +42,11 @@ public class PoolMissBenchmark {
     // A block over foreign memory costs no driver call, and its free does nothing.
     block = new CpuDevice().adopt(arena.allocate(BYTES));
     pool =
-        new BlockPool(
+        new MemoryPool(
             "benchmark",
             (bytes, alignment) -> block,
             64,
-            new BlockPool.Limits(true, 0, 0, 0, EvictionPolicy.LRU, false));
+            new MemoryPool.Limits(true, 0, 0, 0, EvictionPolicy.LRU, false));
   }
 
   /** Closes it. */

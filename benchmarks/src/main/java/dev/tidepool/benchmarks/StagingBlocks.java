@@ -1,26 +1,26 @@
 package dev.tidepool.benchmarks;
 
-import dev.tidepool.link.Staging;
-import dev.tidepool.pool.BlockPool;
-import dev.tidepool.pool.Lease;
-import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.link.StagingAllocator;
+import dev.tidepool.pool.block.Lease;
+import dev.tidepool.pool.block.MemoryPool;
+import dev.tidepool.pool.block.PooledBlock;
 import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 
 /** Page-locked blocks of one device, for transfers without a manager. */
-final class StagingBlocks implements Staging, AutoCloseable {
+final class StagingBlocks implements StagingAllocator, AutoCloseable {
   private static final long KEPT = 64 << 20;
 
-  private final BlockPool pool;
+  private final MemoryPool pool;
 
   StagingBlocks(Device device) {
     pool =
-        new BlockPool(
+        new MemoryPool(
             "staging",
             (bytes, alignment) -> device.allocate(bytes, alignment, BlockKind.PINNED),
             64,
-            new BlockPool.Limits(true, KEPT, KEPT, KEPT, EvictionPolicy.LRU, false));
+            new MemoryPool.Limits(true, KEPT, KEPT, KEPT, EvictionPolicy.LRU, false));
   }
 
   @Override

@@ -1,6 +1,6 @@
 package dev.tidepool.cuda;
 
-import dev.tidepool.host.HostView;
+import dev.tidepool.host.DriverSegment;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.HostAccess;
@@ -23,7 +23,7 @@ final class CudaBlock implements Block {
   private final long allocation;
   private final long address;
   private final long byteSize;
-  private final @Nullable HostView view;
+  private final @Nullable DriverSegment view;
   private final AtomicBoolean freed = new AtomicBoolean();
 
   /**
@@ -47,7 +47,7 @@ final class CudaBlock implements Block {
     this.view =
         hostAccess == HostAccess.NONE
             ? null
-            : new HostView(MemorySegment.ofAddress(address).reinterpret(byteSize));
+            : new DriverSegment(MemorySegment.ofAddress(address).reinterpret(byteSize));
   }
 
   DeviceMemory owner() {

@@ -3,8 +3,8 @@ package dev.tidepool.cuda;
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.TransferException;
 import dev.tidepool.cuda.LiveObjects.Kind;
-import dev.tidepool.host.SharedDescriptor;
-import dev.tidepool.host.SharedHold;
+import dev.tidepool.host.shared.DescriptorExchange;
+import dev.tidepool.host.shared.LivenessPipe;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HexFormat;
@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  * Device memory that processes share where no descriptor can stand for it: plain memory of {@code
  * cuMemAlloc}, which others open by a handle. It is its maker's. What the maker frees while others
  * have it open is gone under their hands, so it is not freed before the last of them has closed it
- * or has ended, which a {@link SharedHold} tells; until then a thread waits, and the log names who
- * has it. A maker that is ended takes it along: nothing can be done about that.
+ * or has ended, which a {@link LivenessPipe} tells; until then a thread waits, and the log names
+ * who has it. A maker that is ended takes it along: nothing can be done about that.
  *
  * <p>A process cannot open what it has made, and others not twice. So this class knows what the
  * process has, by the tickets that handles travel as, and counts its users.
@@ -42,7 +42,7 @@ final class IpcMemory {
   // Held besides the device's, which may be closed before the memory goes.
   private final Context context;
   // Of what this process has made.
-  private final @Nullable SharedHold hold;
+  private final @Nullable LivenessPipe hold;
   // Of what another has made: keeps it there; else -1.
   private final int descriptor;
   private int users = 1;
@@ -52,7 +52,7 @@ final class IpcMemory {
       long address,
       long bytes,
       Context context,
-      @Nullable SharedHold hold,
+      @Nullable LivenessPipe hold,
       int descriptor) {
     this.ticket = ticket;
     this.address = address;
@@ -64,7 +64,7 @@ final class IpcMemory {
 
   /** Whether this system and the driver can do it; a device may refuse all the same. */
   static boolean isSupported() {
-    return SharedDescriptor.isSupported()
+    return DescriptorExchange.isSupported()
         && Installed.DRIVER.has("cuIpcGetMemHandle")
         && Installed.DRIVER.has("cuIpcOpenMemHandle_v2");
   }
@@ -81,7 +81,7 @@ final class IpcMemory {
   /** New memory of a device; no context is pushed. */
   static Exported export(int device, long bytes) {
     long size = Math.ceilDiv(bytes, GRANULE) * GRANULE;
-    SharedHold.Begun begun = SharedHold.begin();
+    LivenessPipe.Begun begun = LivenessPipe.begin();
     try {
       Context context = Context.retain(device);
       try {
@@ -93,13 +93,13 @@ final class IpcMemory {
         throw failed;
       }
     } catch (RuntimeException | Error failed) {
-      SharedDescriptor.discard(begun.descriptor());
+      DescriptorExchange.discard(begun.descriptor());
       begun.hold().close();
       throw failed;
     }
   }
 
-  private static IpcMemory allocated(long bytes, Context context, SharedHold hold) {
+  private static IpcMemory allocated(long bytes, Context context, LivenessPipe hold) {
     long address = Cuda.cuMemAlloc(bytes);
     try {
       String ticket = Ticket.of(IpcCalls.cuIpcGetMemHandle(address));
@@ -132,7 +132,7 @@ final class IpcMemory {
       there.users++;
       return there.address;
     }
-    int kept = SharedHold.another(descriptor);
+    int kept = LivenessPipe.another(descriptor);
     try {
       Context context = Context.retain(device);
       try {
@@ -144,10 +144,10 @@ final class IpcMemory {
         throw failed;
       }
     } catch (AcceleratorException refused) {
-      SharedDescriptor.discard(kept);
+      DescriptorExchange.discard(kept);
       throw Ticket.isOfTheLiving(ticket) ? refused : goneWith(Ticket.maker(ticket), refused);
     } catch (RuntimeException | Error failed) {
-      SharedDescriptor.discard(kept);
+      DescriptorExchange.discard(kept);
       throw failed;
     }
   }
@@ -183,12 +183,12 @@ final class IpcMemory {
     Closing.surviving(() -> memory.context.run(() -> IpcCalls.cuIpcCloseMemHandle(memory.address)));
     Closing.surviving(memory.context::release);
     // Last, for it tells the maker that the memory is not open here any more.
-    SharedDescriptor.discard(memory.descriptor);
+    DescriptorExchange.discard(memory.descriptor);
     return null;
   }
 
   private void freeUnlessOthersHaveIt() {
-    SharedHold others = Objects.requireNonNull(hold, "memory of this process");
+    LivenessPipe others = Objects.requireNonNull(hold, "memory of this process");
     if (others.isOver(0)) {
       freeUnused();
     } else {

@@ -1,7 +1,7 @@
 package dev.tidepool.cuda;
 
 import dev.tidepool.AcceleratorException;
-import dev.tidepool.host.SharedDescriptor;
+import dev.tidepool.host.shared.DescriptorExchange;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
@@ -139,7 +139,7 @@ final class MappedMemory {
       return new Exported(address, descriptor.get());
     } catch (RuntimeException | Error failed) {
       if (descriptor.get() >= 0) {
-        SharedDescriptor.discard(descriptor.get());
+        DescriptorExchange.discard(descriptor.get());
       }
       throw failed;
     }

@@ -8,7 +8,7 @@ import dev.tidepool.MemoryLocation;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.host.NumaPolicy;
-import dev.tidepool.host.NumaThread;
+import dev.tidepool.host.ThreadNumaPolicy;
 import dev.tidepool.spi.Device;
 import dev.tidepool.testkit.cuda.SimulatedCuda;
 import java.util.OptionalInt;
@@ -44,7 +44,7 @@ class HostNodeTest {
   void pageLockedMemoryOfANodeThatIsNotThereIsMemoryFromAnywhere() {
     SimulatedCuda simulated = Simulation.with(1);
     simulated.set(0, NODE, 4242);
-    NumaPolicy before = NumaThread.policy();
+    NumaPolicy before = ThreadNumaPolicy.policy();
     try (Tidepool tidepool = Simulation.open(new CudaProvider());
         UnifiedBuffer<byte[]> buffer =
             tidepool.memory().allocate(ElementType.BYTE, 1 << 20, MemoryLocation.PINNED)) {
@@ -52,6 +52,6 @@ class HostNodeTest {
       assertThat(buffer.asReadOnlySegment().get(JAVA_BYTE, 9)).isEqualTo((byte) 7);
       assertThat(simulated.calls("cuMemHostAlloc")).isPositive();
     }
-    assertThat(NumaThread.policy()).isEqualTo(before);
+    assertThat(ThreadNumaPolicy.policy()).isEqualTo(before);
   }
 }

@@ -2,7 +2,7 @@ package dev.tidepool.cpu;
 
 import dev.tidepool.TidepoolException;
 import dev.tidepool.TransferException;
-import dev.tidepool.host.VanishedBytes;
+import dev.tidepool.host.TruncatedMapCheck;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.Launch;
@@ -85,7 +85,7 @@ final class CpuQueue implements Queue {
   private static CpuEvent run(Runnable command) {
     try {
       command.run();
-      VanishedBytes.surface();
+      TruncatedMapCheck.surface();
       return new CpuEvent(null);
     } catch (RuntimeException e) {
       return new CpuEvent(e);

@@ -1,7 +1,7 @@
 package dev.tidepool.cpu;
 
 import dev.tidepool.TidepoolException;
-import dev.tidepool.host.VanishedBytes;
+import dev.tidepool.host.TruncatedMapCheck;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
@@ -120,7 +120,7 @@ final class Crew {
         try {
           if (failure.get() == null) {
             piece.run(from, Math.min(items, from + grain));
-            VanishedBytes.surface();
+            TruncatedMapCheck.surface();
           }
         } catch (Throwable e) {
           failure.compareAndSet(null, e);

@@ -14,7 +14,7 @@ final class AddressMap {
    * not tell. Reads what lies at all addresses of the process: about a millisecond.
    */
   static boolean isAnonymous(long address, long bytes) {
-    return isAnonymous(address, bytes, SystemFiles.lines(MAPS));
+    return isAnonymous(address, bytes, ProcFiles.lines(MAPS));
   }
 
   /** What the lines say, which are in the order of their addresses. */

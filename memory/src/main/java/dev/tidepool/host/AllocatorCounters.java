@@ -9,35 +9,35 @@ import java.util.concurrent.atomic.LongAdder;
 
 /** The counters behind {@link AllocatorStatistics}. */
 final class AllocatorCounters {
-  private final Usage.Gauge allocated = new Usage.Gauge();
-  private final Map<PageKind, Usage.Gauge> pages = new EnumMap<>(PageKind.class);
-  private final Usage.Gauge locked = new Usage.Gauge();
-  private final Map<Integer, Usage.Gauge> nodes = new ConcurrentHashMap<>();
-  private final Usage.Gauge wrapped = new Usage.Gauge();
+  private final UsageCounter.Gauge allocated = new UsageCounter.Gauge();
+  private final Map<PageKind, UsageCounter.Gauge> pages = new EnumMap<>(PageKind.class);
+  private final UsageCounter.Gauge locked = new UsageCounter.Gauge();
+  private final Map<Integer, UsageCounter.Gauge> nodes = new ConcurrentHashMap<>();
+  private final UsageCounter.Gauge wrapped = new UsageCounter.Gauge();
   private final LongAdder refusedHugePages = new LongAdder();
   private final LongAdder refusedPolicies = new LongAdder();
   private final LongAdder refusedLocks = new LongAdder();
 
   AllocatorCounters() {
     for (PageKind kind : PageKind.values()) {
-      pages.put(kind, new Usage.Gauge());
+      pages.put(kind, new UsageCounter.Gauge());
     }
   }
 
   /** What a gauge does with bytes: adds or removes them. */
   private interface Change {
-    void to(Usage.Gauge gauge, long bytes);
+    void to(UsageCounter.Gauge gauge, long bytes);
   }
 
-  void add(Backing backing) {
-    change(backing, Usage.Gauge::add);
+  void add(GrantedMemory backing) {
+    change(backing, UsageCounter.Gauge::add);
   }
 
-  void remove(Backing backing) {
-    change(backing, Usage.Gauge::remove);
+  void remove(GrantedMemory backing) {
+    change(backing, UsageCounter.Gauge::remove);
   }
 
-  private void change(Backing backing, Change change) {
+  private void change(GrantedMemory backing, Change change) {
     long bytes = backing.bytes();
     change.to(allocated, bytes);
     change.to(Objects.requireNonNull(pages.get(backing.pages()), "every kind has one"), bytes);
@@ -45,13 +45,13 @@ final class AllocatorCounters {
       change.to(locked, bytes);
     }
     for (int node : backing.numa().nodes()) {
-      Usage.Gauge gauge = nodes.computeIfAbsent(node, _ -> new Usage.Gauge());
+      UsageCounter.Gauge gauge = nodes.computeIfAbsent(node, _ -> new UsageCounter.Gauge());
       change.to(gauge, bytes / backing.numa().nodes().size());
     }
   }
 
   /** Compares what a block got with what was wanted. */
-  void countRefusals(HostRequest request, Backing got) {
+  void countRefusals(HostRequest request, GrantedMemory got) {
     if (request.bytes() == 0) {
       return;
     }
@@ -68,14 +68,14 @@ final class AllocatorCounters {
   }
 
   /** Counts memory of others. */
-  Usage.Gauge wrapped() {
+  UsageCounter.Gauge wrapped() {
     return wrapped;
   }
 
   AllocatorStatistics statistics() {
-    Map<PageKind, Usage> byPages = new EnumMap<>(PageKind.class);
+    Map<PageKind, UsageCounter> byPages = new EnumMap<>(PageKind.class);
     pages.forEach((kind, gauge) -> byPages.put(kind, gauge.usage()));
-    Map<Integer, Usage> byNode = new TreeMap<>();
+    Map<Integer, UsageCounter> byNode = new TreeMap<>();
     nodes.forEach((node, gauge) -> byNode.put(node, gauge.usage()));
     return new AllocatorStatistics(
         allocated.usage(),

@@ -16,11 +16,11 @@ import java.util.Map;
  * @param refusedLocks blocks that were to be locked and were not, by the budget or by the system
  */
 public record AllocatorStatistics(
-    Usage allocated,
-    Map<PageKind, Usage> pages,
-    Usage locked,
-    Map<Integer, Usage> nodes,
-    Usage wrapped,
+    UsageCounter allocated,
+    Map<PageKind, UsageCounter> pages,
+    UsageCounter locked,
+    Map<Integer, UsageCounter> nodes,
+    UsageCounter wrapped,
     long refusedHugePages,
     long refusedPolicies,
     long refusedLocks) {}

@@ -54,7 +54,7 @@ final class Comparisons {
   }
 
   /** By the first element whose order differs, then by length. */
-  static int compare(Primitive type, MemorySegment left, MemorySegment right) {
+  static int compare(PrimitiveType type, MemorySegment left, MemorySegment right) {
     long both = Math.min(left.byteSize(), right.byteSize());
     long at = 0;
     while (at < both) {
@@ -74,7 +74,7 @@ final class Comparisons {
   }
 
   private static int compareElements(
-      Primitive type, MemorySegment left, MemorySegment right, long at) {
+      PrimitiveType type, MemorySegment left, MemorySegment right, long at) {
     return switch (type) {
       case BYTE -> Byte.compare(left.get(JAVA_BYTE, at), right.get(JAVA_BYTE, at));
       case BOOLEAN -> Boolean.compare(left.get(JAVA_BYTE, at) != 0, right.get(JAVA_BYTE, at) != 0);

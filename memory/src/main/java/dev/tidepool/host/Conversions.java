@@ -32,44 +32,49 @@ final class Conversions {
    * By source and target. Where there is no loop the way is by ints, which is what Java's casts do
    * too. Booleans are bytes: as a source they are made 0 or 1 first.
    */
-  private static final Map<Primitive, Map<Primitive, Loop>> LOOPS = new EnumMap<>(Primitive.class);
+  private static final Map<PrimitiveType, Map<PrimitiveType, Loop>> LOOPS =
+      new EnumMap<>(PrimitiveType.class);
 
   static {
-    set(Primitive.BYTE, Primitive.SHORT, Conversions::byteToShort);
-    set(Primitive.BYTE, Primitive.INT, Conversions::byteToInt);
-    set(Primitive.BYTE, Primitive.FLOAT, Conversions::byteToFloat);
-    set(Primitive.SHORT, Primitive.FLOAT, Conversions::shortToFloat);
-    set(Primitive.SHORT, Primitive.BYTE, Conversions::shortToByte);
-    set(Primitive.SHORT, Primitive.INT, Conversions::shortToInt);
-    set(Primitive.INT, Primitive.BYTE, Conversions::intToByte);
-    set(Primitive.INT, Primitive.SHORT, Conversions::intToShort);
-    set(Primitive.INT, Primitive.LONG, Conversions::intToLong);
-    set(Primitive.INT, Primitive.FLOAT, Conversions::intToFloat);
-    set(Primitive.INT, Primitive.DOUBLE, Conversions::intToDouble);
-    set(Primitive.LONG, Primitive.INT, Conversions::longToInt);
-    set(Primitive.LONG, Primitive.FLOAT, Conversions::longToFloat);
-    set(Primitive.LONG, Primitive.DOUBLE, Conversions::longToDouble);
-    set(Primitive.FLOAT, Primitive.INT, Conversions::floatToInt);
-    set(Primitive.FLOAT, Primitive.LONG, Conversions::floatToLong);
-    set(Primitive.FLOAT, Primitive.DOUBLE, Conversions::floatToDouble);
-    set(Primitive.DOUBLE, Primitive.INT, Conversions::doubleToInt);
-    set(Primitive.DOUBLE, Primitive.LONG, Conversions::doubleToLong);
-    set(Primitive.DOUBLE, Primitive.FLOAT, Conversions::doubleToFloat);
-    set(Primitive.BYTE, Primitive.BOOLEAN, Conversions::byteToBoolean);
-    set(Primitive.BOOLEAN, Primitive.BOOLEAN, Conversions::byteToBoolean);
-    set(Primitive.BOOLEAN, Primitive.BYTE, Conversions::byteToBoolean);
-    set(Primitive.INT, Primitive.BOOLEAN, Conversions::intToBoolean);
-    set(Primitive.LONG, Primitive.BOOLEAN, Conversions::longToBoolean);
-    set(Primitive.FLOAT, Primitive.BOOLEAN, Conversions::floatToBoolean);
-    set(Primitive.DOUBLE, Primitive.BOOLEAN, Conversions::doubleToBoolean);
+    set(PrimitiveType.BYTE, PrimitiveType.SHORT, Conversions::byteToShort);
+    set(PrimitiveType.BYTE, PrimitiveType.INT, Conversions::byteToInt);
+    set(PrimitiveType.BYTE, PrimitiveType.FLOAT, Conversions::byteToFloat);
+    set(PrimitiveType.SHORT, PrimitiveType.FLOAT, Conversions::shortToFloat);
+    set(PrimitiveType.SHORT, PrimitiveType.BYTE, Conversions::shortToByte);
+    set(PrimitiveType.SHORT, PrimitiveType.INT, Conversions::shortToInt);
+    set(PrimitiveType.INT, PrimitiveType.BYTE, Conversions::intToByte);
+    set(PrimitiveType.INT, PrimitiveType.SHORT, Conversions::intToShort);
+    set(PrimitiveType.INT, PrimitiveType.LONG, Conversions::intToLong);
+    set(PrimitiveType.INT, PrimitiveType.FLOAT, Conversions::intToFloat);
+    set(PrimitiveType.INT, PrimitiveType.DOUBLE, Conversions::intToDouble);
+    set(PrimitiveType.LONG, PrimitiveType.INT, Conversions::longToInt);
+    set(PrimitiveType.LONG, PrimitiveType.FLOAT, Conversions::longToFloat);
+    set(PrimitiveType.LONG, PrimitiveType.DOUBLE, Conversions::longToDouble);
+    set(PrimitiveType.FLOAT, PrimitiveType.INT, Conversions::floatToInt);
+    set(PrimitiveType.FLOAT, PrimitiveType.LONG, Conversions::floatToLong);
+    set(PrimitiveType.FLOAT, PrimitiveType.DOUBLE, Conversions::floatToDouble);
+    set(PrimitiveType.DOUBLE, PrimitiveType.INT, Conversions::doubleToInt);
+    set(PrimitiveType.DOUBLE, PrimitiveType.LONG, Conversions::doubleToLong);
+    set(PrimitiveType.DOUBLE, PrimitiveType.FLOAT, Conversions::doubleToFloat);
+    set(PrimitiveType.BYTE, PrimitiveType.BOOLEAN, Conversions::byteToBoolean);
+    set(PrimitiveType.BOOLEAN, PrimitiveType.BOOLEAN, Conversions::byteToBoolean);
+    set(PrimitiveType.BOOLEAN, PrimitiveType.BYTE, Conversions::byteToBoolean);
+    set(PrimitiveType.INT, PrimitiveType.BOOLEAN, Conversions::intToBoolean);
+    set(PrimitiveType.LONG, PrimitiveType.BOOLEAN, Conversions::longToBoolean);
+    set(PrimitiveType.FLOAT, PrimitiveType.BOOLEAN, Conversions::floatToBoolean);
+    set(PrimitiveType.DOUBLE, PrimitiveType.BOOLEAN, Conversions::doubleToBoolean);
   }
 
   private Conversions() {}
 
   /** Converts {@code count} elements; the segments are checked, and apart or the same. */
   static void convert(
-      Primitive from, MemorySegment source, Primitive to, MemorySegment target, long count) {
-    if (from == to && from != Primitive.BOOLEAN) {
+      PrimitiveType from,
+      MemorySegment source,
+      PrimitiveType to,
+      MemorySegment target,
+      long count) {
+    if (from == to && from != PrimitiveType.BOOLEAN) {
       MemorySegment.copy(source, 0, target, 0, count * from.bytes());
       return;
     }
@@ -86,11 +91,11 @@ final class Conversions {
 
   /** Swaps {@code count} elements of 2, 4 or 8 bytes; the segments are apart or the same. */
   static void swapBytes(int width, MemorySegment source, MemorySegment target, long count) {
-    Primitive type =
+    PrimitiveType type =
         switch (width) {
-          case Short.BYTES -> Primitive.SHORT;
-          case Integer.BYTES -> Primitive.INT;
-          default -> Primitive.LONG;
+          case Short.BYTES -> PrimitiveType.SHORT;
+          case Integer.BYTES -> PrimitiveType.INT;
+          default -> PrimitiveType.LONG;
         };
     Object block = type.newBlock((int) Math.min(SWAP_BLOCK, count));
     for (long at = 0; at < count; at += SWAP_BLOCK) {
@@ -122,23 +127,23 @@ final class Conversions {
     }
   }
 
-  private static void set(Primitive from, Primitive to, Loop loop) {
-    LOOPS.computeIfAbsent(from, first -> new EnumMap<>(Primitive.class)).put(to, loop);
+  private static void set(PrimitiveType from, PrimitiveType to, Loop loop) {
+    LOOPS.computeIfAbsent(from, first -> new EnumMap<>(PrimitiveType.class)).put(to, loop);
   }
 
   /** Reads elements of one type into a block of another. */
   static final class Way {
-    private final Primitive from;
+    private final PrimitiveType from;
     private final Object source;
 
     /** Null if elements are read as they are. */
     private final @Nullable Loop loop;
 
     /** A way for at most {@code block} elements at once. */
-    Way(Primitive from, Primitive to, int block) {
+    Way(PrimitiveType from, PrimitiveType to, int block) {
       this.from = from;
       this.source = from.newBlock(block);
-      this.loop = from == to && from != Primitive.BOOLEAN ? null : loop(from, to, block);
+      this.loop = from == to && from != PrimitiveType.BOOLEAN ? null : loop(from, to, block);
     }
 
     void read(MemorySegment segment, long first, Object target, int count) {
@@ -150,21 +155,21 @@ final class Conversions {
       }
     }
 
-    private static Loop loop(Primitive from, Primitive to, int block) {
+    private static Loop loop(PrimitiveType from, PrimitiveType to, int block) {
       Loop direct = LOOPS.getOrDefault(from, Map.of()).get(to);
       if (direct != null) {
         return direct;
       }
-      if (from == Primitive.BOOLEAN) {
-        Loop number = loop(Primitive.BYTE, to, block);
+      if (from == PrimitiveType.BOOLEAN) {
+        Loop number = loop(PrimitiveType.BYTE, to, block);
         return (source, target, count) -> {
           byteToBoolean(source, source, count);
           number.run(source, target, count);
         };
       }
       int[] between = new int[block];
-      Loop toInts = loop(from, Primitive.INT, block);
-      Loop fromInts = loop(Primitive.INT, to, block);
+      Loop toInts = loop(from, PrimitiveType.INT, block);
+      Loop fromInts = loop(PrimitiveType.INT, to, block);
       return (source, target, count) -> {
         toInts.run(source, between, count);
         fromInts.run(between, target, count);

@@ -24,8 +24,8 @@ final class Fills {
   private Fills() {}
 
   static void fill(MemorySegment target, byte value) {
-    if (target.byteSize() >= LARGE && CLibrary.hasSetting() && OwnMemory.contains(target)) {
-      CLibrary.set(target, value);
+    if (target.byteSize() >= LARGE && LibC.hasSetting() && OwnMemory.contains(target)) {
+      LibC.set(target, value);
       return;
     }
     long front = target.byteSize() < 2 * LONGEST_COPY ? target.byteSize() : LONGEST_COPY;

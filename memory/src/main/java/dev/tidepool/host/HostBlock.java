@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Ownership: the arena is the block's own and is closed first; then the memory goes back. While
  * a native call or an I/O operation holds the arena open, it cannot be closed and the memory must
- * stay: such a block waits in {@link BusyBlocks}, and is neither freed early nor forgotten.
+ * stay: such a block waits in {@link DeferredFrees}, and is neither freed early nor forgotten.
  */
 public final class HostBlock implements Block {
   private static final VarHandle FREED;
@@ -29,7 +29,7 @@ public final class HostBlock implements Block {
 
   private final @Nullable Arena arena;
   private final MemorySegment segment;
-  private final Backing backing;
+  private final GrantedMemory backing;
   private final Runnable giveBack;
 
   @SuppressWarnings("unused") // through FREED
@@ -42,7 +42,8 @@ public final class HostBlock implements Block {
    *     owner's memory
    * @param giveBack returns the memory; runs once, after the arena was closed
    */
-  HostBlock(@Nullable Arena arena, MemorySegment segment, Backing backing, Runnable giveBack) {
+  public HostBlock(
+      @Nullable Arena arena, MemorySegment segment, GrantedMemory backing, Runnable giveBack) {
     this.arena = arena;
     this.segment = segment;
     this.backing = backing;
@@ -65,7 +66,7 @@ public final class HostBlock implements Block {
   }
 
   /** What the block is made of. */
-  public Backing backing() {
+  public GrantedMemory backing() {
     return backing;
   }
 
@@ -76,8 +77,8 @@ public final class HostBlock implements Block {
    *     block shares its pages with others, or the block is freed. Blocks of a {@link HostRequest}
    *     with pages or a NUMA policy, and locked ones, have pages of their own
    */
-  public Optional<Residence> residence() {
-    return freed ? Optional.empty() : Residence.of(segment.address(), backing.bytes());
+  public Optional<PageResidency> residence() {
+    return freed ? Optional.empty() : PageResidency.of(segment.address(), backing.bytes());
   }
 
   /**
@@ -92,7 +93,7 @@ public final class HostBlock implements Block {
           "a block of " + byteSize() + " bytes was freed twice; its owner frees it exactly once");
     }
     if (!tryEnd()) {
-      BusyBlocks.add(this);
+      DeferredFrees.add(this);
     }
   }
 

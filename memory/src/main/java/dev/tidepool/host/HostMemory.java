@@ -26,7 +26,7 @@ public final class HostMemory {
   }
 
   /** What can be had now, swap included where it may be used; for refusing what cannot work. */
-  static long obtainableBytes() {
+  public static long obtainableBytes() {
     Reading reading = reading();
     return reading.info.freeBytes() + reading.freeSwap;
   }
@@ -34,17 +34,17 @@ public final class HostMemory {
   private record Reading(MemoryInfo info, long freeSwap) {}
 
   private static Reading reading() {
-    List<String> meminfo = CLibrary.LINUX ? SystemFiles.lines(MEMINFO) : List.of();
+    List<String> meminfo = LibC.LINUX ? ProcFiles.lines(MEMINFO) : List.of();
     MemoryInfo machine = ofMeminfo(meminfo);
     if (machine != null) {
       long swap = kilobytes(meminfo, "SwapFree:");
-      return new Reading(within(machine, ControlGroup.ofThisProcess()), swap);
+      return new Reading(within(machine, Cgroup.ofThisProcess()), swap);
     }
     return new Reading(ofJavaPlatform(), 0);
   }
 
   /** The machine's memory as far as a control group allows it. */
-  static MemoryInfo within(MemoryInfo machine, @Nullable ControlGroup group) {
+  static MemoryInfo within(MemoryInfo machine, @Nullable Cgroup group) {
     return group == null || group.limitBytes() >= machine.totalBytes()
         ? machine
         : new MemoryInfo(
@@ -71,7 +71,7 @@ public final class HostMemory {
     for (String line : lines) {
       if (line.startsWith(key)) {
         String[] words = line.substring(key.length()).strip().split("\\s+", -1);
-        return SystemFiles.parse(words[0], 0) * 1024;
+        return ProcFiles.parse(words[0], 0) * 1024;
       }
     }
     return 0;

@@ -52,10 +52,12 @@ public record HostPlatform(
    */
   public record ExplicitHugePages(long pageBytes, long reserved, long free) {
     static ExplicitHugePages of(long pageBytes) {
-      long free = Pages.explicitPages(pageBytes, "free_hugepages");
-      long spokenFor = Pages.explicitPages(pageBytes, "resv_hugepages");
+      long free = PageSizes.explicitPages(pageBytes, "free_hugepages");
+      long spokenFor = PageSizes.explicitPages(pageBytes, "resv_hugepages");
       return new ExplicitHugePages(
-          pageBytes, Pages.explicitPages(pageBytes, "nr_hugepages"), Math.max(0, free - spokenFor));
+          pageBytes,
+          PageSizes.explicitPages(pageBytes, "nr_hugepages"),
+          Math.max(0, free - spokenFor));
     }
   }
 
@@ -74,15 +76,15 @@ public record HostPlatform(
         System.getProperty("os.arch"),
         processorName(),
         Runtime.getRuntime().availableProcessors(),
-        Pages.BYTES,
-        Pages.HUGE_BYTES,
-        Pages.transparentMode(),
-        Pages.explicitSizes().stream().map(ExplicitHugePages::of).toList(),
+        PageSizes.BYTES,
+        PageSizes.HUGE_BYTES,
+        PageSizes.transparentMode(),
+        PageSizes.explicitSizes().stream().map(ExplicitHugePages::of).toList(),
         NumaNodes.usable(),
         NumaCalls.available(),
         canLock(),
         lockLimit(),
-        CLibrary.hasAlignedAllocation());
+        LibC.hasAlignedAllocation());
   }
 
   /** The same for people: what it is called, and what it is or why it is not there. */
@@ -126,7 +128,6 @@ public record HostPlatform(
     lines.put(
         "native allocation",
         nativeAllocation ? "available" : "absent: blocks come from Java arenas");
-    lines.put("shared memory", SharedFolder.describe());
     return lines;
   }
 
@@ -136,10 +137,10 @@ public record HostPlatform(
    * tries.
    */
   public static boolean mayLockPages() {
-    if (!CLibrary.hasLocking()) {
+    if (!LibC.hasLocking()) {
       return false;
     }
-    return lockLimit(SystemFiles.lines(Path.of("/proc/self/limits"))) >= LARGEST_PAGE || canLock();
+    return lockLimit(ProcFiles.lines(Path.of("/proc/self/limits"))) >= LARGEST_PAGE || canLock();
   }
 
   /** What {@code /proc/self/limits} says of bytes that may be locked; 0 if it does not tell. */
@@ -147,7 +148,7 @@ public record HostPlatform(
     for (String line : limits) {
       if (line.startsWith(LOCK_LIMIT)) {
         String soft = line.substring(LOCK_LIMIT.length()).strip().split("\\s+", 2)[0];
-        return soft.equals("unlimited") ? Long.MAX_VALUE : SystemFiles.parse(soft, 0);
+        return soft.equals("unlimited") ? Long.MAX_VALUE : ProcFiles.parse(soft, 0);
       }
     }
     return 0;
@@ -155,7 +156,7 @@ public record HostPlatform(
 
   /** The processor's model, if the system tells. */
   public static Optional<String> processorName() {
-    return SystemFiles.lines(Path.of("/proc/cpuinfo")).stream()
+    return ProcFiles.lines(Path.of("/proc/cpuinfo")).stream()
         .filter(line -> line.startsWith("model name") || line.startsWith("Model"))
         .map(line -> line.substring(line.indexOf(':') + 1).strip())
         .filter(name -> !name.isEmpty())
@@ -164,23 +165,23 @@ public record HostPlatform(
 
   /** The limit, unless this process may ignore it: one page more is locked then, untouched. */
   private static OptionalLong lockLimit() {
-    OptionalLong limit = CLibrary.lockLimit();
-    if (limit.isEmpty() || limit.getAsLong() > LARGEST_TRIED || !CLibrary.hasMapping()) {
+    OptionalLong limit = LibC.lockLimit();
+    if (limit.isEmpty() || limit.getAsLong() > LARGEST_TRIED || !LibC.hasMapping()) {
       return limit;
     }
-    long beyond = SystemMemory.roundUp(limit.getAsLong(), Pages.BYTES) + Pages.BYTES;
-    CLibrary.Mapped map = CLibrary.map(beyond);
+    long beyond = MappedRegion.roundUp(limit.getAsLong(), PageSizes.BYTES) + PageSizes.BYTES;
+    LibC.Mapped map = LibC.map(beyond);
     if (map.address() == 0) {
       return limit;
     }
-    boolean privileged = CLibrary.lockWhenTouched(map.address(), beyond);
-    SystemMemory.unmap(map.address(), beyond);
+    boolean privileged = LibC.lockWhenTouched(map.address(), beyond);
+    MappedRegion.unmap(map.address(), beyond);
     return privileged ? OptionalLong.of(Long.MAX_VALUE) : limit;
   }
 
   private static boolean canLock() {
     return new MemoryAllocator()
-        .tryAllocateLocked(HostRequest.of(1), new PinnedBudget(Pages.BYTES))
+        .tryAllocateLocked(HostRequest.of(1), new PinnedBudget(PageSizes.BYTES))
         .map(
             block -> {
               block.free();

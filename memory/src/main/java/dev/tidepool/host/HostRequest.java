@@ -75,7 +75,7 @@ public record HostRequest(long bytes, long alignment, Optional<PageKind> pages, 
 
   /** The kind that is wanted, or that goes with the size. */
   PageKind pagesOrDefault() {
-    boolean huge = Pages.HUGE_BYTES > 0 && bytes >= Pages.HUGE_BYTES;
+    boolean huge = PageSizes.HUGE_BYTES > 0 && bytes >= PageSizes.HUGE_BYTES;
     return pages.orElse(huge ? PageKind.TRANSPARENT_HUGE : PageKind.SMALL);
   }
 

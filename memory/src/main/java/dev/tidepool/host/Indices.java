@@ -39,8 +39,8 @@ record Indices(MemorySegment memory, long count, Reader reader) {
   }
 
   static Indices of(ElementType<?> type, MemorySegment indices) {
-    Operands.readable("segment of indices", indices);
-    long count = Operands.elements("segment of indices", indices, type.byteSize());
+    OperandChecks.readable("segment of indices", indices);
+    long count = OperandChecks.elements("segment of indices", indices, type.byteSize());
     if (type.equals(ElementType.LONG)) {
       return new Indices(
           indices,
@@ -63,7 +63,7 @@ record Indices(MemorySegment memory, long count, Reader reader) {
   }
 
   /** Where the indexed elements lie. */
-  ElementMoves.Places places(long elementBytes) {
+  GatherScatter.Places places(long elementBytes) {
     return (first, block, length) -> {
       reader.read(first, block, length);
       for (int i = 0; i < length; i++) {

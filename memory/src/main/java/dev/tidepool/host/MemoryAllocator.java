@@ -45,7 +45,7 @@ public final class MemoryAllocator {
 
   /** An allocator; all of a process share the system's memory, each counts what it gave. */
   public MemoryAllocator() {
-    this(CLibrary.hasAlignedAllocation());
+    this(LibC.hasAlignedAllocation());
   }
 
   /** An allocator that may be told to do without the C library. */
@@ -96,7 +96,7 @@ public final class MemoryAllocator {
    * the budget until it is freed.
    */
   public Optional<HostBlock> tryAllocateLocked(HostRequest request, PinnedBudget budget) {
-    SystemMemory locked = nativeAllocation ? locked(request, budget) : null;
+    MappedRegion locked = nativeAllocation ? locked(request, budget) : null;
     if (locked == null) {
       counters.countRefusedLock();
       return Optional.empty();
@@ -116,22 +116,22 @@ public final class MemoryAllocator {
     return Optional.of(block);
   }
 
-  private static @Nullable SystemMemory locked(HostRequest request, PinnedBudget budget) {
+  private static @Nullable MappedRegion locked(HostRequest request, PinnedBudget budget) {
     long bytes = request.bytes();
     // Without room for it the system would kill a process, and not refuse.
-    if (!CLibrary.hasLocking()
+    if (!LibC.hasLocking()
         || bytes == 0
         || bytes > budget.limitBytes() - budget.usedBytes()
         || (bytes >= CHECKED_FROM && bytes > HostMemory.now().freeBytes())) {
       return null;
     }
-    SystemMemory memory = OwnPages.of(request);
+    MappedRegion memory = ReservedMapping.of(request);
     if (memory == null) {
       return null;
     }
     long charged = memory.backing().bytes();
     if (budget.reserve(charged)) {
-      SystemMemory locked = memory.locked();
+      MappedRegion locked = memory.locked();
       if (locked != null) {
         return locked;
       }
@@ -183,12 +183,12 @@ public final class MemoryAllocator {
   }
 
   private HostBlock wrapped(@Nullable Arena arena, MemorySegment memory, Runnable release) {
-    Usage.Gauge gauge = counters.wrapped();
+    UsageCounter.Gauge gauge = counters.wrapped();
     gauge.add(memory.byteSize());
     return new HostBlock(
         arena,
         memory,
-        Backing.plain(memory.byteSize()),
+        GrantedMemory.plain(memory.byteSize()),
         () -> {
           release.run();
           gauge.remove(memory.byteSize());
@@ -210,7 +210,7 @@ public final class MemoryAllocator {
 
   /** Bytes of freed blocks that wait for a native call or an I/O operation to let go of them. */
   public static long busyBytes() {
-    return BusyBlocks.bytes();
+    return DeferredFrees.bytes();
   }
 
   private static void checkRoom(HostRequest request) {
@@ -233,14 +233,14 @@ public final class MemoryAllocator {
       // An address that is aligned as asked, and that nothing can be read from.
       Arena arena = Arena.ofShared();
       MemorySegment nothing = MemorySegment.ofAddress(request.alignment()).reinterpret(arena, null);
-      return tracked(arena, nothing, Backing.plain(0), () -> {});
+      return tracked(arena, nothing, GrantedMemory.plain(0), () -> {});
     }
-    SystemMemory memory = null;
+    MappedRegion memory = null;
     if (bytes <= Long.MAX_VALUE / 2) {
       memory =
           request.needsOwnPages()
-              ? OwnPages.of(request)
-              : SystemMemory.allocate(bytes, request.alignment());
+              ? ReservedMapping.of(request)
+              : MappedRegion.allocate(bytes, request.alignment());
     }
     if (memory == null) {
       throw outOfMemory(bytes, "the system refused");
@@ -248,7 +248,7 @@ public final class MemoryAllocator {
     return block(memory, bytes, memory::free);
   }
 
-  private HostBlock block(SystemMemory memory, long bytes, Runnable giveBack) {
+  private HostBlock block(MappedRegion memory, long bytes, Runnable giveBack) {
     Arena arena = Arena.ofShared();
     MemorySegment segment =
         MemorySegment.ofAddress(memory.address()).reinterpret(bytes, arena, null);
@@ -268,11 +268,11 @@ public final class MemoryAllocator {
         arena.close();
       }
     }
-    return tracked(arena, segment, Backing.plain(bytes), () -> {});
+    return tracked(arena, segment, GrantedMemory.plain(bytes), () -> {});
   }
 
   private HostBlock tracked(
-      Arena arena, MemorySegment segment, Backing backing, Runnable giveBack) {
+      Arena arena, MemorySegment segment, GrantedMemory backing, Runnable giveBack) {
     Runnable freeing =
         () -> {
           try {

@@ -50,11 +50,11 @@ public final class MemoryOperations {
       MemorySegment destination,
       long destinationOffset,
       long bytes) {
-    Operands.readable(SOURCE, source);
-    Operands.writable(DESTINATION, destination);
-    Operands.range(SOURCE, source, sourceOffset, bytes);
-    Operands.range(DESTINATION, destination, destinationOffset, bytes);
-    Operands.touching(
+    OperandChecks.readable(SOURCE, source);
+    OperandChecks.writable(DESTINATION, destination);
+    OperandChecks.range(SOURCE, source, sourceOffset, bytes);
+    OperandChecks.range(DESTINATION, destination, destinationOffset, bytes);
+    OperandChecks.touching(
         source,
         destination,
         () -> MemorySegment.copy(source, sourceOffset, destination, destinationOffset, bytes));
@@ -62,26 +62,26 @@ public final class MemoryOperations {
 
   /** Sets every byte. */
   public static void fill(MemorySegment destination, byte value) {
-    Operands.writable(DESTINATION, destination);
-    Operands.touching(destination, destination, () -> Fills.fill(destination, value));
+    OperandChecks.writable(DESTINATION, destination);
+    OperandChecks.touching(destination, destination, () -> Fills.fill(destination, value));
   }
 
   /** Repeats a pattern of two bytes. */
   public static void fill(MemorySegment destination, short value) {
     fillable(destination, Short.BYTES);
-    Operands.touching(destination, destination, () -> Fills.fill(destination, value));
+    OperandChecks.touching(destination, destination, () -> Fills.fill(destination, value));
   }
 
   /** Repeats a pattern of four bytes. */
   public static void fill(MemorySegment destination, int value) {
     fillable(destination, Integer.BYTES);
-    Operands.touching(destination, destination, () -> Fills.fill(destination, value));
+    OperandChecks.touching(destination, destination, () -> Fills.fill(destination, value));
   }
 
   /** Repeats a pattern of eight bytes. */
   public static void fill(MemorySegment destination, long value) {
     fillable(destination, Long.BYTES);
-    Operands.touching(destination, destination, () -> Fills.fill(destination, value));
+    OperandChecks.touching(destination, destination, () -> Fills.fill(destination, value));
   }
 
   /** Repeats a float, its bits unchanged. */
@@ -95,8 +95,8 @@ public final class MemoryOperations {
   }
 
   private static void fillable(MemorySegment destination, int width) {
-    Operands.writable(DESTINATION, destination);
-    Operands.elements(DESTINATION, destination, width);
+    OperandChecks.writable(DESTINATION, destination);
+    OperandChecks.elements(DESTINATION, destination, width);
   }
 
   /**
@@ -105,7 +105,7 @@ public final class MemoryOperations {
    */
   public static long mismatch(MemorySegment left, MemorySegment right) {
     comparable(left, right);
-    return Operands.answering(left, right, () -> Comparisons.mismatch(left, right));
+    return OperandChecks.answering(left, right, () -> Comparisons.mismatch(left, right));
   }
 
   /** Whether both have the same size and bytes. */
@@ -120,7 +120,7 @@ public final class MemoryOperations {
    */
   public static int compare(MemorySegment left, MemorySegment right) {
     comparable(left, right);
-    return Operands.answering(left, right, () -> Comparisons.compare(left, right));
+    return OperandChecks.answering(left, right, () -> Comparisons.compare(left, right));
   }
 
   /**
@@ -132,16 +132,16 @@ public final class MemoryOperations {
    * @return negative, 0 or positive
    */
   public static int compare(ElementType<?> type, MemorySegment left, MemorySegment right) {
-    Primitive primitive = Primitive.of(type);
+    PrimitiveType primitive = PrimitiveType.of(type);
     comparable(left, right);
-    Operands.elements("left segment", left, type.byteSize());
-    Operands.elements("right segment", right, type.byteSize());
-    return Operands.answering(left, right, () -> Comparisons.compare(primitive, left, right));
+    OperandChecks.elements("left segment", left, type.byteSize());
+    OperandChecks.elements("right segment", right, type.byteSize());
+    return OperandChecks.answering(left, right, () -> Comparisons.compare(primitive, left, right));
   }
 
   private static void comparable(MemorySegment left, MemorySegment right) {
-    Operands.readable("left segment", left);
-    Operands.readable("right segment", right);
+    OperandChecks.readable("left segment", left);
+    OperandChecks.readable("right segment", right);
   }
 
   /**
@@ -166,12 +166,12 @@ public final class MemoryOperations {
       throw new IllegalArgumentException(
           "elements have " + elementBytes + " bytes, but bytes can be swapped in 2, 4 or 8");
     }
-    Operands.readable(SOURCE, source);
-    Operands.writable(DESTINATION, destination);
-    long count = Operands.elements(SOURCE, source, elementBytes);
-    Operands.room(DESTINATION, destination, count, elementBytes);
-    Operands.apartOrSame(source, Operands.front(destination, source.byteSize()));
-    Operands.touching(
+    OperandChecks.readable(SOURCE, source);
+    OperandChecks.writable(DESTINATION, destination);
+    long count = OperandChecks.elements(SOURCE, source, elementBytes);
+    OperandChecks.room(DESTINATION, destination, count, elementBytes);
+    OperandChecks.apartOrSame(source, OperandChecks.front(destination, source.byteSize()));
+    OperandChecks.touching(
         source, destination, () -> Conversions.swapBytes(elementBytes, source, destination, count));
   }
 
@@ -189,19 +189,19 @@ public final class MemoryOperations {
    */
   public static void convert(
       ElementType<?> from, MemorySegment source, ElementType<?> to, MemorySegment destination) {
-    Primitive read = Primitive.of(from);
-    Primitive written = Primitive.of(to);
-    Operands.readable(SOURCE, source);
-    Operands.writable(DESTINATION, destination);
-    long count = Operands.elements(SOURCE, source, from.byteSize());
-    Operands.room(DESTINATION, destination, count, to.byteSize());
-    MemorySegment front = Operands.front(destination, count * to.byteSize());
+    PrimitiveType read = PrimitiveType.of(from);
+    PrimitiveType written = PrimitiveType.of(to);
+    OperandChecks.readable(SOURCE, source);
+    OperandChecks.writable(DESTINATION, destination);
+    long count = OperandChecks.elements(SOURCE, source, from.byteSize());
+    OperandChecks.room(DESTINATION, destination, count, to.byteSize());
+    MemorySegment front = OperandChecks.front(destination, count * to.byteSize());
     if (from.byteSize() == to.byteSize()) {
-      Operands.apartOrSame(source, front);
+      OperandChecks.apartOrSame(source, front);
     } else {
-      Operands.apart(source, front);
+      OperandChecks.apart(source, front);
     }
-    Operands.touching(
+    OperandChecks.touching(
         source, destination, () -> Conversions.convert(read, source, written, destination, count));
   }
 
@@ -212,13 +212,13 @@ public final class MemoryOperations {
    */
   public static void gather(
       long elementBytes, MemorySegment source, int[] indices, MemorySegment destination) {
-    ElementMoves.gather(elementBytes, source, Indices.of(indices), destination);
+    GatherScatter.gather(elementBytes, source, Indices.of(indices), destination);
   }
 
   /** As {@link #gather(long, MemorySegment, int[], MemorySegment)}, with 64-bit indices. */
   public static void gather(
       long elementBytes, MemorySegment source, long[] indices, MemorySegment destination) {
-    ElementMoves.gather(elementBytes, source, Indices.of(indices), destination);
+    GatherScatter.gather(elementBytes, source, Indices.of(indices), destination);
   }
 
   /**
@@ -232,7 +232,7 @@ public final class MemoryOperations {
       ElementType<?> indexType,
       MemorySegment indices,
       MemorySegment destination) {
-    ElementMoves.gather(elementBytes, source, Indices.of(indexType, indices), destination);
+    GatherScatter.gather(elementBytes, source, Indices.of(indexType, indices), destination);
   }
 
   /**
@@ -243,13 +243,13 @@ public final class MemoryOperations {
    */
   public static void scatter(
       long elementBytes, MemorySegment source, int[] indices, MemorySegment destination) {
-    ElementMoves.scatter(elementBytes, source, Indices.of(indices), destination);
+    GatherScatter.scatter(elementBytes, source, Indices.of(indices), destination);
   }
 
   /** As {@link #scatter(long, MemorySegment, int[], MemorySegment)}, with 64-bit indices. */
   public static void scatter(
       long elementBytes, MemorySegment source, long[] indices, MemorySegment destination) {
-    ElementMoves.scatter(elementBytes, source, Indices.of(indices), destination);
+    GatherScatter.scatter(elementBytes, source, Indices.of(indices), destination);
   }
 
   /**
@@ -263,7 +263,7 @@ public final class MemoryOperations {
       ElementType<?> indexType,
       MemorySegment indices,
       MemorySegment destination) {
-    ElementMoves.scatter(elementBytes, source, Indices.of(indexType, indices), destination);
+    GatherScatter.scatter(elementBytes, source, Indices.of(indexType, indices), destination);
   }
 
   /**

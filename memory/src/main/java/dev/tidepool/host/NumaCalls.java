@@ -19,9 +19,9 @@ import java.util.Optional;
  * functions for them.
  *
  * <p>Policies are given to address ranges with {@code mbind}. A thread is given one with {@code
- * set_mempolicy} only for the time of one call of a driver ({@link NumaThread}): else it would
- * follow the thread to memory that is none of ours. Containers often forbid these calls; then they
- * count as absent.
+ * set_mempolicy} only for the time of one call of a driver ({@link ThreadNumaPolicy}): else it
+ * would follow the thread to memory that is none of ours. Containers often forbid these calls; then
+ * they count as absent.
  */
 final class NumaCalls {
   private static final long MPOL_F_ADDR = 2;
@@ -38,24 +38,24 @@ final class NumaCalls {
 
   private static final Optional<Numbers> NUMBERS = numbers();
   private static final boolean AVAILABLE =
-      CLibrary.LINUX && NUMBERS.isPresent() && CLibrary.has("syscall") && answers();
+      LibC.LINUX && NUMBERS.isPresent() && LibC.has("syscall") && answers();
 
   /** The functions, {@code syscall} with the arguments that each call takes. */
   private static final class Calls {
     private static final Linker.Option VARIADIC = Linker.Option.firstVariadicArg(1);
     static final MethodHandle MBIND =
-        CLibrary.link(
+        LibC.link(
             "syscall",
             FunctionDescriptor.of(
                 JAVA_LONG, JAVA_LONG, ADDRESS, JAVA_LONG, JAVA_LONG, ADDRESS, JAVA_LONG, JAVA_LONG),
             VARIADIC);
     static final MethodHandle SET_MEMPOLICY =
-        CLibrary.link(
+        LibC.link(
             "syscall",
             FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, ADDRESS, JAVA_LONG),
             VARIADIC);
     static final MethodHandle GET_MEMPOLICY =
-        CLibrary.link(
+        LibC.link(
             "syscall",
             FunctionDescriptor.of(
                 JAVA_LONG, JAVA_LONG, ADDRESS, ADDRESS, JAVA_LONG, ADDRESS, JAVA_LONG),
@@ -87,7 +87,7 @@ final class NumaCalls {
                   0L)
           == 0;
     } catch (Throwable e) {
-      throw CLibrary.unexpected(e);
+      throw LibC.unexpected(e);
     }
   }
 
@@ -146,7 +146,7 @@ final class NumaCalls {
                   NUMBERS.orElseThrow().setMempolicy, mode, mask, MAX_NODE)
           == 0;
     } catch (Throwable e) {
-      throw CLibrary.unexpected(e);
+      throw LibC.unexpected(e);
     }
   }
 
@@ -207,7 +207,7 @@ final class NumaCalls {
               MemorySegment.ofAddress(address),
               flags);
     } catch (Throwable e) {
-      throw CLibrary.unexpected(e);
+      throw LibC.unexpected(e);
     }
   }
 

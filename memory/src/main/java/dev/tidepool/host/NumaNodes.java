@@ -15,7 +15,7 @@ final class NumaNodes {
   static List<Integer> usable() {
     List<Integer> nodes = withMemory();
     List<Integer> allowed =
-        SystemFiles.lines(Path.of("/proc/self/status")).stream()
+        ProcFiles.lines(Path.of("/proc/self/status")).stream()
             .filter(line -> line.startsWith(ALLOWED))
             .flatMap(line -> numbers(line.substring(ALLOWED.length())).stream())
             .toList();
@@ -24,7 +24,7 @@ final class NumaNodes {
 
   private static List<Integer> withMemory() {
     for (String file : List.of("has_memory", "online")) {
-      List<String> lines = SystemFiles.lines(NODES.resolve(file));
+      List<String> lines = ProcFiles.lines(NODES.resolve(file));
       if (!lines.isEmpty()) {
         return numbers(lines.getFirst());
       }
@@ -38,8 +38,8 @@ final class NumaNodes {
     List<Integer> numbers = new ArrayList<>();
     for (String part : list.strip().split(",", -1)) {
       String[] ends = part.split("-", -1);
-      long first = SystemFiles.parse(ends[0], -1);
-      long last = SystemFiles.parse(ends[ends.length - 1], -1);
+      long first = ProcFiles.parse(ends[0], -1);
+      long last = ProcFiles.parse(ends[ends.length - 1], -1);
       for (long number = first; number >= 0 && number <= last; number++) {
         numbers.add((int) number);
       }
@@ -72,7 +72,7 @@ final class NumaNodes {
   static long freeBytes(List<Integer> nodes) {
     long free = 0;
     for (int node : nodes) {
-      List<String> lines = SystemFiles.lines(NODES.resolve("node" + node + "/meminfo"));
+      List<String> lines = ProcFiles.lines(NODES.resolve("node" + node + "/meminfo"));
       if (lines.isEmpty()) {
         return Long.MAX_VALUE;
       }
@@ -88,8 +88,7 @@ final class NumaNodes {
       for (String part : List.of("MemFree:", "Active(file):", "Inactive(file):", "SReclaimable:")) {
         String key = "Node " + node + " " + part;
         if (line.startsWith(key)) {
-          free +=
-              1024 * SystemFiles.parse(line.substring(key.length()).strip().split(" ", 2)[0], 0);
+          free += 1024 * ProcFiles.parse(line.substring(key.length()).strip().split(" ", 2)[0], 0);
         }
       }
     }

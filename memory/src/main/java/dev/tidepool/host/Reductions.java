@@ -52,23 +52,23 @@ final class Reductions {
   /** Elements of {@code left}, multiplied with those of {@code right} if there are any. */
   static double ofDoubles(
       Fold fold, ElementType<?> type, MemorySegment left, @Nullable MemorySegment right) {
-    Primitive primitive = floating(type);
+    PrimitiveType primitive = floating(type);
     long count = elements(fold, primitive, left, right);
-    return Operands.answering(
+    return OperandChecks.answering(
         left, right == null ? left : right, () -> ofDoubles(fold, primitive, left, right, count));
   }
 
   /** Elements of {@code left}, multiplied with those of {@code right} if there are any. */
   static long ofLongs(
       Fold fold, ElementType<?> type, MemorySegment left, @Nullable MemorySegment right) {
-    Primitive primitive = integral(type);
+    PrimitiveType primitive = integral(type);
     long count = elements(fold, primitive, left, right);
-    return Operands.answering(
+    return OperandChecks.answering(
         left, right == null ? left : right, () -> ofLongs(fold, primitive, left, right, count));
   }
 
-  private static Primitive floating(ElementType<?> type) {
-    Primitive primitive = Primitive.of(type);
+  private static PrimitiveType floating(ElementType<?> type) {
+    PrimitiveType primitive = PrimitiveType.of(type);
     if (!primitive.isFloating()) {
       throw new IllegalArgumentException(
           type + " elements are reduced to a long, without loss: use the method that ends AsLong");
@@ -76,8 +76,8 @@ final class Reductions {
     return primitive;
   }
 
-  private static Primitive integral(ElementType<?> type) {
-    Primitive primitive = Primitive.of(type);
+  private static PrimitiveType integral(ElementType<?> type) {
+    PrimitiveType primitive = PrimitiveType.of(type);
     if (primitive.isFloating()) {
       throw new IllegalArgumentException(
           type + " elements are reduced to a double: use the method that does not end AsLong");
@@ -86,10 +86,10 @@ final class Reductions {
   }
 
   private static long elements(
-      Fold fold, Primitive type, MemorySegment left, @Nullable MemorySegment right) {
-    Operands.readable("segment", left);
+      Fold fold, PrimitiveType type, MemorySegment left, @Nullable MemorySegment right) {
+    OperandChecks.readable("segment", left);
     if (right != null) {
-      Operands.readable("right segment", right);
+      OperandChecks.readable("right segment", right);
       if (left.byteSize() != right.byteSize()) {
         throw new IllegalArgumentException(
             "the factors have %d and %d bytes, but must have as many elements"
@@ -99,11 +99,15 @@ final class Reductions {
     if (fold != Fold.SUM && left.byteSize() == 0) {
       throw new IllegalArgumentException("an empty segment has no least or greatest element");
     }
-    return Operands.elements("segment", left, type.bytes());
+    return OperandChecks.elements("segment", left, type.bytes());
   }
 
   private static double ofDoubles(
-      Fold fold, Primitive type, MemorySegment left, @Nullable MemorySegment right, long count) {
+      Fold fold,
+      PrimitiveType type,
+      MemorySegment left,
+      @Nullable MemorySegment right,
+      long count) {
     DoubleBlock block = new DoubleBlock(fold, type, left, right);
     double[] partial = new double[Long.SIZE];
     long blocks = 0;
@@ -129,9 +133,13 @@ final class Reductions {
   }
 
   private static long ofLongs(
-      Fold fold, Primitive type, MemorySegment left, @Nullable MemorySegment right, long count) {
+      Fold fold,
+      PrimitiveType type,
+      MemorySegment left,
+      @Nullable MemorySegment right,
+      long count) {
     int block = (int) Math.min(CHUNK, count);
-    Conversions.Way way = new Conversions.Way(type, Primitive.LONG, block);
+    Conversions.Way way = new Conversions.Way(type, PrimitiveType.LONG, block);
     long[] values = new long[block];
     long[] factors = new long[right == null ? 0 : block];
     long result = fold.neutralLong;
@@ -180,11 +188,11 @@ final class Reductions {
     private final double[] values = new double[CHUNK];
     private final double[] factors;
 
-    DoubleBlock(Fold fold, Primitive type, MemorySegment left, @Nullable MemorySegment right) {
+    DoubleBlock(Fold fold, PrimitiveType type, MemorySegment left, @Nullable MemorySegment right) {
       this.fold = fold;
       this.left = left;
       this.right = right;
-      this.way = new Conversions.Way(type, Primitive.DOUBLE, CHUNK);
+      this.way = new Conversions.Way(type, PrimitiveType.DOUBLE, CHUNK);
       this.factors = new double[right == null ? 0 : CHUNK];
     }
 

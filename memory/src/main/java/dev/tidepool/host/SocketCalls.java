@@ -25,9 +25,9 @@ import java.nio.file.attribute.PosixFilePermissions;
  * pass a file descriptor to another process ({@code SCM_RIGHTS}). {@code pidfd_getfd} would need no
  * socket, but most systems let a process take descriptors from its own children only.
  *
- * <p>As {@link CLibrary} says of its own. Linked by the first use, which must be on Linux.
+ * <p>As {@link LibC} says of its own. Linked by the first use, which must be on Linux.
  */
-final class SocketCalls {
+public final class SocketCalls {
   private static final int AF_UNIX = 1;
   private static final int SOCK_STREAM_CLOEXEC = 1 | 0x80000;
   private static final int SOL_SOCKET = 1;
@@ -76,12 +76,12 @@ final class SocketCalls {
   private SocketCalls() {}
 
   static MethodHandle link(String name, MemoryLayout... parameters) {
-    return CLibrary.link(name, FunctionDescriptor.of(JAVA_INT, parameters), ERRNO);
+    return LibC.link(name, FunctionDescriptor.of(JAVA_INT, parameters), ERRNO);
   }
 
   /** One with parameters of any number behind the first ones. */
   static MethodHandle linkVariadic(String name, int fixed, MemoryLayout... parameters) {
-    return CLibrary.link(
+    return LibC.link(
         name,
         FunctionDescriptor.of(JAVA_INT, parameters),
         ERRNO,
@@ -89,8 +89,7 @@ final class SocketCalls {
   }
 
   private static MethodHandle linkLong(String name) {
-    return CLibrary.link(
-        name, FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT), ERRNO);
+    return LibC.link(name, FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT), ERRNO);
   }
 
   @FunctionalInterface
@@ -112,7 +111,7 @@ final class SocketCalls {
     } catch (IOException e) {
       throw e;
     } catch (Throwable e) {
-      throw CLibrary.unexpected(e);
+      throw LibC.unexpected(e);
     }
   }
 
@@ -138,7 +137,7 @@ final class SocketCalls {
   }
 
   /** A socket at a new path, that others of this user connect to. */
-  static int listen(Path path) throws IOException {
+  public static int listen(Path path) throws IOException {
     int socket = socket();
     boolean done = false;
     try (Arena arena = Arena.ofConfined()) {
@@ -158,7 +157,7 @@ final class SocketCalls {
   }
 
   /** Waits for somebody to connect; fails once the socket is {@link #shutdown}. */
-  static int accept(int socket) throws IOException {
+  public static int accept(int socket) throws IOException {
     MemorySegment none = MemorySegment.NULL;
     return (int) checked("accept", state -> (int) ACCEPT.invokeExact(state, socket, none, none));
   }
@@ -168,7 +167,7 @@ final class SocketCalls {
    *
    * @throws ConnectException if nobody does any more
    */
-  static int connect(Path path) throws IOException {
+  public static int connect(Path path) throws IOException {
     int socket = socket();
     boolean done = false;
     try (Arena arena = Arena.ofConfined()) {
@@ -186,12 +185,12 @@ final class SocketCalls {
   }
 
   /** Wakes who waits in {@link #accept}. */
-  static void shutdown(int socket) throws IOException {
+  public static void shutdown(int socket) throws IOException {
     var _ = checked("shutdown", state -> (int) SHUTDOWN.invokeExact(state, socket, SHUT_RDWR));
   }
 
   /** Closes any descriptor; what the system says to that does not matter, it is closed. */
-  static void close(int descriptor) {
+  public static void close(int descriptor) {
     try {
       var _ = checked("close", state -> (int) CLOSE.invokeExact(state, descriptor));
     } catch (IOException e) {
@@ -201,7 +200,7 @@ final class SocketCalls {
   }
 
   /** Sends a descriptor, and one byte along, without which it would not go. */
-  static void send(int socket, int descriptor) throws IOException {
+  public static void send(int socket, int descriptor) throws IOException {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment control = arena.allocate(CONTROL_BYTES, Long.BYTES);
       control.set(JAVA_LONG, 0, CONTROL_LENGTH);
@@ -219,7 +218,7 @@ final class SocketCalls {
    * The descriptor that was sent. It is this process's now, and is not passed on to children. Fails
    * if none comes within {@code nanos}.
    */
-  static int receive(int socket, long nanos) throws IOException {
+  public static int receive(int socket, long nanos) throws IOException {
     limitWaits(socket, SO_RCVTIMEO, nanos);
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment control = arena.allocate(CONTROL_BYTES, Long.BYTES);

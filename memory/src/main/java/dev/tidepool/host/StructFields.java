@@ -32,22 +32,22 @@ final class StructFields {
       long fieldOffset,
       long fieldBytes,
       MemorySegment column) {
-    Operands.movable(fieldBytes, structs, column);
+    OperandChecks.movable(fieldBytes, structs, column);
     field(structBytes, fieldOffset, fieldBytes);
-    long count = Operands.elements("segment of structs", structs, structBytes);
-    Operands.room("column", column, count, fieldBytes);
-    Operands.apart(structs, Operands.front(column, count * fieldBytes));
-    Operands.touching(
+    long count = OperandChecks.elements("segment of structs", structs, structBytes);
+    OperandChecks.room("column", column, count, fieldBytes);
+    OperandChecks.apart(structs, OperandChecks.front(column, count * fieldBytes));
+    OperandChecks.touching(
         structs,
         column,
         () ->
-            new ElementMoves(count)
+            new GatherScatter(count)
                 .move(
                     fieldBytes,
                     structs,
-                    ElementMoves.every(structBytes, fieldOffset),
+                    GatherScatter.every(structBytes, fieldOffset),
                     column,
-                    ElementMoves.every(fieldBytes, 0),
+                    GatherScatter.every(fieldBytes, 0),
                     count));
   }
 
@@ -57,58 +57,58 @@ final class StructFields {
       long structBytes,
       long fieldOffset,
       long fieldBytes) {
-    Operands.movable(fieldBytes, column, structs);
+    OperandChecks.movable(fieldBytes, column, structs);
     field(structBytes, fieldOffset, fieldBytes);
-    long count = Operands.elements("column", column, fieldBytes);
-    Operands.room("segment of structs", structs, count, structBytes);
-    Operands.apart(column, Operands.front(structs, count * structBytes));
-    Operands.touching(
+    long count = OperandChecks.elements("column", column, fieldBytes);
+    OperandChecks.room("segment of structs", structs, count, structBytes);
+    OperandChecks.apart(column, OperandChecks.front(structs, count * structBytes));
+    OperandChecks.touching(
         column,
         structs,
         () ->
-            new ElementMoves(count)
+            new GatherScatter(count)
                 .move(
                     fieldBytes,
                     column,
-                    ElementMoves.every(fieldBytes, 0),
+                    GatherScatter.every(fieldBytes, 0),
                     structs,
-                    ElementMoves.every(structBytes, fieldOffset),
+                    GatherScatter.every(structBytes, fieldOffset),
                     count));
   }
 
   static void split(ElementType<?> struct, MemorySegment structs, MemorySegment... columns) {
-    Operands.readable("segment of structs", structs);
-    long count = Operands.elements("segment of structs", structs, struct.byteSize());
+    OperandChecks.readable("segment of structs", structs);
+    long count = OperandChecks.elements("segment of structs", structs, struct.byteSize());
     List<Member> members = members(struct, columns);
     for (int i = 0; i < columns.length; i++) {
-      Operands.writable("column " + i, columns[i]);
-      Operands.room("column " + i, columns[i], count, members.get(i).bytes());
-      Operands.apart(structs, columns[i]);
+      OperandChecks.writable("column " + i, columns[i]);
+      OperandChecks.room("column " + i, columns[i], count, members.get(i).bytes());
+      OperandChecks.apart(structs, columns[i]);
       for (int other = 0; other < i; other++) {
-        Operands.apart(columns[other], columns[i]);
+        OperandChecks.apart(columns[other], columns[i]);
       }
     }
-    Operands.touching(
+    OperandChecks.touching(
         structs,
         anyNative(columns),
-        () -> new ColumnMoves(struct.byteSize(), members, count).split(structs, columns));
+        () -> new SoaCopy(struct.byteSize(), members, count).split(structs, columns));
   }
 
   static void join(ElementType<?> struct, MemorySegment structs, MemorySegment... columns) {
-    Operands.writable("segment of structs", structs);
+    OperandChecks.writable("segment of structs", structs);
     List<Member> members = members(struct, columns);
-    Operands.readable("column 0", columns[0]);
-    long count = Operands.elements("column 0", columns[0], members.getFirst().bytes());
-    Operands.room("segment of structs", structs, count, struct.byteSize());
+    OperandChecks.readable("column 0", columns[0]);
+    long count = OperandChecks.elements("column 0", columns[0], members.getFirst().bytes());
+    OperandChecks.room("segment of structs", structs, count, struct.byteSize());
     for (int i = 0; i < columns.length; i++) {
-      Operands.readable("column " + i, columns[i]);
-      Operands.room("column " + i, columns[i], count, members.get(i).bytes());
-      Operands.apart(columns[i], structs);
+      OperandChecks.readable("column " + i, columns[i]);
+      OperandChecks.room("column " + i, columns[i], count, members.get(i).bytes());
+      OperandChecks.apart(columns[i], structs);
     }
-    Operands.touching(
+    OperandChecks.touching(
         structs,
         anyNative(columns),
-        () -> new ColumnMoves(struct.byteSize(), members, count).join(columns, structs));
+        () -> new SoaCopy(struct.byteSize(), members, count).join(columns, structs));
   }
 
   /** The members of a struct, without its padding. */

@@ -1,6 +1,6 @@
 package dev.tidepool.link;
 
-import dev.tidepool.pool.Lease;
+import dev.tidepool.pool.block.Lease;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Piece;
@@ -39,7 +39,7 @@ public final class Calibrator {
   private static final long CHUNK = LARGE / UNDER_WAY;
 
   private final Device device;
-  private final Staging staging;
+  private final StagingAllocator staging;
   private final boolean thorough;
 
   /** One movement of so many bytes, waited for. */
@@ -62,7 +62,7 @@ public final class Calibrator {
    * @param thorough whether it may also compile the device's kernel for scattering, which may take
    *     a second
    */
-  public Calibrator(Device device, Staging staging, boolean thorough) {
+  public Calibrator(Device device, StagingAllocator staging, boolean thorough) {
     this.device = device;
     this.staging = staging;
     this.thorough = thorough;
@@ -139,7 +139,7 @@ public final class Calibrator {
   }
 
   private static void host(Map<Leg, Cost> legs, MemorySegment staged) {
-    HostBytes array = new HostBytes.Segment(MemorySegment.ofArray(new byte[(int) LARGE]), false);
+    HostRegion array = new HostRegion.Segment(MemorySegment.ofArray(new byte[(int) LARGE]), false);
     Cost copy =
         cost(
             bytes -> {
@@ -154,12 +154,12 @@ public final class Calibrator {
   private static void hostToDevice(
       Map<Leg, Cost> legs, Queue queue, Range block, MemorySegment host, boolean pinned) {
     legs.put(
-        Ways.link(pinned, true),
+        TransferPaths.link(pinned, true),
         cost(
             bytes ->
                 DeviceLink.finish(queue.write(host.asSlice(0, bytes), block.block, block.at(0)))));
     legs.put(
-        Ways.link(pinned, false),
+        TransferPaths.link(pinned, false),
         cost(
             bytes ->
                 DeviceLink.finish(queue.read(block.block, block.at(0), host.asSlice(0, bytes)))));
@@ -177,7 +177,7 @@ public final class Calibrator {
       alone.perform(1);
       all.perform(UNDER_WAY);
     }
-    Cost link = legs.get(Ways.link(device.isPinned(staged), true));
+    Cost link = legs.get(TransferPaths.link(device.isPinned(staged), true));
     double perByte = link == null ? 0 : link.nanosPerByte();
     double each = (double) (all.least - alone.least) / (UNDER_WAY - 1);
     double asking = (double) all.leastAsking / UNDER_WAY;

@@ -4,7 +4,7 @@ import static dev.tidepool.transfer.TransferWay.MAPPED_FILE;
 import static dev.tidepool.transfer.TransferWay.STAGED_PINNED;
 import static dev.tidepool.transfer.TransferWay.STAGED_PLAIN;
 
-import dev.tidepool.pool.Lease;
+import dev.tidepool.pool.block.Lease;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Event;
@@ -32,8 +32,9 @@ import org.jspecify.annotations.Nullable;
  * and throw {@link dev.tidepool.AcceleratorException} when the driver refuses. Bytes that a driver
  * must not touch pass through staging blocks in turn: while the device copies one, the host fills
  * or empties another. What is longer than a chunk goes in chunks, several of them in flight, and
- * each waits at the {@link Gate} of its direction while somebody more urgent is on the way. How a
- * transfer wants to go is its {@link Passage}; which way it goes is said by {@link Ways}.
+ * each waits at the {@link PriorityGate} of its direction while somebody more urgent is on the way.
+ * How a transfer wants to go is its {@link TransferContext}; which way it goes is said by {@link
+ * TransferPaths}.
  */
 public final class DeviceLink implements AutoCloseable {
   private static final int COMPUTE_QUEUES = 4;
@@ -42,9 +43,9 @@ public final class DeviceLink implements AutoCloseable {
   private static final long WORTHWHILE = 8 << 20;
 
   private final Device device;
-  private final Staging staging;
+  private final StagingAllocator staging;
   private final long chunk;
-  private final Ways ways;
+  private final TransferPaths ways;
   private final Runnable calibrator;
   private final AtomicBoolean uncalibrated = new AtomicBoolean(true);
   // All of them, in the order in which they were opened.
@@ -54,9 +55,9 @@ public final class DeviceLink implements AutoCloseable {
   private final Queue local;
   private final List<Queue> compute;
   private final AtomicInteger turn = new AtomicInteger();
-  private final Gate uploads = new Gate();
-  private final Gate downloads = new Gate();
-  private final Gate copies = new Gate();
+  private final PriorityGate uploads = new PriorityGate();
+  private final PriorityGate downloads = new PriorityGate();
+  private final PriorityGate copies = new PriorityGate();
   // Queues of what is critical, opened when something first is.
   private final AtomicReference<@Nullable Queue> criticalUpload = new AtomicReference<>();
   private final AtomicReference<@Nullable Queue> criticalDownload = new AtomicReference<>();
@@ -69,11 +70,11 @@ public final class DeviceLink implements AutoCloseable {
    * @param chunk bytes of a staging block at most
    * @param calibrator is run once, before the first transfer that is worth a calibration
    */
-  public DeviceLink(Device device, Staging staging, long chunk, Runnable calibrator) {
+  public DeviceLink(Device device, StagingAllocator staging, long chunk, Runnable calibrator) {
     this.device = device;
     this.staging = staging;
     this.chunk = chunk;
-    this.ways = new Ways(chunk);
+    this.ways = new TransferPaths(chunk);
     this.calibrator = calibrator;
     try {
       // Copies and fills are short and others wait for them; kernels may be long.
@@ -128,13 +129,13 @@ public final class DeviceLink implements AutoCloseable {
   }
 
   /** Moves bytes of the host to a block. Answers the way that they went. */
-  public TransferWay upload(HostBytes source, Block destination, long offset) {
-    Passage passage = Passage.current();
+  public TransferWay upload(HostRegion source, Block destination, long offset) {
+    TransferContext passage = TransferContext.current();
     TransferWay way = way(source, true, passage);
     Queue queue = queueFor(passage, upload, criticalUpload);
     Block whole = destination.whole();
     long start = destination.start() + offset;
-    if (!way.isStaged() && source instanceof HostBytes.Segment(MemorySegment segment, _)) {
+    if (!way.isStaged() && source instanceof HostRegion.Segment(MemorySegment segment, _)) {
       long step = passage.chunkOr(ways.directChunk(way, true));
       if (segment.byteSize() <= step) {
         alone(segment.byteSize(), uploads, passage, () -> queue.writeNow(segment, whole, start));
@@ -180,13 +181,13 @@ public final class DeviceLink implements AutoCloseable {
   }
 
   /** Moves bytes of a block to the host. Answers the way that they went. */
-  public TransferWay download(Block source, long offset, HostBytes destination) {
-    Passage passage = Passage.current();
+  public TransferWay download(Block source, long offset, HostRegion destination) {
+    TransferContext passage = TransferContext.current();
     TransferWay way = way(destination, false, passage);
     Queue queue = queueFor(passage, download, criticalDownload);
     Block whole = source.whole();
     long start = source.start() + offset;
-    if (!way.isStaged() && destination instanceof HostBytes.Segment(MemorySegment segment, _)) {
+    if (!way.isStaged() && destination instanceof HostRegion.Segment(MemorySegment segment, _)) {
       long step = passage.chunkOr(ways.directChunk(way, false));
       if (segment.byteSize() <= step) {
         alone(segment.byteSize(), downloads, passage, () -> queue.readNow(whole, start, segment));
@@ -232,35 +233,35 @@ public final class DeviceLink implements AutoCloseable {
   }
 
   /** What moves many small pieces to this device, or from it, at once. */
-  public Gathering gathering() {
-    return new Gathering(this);
+  public CoalescedCopy gathering() {
+    return new CoalescedCopy(this);
   }
 
   Queue uploadQueue() {
-    return queueFor(Passage.current(), upload, criticalUpload);
+    return queueFor(TransferContext.current(), upload, criticalUpload);
   }
 
   Queue downloadQueue() {
-    return queueFor(Passage.current(), download, criticalDownload);
+    return queueFor(TransferContext.current(), download, criticalDownload);
   }
 
-  Gate uploads() {
+  PriorityGate uploads() {
     return uploads;
   }
 
-  Gate downloads() {
+  PriorityGate downloads() {
     return downloads;
   }
 
-  private TransferWay way(HostBytes host, boolean up, Passage passage) {
+  private TransferWay way(HostRegion host, boolean up, TransferContext passage) {
     calibrateFor(host.byteSize());
-    TransferWay way = ways.choose(Ways.place(host, device), up, host.byteSize());
+    TransferWay way = ways.choose(TransferPaths.place(host, device), up, host.byteSize());
     return passage.pinned() || way == MAPPED_FILE ? way : STAGED_PLAIN;
   }
 
   /** What is critical has a queue of its own, which nothing else is ahead in. */
   private Queue queueFor(
-      Passage passage, Queue ordinary, AtomicReference<@Nullable Queue> critical) {
+      TransferContext passage, Queue ordinary, AtomicReference<@Nullable Queue> critical) {
     if (passage.priority() != TransferPriority.CRITICAL) {
       return ordinary;
     }
@@ -283,9 +284,9 @@ public final class DeviceLink implements AutoCloseable {
    * @param reached whether this device may copy from the other's memory
    */
   public TransferWay across(DeviceLink source, boolean reached, long bytes) {
-    Place place = reached ? Place.PEER : Place.STRANGER;
+    MemoryKind place = reached ? MemoryKind.PEER : MemoryKind.STRANGER;
     if (source.device.equals(device)) {
-      place = Place.DEVICE;
+      place = MemoryKind.DEVICE;
     }
     return ways.across(place, source.ways.calibration(), source.name(), bytes);
   }
@@ -302,7 +303,7 @@ public final class DeviceLink implements AutoCloseable {
       Block destination,
       long offset,
       long bytes) {
-    Passage passage = Passage.current();
+    TransferContext passage = TransferContext.current();
     Queue queue = queueFor(passage, local, criticalLocal);
     long step = passage.chunkOr(ways.copyChunk(from.device.equals(device), from.name()));
     inChunks(
@@ -388,7 +389,7 @@ public final class DeviceLink implements AutoCloseable {
       Block destination,
       long offset,
       long bytes) {
-    Passage passage = Passage.current();
+    TransferContext passage = TransferContext.current();
     Queue up = queueFor(passage, upload, criticalUpload);
     Queue down = from.queueFor(passage, from.download, from.criticalDownload);
     return staged(
@@ -416,8 +417,8 @@ public final class DeviceLink implements AutoCloseable {
     return upload.scattersAtOnce() && ways.scatters(moves, bytes);
   }
 
-  boolean isDirect(HostBytes bytes, boolean up) {
-    return !way(bytes, up, Passage.current()).isStaged();
+  boolean isDirect(HostRegion bytes, boolean up) {
+    return !way(bytes, up, TransferContext.current()).isStaged();
   }
 
   boolean isPinned(MemorySegment hostBytes) {
@@ -429,7 +430,7 @@ public final class DeviceLink implements AutoCloseable {
   }
 
   Lease lease(long bytes) {
-    return staging.lease(bytes, Passage.current().pinned());
+    return staging.lease(bytes, TransferContext.current().pinned());
   }
 
   /**
@@ -454,18 +455,18 @@ public final class DeviceLink implements AutoCloseable {
       TransferWay way,
       long bytes,
       long granule,
-      @Nullable Pace pace,
-      Gate gate,
-      Passage passage,
+      @Nullable AdaptiveCostModel pace,
+      PriorityGate gate,
+      TransferContext passage,
       StagingRing.Legs legs) {
-    Pipelining.Plan plan = plan(bytes, pace, gate, passage);
+    StagingModel.Plan plan = plan(bytes, pace, gate, passage);
     int depth = passage.pipelined() ? plan.depth() : 1;
     boolean pinned = way != STAGED_PLAIN && passage.pinned();
     // At the gate only with the blocks, for who makes room for one may have to pass it.
     try (StagingRing ring =
             new StagingRing(
                 bytes, granule, passage.chunkOr(plan.chunk()), depth, pinned, staging, pace);
-        Gate.Turn turn = gate.enter(passage)) {
+        PriorityGate.Turn turn = gate.enter(passage)) {
       ring.run(legs, turn::chunk);
       return way == STAGED_PINNED && !device.isPinned(ring.first()) ? STAGED_PLAIN : way;
     }
@@ -475,29 +476,34 @@ public final class DeviceLink implements AutoCloseable {
    * How to cut a transfer through staging. What fits in one block is not cut where others are on
    * their way: host and device are busy side by side then without it, and each command costs.
    */
-  private Pipelining.Plan plan(long bytes, @Nullable Pace pace, Gate gate, Passage passage) {
-    boolean whole = bytes <= Pipelining.SMALLEST_CHUNK || (bytes <= chunk && gate.isBusy());
+  private StagingModel.Plan plan(
+      long bytes, @Nullable AdaptiveCostModel pace, PriorityGate gate, TransferContext passage) {
+    boolean whole = bytes <= StagingModel.SMALLEST_CHUNK || (bytes <= chunk && gate.isBusy());
     return pace == null || whole || !passage.pipelined()
-        ? new Pipelining.Plan(chunk, 2, 0)
+        ? new StagingModel.Plan(chunk, 2, 0)
         : pace.plan(bytes, chunk);
   }
 
   /** Moves what is no longer than a chunk, and waits for it. */
-  private static void alone(long bytes, Gate gate, Passage passage, Runnable move) {
-    try (Gate.Turn _ = gate.enterWithOneChunk(passage)) {
+  private static void alone(long bytes, PriorityGate gate, TransferContext passage, Runnable move) {
+    try (PriorityGate.Turn _ = gate.enterWithOneChunk(passage)) {
       passage.submitted().accept(bytes);
       move.run();
     }
   }
 
   /** Whether bytes would pass through one staging block whatever the link is like. */
-  private boolean isOneBlock(HostBytes bytes, Passage passage) {
-    return bytes.byteSize() <= Math.min(Pipelining.SMALLEST_CHUNK, passage.chunkOr(chunk));
+  private boolean isOneBlock(HostRegion bytes, TransferContext passage) {
+    return bytes.byteSize() <= Math.min(StagingModel.SMALLEST_CHUNK, passage.chunkOr(chunk));
   }
 
   /** Moves what fits in the smallest staging block. Answers the way that it was. */
   private TransferWay inOneBlock(
-      TransferWay way, long bytes, Gate gate, Passage passage, Consumer<MemorySegment> move) {
+      TransferWay way,
+      long bytes,
+      PriorityGate gate,
+      TransferContext passage,
+      Consumer<MemorySegment> move) {
     Lease lease = staging.lease(Math.max(1, bytes), way != STAGED_PLAIN && passage.pinned());
     try {
       MemorySegment block =
@@ -519,10 +525,11 @@ public final class DeviceLink implements AutoCloseable {
    * Moves bytes from where they lie a chunk at a time, two of them under way, so that the device
    * never waits for the host and others can go between.
    */
-  private static void inChunks(long size, long step, Gate gate, Passage passage, Part part) {
+  private static void inChunks(
+      long size, long step, PriorityGate gate, TransferContext passage, Part part) {
     int ahead = passage.pipelined() ? 2 : 1;
     try (PendingCommands pending = new PendingCommands(ahead);
-        Gate.Turn turn = gate.enter(passage)) {
+        PriorityGate.Turn turn = gate.enter(passage)) {
       for (long at = 0; at < size; at += step) {
         if (pending.size() == ahead) {
           pending.finishOldest();

@@ -1,6 +1,6 @@
 package dev.tidepool.link;
 
-import dev.tidepool.pool.Lease;
+import dev.tidepool.pool.block.Lease;
 import dev.tidepool.spi.Event;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class StagingRing implements AutoCloseable {
   private final List<Slot> slots = new ArrayList<>();
-  private final @Nullable Pace pace;
+  private final @Nullable AdaptiveCostModel pace;
   private final long step;
   private final long bytes;
   private long lastArrival;
@@ -45,8 +45,8 @@ public final class StagingRing implements AutoCloseable {
       long chunk,
       int depth,
       boolean pinned,
-      Staging staging,
-      @Nullable Pace pace) {
+      StagingAllocator staging,
+      @Nullable AdaptiveCostModel pace) {
     this.bytes = bytes;
     this.pace = pace;
     step = Math.max(granule, chunk - chunk % granule);
@@ -61,7 +61,7 @@ public final class StagingRing implements AutoCloseable {
   }
 
   /** A ring of so many blocks of so many bytes, whatever the link is like. */
-  public static StagingRing fixed(long bytes, long chunk, int depth, Staging staging) {
+  public static StagingRing fixed(long bytes, long chunk, int depth, StagingAllocator staging) {
     return new StagingRing(bytes, 1, chunk, depth, true, staging, null);
   }
 
@@ -147,13 +147,13 @@ public final class StagingRing implements AutoCloseable {
       // One of the two copies is none, and takes no time.
       if (pace != null
           && nanos > part.byteSize() / 1000
-          && part.byteSize() >= Pipelining.SMALLEST_CHUNK) {
+          && part.byteSize() >= StagingModel.SMALLEST_CHUNK) {
         pace.hostCopied(part.byteSize(), nanos);
       }
     }
 
     private void linkMoved(long nanos) {
-      if (pace != null && part.byteSize() >= Pipelining.SMALLEST_CHUNK) {
+      if (pace != null && part.byteSize() >= StagingModel.SMALLEST_CHUNK) {
         pace.linkMoved(part.byteSize(), nanos);
       }
     }

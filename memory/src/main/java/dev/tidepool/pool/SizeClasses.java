@@ -8,9 +8,9 @@ package dev.tidepool.pool;
  * above 1 MiB, of which a few make up what a program holds, 3.2%. (Rounding to powers of two alone,
  * as early pinned pools did, doubled the bill.) Larger requests have no class.
  */
-final class SizeClasses {
+public final class SizeClasses {
   static final long SMALLEST = 1L << 10;
-  static final long LARGEST = 1L << 30;
+  public static final long LARGEST = 1L << 30;
 
   /** Above this, a doubling is split. */
   private static final int SPLIT_FROM_BITS = 12;
@@ -31,7 +31,7 @@ final class SizeClasses {
   private static final int COARSE = UNSPLIT + ((FINE_FROM_BITS - SPLIT_FROM_BITS) << STEP_BITS);
 
   /** How many classes there are. */
-  static final int COUNT = COARSE + ((LARGEST_BITS - FINE_FROM_BITS) << FINE_STEP_BITS);
+  public static final int COUNT = COARSE + ((LARGEST_BITS - FINE_FROM_BITS) << FINE_STEP_BITS);
 
   // For each number of leading zeros of a size, less 1: how many of its bits say nothing of the
   // class, and the class of the size where the others are all 0. Sizes come in no order that a
@@ -69,7 +69,7 @@ final class SizeClasses {
    *
    * @param bytes at least 0, which is like 1
    */
-  static int indexOf(long bytes) {
+  public static int indexOf(long bytes) {
     long last = bytes - 1;
     // Below 64 as it is, but the compiler does not know.
     int zeros = Long.numberOfLeadingZeros(last | (SMALLEST - 1)) & (Long.SIZE - 1);
@@ -80,19 +80,19 @@ final class SizeClasses {
    * The same with eight classes to each doubling throughout, for what only serves sizes of its own
    * class.
    */
-  static int coarseIndexOf(long bytes) {
+  public static int coarseIndexOf(long bytes) {
     int index = indexOf(bytes);
     int inOneStep = (1 << (FINE_STEP_BITS - STEP_BITS)) - 1;
     return index < COARSE ? index : COARSE + ((index - COARSE) | inOneStep);
   }
 
   /** Bytes of the largest block that may serve a request, if none of its own class can. */
-  static long mostFor(long bytes) {
+  public static long mostFor(long bytes) {
     return bytes + bytes / 8;
   }
 
   /** Bytes of the blocks of a class. */
-  static long bytesOf(int index) {
+  public static long bytesOf(int index) {
     if (index < UNSPLIT) {
       return SMALLEST << index;
     }

@@ -12,7 +12,7 @@ import dev.tidepool.Capability;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.OutOfDeviceMemoryException;
-import dev.tidepool.host.Backing;
+import dev.tidepool.host.GrantedMemory;
 import dev.tidepool.host.HostBlock;
 import dev.tidepool.host.HostPlatform;
 import dev.tidepool.host.NumaPolicy;
@@ -87,7 +87,7 @@ class CpuDeviceTest {
         .isInstanceOfSatisfying(
             HostBlock.class,
             host -> {
-              Backing backing = host.backing();
+              GrantedMemory backing = host.backing();
               assertThat(backing.numa())
                   .isEqualTo(
                       platform.numaPolicies() ? NumaPolicy.preferred(node) : NumaPolicy.LOCAL);

@@ -22,16 +22,16 @@ class AllocatorStatisticsTest {
         allocator.allocate(HostRequest.of(MIB).from(NumaPolicy.bind(0)).on(PageKind.SMALL));
     AllocatorStatistics now = allocator.statistics();
     long all = 1000 + 4 * MIB;
-    assertThat(now.allocated()).isEqualTo(new Usage(3, all, all, 3));
-    assertThat(now.pages()).containsEntry(PageKind.SMALL, new Usage(3, all, all, 3));
-    assertThat(now.pages()).containsEntry(PageKind.EXPLICIT_HUGE, new Usage(0, 0, 0, 0));
+    assertThat(now.allocated()).isEqualTo(new UsageCounter(3, all, all, 3));
+    assertThat(now.pages()).containsEntry(PageKind.SMALL, new UsageCounter(3, all, all, 3));
+    assertThat(now.pages()).containsEntry(PageKind.EXPLICIT_HUGE, new UsageCounter(0, 0, 0, 0));
     assertThat(now.nodes()).containsOnlyKeys(0);
-    assertThat(now.nodes()).containsEntry(0, new Usage(1, MIB, MIB, 1));
+    assertThat(now.nodes()).containsEntry(0, new UsageCounter(1, MIB, MIB, 1));
     heap.free();
     small.free();
     placed.free();
-    assertThat(allocator.statistics().allocated()).isEqualTo(new Usage(0, 0, all, 3));
-    assertThat(allocator.statistics().nodes()).containsEntry(0, new Usage(0, 0, MIB, 1));
+    assertThat(allocator.statistics().allocated()).isEqualTo(new UsageCounter(0, 0, all, 3));
+    assertThat(allocator.statistics().nodes()).containsEntry(0, new UsageCounter(0, 0, MIB, 1));
   }
 
   @Test
@@ -63,7 +63,7 @@ class AllocatorStatisticsTest {
     assertThat(end.allocated().totalBlocks()).isEqualTo(8 * 200);
     assertThat(end.allocated().peakBytes()).isPositive();
     assertThat(end.pages().values()).allSatisfy(usage -> assertThat(usage.bytes()).isZero());
-    assertThat(end.pages().values().stream().mapToLong(Usage::totalBlocks).sum())
+    assertThat(end.pages().values().stream().mapToLong(UsageCounter::totalBlocks).sum())
         .isEqualTo(end.allocated().totalBlocks());
     assertThat(end.locked().bytes()).isZero();
     assertThat(end.locked().peakBytes()).isLessThanOrEqualTo(2 * MIB);

@@ -22,10 +22,10 @@ class ForeignMemoryTest {
       HostBlock block = allocator.wrap(memory);
       MemoryAllocatorTest.writePattern(block.segment(), 1);
       MemoryAllocatorTest.assertPattern(memory, 1);
-      assertThat(allocator.statistics().wrapped()).isEqualTo(new Usage(1, 1000, 1000, 1));
+      assertThat(allocator.statistics().wrapped()).isEqualTo(new UsageCounter(1, 1000, 1000, 1));
       assertThat(allocator.statistics().allocated().totalBlocks()).isZero();
       block.free();
-      assertThat(allocator.statistics().wrapped()).isEqualTo(new Usage(0, 0, 1000, 1));
+      assertThat(allocator.statistics().wrapped()).isEqualTo(new UsageCounter(0, 0, 1000, 1));
       MemoryAllocatorTest.assertPattern(memory, 1);
       assertThatIllegalStateException().isThrownBy(block::free);
     }

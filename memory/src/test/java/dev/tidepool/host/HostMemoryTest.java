@@ -52,8 +52,8 @@ class HostMemoryTest {
     Files.writeString(group.resolve("memory.max"), "1000\n");
     Files.writeString(group.resolve("memory.current"), "900\n");
     Files.writeString(group.resolve("memory.stat"), "anon 1\ninactive_file 300\nactive_file 50\n");
-    ControlGroup found = ControlGroup.read(membership("0::/a/b"), folder);
-    assertThat(found).isEqualTo(new ControlGroup(1000, 450));
+    Cgroup found = Cgroup.read(membership("0::/a/b"), folder);
+    assertThat(found).isEqualTo(new Cgroup(1000, 450));
     assertThat(HostMemory.within(new MemoryInfo(5000, 4000, false), found))
         .isEqualTo(new MemoryInfo(1000, 450, false));
     assertThat(HostMemory.within(new MemoryInfo(800, 400, false), found))
@@ -67,8 +67,7 @@ class HostMemoryTest {
     Files.writeString(group.resolve("memory.current"), "10\n");
     Files.writeString(group.resolveSibling("memory.max"), "2000\n");
     Files.writeString(group.resolveSibling("memory.current"), "500\n");
-    assertThat(ControlGroup.read(membership("0::/a/b"), folder))
-        .isEqualTo(new ControlGroup(2000, 1500));
+    assertThat(Cgroup.read(membership("0::/a/b"), folder)).isEqualTo(new Cgroup(2000, 1500));
   }
 
   @Test
@@ -77,16 +76,16 @@ class HostMemoryTest {
     Files.writeString(group.resolve("memory.limit_in_bytes"), "1000\n");
     Files.writeString(group.resolve("memory.usage_in_bytes"), "600\n");
     Files.writeString(group.resolve("memory.stat"), "total_inactive_file 100\n");
-    assertThat(ControlGroup.read(membership("3:cpu:/\n4:memory:/box"), folder))
-        .isEqualTo(new ControlGroup(1000, 500));
+    assertThat(Cgroup.read(membership("3:cpu:/\n4:memory:/box"), folder))
+        .isEqualTo(new Cgroup(1000, 500));
   }
 
   @Test
   void aGroupThatIsOnlySeenAtTheMountsRootStillCounts() throws IOException {
     Files.writeString(folder.resolve("memory.max"), "1000\n");
     Files.writeString(folder.resolve("memory.current"), "600\n");
-    assertThat(ControlGroup.read(membership("0::/host/path/../of/it"), folder))
-        .isEqualTo(new ControlGroup(1000, 400));
+    assertThat(Cgroup.read(membership("0::/host/path/../of/it"), folder))
+        .isEqualTo(new Cgroup(1000, 400));
   }
 
   @Test
@@ -94,8 +93,8 @@ class HostMemoryTest {
     Path group = Files.createDirectories(folder.resolve("memory/box"));
     Files.writeString(group.resolve("memory.limit_in_bytes"), "9223372036854771712\n");
     Files.writeString(group.resolve("memory.usage_in_bytes"), "600\n");
-    assertThat(ControlGroup.read(membership("4:memory:/box\n0::/"), folder)).isNull();
-    assertThat(ControlGroup.read(folder.resolve("absent"), folder)).isNull();
+    assertThat(Cgroup.read(membership("4:memory:/box\n0::/"), folder)).isNull();
+    assertThat(Cgroup.read(folder.resolve("absent"), folder)).isNull();
   }
 
   @Test
@@ -132,7 +131,7 @@ class HostMemoryTest {
     Path file = Path.of("/proc/self/limits");
     assumeThat(file).exists();
     assertThat(platform.lockLimitBytes().orElseThrow())
-        .isIn(HostPlatform.lockLimit(SystemFiles.lines(file)), Long.MAX_VALUE);
+        .isIn(HostPlatform.lockLimit(ProcFiles.lines(file)), Long.MAX_VALUE);
   }
 
   @Test
@@ -147,8 +146,7 @@ class HostMemoryTest {
             "transparent huge pages",
             "NUMA nodes",
             "NUMA policies",
-            "page locking",
-            "shared memory")
+            "page locking")
         .allSatisfy((name, text) -> assertThat(text).isNotBlank());
   }
 

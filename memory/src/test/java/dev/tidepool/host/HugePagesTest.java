@@ -40,13 +40,14 @@ class HugePagesTest {
     try {
       long whole = (bytes + HUGE - 1) / HUGE * HUGE;
       assertThat(block.backing())
-          .isEqualTo(new Backing(PageKind.TRANSPARENT_HUGE, HUGE, whole, NumaPolicy.LOCAL, false));
+          .isEqualTo(
+              new GrantedMemory(PageKind.TRANSPARENT_HUGE, HUGE, whole, NumaPolicy.LOCAL, false));
       assertThat(block.segment().address() % HUGE).isZero();
       assertThat(block.residence().orElseThrow().residentBytes()).isZero();
       block.segment().fill((byte) 1);
       assertThat(ProcessMemory.figure(block.segment(), "Size")).isEqualTo(whole);
       assertThat(ProcessMemory.figure(block.segment(), "AnonHugePages")).isEqualTo(whole);
-      Residence residence = block.residence().orElseThrow();
+      PageResidency residence = block.residence().orElseThrow();
       assertThat(residence.hugeBytes()).isEqualTo(whole);
       assertThat(residence.residentBytes()).isEqualTo(whole);
       assertThat(residence.lockedBytes()).isZero();
@@ -110,7 +111,8 @@ class HugePagesTest {
       try {
         long whole = (bytes + page - 1) / page * page;
         assertThat(block.backing())
-            .isEqualTo(new Backing(PageKind.EXPLICIT_HUGE, page, whole, NumaPolicy.LOCAL, false));
+            .isEqualTo(
+                new GrantedMemory(PageKind.EXPLICIT_HUGE, page, whole, NumaPolicy.LOCAL, false));
         assertThat(block.segment().byteSize()).isEqualTo(bytes);
         assertThat(block.segment().address() % Math.max(alignment, page)).isZero();
         assertThat(SetAside.free(page)).isEqualTo(free - whole / page);
@@ -162,7 +164,8 @@ class HugePagesTest {
               .tryAllocateLocked(HostRequest.of(5 * MIB).on(PageKind.EXPLICIT_HUGE), budget)
               .orElseThrow();
       assertThat(block.backing())
-          .isEqualTo(new Backing(PageKind.EXPLICIT_HUGE, HUGE, 6 * MIB, NumaPolicy.LOCAL, true));
+          .isEqualTo(
+              new GrantedMemory(PageKind.EXPLICIT_HUGE, HUGE, 6 * MIB, NumaPolicy.LOCAL, true));
       assertThat(budget.usedBytes()).isEqualTo(6 * MIB);
       assertThat(ProcessMemory.locked()).isEqualTo(locked);
       assertThat(block.residence().orElseThrow().lockedBytes()).isEqualTo(6 * MIB);
@@ -209,25 +212,25 @@ class HugePagesTest {
 
   @Test
   void theModeInForceIsTheOneInBrackets() {
-    assertThat(Pages.bracketed("always [madvise] never")).contains("madvise");
-    assertThat(Pages.bracketed("[never]")).contains("never");
-    assertThat(Pages.bracketed("always madvise")).isEmpty();
-    assertThat(Pages.bracketed("]x[")).isEmpty();
+    assertThat(PageSizes.bracketed("always [madvise] never")).contains("madvise");
+    assertThat(PageSizes.bracketed("[never]")).contains("never");
+    assertThat(PageSizes.bracketed("always madvise")).isEmpty();
+    assertThat(PageSizes.bracketed("]x[")).isEmpty();
   }
 
   @Test
   void aBlockIsRoundedUpToHugePagesOnlyWhereLittleIsWasted() {
-    assertThat(Pages.worthRoundingUp(1, HUGE)).isTrue();
-    assertThat(Pages.worthRoundingUp(64 * MIB, GIANT)).isFalse();
-    assertThat(Pages.worthRoundingUp(GIANT - GIANT / 16, GIANT)).isTrue();
-    assertThat(Pages.worthRoundingUp(GIANT + 1, GIANT)).isFalse();
-    assertThat(Pages.worthRoundingUp(1, 512 * MIB)).isFalse();
+    assertThat(PageSizes.worthRoundingUp(1, HUGE)).isTrue();
+    assertThat(PageSizes.worthRoundingUp(64 * MIB, GIANT)).isFalse();
+    assertThat(PageSizes.worthRoundingUp(GIANT - GIANT / 16, GIANT)).isTrue();
+    assertThat(PageSizes.worthRoundingUp(GIANT + 1, GIANT)).isFalse();
+    assertThat(PageSizes.worthRoundingUp(1, 512 * MIB)).isFalse();
   }
 
   private static void assumeTransparent() {
-    String mode = Pages.transparentMode().orElse("never");
+    String mode = PageSizes.transparentMode().orElse("never");
     assumeTrue(
-        !mode.equals("never") && Pages.HUGE_BYTES == HUGE,
+        !mode.equals("never") && PageSizes.HUGE_BYTES == HUGE,
         "SKIPPED: no transparent huge pages of 2 MiB here (mode " + mode + ")");
   }
 

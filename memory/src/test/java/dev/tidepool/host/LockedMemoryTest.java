@@ -34,13 +34,13 @@ class LockedMemoryTest {
     assertThat(ProcessMemory.figure(block.segment(), "Rss")).isEqualTo(whole);
     assertThat(block.residence().orElseThrow().lockedBytes()).isEqualTo(whole);
     assertThat(budget.usedBytes()).isEqualTo(whole);
-    assertThat(allocator.statistics().locked()).isEqualTo(new Usage(1, whole, whole, 1));
+    assertThat(allocator.statistics().locked()).isEqualTo(new UsageCounter(1, whole, whole, 1));
     MemoryAllocatorTest.writePattern(block.segment(), bytes);
     MemoryAllocatorTest.assertPattern(block.segment(), bytes);
     block.free();
     assertThat(ProcessMemory.locked()).isEqualTo(before);
     assertThat(budget.usedBytes()).isZero();
-    assertThat(allocator.statistics().locked()).isEqualTo(new Usage(0, 0, whole, 1));
+    assertThat(allocator.statistics().locked()).isEqualTo(new UsageCounter(0, 0, whole, 1));
   }
 
   @Test

@@ -84,7 +84,7 @@ class MemoryAllocatorTest {
     assertThat(block.byteSize()).isZero();
     assertThat(block.segment().byteSize()).isZero();
     assertThat(block.segment().address() % 4096).isZero();
-    assertThat(block.residence()).contains(new Residence(0, 0, 0, Map.of()));
+    assertThat(block.residence()).contains(new PageResidency(0, 0, 0, Map.of()));
     HostBlock wishful =
         allocator.allocate(HostRequest.of(0).on(PageKind.EXPLICIT_HUGE).from(NumaPolicy.bind(0)));
     assertThat(wishful.byteSize()).isZero();

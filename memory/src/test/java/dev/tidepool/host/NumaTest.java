@@ -51,7 +51,7 @@ class NumaTest {
       }
       assertThat(ProcessMemory.numaLine(block.segment())).contains(" " + expected.name());
       assertThat(block.backing().numa()).isEqualTo(expected.policy());
-      Residence residence = block.residence().orElseThrow();
+      PageResidency residence = block.residence().orElseThrow();
       assertThat(residence.residentBytes()).isGreaterThanOrEqualTo(request.bytes());
       assertThat(residence.bytesByNode().values().stream().mapToLong(Long::longValue).sum())
           .isEqualTo(residence.residentBytes());
@@ -207,12 +207,12 @@ class NumaTest {
             "Rss:                 800 kB");
     List<String> nodes =
         List.of("1000 bind:0 anon=2 dirty=2 N0=1 N3=1 kernelpagesize_kB=4", "3000 bind:0 anon=2");
-    assertThat(Residence.read(0x1000, 0x4000, maps, nodes))
-        .contains(new Residence(16384, 4096, 4096, Map.of(0, 4096L, 3, 4096L)));
-    assertThat(Residence.read(0x1000, 0x1000, maps, nodes)).isEmpty();
-    assertThat(Residence.read(0x2000, 0x3000, maps, nodes)).isEmpty();
-    assertThat(Residence.read(0x1000, 0x6000, maps, nodes)).isEmpty();
-    assertThat(Residence.read(0x1000, 0x4000, List.of(), List.of())).isEmpty();
+    assertThat(PageResidency.read(0x1000, 0x4000, maps, nodes))
+        .contains(new PageResidency(16384, 4096, 4096, Map.of(0, 4096L, 3, 4096L)));
+    assertThat(PageResidency.read(0x1000, 0x1000, maps, nodes)).isEmpty();
+    assertThat(PageResidency.read(0x2000, 0x3000, maps, nodes)).isEmpty();
+    assertThat(PageResidency.read(0x1000, 0x6000, maps, nodes)).isEmpty();
+    assertThat(PageResidency.read(0x1000, 0x4000, List.of(), List.of())).isEmpty();
   }
 
   private static void assumePolicies() {

@@ -89,7 +89,7 @@ class OwnMemoryTest {
   void aDriversMemoryIsOwnWhileItIsViewed() {
     try (Arena arena = Arena.ofShared()) {
       MemorySegment memory = MemorySegment.ofAddress(arena.allocate(64).address()).reinterpret(64);
-      HostView view = new HostView(memory);
+      DriverSegment view = new DriverSegment(memory);
       assertThat(OwnMemory.contains(view.segment())).isTrue();
       view.close();
       assertThat(OwnMemory.contains(memory)).isFalse();

@@ -3,7 +3,7 @@ package dev.tidepool.link;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.tidepool.pool.BlockPool;
+import dev.tidepool.pool.block.MemoryPool;
 import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Event;
@@ -17,12 +17,12 @@ import org.junit.jupiter.api.Test;
 class StagingRingTest {
   private static final long CHUNK = 64 << 10;
 
-  private final BlockPool pool =
-      new BlockPool(
+  private final MemoryPool pool =
+      new MemoryPool(
           "staging",
           (bytes, alignment) -> new Staged(Arena.ofAuto().allocate(bytes, alignment)),
           64,
-          new BlockPool.Limits(true, 1 << 30, 1 << 30, 0, EvictionPolicy.LRU, false));
+          new MemoryPool.Limits(true, 1 << 30, 1 << 30, 0, EvictionPolicy.LRU, false));
   private final List<String> calls = new ArrayList<>();
 
   private record Staged(MemorySegment segment) implements Block {
@@ -61,7 +61,7 @@ class StagingRingTest {
 
   @Test
   void aCommandWhoseStateCannotBeAskedForIsEndedBeforeItsBlockGoesBack() {
-    Pace pace = new Pace(new Pipelining(1, 1, 1, 1));
+    AdaptiveCostModel pace = new AdaptiveCostModel(new StagingModel(1, 1, 1, 1));
     assertThatThrownBy(
             () -> {
               try (StagingRing ring =

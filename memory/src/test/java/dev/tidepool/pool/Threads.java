@@ -6,15 +6,15 @@ import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicReference;
 
 /** Runs the same body on several threads, every other one virtual, each with its own numbers. */
-final class Threads {
+public final class Threads {
   /** What each thread does. */
-  interface Body {
+  public interface Body {
     void run(int thread, SplittableRandom random) throws Exception;
   }
 
   private Threads() {}
 
-  static void run(int count, Body body) throws InterruptedException {
+  public static void run(int count, Body body) throws InterruptedException {
     AtomicReference<Throwable> failure = new AtomicReference<>();
     List<Thread> threads = new ArrayList<>();
     for (int t = 0; t < count; t++) {

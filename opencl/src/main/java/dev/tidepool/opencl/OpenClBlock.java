@@ -1,6 +1,6 @@
 package dev.tidepool.opencl;
 
-import dev.tidepool.host.HostView;
+import dev.tidepool.host.DriverSegment;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.MemorySegment;
@@ -19,7 +19,7 @@ abstract sealed class OpenClBlock implements Block
     permits BufferBlock, SharedPointerBlock, PinnedBlock {
   private final long byteSize;
   private final DeviceMemory owner;
-  private final @Nullable HostView view;
+  private final @Nullable DriverSegment view;
   private final AtomicBoolean freed = new AtomicBoolean();
 
   /**
@@ -30,7 +30,7 @@ abstract sealed class OpenClBlock implements Block
   OpenClBlock(DeviceMemory owner, long byteSize, @Nullable MemorySegment hostMemory) {
     this.owner = owner;
     this.byteSize = byteSize;
-    this.view = hostMemory == null ? null : new HostView(hostMemory);
+    this.view = hostMemory == null ? null : new DriverSegment(hostMemory);
   }
 
   @Override

@@ -6,11 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.ElementType;
+import dev.tidepool.link.CoalescedCopy.Move;
 import dev.tidepool.link.DeviceLink;
-import dev.tidepool.link.Gathering.Move;
-import dev.tidepool.link.HostBytes;
-import dev.tidepool.pool.BlockPool;
-import dev.tidepool.pool.Lease;
+import dev.tidepool.link.HostRegion;
+import dev.tidepool.pool.block.Lease;
+import dev.tidepool.pool.block.MemoryPool;
 import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
@@ -42,7 +42,7 @@ class GatheringTest {
   private FaultInjector faults;
   private Device device;
   private DeviceLink link;
-  private BlockPool staging;
+  private MemoryPool staging;
 
   /** What sources the moves have. */
   enum Sources {
@@ -56,11 +56,11 @@ class GatheringTest {
     faults = new FaultInjector(simulated);
     device = faults.discover().devices().getFirst();
     staging =
-        new BlockPool(
+        new MemoryPool(
             "staging",
             (bytes, alignment) -> device.allocate(bytes, alignment, BlockKind.PINNED),
             64,
-            new BlockPool.Limits(true, BLOCK, BLOCK, BLOCK, EvictionPolicy.LRU, false));
+            new MemoryPool.Limits(true, BLOCK, BLOCK, BLOCK, EvictionPolicy.LRU, false));
     link = new DeviceLink(device, (bytes, _) -> lease(bytes), CHUNK, () -> {});
   }
 
@@ -97,11 +97,11 @@ class GatheringTest {
       random.nextBytes(array);
       System.arraycopy(array, 0, model, offset, bytes);
       boolean direct = sources == Sources.PINNED || (sources == Sources.MIXED && i % 3 == 0);
-      HostBytes source = new HostBytes.Elements<>(ElementType.BYTE, array, 0, bytes);
+      HostRegion source = new HostRegion.Elements<>(ElementType.BYTE, array, 0, bytes);
       if (direct) {
         MemorySegment part = pinned.asSlice(offset, bytes);
         part.copyFrom(MemorySegment.ofArray(array));
-        source = new HostBytes.Segment(part, true);
+        source = new HostRegion.Segment(part, true);
       }
       moves.add(new Move(source, block, offset));
     }
@@ -112,7 +112,7 @@ class GatheringTest {
   private byte[] contents(Block block) {
     try (Arena arena = Arena.ofShared()) {
       MemorySegment all = arena.allocate(BLOCK);
-      link.download(block, 0, new HostBytes.Segment(all, true));
+      link.download(block, 0, new HostRegion.Segment(all, true));
       return all.toArray(JAVA_BYTE);
     }
   }
@@ -168,18 +168,18 @@ class GatheringTest {
         int bytes = (int) each.bytes().byteSize();
         boolean direct =
             targets == Sources.PINNED || (targets == Sources.MIXED && moves.size() % 3 == 0);
-        HostBytes target =
+        HostRegion target =
             direct
-                ? new HostBytes.Segment(pinned.segment().asSlice(each.offset(), bytes), true)
-                : new HostBytes.Elements<>(ElementType.BYTE, new byte[bytes], 0, bytes);
+                ? new HostRegion.Segment(pinned.segment().asSlice(each.offset(), bytes), true)
+                : new HostRegion.Elements<>(ElementType.BYTE, new byte[bytes], 0, bytes);
         moves.add(new Move(target, block, each.offset()));
       }
       TransferWay way = link.gathering().download(moves);
       for (Move each : moves) {
         byte[] seen =
             switch (each.bytes()) {
-              case HostBytes.Segment(MemorySegment segment, _) -> segment.toArray(JAVA_BYTE);
-              case HostBytes.Elements<?> elements -> (byte[]) elements.array();
+              case HostRegion.Segment(MemorySegment segment, _) -> segment.toArray(JAVA_BYTE);
+              case HostRegion.Elements<?> elements -> (byte[]) elements.array();
             };
         int from = (int) each.offset();
         assertThat(seen).isEqualTo(Arrays.copyOfRange(model, from, from + seen.length));

@@ -12,7 +12,7 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.host.HostPlatform;
 import dev.tidepool.host.NumaPolicy;
-import dev.tidepool.host.NumaThread;
+import dev.tidepool.host.ThreadNumaPolicy;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.testkit.simulated.SimulatedDevice;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
@@ -44,12 +44,12 @@ class PinnedNodeTest {
   @Test
   void itIsAllocatedOnTheDevicesNodeAndTheThreadKeepsItsPolicy() {
     SimulatedProvider provider = provider(SimulatedHardware.discrete().withNumaNode(node));
-    NumaPolicy before = NumaThread.policy();
+    NumaPolicy before = ThreadNumaPolicy.policy();
     try (Tidepool tidepool = open(provider)) {
       tidepool.memory().allocate(ElementType.BYTE, BYTES, MemoryLocation.PINNED).close();
     }
     assertThat(device(provider).lockedUnder()).isEqualTo(NumaPolicy.preferred(node));
-    assertThat(NumaThread.policy()).isEqualTo(before);
+    assertThat(ThreadNumaPolicy.policy()).isEqualTo(before);
   }
 
   @Test
@@ -69,18 +69,18 @@ class PinnedNodeTest {
     try (Tidepool tidepool = open(provider)) {
       tidepool.memory().allocate(ElementType.BYTE, BYTES, MemoryLocation.PINNED).close();
     }
-    assertThat(device(provider).lockedUnder()).isEqualTo(NumaThread.policy());
+    assertThat(device(provider).lockedUnder()).isEqualTo(ThreadNumaPolicy.policy());
   }
 
   @Test
   void aNodeThatThisProcessHasNotIsNoError() {
     SimulatedProvider provider = provider(SimulatedHardware.discrete().withNumaNode(4242));
-    NumaPolicy before = NumaThread.policy();
+    NumaPolicy before = ThreadNumaPolicy.policy();
     try (Tidepool tidepool = open(provider)) {
       tidepool.memory().allocate(ElementType.BYTE, BYTES, MemoryLocation.PINNED).close();
     }
     assertThat(device(provider).lockedUnder()).isEqualTo(before);
-    assertThat(NumaThread.policy()).isEqualTo(before);
+    assertThat(ThreadNumaPolicy.policy()).isEqualTo(before);
   }
 
   @Test
@@ -110,7 +110,7 @@ class PinnedNodeTest {
       assertThat(memory.statistics().driverAllocations()).isEqualTo(calls);
       memory.allocate(ElementType.BYTE, BYTES, MemoryLocation.PINNED).close();
       assertThat(memory.statistics().driverAllocations()).isEqualTo(calls + 1);
-      assertThat(device(provider).lockedUnder()).isEqualTo(NumaThread.policy());
+      assertThat(device(provider).lockedUnder()).isEqualTo(ThreadNumaPolicy.policy());
     }
     assertThat(device(provider).liveBlocks()).isZero();
   }

@@ -2,7 +2,7 @@ package dev.tidepool.expression.jvm;
 
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.TypedProgram;
-import dev.tidepool.pool.Striping;
+import dev.tidepool.pool.ThreadStripe;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 
@@ -92,6 +92,6 @@ final class BlockLoop implements CpuLoop {
   }
 
   private int stripe() {
-    return Striping.mine(idle.length());
+    return ThreadStripe.mine(idle.length());
   }
 }

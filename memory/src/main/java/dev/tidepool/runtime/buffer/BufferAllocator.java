@@ -4,8 +4,8 @@ import dev.tidepool.Allocation;
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedBuffer;
-import dev.tidepool.pool.BlockPool;
-import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.pool.block.MemoryPool;
+import dev.tidepool.pool.block.PooledBlock;
 import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.metering.AllocationLedger;
@@ -14,7 +14,7 @@ import dev.tidepool.runtime.metering.LeakDetector;
 import dev.tidepool.runtime.metering.LeakGroup;
 import dev.tidepool.runtime.order.ManagerState;
 import dev.tidepool.runtime.order.StackReserve;
-import dev.tidepool.runtime.reclaim.Blocks;
+import dev.tidepool.runtime.reclaim.BlockAllocator;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.BufferReleaser;
 import dev.tidepool.runtime.storage.Storage;
@@ -30,10 +30,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class BufferAllocator {
   private final StorageContext context;
-  private final Blocks blocks;
+  private final BlockAllocator blocks;
   // By location, where buffers may have blocks of those before them. Here, because who takes a
   // block waits for each link of the way to it.
-  private final @Nullable BlockPool[] near;
+  private final @Nullable MemoryPool[] near;
   private final LeakDetector leakDetector;
   private final AllocationLedger ledger;
   private final AllocationCounters counters;
@@ -45,7 +45,7 @@ public final class BufferAllocator {
 
   public BufferAllocator(
       StorageContext context,
-      Blocks blocks,
+      BlockAllocator blocks,
       LeakDetector leakDetector,
       AllocationLedger ledger,
       @Nullable AllocationTrace trace) {
@@ -58,9 +58,9 @@ public final class BufferAllocator {
     this.state = context.state();
     this.trace = trace;
     this.wakesBuffers = context.isParanoid() || trace != null;
-    BlockPool[] births = blocks.births();
+    MemoryPool[] births = blocks.births();
     boolean mayReuse = blocks.areKept() && !wakesBuffers && ledger.history() == null;
-    this.near = mayReuse ? births : new BlockPool[births.length];
+    this.near = mayReuse ? births : new MemoryPool[births.length];
   }
 
   @SuppressWarnings("EnumOrdinal") // a map's way to its value is longer by three loads
@@ -69,7 +69,7 @@ public final class BufferAllocator {
     long bytes = Objects.requireNonNull(type, "type").bytes(length);
     StackReserve.checkForTwo();
     LeakGroup.Token sampled = leakDetector.sampled(bytes);
-    BlockPool pool =
+    MemoryPool pool =
         sampled == null && allocation.isPlain() ? near[allocation.location().ordinal()] : null;
     UnifiedBuffer<A> buffer = pool == null ? null : reuse(pool, type, length, allocation, bytes);
     return buffer == null ? allocate(type, length, allocation, bytes, sampled) : buffer;
@@ -79,7 +79,7 @@ public final class BufferAllocator {
    * A plain buffer over a block that lies idle near the caller, or on a shelf; null if none does.
    */
   private <A> @Nullable UnifiedBuffer<A> reuse(
-      BlockPool pool, ElementType<A> type, long length, Allocation allocation, long bytes) {
+      MemoryPool pool, ElementType<A> type, long length, Allocation allocation, long bytes) {
     Thread thread = Thread.currentThread();
     AllocationCounters.Tally tally = counters.of(thread);
     LeakGroup.Token token = leakDetector.join(tally);
@@ -102,7 +102,7 @@ public final class BufferAllocator {
     return buffer;
   }
 
-  private static @Nullable PooledBlock shared(BlockPool pool, long bytes, RootBuffer<?> buffer) {
+  private static @Nullable PooledBlock shared(MemoryPool pool, long bytes, RootBuffer<?> buffer) {
     PooledBlock block = pool.takeShared(bytes);
     if (block != null) {
       buffer.moveInto(block);

@@ -2,8 +2,8 @@ package dev.tidepool.runtime.buffer;
 
 import dev.tidepool.link.DeviceLink;
 import dev.tidepool.link.Direction;
-import dev.tidepool.link.HostBytes;
-import dev.tidepool.pool.Lease;
+import dev.tidepool.link.HostRegion;
+import dev.tidepool.pool.block.Lease;
 import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.runtime.flight.TransferEvent;
 import dev.tidepool.runtime.order.Exceptions;
@@ -117,7 +117,7 @@ public final class BufferCopy {
     boolean onHost = to.copies().isShared() || to.writesOnHost();
     long start = onHost ? System.nanoTime() : 0;
     MemorySegment host = source.part(from.readable());
-    to.copyIn(new HostBytes.Segment(host, from.copies().isHostDirect()), destination.from());
+    to.copyIn(new HostRegion.Segment(host, from.copies().isHostDirect()), destination.from());
     if (onHost) {
       destination.storage().context().meter().copiedOnHost(bytes, System.nanoTime() - start);
     }
@@ -133,7 +133,7 @@ public final class BufferCopy {
     MemorySegment target =
         to.targetOnHost(destination.from(), destination.from() + bytes)
             .asSlice(destination.from(), bytes);
-    from.copyOut(source.from(), new HostBytes.Segment(target, to.copies().isHostDirect()));
+    from.copyOut(source.from(), new HostRegion.Segment(target, to.copies().isHostDirect()));
   }
 
   private void onDevice(TransferWay way) {

@@ -8,8 +8,8 @@ import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.diagnostics.BufferMetrics;
-import dev.tidepool.link.HostBytes;
-import dev.tidepool.pool.Lease;
+import dev.tidepool.link.HostRegion;
+import dev.tidepool.pool.block.Lease;
 import dev.tidepool.runtime.metering.LeakGroup;
 import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.Operation;
@@ -265,16 +265,16 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   public void copyFrom(MemorySegment source, long offset) {
     checkSource(source, offset);
     if (mayTouch(source)) {
-      perform(inbound(new HostBytes.Segment(source, false), at(offset)));
+      perform(inbound(new HostRegion.Segment(source, false), at(offset)));
     } else {
       throughBlock(
           source.byteSize(),
           block -> {
             guarded(
-                    () -> new HostBytes.Segment(source, false).copyTo(0, block),
+                    () -> new HostRegion.Segment(source, false).copyTo(0, block),
                     "copying " + block.byteSize() + " bytes in")
                 .run();
-            perform(inbound(new HostBytes.Segment(block, true), at(offset)));
+            perform(inbound(new HostRegion.Segment(block, true), at(offset)));
           });
     }
   }
@@ -283,14 +283,14 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   public void copyTo(long offset, MemorySegment destination) {
     checkDestination(offset, destination);
     if (mayTouch(destination)) {
-      perform(outbound(at(offset), new HostBytes.Segment(destination, false)));
+      perform(outbound(at(offset), new HostRegion.Segment(destination, false)));
     } else {
       throughBlock(
           destination.byteSize(),
           block -> {
-            perform(outbound(at(offset), new HostBytes.Segment(block, true)));
+            perform(outbound(at(offset), new HostRegion.Segment(block, true)));
             guarded(
-                    () -> new HostBytes.Segment(destination, false).copyFrom(block, 0),
+                    () -> new HostRegion.Segment(destination, false).copyFrom(block, 0),
                     "copying " + block.byteSize() + " bytes out")
                 .run();
           });
@@ -301,14 +301,14 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   public CompletableFuture<Void> copyFromAsync(MemorySegment source, long offset) {
     checkSource(source, offset);
     checkForAllThreads(source);
-    return submit(inbound(new HostBytes.Segment(source, false), at(offset)));
+    return submit(inbound(new HostRegion.Segment(source, false), at(offset)));
   }
 
   @Override
   public CompletableFuture<Void> copyToAsync(long offset, MemorySegment destination) {
     checkDestination(offset, destination);
     checkForAllThreads(destination);
-    return submit(outbound(at(offset), new HostBytes.Segment(destination, false)));
+    return submit(outbound(at(offset), new HostRegion.Segment(destination, false)));
   }
 
   private void checkSource(MemorySegment source, long offset) {
@@ -544,10 +544,10 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   }
 
   private Operation inbound(A source, int sourceOffset, long offset, int count) {
-    return inbound(new HostBytes.Elements<>(type, source, sourceOffset, count), at(offset));
+    return inbound(new HostRegion.Elements<>(type, source, sourceOffset, count), at(offset));
   }
 
-  private Operation inbound(HostBytes source, long at) {
+  private Operation inbound(HostRegion source, long at) {
     return access(
             true,
             whileAlive(source, coherence -> coherence.copyIn(source, at)),
@@ -558,10 +558,10 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
 
   private Operation outbound(long offset, A destination, int destinationOffset, int count) {
     return outbound(
-        at(offset), new HostBytes.Elements<>(type, destination, destinationOffset, count));
+        at(offset), new HostRegion.Elements<>(type, destination, destinationOffset, count));
   }
 
-  private Operation outbound(long at, HostBytes destination) {
+  private Operation outbound(long at, HostRegion destination) {
     return access(
             false,
             whileAlive(destination, coherence -> coherence.copyOut(at, destination)),
@@ -571,8 +571,8 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   }
 
   /** Says what happened where the arena of a segment was closed before its copy had ended. */
-  private Consumer<Coherence> whileAlive(HostBytes bytes, Consumer<Coherence> copy) {
-    if (!(bytes instanceof HostBytes.Segment(MemorySegment segment, _))) {
+  private Consumer<Coherence> whileAlive(HostRegion bytes, Consumer<Coherence> copy) {
+    if (!(bytes instanceof HostRegion.Segment(MemorySegment segment, _))) {
       return copy;
     }
     return coherence -> {
@@ -607,7 +607,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     return access(
         true,
         coherence ->
-            coherence.copyIn(new HostBytes.Segment(source.asReadOnlySegment(), false), from()),
+            coherence.copyIn(new HostRegion.Segment(source.asReadOnlySegment(), false), from()),
         "copying from a foreign buffer",
         source.length() == 0);
   }

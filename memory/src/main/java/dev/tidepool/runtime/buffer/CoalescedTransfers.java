@@ -1,10 +1,10 @@
 package dev.tidepool.runtime.buffer;
 
 import dev.tidepool.AcceleratorException;
+import dev.tidepool.link.CoalescedCopy;
+import dev.tidepool.link.CoalescedCopy.Move;
 import dev.tidepool.link.Direction;
-import dev.tidepool.link.Gathering;
-import dev.tidepool.link.Gathering.Move;
-import dev.tidepool.link.Passage;
+import dev.tidepool.link.TransferContext;
 import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.RetryPolicy;
@@ -228,7 +228,8 @@ public final class CoalescedTransfers implements Runnable {
 
   private void travel() {
     long start = System.nanoTime();
-    Passage passage = new Passage(like.priority(), 0, true, true, Passage.ORDINARY.submitted());
+    TransferContext passage =
+        new TransferContext(like.priority(), 0, true, true, TransferContext.ORDINARY.submitted());
     try {
       passage.run(this::move);
     } catch (Throwable e) {
@@ -255,7 +256,7 @@ public final class CoalescedTransfers implements Runnable {
   }
 
   private void move() {
-    Gathering gathering = like.context().link().gathering();
+    CoalescedCopy gathering = like.context().link().gathering();
     way =
         like.direction() == Direction.HOST_TO_DEVICE
             ? gathering.upload(moves)

@@ -7,13 +7,13 @@ import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.UnifiedBuffer;
-import dev.tidepool.host.SharedFolder;
-import dev.tidepool.host.SharedMemory;
+import dev.tidepool.host.shared.SharedFolder;
+import dev.tidepool.host.shared.SharedMemory;
 import dev.tidepool.runtime.metering.AllocationLedger;
 import dev.tidepool.runtime.metering.LeakDetector;
 import dev.tidepool.runtime.metering.LeakGroup;
-import dev.tidepool.runtime.reclaim.Blocks;
-import dev.tidepool.runtime.reclaim.Room;
+import dev.tidepool.runtime.reclaim.BlockAllocator;
+import dev.tidepool.runtime.reclaim.Reclaimer;
 import dev.tidepool.runtime.storage.BackingBlocks;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.Storage;
@@ -40,16 +40,16 @@ public final class ExternalBuffers {
 
   private final StorageContext context;
   private final SessionResources resources;
-  private final Room room;
-  private final Blocks blocks;
+  private final Reclaimer room;
+  private final BlockAllocator blocks;
   private final LeakDetector leakDetector;
   private final AllocationLedger ledger;
 
   public ExternalBuffers(
       StorageContext context,
       SessionResources resources,
-      Room room,
-      Blocks blocks,
+      Reclaimer room,
+      BlockAllocator blocks,
       LeakDetector leakDetector,
       AllocationLedger ledger) {
     this.context = context;

@@ -3,7 +3,7 @@ package dev.tidepool.runtime.buffer;
 import dev.tidepool.Allocation;
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryLocation;
-import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.pool.block.PooledBlock;
 import dev.tidepool.runtime.metering.LeakGroup;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.BufferReleaser;

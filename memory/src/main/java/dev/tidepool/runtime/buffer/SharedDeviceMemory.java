@@ -2,9 +2,9 @@ package dev.tidepool.runtime.buffer;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.TransferException;
-import dev.tidepool.host.SharedDescriptor;
-import dev.tidepool.host.SharedFolder;
-import dev.tidepool.host.SharedMemory;
+import dev.tidepool.host.shared.DescriptorExchange;
+import dev.tidepool.host.shared.SharedFolder;
+import dev.tidepool.host.shared.SharedMemory;
 import dev.tidepool.runtime.order.ManagerContext;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Device;
@@ -45,12 +45,13 @@ final class SharedDeviceMemory implements AutoCloseable {
   private static final long PAUSE_NANOS = 1_000_000;
 
   private final SharedMemory note;
-  private final SharedDescriptor offer;
+  private final DescriptorExchange offer;
   private final Block block;
   private final long length;
   private final AtomicBoolean closed = new AtomicBoolean();
 
-  private SharedDeviceMemory(SharedMemory note, SharedDescriptor offer, Block block, long length) {
+  private SharedDeviceMemory(
+      SharedMemory note, DescriptorExchange offer, Block block, long length) {
     this.note = note;
     this.offer = offer;
     this.block = block;
@@ -75,7 +76,7 @@ final class SharedDeviceMemory implements AutoCloseable {
     SharedMemory note = SharedMemory.create(folder, type, elementsOf(type), note(name));
     try {
       ShareableBlock made = allocator.apply(bytes);
-      SharedDescriptor offer = offered(folder, name, made.block(), made.descriptor());
+      DescriptorExchange offer = offered(folder, name, made.block(), made.descriptor());
       MemorySegment words = note.segment();
       UUID hardware = hardware(device);
       NUMBER.set(words, LENGTH_AT, length);
@@ -102,13 +103,13 @@ final class SharedDeviceMemory implements AutoCloseable {
     SharedMemory note = SharedMemory.open(folder, type, note(name));
     try {
       long length = lengthIn(note.segment(), context, name);
-      int descriptor = SharedDescriptor.obtain(folder, name);
+      int descriptor = DescriptorExchange.obtain(folder, name);
       Block block;
       try {
         String ticket = note.segment().getString(TICKET_AT, StandardCharsets.US_ASCII);
         block = device.importShared(descriptor, ticket, bytes(type, length));
       } catch (RuntimeException | Error e) {
-        SharedDescriptor.discard(descriptor);
+        DescriptorExchange.discard(descriptor);
         throw e;
       }
       return new SharedDeviceMemory(note, offered(folder, name, block, descriptor), block, length);
@@ -118,10 +119,10 @@ final class SharedDeviceMemory implements AutoCloseable {
     }
   }
 
-  private static SharedDescriptor offered(
+  private static DescriptorExchange offered(
       SharedFolder folder, String name, Block block, int descriptor) {
     try {
-      return SharedDescriptor.offer(folder, name, descriptor);
+      return DescriptorExchange.offer(folder, name, descriptor);
     } catch (RuntimeException | Error e) {
       freeQuietly(block, e);
       throw e;
@@ -137,7 +138,7 @@ final class SharedDeviceMemory implements AutoCloseable {
   }
 
   private static void requireSupport(Device device) {
-    if (device.hardwareId().isEmpty() || !SharedDescriptor.isSupported()) {
+    if (device.hardwareId().isEmpty() || !DescriptorExchange.isSupported()) {
       throw new UnsupportedOperationException(
           device.info().id()
               + " cannot share its memory with other processes; share memory of the host, with"

@@ -1,8 +1,8 @@
 package dev.tidepool.runtime.buffer;
 
+import dev.tidepool.link.CoalescedCopy.Move;
 import dev.tidepool.link.Direction;
-import dev.tidepool.link.Gathering.Move;
-import dev.tidepool.link.HostBytes;
+import dev.tidepool.link.HostRegion;
 import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.runtime.flight.TransferEvent;
 import dev.tidepool.runtime.order.Coalescable;
@@ -24,14 +24,14 @@ public final class SmallTransfer implements Coalescable {
   public static final long SMALL = 64L << 10;
 
   private final Storage storage;
-  private final HostBytes bytes;
+  private final HostRegion bytes;
   private final long at;
   private final Direction direction;
   private final TransferPriority priority;
   private @Nullable TransferEvent event;
 
   private SmallTransfer(
-      Storage storage, HostBytes bytes, long at, Direction direction, TransferPriority priority) {
+      Storage storage, HostRegion bytes, long at, Direction direction, TransferPriority priority) {
     this.storage = storage;
     this.bytes = bytes;
     this.at = at;
@@ -43,18 +43,18 @@ public final class SmallTransfer implements Coalescable {
    * A copy to a storage as a small transfer; null if it is empty, too large, or will cross no link.
    */
   public static @Nullable SmallTransfer in(
-      Storage storage, HostBytes source, long at, TransferPriority priority) {
+      Storage storage, HostRegion source, long at, TransferPriority priority) {
     return of(storage, source, at, Direction.HOST_TO_DEVICE, priority);
   }
 
   /** The same from a storage. */
   public static @Nullable SmallTransfer out(
-      Storage storage, HostBytes destination, long at, TransferPriority priority) {
+      Storage storage, HostRegion destination, long at, TransferPriority priority) {
     return of(storage, destination, at, Direction.DEVICE_TO_HOST, priority);
   }
 
   private static @Nullable SmallTransfer of(
-      Storage storage, HostBytes bytes, long at, Direction direction, TransferPriority priority) {
+      Storage storage, HostRegion bytes, long at, Direction direction, TransferPriority priority) {
     long count = bytes.byteSize();
     boolean tooLarge = count > LARGEST || (count > SMALL && isMappedFile(bytes));
     return count == 0 || tooLarge || storage.coherence().copies().isShared()
@@ -62,8 +62,8 @@ public final class SmallTransfer implements Coalescable {
         : new SmallTransfer(storage, bytes, at, direction, priority);
   }
 
-  private static boolean isMappedFile(HostBytes bytes) {
-    return bytes instanceof HostBytes.Segment(MemorySegment segment, _) && segment.isMapped();
+  private static boolean isMappedFile(HostRegion bytes) {
+    return bytes instanceof HostRegion.Segment(MemorySegment segment, _) && segment.isMapped();
   }
 
   /** Whether both take the same link in the same direction. */

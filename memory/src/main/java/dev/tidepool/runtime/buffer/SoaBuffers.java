@@ -6,7 +6,7 @@ import dev.tidepool.ElementType;
 import dev.tidepool.StructOfArrays;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.diagnostics.LayoutReport;
-import dev.tidepool.link.HostBytes;
+import dev.tidepool.link.HostRegion;
 import dev.tidepool.runtime.buffer.SoaConversion.Structs;
 import dev.tidepool.runtime.storage.StorageContext;
 import java.util.LinkedHashMap;
@@ -174,7 +174,7 @@ public final class SoaBuffers<R extends Record> implements StructOfArrays<R> {
     Objects.requireNonNull(array, "array");
     Objects.checkFromIndexSize(start, count, array.length);
     Objects.checkFromIndexSize(offset, (long) count, length);
-    return new Structs.OnHost(new HostBytes.Elements<>(type, array, start, count));
+    return new Structs.OnHost(new HostRegion.Elements<>(type, array, start, count));
   }
 
   private SoaConversion taking(UnifiedBuffer<R[]> source) {
@@ -185,7 +185,7 @@ public final class SoaBuffers<R extends Record> implements StructOfArrays<R> {
     Structs structs =
         source instanceof BufferHandle<R[]> own
             ? new Structs.InBuffer(own)
-            : new Structs.OnHost(new HostBytes.Segment(source.asReadOnlySegment(), false));
+            : new Structs.OnHost(new HostRegion.Segment(source.asReadOnlySegment(), false));
     return transposition(structs, 0, count, false);
   }
 
@@ -196,7 +196,7 @@ public final class SoaBuffers<R extends Record> implements StructOfArrays<R> {
     Structs structs =
         destination instanceof BufferHandle<R[]> own
             ? new Structs.InBuffer(own)
-            : new Structs.OnHost(new HostBytes.Segment(destination.asSegment(), false));
+            : new Structs.OnHost(new HostRegion.Segment(destination.asSegment(), false));
     return transposition(structs, 0, length, true);
   }
 

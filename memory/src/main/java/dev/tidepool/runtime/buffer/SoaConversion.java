@@ -2,8 +2,8 @@ package dev.tidepool.runtime.buffer;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.host.MemoryOperations;
-import dev.tidepool.link.HostBytes;
-import dev.tidepool.pool.Lease;
+import dev.tidepool.link.HostRegion;
+import dev.tidepool.pool.block.Lease;
 import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.ResourceAccess;
@@ -46,7 +46,7 @@ record SoaConversion(
     record InBuffer(BufferHandle<?> buffer) implements Structs {}
 
     /** On the host: an array of records, or a buffer that somebody else implemented. */
-    record OnHost(HostBytes bytes) implements Structs {}
+    record OnHost(HostRegion bytes) implements Structs {}
   }
 
   /** Brings bytes to a part of the staging block, or takes them from there. */
@@ -146,7 +146,7 @@ record SoaConversion(
   private End structsEnd() {
     return switch (structs) {
       case Structs.InBuffer(BufferHandle<?> buffer) -> end(buffer, 0, joins);
-      case Structs.OnHost(HostBytes bytes) ->
+      case Structs.OnHost(HostRegion bytes) ->
           End.staged(
               type.byteSize(),
               joins
@@ -166,13 +166,13 @@ record SoaConversion(
           ? End.direct(each, coherence.targetOnHost(from, to).asSlice(from, to - from))
           : End.staged(
               each,
-              (staged, at) -> coherence.copyIn(new HostBytes.Segment(staged, true), from + at));
+              (staged, at) -> coherence.copyIn(new HostRegion.Segment(staged, true), from + at));
     }
     return shared || coherence.hostHasNewest(from, to)
         ? End.direct(each, coherence.readable().asSlice(from, to - from))
         : End.staged(
             each,
-            (staged, at) -> coherence.copyOut(from + at, new HostBytes.Segment(staged, true)));
+            (staged, at) -> coherence.copyOut(from + at, new HostRegion.Segment(staged, true)));
   }
 
   /** Converts as many structs as fit into the staging block, from {@code at} on. */

@@ -2,8 +2,8 @@ package dev.tidepool.runtime.metering;
 
 import dev.tidepool.ByteSize;
 import dev.tidepool.diagnostics.PeakScope;
-import dev.tidepool.pool.Apart;
-import dev.tidepool.pool.Striping;
+import dev.tidepool.pool.CacheLinePadding;
+import dev.tidepool.pool.ThreadStripe;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.lang.ref.WeakReference;
@@ -79,7 +79,7 @@ public final class AllocationCounters {
    * and the leak group that its buffers join.
    */
   @SuppressWarnings("UnusedVariable") // the padding
-  public static final class Tally extends Apart {
+  public static final class Tally extends CacheLinePadding {
     private @Nullable Owner owner;
 
     // The owner's, who alone writes it: no other thread finds its own id here, whatever it reads.
@@ -155,7 +155,7 @@ public final class AllocationCounters {
   private final List<Peak> peaks = new ArrayList<>(List.of(new Peak()));
 
   public AllocationCounters() {
-    tallies = new Tally[Striping.stripes(Runtime.getRuntime().availableProcessors())];
+    tallies = new Tally[ThreadStripe.stripes(Runtime.getRuntime().availableProcessors())];
     for (int i = 0; i < tallies.length; i++) {
       tallies[i] = new Tally();
     }
@@ -163,7 +163,7 @@ public final class AllocationCounters {
 
   /** What a thread's stripe has. */
   public Tally of(Thread thread) {
-    return tallies[Striping.of(thread, tallies.length)];
+    return tallies[ThreadStripe.of(thread, tallies.length)];
   }
 
   /** What each of the stripes has. */

@@ -1,6 +1,6 @@
 package dev.tidepool.runtime.metering;
 
-import dev.tidepool.pool.Striping;
+import dev.tidepool.pool.ThreadStripe;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
@@ -61,7 +61,7 @@ final class AllocationSampler {
     if (distance == 1) {
       return true;
     }
-    Countdown countdown = countdowns[Striping.mine(STRIPES)];
+    Countdown countdown = countdowns[ThreadStripe.mine(STRIPES)];
     long left = countdown.left - bytes;
     countdown.left = left;
     return left < 0 && taken(countdown);

@@ -1,9 +1,9 @@
 package dev.tidepool.runtime.reclaim;
 
 import dev.tidepool.diagnostics.Defragmentation;
-import dev.tidepool.pool.Lease;
-import dev.tidepool.pool.Mover;
-import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.pool.block.BlockMover;
+import dev.tidepool.pool.block.Lease;
+import dev.tidepool.pool.block.PooledBlock;
 import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.SessionExecutors;
@@ -11,7 +11,7 @@ import dev.tidepool.runtime.storage.BackingBlocks;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
-import dev.tidepool.runtime.supply.Pools;
+import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Event;
 import java.lang.System.Logger.Level;
@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * with work under way stays, and so does one that is mapped, or exposed where the host sees its
  * block. Used by one thread.
  */
-final class Defragmenter implements Mover {
+final class Defragmenter implements BlockMover {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
   private long buffers;
@@ -37,7 +37,7 @@ final class Defragmenter implements Mover {
   private Defragmenter() {}
 
   /** Defragments the pools of a manager; shared ones too, with all buffers in them. */
-  static Defragmentation run(Pools pools) {
+  static Defragmentation run(MemoryPools pools) {
     Defragmenter pass = new Defragmenter();
     long returned = pools.compactDevice(pass);
     return new Defragmentation(pass.buffers, pass.bytes, returned);

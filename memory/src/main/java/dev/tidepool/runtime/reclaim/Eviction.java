@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 final class Eviction {
   private static final int MOST_ROUNDS = 32;
 
-  private final Room room;
+  private final Reclaimer room;
   private final MemoryRequest request;
   // Those that were asked for their memory in this round, whether they had any to give.
   private final Set<BufferCore> passed = new HashSet<>();
@@ -33,7 +33,7 @@ final class Eviction {
   private int spilled;
   private @Nullable String diskFailure;
 
-  Eviction(Room room, MemoryRequest request) {
+  Eviction(Reclaimer room, MemoryRequest request) {
     this.room = room;
     this.request = request;
   }

@@ -1,9 +1,9 @@
 package dev.tidepool.runtime.reclaim;
 
-import dev.tidepool.pool.BlockPool;
-import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.pool.block.MemoryPool;
+import dev.tidepool.pool.block.PooledBlock;
 import dev.tidepool.runtime.storage.BufferCore;
-import dev.tidepool.runtime.supply.Pools;
+import dev.tidepool.runtime.supply.MemoryPools;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Iterator;
@@ -38,14 +38,14 @@ final class EvictionCandidates {
   /** Blocks that the cursor passes before the remembered ones are looked at. */
   private static final int MOST_STEPS = 256;
 
-  private final Pools pools;
+  private final MemoryPools pools;
   private final Predicate<BufferCore> own;
 
   // All guarded by this.
   private final @Nullable PooledBlock[] blocks = new PooledBlock[REMEMBERED];
   private final long[] lastUses = new long[REMEMBERED];
   private int count;
-  private Iterator<BlockPool> poolsLeft = Collections.emptyIterator();
+  private Iterator<MemoryPool> poolsLeft = Collections.emptyIterator();
   private Iterator<PooledBlock> cursor = Collections.emptyIterator();
   private long laps;
 
@@ -65,7 +65,7 @@ final class EvictionCandidates {
    *
    * @param own whether a buffer is the manager's, for other managers have blocks of these pools too
    */
-  EvictionCandidates(Pools pools, Predicate<BufferCore> own) {
+  EvictionCandidates(MemoryPools pools, Predicate<BufferCore> own) {
     this.pools = pools;
     this.own = own;
   }

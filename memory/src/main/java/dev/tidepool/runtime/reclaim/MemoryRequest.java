@@ -3,7 +3,7 @@ package dev.tidepool.runtime.reclaim;
 import dev.tidepool.Capability;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.OutOfDeviceMemoryException;
-import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.pool.block.PooledBlock;
 import dev.tidepool.runtime.order.ManagerContext;
 import dev.tidepool.runtime.storage.BackingBlocks;
 import dev.tidepool.runtime.storage.BufferCore;
@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class MemoryRequest {
   private final StorageContext memory;
-  private final Room room;
+  private final Reclaimer room;
   private final long bytes;
   private final boolean onDevice;
   private final boolean inWork;
@@ -38,7 +38,7 @@ final class MemoryRequest {
    */
   MemoryRequest(
       StorageContext memory,
-      Room room,
+      Reclaimer room,
       long bytes,
       boolean onDevice,
       boolean inWork,

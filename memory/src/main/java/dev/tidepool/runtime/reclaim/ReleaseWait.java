@@ -5,7 +5,7 @@ import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.OrderedResource;
 import dev.tidepool.runtime.order.PinState;
 import dev.tidepool.runtime.order.StackReserve;
-import dev.tidepool.runtime.storage.Spilling;
+import dev.tidepool.runtime.storage.Spiller;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import java.util.ArrayList;
@@ -35,7 +35,7 @@ final class ReleaseWait implements AutoCloseable {
   private static final int MOST_ASKED = 64;
 
   private final StorageContext memory;
-  private final Room room;
+  private final Reclaimer room;
   private final MemoryRequest request;
   private final Eviction eviction;
   private final List<Asked> asked = new ArrayList<>();
@@ -48,7 +48,7 @@ final class ReleaseWait implements AutoCloseable {
   /** Operation that was asked to give a storage's memory up, behind what uses it. */
   private record Asked(Storage storage, Operation work) {}
 
-  ReleaseWait(StorageContext memory, Room room, MemoryRequest request, Eviction eviction) {
+  ReleaseWait(StorageContext memory, Reclaimer room, MemoryRequest request, Eviction eviction) {
     this.memory = memory;
     this.room = room;
     this.request = request;
@@ -178,7 +178,7 @@ final class ReleaseWait implements AutoCloseable {
   }
 
   private void ask(Storage storage) {
-    Spilling spilling = storage.context().spilling();
+    Spiller spilling = storage.context().spilling();
     if (request.evictionHelps(storage)) {
       asked.add(new Asked(storage, room.requestEviction(storage)));
     } else if (spilling != null && request.spillingHelps(storage)) {

@@ -1,7 +1,7 @@
 package dev.tidepool.runtime.reclaim;
 
 import dev.tidepool.runtime.storage.StorageContext;
-import dev.tidepool.runtime.supply.Pools;
+import dev.tidepool.runtime.supply.MemoryPools;
 import java.lang.ref.PhantomReference;
 import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;
@@ -22,7 +22,7 @@ public final class UnreachableBuffers {
   private static final long COLLECTOR_REST_NANOS = 10_000_000_000L;
 
   private final StorageContext memory;
-  private final Pools pools;
+  private final MemoryPools pools;
   private final LongConsumer reclaim;
   private final AtomicLong lastCollection =
       new AtomicLong(System.nanoTime() - COLLECTOR_REST_NANOS);
@@ -33,7 +33,7 @@ public final class UnreachableBuffers {
    * @param reclaim closes buffers that no handle is left of; is told for how many nanoseconds it
    *     may wait for the collector to find some
    */
-  public UnreachableBuffers(StorageContext memory, Pools pools, LongConsumer reclaim) {
+  public UnreachableBuffers(StorageContext memory, MemoryPools pools, LongConsumer reclaim) {
     this.memory = memory;
     this.pools = pools;
     this.reclaim = reclaim;

@@ -1,8 +1,8 @@
 /**
  * How room is made when memory is short.
  *
- * <p>The {@code Ladder} says when, the {@code Room} how: trim, compact, evict, spill. {@code
- * Blocks} is where a manager takes each block from.
+ * <p>The {@code OutOfMemoryRecovery} says when, the {@code Reclaimer} how: trim, compact, evict,
+ * spill. {@code BlockAllocator} is where a manager takes each block from.
  */
 @NullMarked
 package dev.tidepool.runtime.reclaim;

@@ -4,15 +4,15 @@ import dev.tidepool.MemoryStatistics;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.diagnostics.Snapshot;
 import dev.tidepool.host.PinnedBudget;
-import dev.tidepool.pool.ArrayPools;
+import dev.tidepool.pool.object.ArrayPools;
 import dev.tidepool.pooling.ArrayPoolStatistics;
 import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.metering.AllocationLedger;
-import dev.tidepool.runtime.storage.LiveBuffers;
-import dev.tidepool.runtime.storage.Spilling;
+import dev.tidepool.runtime.storage.BufferRegistry;
+import dev.tidepool.runtime.storage.Spiller;
 import dev.tidepool.runtime.storage.StorageContext;
-import dev.tidepool.runtime.supply.Pools;
+import dev.tidepool.runtime.supply.MemoryPools;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -24,9 +24,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ManagerReports {
   private final StorageContext context;
-  private final Pools pools;
+  private final MemoryPools pools;
   private final ArrayPools arrays;
-  private final LiveBuffers registry;
+  private final BufferRegistry registry;
   private final AllocationCounters counters;
   private final AllocationLedger ledger;
   private final PinnedBudget pinned;
@@ -40,7 +40,7 @@ public final class ManagerReports {
    */
   public ManagerReports(
       StorageContext context,
-      Pools pools,
+      MemoryPools pools,
       ArrayPools arrays,
       AllocationLedger ledger,
       PinnedBudget pinned,
@@ -63,7 +63,7 @@ public final class ManagerReports {
     long allocatedBytes = counters.allocatedBytes();
     long live = counters.live() + arrays.sum(ArrayPoolStatistics::rentedBytes);
     long arrayHits = arrays.sum(ArrayPoolStatistics::hits);
-    Spilling spilling = context.spilling();
+    Spiller spilling = context.spilling();
     return new MemoryStatistics(
         live,
         pools.idleBytes() + arrays.sum(ArrayPoolStatistics::idleBytes),

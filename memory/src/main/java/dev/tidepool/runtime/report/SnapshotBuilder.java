@@ -2,8 +2,8 @@ package dev.tidepool.runtime.report;
 
 import dev.tidepool.MemoryStatistics;
 import dev.tidepool.diagnostics.Snapshot;
-import dev.tidepool.pool.BlockPool;
-import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.pool.block.MemoryPool;
+import dev.tidepool.pool.block.PooledBlock;
 import dev.tidepool.runtime.metering.AllocationHistory;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.StorageContext;
@@ -44,13 +44,13 @@ final class SnapshotBuilder {
       long bornNanos,
       String reason,
       Supplier<MemoryStatistics> statistics,
-      List<BlockPool> pools,
+      List<MemoryPool> pools,
       Iterable<BufferCore> foreign,
       @Nullable AllocationHistory history) {
     List<Snapshot.Change> changes = history == null ? List.of() : history.changes();
     long forgotten = history == null ? 0 : history.count() - changes.size();
     List<Snapshot.Pool> found = new ArrayList<>();
-    for (BlockPool pool : pools) {
+    for (MemoryPool pool : pools) {
       int number = found.size();
       found.add(new Snapshot.Pool(pool.name(), pool.statistics()));
       pool.forEachBlock(block -> add(number, block));

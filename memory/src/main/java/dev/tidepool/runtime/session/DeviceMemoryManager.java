@@ -20,8 +20,8 @@ import dev.tidepool.diagnostics.LeakReport;
 import dev.tidepool.diagnostics.PeakScope;
 import dev.tidepool.diagnostics.Snapshot;
 import dev.tidepool.link.DeviceLink;
-import dev.tidepool.pool.ArrayPools;
-import dev.tidepool.pool.IdlePiece;
+import dev.tidepool.pool.block.ReclaimHandle;
+import dev.tidepool.pool.object.ArrayPools;
 import dev.tidepool.pooling.ArrayPool;
 import dev.tidepool.pooling.PoolStatistics;
 import dev.tidepool.runtime.buffer.BufferAllocator;
@@ -37,10 +37,10 @@ import dev.tidepool.runtime.order.KernelBody;
 import dev.tidepool.runtime.order.ManagerState;
 import dev.tidepool.runtime.order.Once;
 import dev.tidepool.runtime.order.QuietClose;
-import dev.tidepool.runtime.reclaim.Blocks;
-import dev.tidepool.runtime.reclaim.Ladder;
-import dev.tidepool.runtime.reclaim.Refusal;
-import dev.tidepool.runtime.reclaim.Room;
+import dev.tidepool.runtime.reclaim.BlockAllocator;
+import dev.tidepool.runtime.reclaim.OutOfMemoryMessage;
+import dev.tidepool.runtime.reclaim.OutOfMemoryRecovery;
+import dev.tidepool.runtime.reclaim.Reclaimer;
 import dev.tidepool.runtime.reclaim.UnreachableBuffers;
 import dev.tidepool.runtime.report.LeakReclaimer;
 import dev.tidepool.runtime.report.LeakSummary;
@@ -48,12 +48,12 @@ import dev.tidepool.runtime.report.ManagementBean;
 import dev.tidepool.runtime.report.ManagerReports;
 import dev.tidepool.runtime.report.OutOfMemoryDumps;
 import dev.tidepool.runtime.storage.BufferCore;
-import dev.tidepool.runtime.storage.Spilling;
+import dev.tidepool.runtime.storage.Spiller;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryLimit;
+import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.runtime.supply.OnDemandLink;
-import dev.tidepool.runtime.supply.Pools;
 import dev.tidepool.runtime.supply.PressureMonitor;
 import dev.tidepool.runtime.transfers.DefaultTransferEngine;
 import dev.tidepool.runtime.transfers.DeviceAccelerator;
@@ -74,7 +74,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The manager of one accelerator: the door through which users come, and where what works for them
  * is put together. How buffers are born is in {@link BufferAllocator} and {@link ExternalBuffers},
- * how room is made in {@link Room}, what is counted in {@link ManagerReports}, how all ends in
+ * how room is made in {@link Reclaimer}, what is counted in {@link ManagerReports}, how all ends in
  * {@link ManagerShutdown}.
  *
  * <p><b>Ownership.</b> It owns its pools, its queues, its compiled kernels and its storages, and
@@ -85,11 +85,11 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   private final StorageContext context;
   private final ManagerState state;
   private final @Nullable MemoryLimit limit;
-  private final Pools pools;
+  private final MemoryPools pools;
   private final ArrayPools arrays;
   private final LeakDetector leakDetector;
   private final ManagerReports managerReports;
-  private final Room room;
+  private final Reclaimer room;
   private final BufferAllocator allocations;
   private final ExternalBuffers foreign;
   private final LeakReclaimer leaks;
@@ -122,7 +122,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     this.limit =
         options.memoryLimit() == -1 ? null : new MemoryLimit(options.memoryLimit(), pressure);
     this.pools =
-        new Pools(
+        new MemoryPools(
             device,
             limit == null ? session.sharedHostPool(options) : null,
             limit,
@@ -144,11 +144,13 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
         new ManagerReports(context, pools, arrays, ledger, session.pinned(), dumps);
     this.leakDetector = LeakDetector.of(context, counters);
     this.leaks = new LeakReclaimer(context, leakDetector, counters, reports);
-    this.room = new Room(context, pools, session::rooms);
-    Refusal refusal = new Refusal(context, pools, limit, managerReports::bytesByTag);
+    this.room = new Reclaimer(context, pools, session::rooms);
+    OutOfMemoryMessage refusal =
+        new OutOfMemoryMessage(context, pools, limit, managerReports::bytesByTag);
     UnreachableBuffers unreachable = new UnreachableBuffers(context, pools, leaks::reclaim);
-    Ladder ladder = new Ladder(context, room, refusal, unreachable);
-    Blocks blocks = new Blocks(context, pools, ladder, refusal, managerReports::exhausted);
+    OutOfMemoryRecovery ladder = new OutOfMemoryRecovery(context, room, refusal, unreachable);
+    BlockAllocator blocks =
+        new BlockAllocator(context, pools, ladder, refusal, managerReports::exhausted);
     context.blocksFrom(blocks);
     this.allocations = new BufferAllocator(context, blocks, leakDetector, ledger, session.trace());
     this.foreign =
@@ -310,7 +312,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   }
 
   /** What lies idle of page-locked memory. */
-  Stream<IdlePiece> idlePinned() {
+  Stream<ReclaimHandle> idlePinned() {
     return pools.idlePinned();
   }
 
@@ -331,7 +333,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   }
 
   /** How room is made when memory is short. */
-  Room room() {
+  Reclaimer room() {
     return room;
   }
 
@@ -461,7 +463,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     QuietClose.quietly("pools", pools);
     // Of a buffer that was allocated while all ended, and closes itself.
     pools.awaitReturned();
-    Spilling spilling = context.spilling();
+    Spiller spilling = context.spilling();
     if (spilling != null) {
       QuietClose.quietly("the spill file", spilling);
     }

@@ -3,15 +3,15 @@ package dev.tidepool.runtime.session;
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.MemoryOptions;
-import dev.tidepool.pool.ArrayPools;
+import dev.tidepool.pool.object.ArrayPools;
 import dev.tidepool.runtime.kernel.ProgramCache;
 import dev.tidepool.runtime.metering.LeakDetector;
 import dev.tidepool.runtime.order.ManagerContext;
-import dev.tidepool.runtime.reclaim.Room;
+import dev.tidepool.runtime.reclaim.Reclaimer;
 import dev.tidepool.runtime.report.LeakReclaimer;
 import dev.tidepool.runtime.supply.LowMemory;
 import dev.tidepool.runtime.supply.MemoryLimit;
-import dev.tidepool.runtime.supply.Pools;
+import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.runtime.supply.PressureMonitor;
 import org.jspecify.annotations.Nullable;
 
@@ -24,8 +24,8 @@ final class ManagerMaintenance {
   private final ManagerContext context;
   private final LeakReclaimer leaks;
   private final ProgramCache kernels;
-  private final Room room;
-  private final Pools pools;
+  private final Reclaimer room;
+  private final MemoryPools pools;
   private final ArrayPools arrays;
   private final LeakDetector leakDetector;
   private final @Nullable MemoryLimit limit;
@@ -37,8 +37,8 @@ final class ManagerMaintenance {
       ManagerContext context,
       LeakReclaimer leaks,
       ProgramCache kernels,
-      Room room,
-      Pools pools,
+      Reclaimer room,
+      MemoryPools pools,
       ArrayPools arrays,
       LeakDetector leakDetector,
       @Nullable MemoryLimit limit,

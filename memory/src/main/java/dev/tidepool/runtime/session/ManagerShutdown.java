@@ -5,9 +5,9 @@ import dev.tidepool.runtime.order.Once;
 import dev.tidepool.runtime.order.OperationGate;
 import dev.tidepool.runtime.report.LeakSummary;
 import dev.tidepool.runtime.storage.BufferCore;
-import dev.tidepool.runtime.storage.LiveBuffers;
+import dev.tidepool.runtime.storage.BufferRegistry;
 import dev.tidepool.runtime.storage.StorageContext;
-import dev.tidepool.runtime.supply.Pools;
+import dev.tidepool.runtime.supply.MemoryPools;
 
 /**
  * How a closed manager ends: its open buffers are closed and their work is waited for, and once the
@@ -23,8 +23,8 @@ final class ManagerShutdown {
 
   private final StorageContext context;
   private final OperationGate gate;
-  private final LiveBuffers registry;
-  private final Pools pools;
+  private final BufferRegistry registry;
+  private final MemoryPools pools;
   private final Runnable last;
   // Made here, because the heap may be full when the manager closes.
   private final Runnable attempt = this::endIfSettled;
@@ -38,7 +38,7 @@ final class ManagerShutdown {
    *
    * @param last frees what the manager owns besides its buffers; runs once
    */
-  ManagerShutdown(StorageContext context, Pools pools, Runnable last) {
+  ManagerShutdown(StorageContext context, MemoryPools pools, Runnable last) {
     this.context = context;
     this.gate = context.state().gate();
     this.registry = context.registry();

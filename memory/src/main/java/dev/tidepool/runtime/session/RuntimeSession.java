@@ -10,7 +10,7 @@ import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.host.HostMemory;
 import dev.tidepool.host.MemoryAllocator;
 import dev.tidepool.host.PinnedBudget;
-import dev.tidepool.pool.BlockPool;
+import dev.tidepool.pool.block.MemoryPool;
 import dev.tidepool.runtime.buffer.CoalescedTransfers;
 import dev.tidepool.runtime.metering.AllocationSites;
 import dev.tidepool.runtime.metering.AllocationTrace;
@@ -24,10 +24,10 @@ import dev.tidepool.runtime.order.OpenSession;
 import dev.tidepool.runtime.order.OperationGate;
 import dev.tidepool.runtime.order.QuietClose;
 import dev.tidepool.runtime.order.SessionExecutors;
-import dev.tidepool.runtime.reclaim.Room;
+import dev.tidepool.runtime.reclaim.Reclaimer;
 import dev.tidepool.runtime.storage.SpillFile;
+import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.runtime.supply.PinnedReclaimer;
-import dev.tidepool.runtime.supply.Pools;
 import dev.tidepool.runtime.supply.SessionResources;
 import dev.tidepool.runtime.transfers.DeviceAccelerator;
 import dev.tidepool.runtime.transfers.DeviceCalibration;
@@ -66,7 +66,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   private final MemoryAllocator allocator = new MemoryAllocator();
   private final PinnedBudget pinned;
   private final PinnedReclaimer pinnedRoom;
-  private final BlockPool hostPool;
+  private final MemoryPool hostPool;
   private final SessionExecutors workers;
   private final SessionResources resources;
   private final SessionMaintenance maintenance;
@@ -109,7 +109,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
             new DiagnosticSink(options.reportListener()),
             new AllocationSites().here(),
             trace);
-    this.hostPool = Pools.hostPool(allocator, resources, options);
+    this.hostPool = MemoryPools.hostPool(allocator, resources, options);
     this.workers = new SessionExecutors(options.concurrentTransfers(), CoalescedTransfers::next);
     this.contexts =
         devices.stream().collect(Collectors.toUnmodifiableMap(Function.identity(), this::context));
@@ -282,7 +282,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
    * The pool of plain host memory that managers share; null for one whose options differ from the
    * session's.
    */
-  @Nullable BlockPool sharedHostPool(MemoryOptions wanted) {
+  @Nullable MemoryPool sharedHostPool(MemoryOptions wanted) {
     return wanted.equals(options) ? hostPool : null;
   }
 
@@ -306,7 +306,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   }
 
   /** What makes room in each of the managers. */
-  Stream<Room> rooms() {
+  Stream<Reclaimer> rooms() {
     return managers.stream().map(DeviceMemoryManager::room);
   }
 

@@ -2,8 +2,8 @@ package dev.tidepool.runtime.storage;
 
 import dev.tidepool.Capability;
 import dev.tidepool.MemoryLocation;
-import dev.tidepool.pool.Lease;
-import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.pool.block.Lease;
+import dev.tidepool.pool.block.PooledBlock;
 import dev.tidepool.runtime.order.PinState;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Device;

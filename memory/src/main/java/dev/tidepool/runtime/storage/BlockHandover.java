@@ -1,7 +1,7 @@
 package dev.tidepool.runtime.storage;
 
-import dev.tidepool.pool.Lease;
-import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.pool.block.Lease;
+import dev.tidepool.pool.block.PooledBlock;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.PriorUse;
 import java.util.List;

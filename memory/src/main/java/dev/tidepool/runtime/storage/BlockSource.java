@@ -1,6 +1,6 @@
 package dev.tidepool.runtime.storage;
 
-import dev.tidepool.pool.Lease;
+import dev.tidepool.pool.block.Lease;
 
 /** Where buffers get further blocks from, besides the one that they were made with. */
 public interface BlockSource {

@@ -2,8 +2,8 @@ package dev.tidepool.runtime.storage;
 
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.cpu.CpuDevice;
-import dev.tidepool.pool.Lease;
-import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.pool.block.Lease;
+import dev.tidepool.pool.block.PooledBlock;
 import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.metering.AllocationLedger;
 import dev.tidepool.runtime.order.CoarseClock;

@@ -2,14 +2,14 @@ package dev.tidepool.runtime.storage;
 
 import dev.tidepool.BufferState;
 import dev.tidepool.MemoryLocation;
-import dev.tidepool.host.HeldScope;
-import dev.tidepool.host.VanishedBytes;
+import dev.tidepool.host.ArenaKeepAlive;
+import dev.tidepool.host.TruncatedMapCheck;
+import dev.tidepool.link.CoalescedCopy;
 import dev.tidepool.link.DeviceLink;
 import dev.tidepool.link.Direction;
-import dev.tidepool.link.Gathering;
-import dev.tidepool.link.HostBytes;
-import dev.tidepool.link.Passage;
-import dev.tidepool.pool.Lease;
+import dev.tidepool.link.HostRegion;
+import dev.tidepool.link.TransferContext;
+import dev.tidepool.pool.block.Lease;
 import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.runtime.flight.TransferEvent;
 import dev.tidepool.runtime.order.PinState;
@@ -319,7 +319,7 @@ public final class Coherence {
   }
 
   /** Copies bytes in, to the side that is newest. */
-  public void copyIn(HostBytes source, long at) {
+  public void copyIn(HostRegion source, long at) {
     long to = at + source.byteSize();
     if (copies.isShared() || writesOnHost()) {
       source.copyTo(0, targetOnHost(at, to).asSlice(at, to - at));
@@ -356,7 +356,7 @@ public final class Coherence {
   }
 
   /** Copies bytes out, from the side that is newest. */
-  public void copyOut(long at, HostBytes destination) {
+  public void copyOut(long at, HostRegion destination) {
     long to = at + destination.byteSize();
     if (copies.isShared() || hostHasNewest(at, to)) {
       destination.copyFrom(readable().asSlice(at, to - at), 0);
@@ -374,7 +374,7 @@ public final class Coherence {
     if (copies.isShared() || writesOnHost()) {
       MemorySegment target = targetOnHost(from, to).asSlice(from, to - from);
       pattern.fill(target);
-      VanishedBytes.surface(target, target);
+      TruncatedMapCheck.surface(target, target);
     } else {
       storage.bufferCounters().accessed(true);
       onDevice(from, to, () -> pattern.fill(link(), copies.device(), from, to - from));
@@ -509,7 +509,7 @@ public final class Coherence {
       if (copies.isShared() || isHostNewest() || copies.isAmongProcesses()) {
         return;
       }
-      try (HeldScope _ = copies.isCallers() ? hold(copies.host()) : null) {
+      try (ArenaKeepAlive _ = copies.isCallers() ? hold(copies.host()) : null) {
         fetch(0, size);
       }
     } finally {
@@ -517,9 +517,9 @@ public final class Coherence {
     }
   }
 
-  private static @Nullable HeldScope hold(MemorySegment context) {
+  private static @Nullable ArenaKeepAlive hold(MemorySegment context) {
     try {
-      return HeldScope.of(context);
+      return ArenaKeepAlive.of(context);
     } catch (UnsupportedOperationException notHere) {
       // Without native access the arena can be closed, which the copy then fails with.
       return null;
@@ -605,7 +605,7 @@ public final class Coherence {
    *
    * @throws dev.tidepool.TransferException if the file takes no more; nothing has changed then
    */
-  boolean spill(Spilling spilling) {
+  boolean spill(Spiller spilling) {
     List<Lease> freed;
     boolean clean;
     moving().lock();
@@ -652,9 +652,9 @@ public final class Coherence {
       MemorySegment block = Objects.requireNonNull(staging.block().segment(), "staging");
       for (long at = 0; at < size; at += step) {
         MemorySegment part = block.asSlice(0, Math.min(step, size - at));
-        HostBytes passing = new HostBytes.Segment(part, true);
+        HostRegion passing = new HostRegion.Segment(part, true);
         long from = at;
-        var _ = Passage.aside(() -> link().download(copies.device(), from, passing));
+        var _ = TransferContext.aside(() -> link().download(copies.device(), from, passing));
         extent.write(at, part);
       }
     } finally {
@@ -672,7 +672,7 @@ public final class Coherence {
     if (extent == null) {
       return;
     }
-    Spilling spilling = Objects.requireNonNull(context.spilling(), "who spilled it");
+    Spiller spilling = Objects.requireNonNull(context.spilling(), "who spilled it");
     BufferCore core = storage.core();
     boolean asBorn = copies.isShared() || core.location() != MemoryLocation.DEVICE;
     Lease lease = asBorn ? context.blocks().forReturn(core) : context.blocks().forHost(size, core);
@@ -825,7 +825,7 @@ public final class Coherence {
   private void travel(Direction direction, List<DirtyRanges.Range> ranges) {
     if (!copies.isShared() && !ranges.isEmpty()) {
       long bytes = ranges.stream().mapToLong(DirtyRanges.Range::bytes).sum();
-      move(direction, bytes, () -> Passage.aside(() -> carry(direction, ranges)));
+      move(direction, bytes, () -> TransferContext.aside(() -> carry(direction, ranges)));
     }
     synchronized (storage) {
       ranges.forEach(range -> dirty.remove(range.from(), range.to()));
@@ -838,19 +838,19 @@ public final class Coherence {
   private TransferWay carry(Direction direction, List<DirtyRanges.Range> ranges) {
     boolean up = direction == Direction.HOST_TO_DEVICE;
     if (ranges.size() > 1) {
-      List<Gathering.Move> moves = ranges.stream().map(this::moveOf).toList();
+      List<CoalescedCopy.Move> moves = ranges.stream().map(this::moveOf).toList();
       return up ? link().gathering().upload(moves) : link().gathering().download(moves);
     }
-    Gathering.Move only = moveOf(ranges.getFirst());
+    CoalescedCopy.Move only = moveOf(ranges.getFirst());
     return up
         ? link().upload(only.bytes(), only.block(), only.offset())
         : link().download(only.block(), only.offset(), only.bytes());
   }
 
-  private Gathering.Move moveOf(DirtyRanges.Range range) {
+  private CoalescedCopy.Move moveOf(DirtyRanges.Range range) {
     MemorySegment host = copies.host().asSlice(range.from(), range.bytes());
-    return new Gathering.Move(
-        new HostBytes.Segment(host, copies.isHostDirect()), copies.device(), range.from());
+    return new CoalescedCopy.Move(
+        new HostRegion.Segment(host, copies.isHostDirect()), copies.device(), range.from());
   }
 
   /** Counts a movement that was made elsewhere. */

@@ -1,7 +1,7 @@
 package dev.tidepool.runtime.storage;
 
-import dev.tidepool.pool.BlockPool;
-import dev.tidepool.pool.PooledBlock;
+import dev.tidepool.pool.block.MemoryPool;
+import dev.tidepool.pool.block.PooledBlock;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -29,7 +29,7 @@ public final class EarlyReuse {
   private static final int IN_TURN = 2;
 
   /** What was offered of one size, of one pool. */
-  private record Size(BlockPool pool, long bytes) {
+  private record Size(MemoryPool pool, long bytes) {
     static Size of(PooledBlock block) {
       return new Size(block.pool(), block.bytes());
     }
@@ -76,7 +76,7 @@ public final class EarlyReuse {
    * @param bytes that the buffer needs
    * @param noOther whether there is no other block to be had
    */
-  public @Nullable PooledBlock take(BlockPool pool, long bytes, boolean noOther) {
+  public @Nullable PooledBlock take(MemoryPool pool, long bytes, boolean noOther) {
     if (isEmpty()) {
       return null;
     }

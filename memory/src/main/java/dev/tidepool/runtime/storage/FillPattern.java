@@ -3,7 +3,7 @@ package dev.tidepool.runtime.storage;
 import dev.tidepool.ElementType;
 import dev.tidepool.cpu.ParallelFill;
 import dev.tidepool.link.DeviceLink;
-import dev.tidepool.link.HostBytes;
+import dev.tidepool.link.HostRegion;
 import dev.tidepool.spi.Block;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -57,7 +57,7 @@ public final class FillPattern {
       return;
     }
     long done = Math.min(bytes.byteSize(), count);
-    link.upload(new HostBytes.Segment(bytes.asSlice(0, done), false), block, offset);
+    link.upload(new HostRegion.Segment(bytes.asSlice(0, done), false), block, offset);
     while (done < count) {
       long more = Math.min(done, count - done);
       link.copy(link, block, offset, block, offset + done, more);

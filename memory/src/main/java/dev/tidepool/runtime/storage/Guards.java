@@ -15,10 +15,10 @@ import java.util.List;
 /** Looks at the guard zones around buffers, at the paranoid level. */
 public final class Guards {
   private final ManagerContext context;
-  private final LiveBuffers registry;
+  private final BufferRegistry registry;
   private final DiagnosticSink reports;
 
-  Guards(ManagerContext context, LiveBuffers registry, DiagnosticSink reports) {
+  Guards(ManagerContext context, BufferRegistry registry, DiagnosticSink reports) {
     this.context = context;
     this.registry = registry;
     this.reports = reports;

@@ -7,7 +7,7 @@ import dev.tidepool.MemoryLocation;
 import dev.tidepool.TransferException;
 import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.diagnostics.BufferMetrics;
-import dev.tidepool.pool.Lease;
+import dev.tidepool.pool.block.Lease;
 import dev.tidepool.runtime.metering.AllocationTrace;
 import dev.tidepool.runtime.metering.BufferCounters;
 import dev.tidepool.runtime.order.Exceptions;

@@ -9,7 +9,7 @@ import dev.tidepool.runtime.metering.DiagnosticSink;
 import dev.tidepool.runtime.order.DeviceContext;
 import dev.tidepool.runtime.order.ManagerContext;
 import dev.tidepool.runtime.order.Operation;
-import dev.tidepool.runtime.supply.Pools;
+import dev.tidepool.runtime.supply.MemoryPools;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Supplier;
@@ -25,14 +25,14 @@ import org.jspecify.annotations.Nullable;
  */
 public final class StorageContext extends ManagerContext {
   private final AllocationCounters counters;
-  private final LiveBuffers registry;
+  private final BufferRegistry registry;
   private final Guards guards;
   private final LostResults lostResults;
   private final Scrubber scrubber;
   private final EarlyReuse earlyReuse = new EarlyReuse();
   private final BufferReleaser releases;
   private final PeerPaths peers;
-  private final @Nullable Spilling spilling;
+  private final @Nullable Spiller spilling;
   private @Nullable BlockSource blocks;
 
   /**
@@ -47,21 +47,21 @@ public final class StorageContext extends ManagerContext {
       MemoryOptions options,
       Supplier<DeviceLink> link,
       PeerPaths peers,
-      Pools pools,
+      MemoryPools pools,
       AllocationCounters counters,
       AllocationLedger ledger,
       DiagnosticSink reports) {
     super(manager, shared, options, link);
     this.peers = peers;
     this.counters = counters;
-    this.registry = new LiveBuffers(this, pools);
+    this.registry = new BufferRegistry(this, pools);
     this.guards = new Guards(this, registry, reports);
     this.lostResults = new LostResults(this, counters, reports);
     this.scrubber = new Scrubber(this);
     this.releases = new BufferReleaser(this, ledger, counters);
     // A file, which would stay open if anything of the above refused its options.
     this.spilling =
-        options.spillDirectory().map(directory -> new Spilling(directory, registry)).orElse(null);
+        options.spillDirectory().map(directory -> new Spiller(directory, registry)).orElse(null);
   }
 
   /** Says where further blocks come from; called once, before there are buffers. */
@@ -79,7 +79,7 @@ public final class StorageContext extends ManagerContext {
   }
 
   /** The buffers that have memory. */
-  public LiveBuffers registry() {
+  public BufferRegistry registry() {
     return registry;
   }
 
@@ -119,7 +119,7 @@ public final class StorageContext extends ManagerContext {
   }
 
   /** What takes idle buffers to a file; null without a spill directory. */
-  public @Nullable Spilling spilling() {
+  public @Nullable Spiller spilling() {
     return spilling;
   }
 

@@ -1,7 +1,7 @@
 package dev.tidepool.runtime.supply;
 
 import dev.tidepool.host.MemoryAllocator;
-import dev.tidepool.pool.BlockPool;
+import dev.tidepool.pool.block.MemoryPool;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 
@@ -13,7 +13,7 @@ import dev.tidepool.spi.HostAccess;
  * <p>Blocks that the host does not reach at all times have none, for nobody could look at them, and
  * neither have those that would be too large for the device then.
  */
-record GuardedSource(BlockPool.Source source, long largest) implements BlockPool.Source {
+record GuardedSource(MemoryPool.Source source, long largest) implements MemoryPool.Source {
   @Override
   public Block allocate(long bytes, long alignment) {
     long aligned = Math.max(alignment, MemoryAllocator.defaultAlignment(bytes));

@@ -1,7 +1,7 @@
 package dev.tidepool.runtime.supply;
 
 import dev.tidepool.diagnostics.MemoryPressure;
-import dev.tidepool.pool.BlockPool;
+import dev.tidepool.pool.block.MemoryPool;
 import java.util.List;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
@@ -99,7 +99,7 @@ public final class MemoryLimit {
   }
 
   /** A source whose blocks count until they are freed. */
-  BlockPool.Source over(BlockPool.Source source) {
+  MemoryPool.Source over(MemoryPool.Source source) {
     return (bytes, alignment) -> {
       reserve(bytes);
       try {

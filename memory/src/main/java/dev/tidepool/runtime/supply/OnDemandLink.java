@@ -1,7 +1,7 @@
 package dev.tidepool.runtime.supply;
 
 import dev.tidepool.link.DeviceLink;
-import dev.tidepool.link.Staging;
+import dev.tidepool.link.StagingAllocator;
 import dev.tidepool.spi.Device;
 import dev.tidepool.transfer.TransferCalibration;
 import java.util.Objects;
@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 /** The link of a manager to its device, opened when something first moves. */
 public final class OnDemandLink implements Supplier<DeviceLink> {
   private final Device device;
-  private final Staging staging;
+  private final StagingAllocator staging;
   private final long chunk;
   private final Runnable beforeLarge;
   private final SessionResources resources;
@@ -28,7 +28,11 @@ public final class OnDemandLink implements Supplier<DeviceLink> {
    * @param calibrate measures what the ways cost, where that is worth its time
    */
   public OnDemandLink(
-      Device device, Staging staging, long chunk, Runnable calibrate, SessionResources resources) {
+      Device device,
+      StagingAllocator staging,
+      long chunk,
+      Runnable calibrate,
+      SessionResources resources) {
     this.device = device;
     this.staging = staging;
     this.chunk = chunk;

@@ -1,7 +1,7 @@
 package dev.tidepool.runtime.supply;
 
 import dev.tidepool.host.PinnedBudget;
-import dev.tidepool.pool.IdlePiece;
+import dev.tidepool.pool.block.ReclaimHandle;
 import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.runtime.flight.TrimEvent;
 import java.util.Comparator;
@@ -18,14 +18,14 @@ import java.util.stream.Stream;
  */
 public final class PinnedReclaimer {
   private final PinnedBudget budget;
-  private final Supplier<Stream<IdlePiece>> idlePinned;
+  private final Supplier<Stream<ReclaimHandle>> idlePinned;
 
   /**
    * Room within a budget.
    *
    * @param idlePinned what lies idle of it in the pools of all managers that share it
    */
-  public PinnedReclaimer(PinnedBudget budget, Supplier<Stream<IdlePiece>> idlePinned) {
+  public PinnedReclaimer(PinnedBudget budget, Supplier<Stream<ReclaimHandle>> idlePinned) {
     this.budget = budget;
     this.idlePinned = idlePinned;
   }
@@ -46,13 +46,13 @@ public final class PinnedReclaimer {
     if (budget.reserve(bytes)) {
       return true;
     }
-    List<IdlePiece> idle =
-        idlePinned.get().sorted(Comparator.comparingLong(IdlePiece::age)).toList();
-    long most = idle.stream().mapToLong(IdlePiece::bytes).sum();
+    List<ReclaimHandle> idle =
+        idlePinned.get().sorted(Comparator.comparingLong(ReclaimHandle::age)).toList();
+    long most = idle.stream().mapToLong(ReclaimHandle::bytes).sum();
     return bytes <= budget.limitBytes() - budget.usedBytes() + most && makeOf(idle, bytes, asker);
   }
 
-  private boolean makeOf(List<IdlePiece> idle, long bytes, String asker) {
+  private boolean makeOf(List<ReclaimHandle> idle, long bytes, String asker) {
     TrimEvent event = Flight.trim();
     long freed = 0;
     boolean reserved = budget.reserve(bytes);

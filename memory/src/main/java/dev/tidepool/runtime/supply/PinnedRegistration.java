@@ -1,6 +1,6 @@
 package dev.tidepool.runtime.supply;
 
-import dev.tidepool.host.HeldScope;
+import dev.tidepool.host.ArenaKeepAlive;
 import dev.tidepool.host.OwnMemory;
 import dev.tidepool.spi.Device;
 import java.lang.foreign.MemorySegment;
@@ -22,10 +22,10 @@ final class PinnedRegistration {
     if (bytes == 0 || !room.reserve(bytes)) {
       return null;
     }
-    @Nullable HeldScope held = null;
+    @Nullable ArenaKeepAlive held = null;
     @Nullable Runnable unlocking = null;
     try {
-      held = HeldScope.of(memory);
+      held = ArenaKeepAlive.of(memory);
       // What has a file behind it may vanish, and is never given to drivers. Asked while the scope
       // is held, so that the answer stays true.
       if (OwnMemory.containsOrIsAnonymous(memory)) {
@@ -43,7 +43,7 @@ final class PinnedRegistration {
     if (unlocking == null) {
       return null;
     }
-    HeldScope scope = held;
+    ArenaKeepAlive scope = held;
     Runnable driver = unlocking;
     // Refers to nothing of the session, which the budget is of.
     Runnable unlock = resources.foreign(() -> unlock(driver, scope));
@@ -60,7 +60,7 @@ final class PinnedRegistration {
     };
   }
 
-  private static void unlock(Runnable driver, @Nullable HeldScope held) {
+  private static void unlock(Runnable driver, @Nullable ArenaKeepAlive held) {
     try {
       driver.run();
     } catch (RuntimeException e) {
@@ -71,7 +71,7 @@ final class PinnedRegistration {
     }
   }
 
-  private static void letGo(@Nullable HeldScope held) {
+  private static void letGo(@Nullable ArenaKeepAlive held) {
     if (held != null) {
       held.close();
     }

@@ -2,8 +2,8 @@ package dev.tidepool.runtime.transfers;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.diagnostics.LayoutReport;
-import dev.tidepool.link.HostBytes;
-import dev.tidepool.pool.Lease;
+import dev.tidepool.link.HostRegion;
+import dev.tidepool.pool.block.Lease;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import java.lang.foreign.MemorySegment;
@@ -29,11 +29,11 @@ final class Checksum {
         type,
         storage.context(),
         bytes,
-        (at, chunk) -> storage.coherence().copyOut(from + at, new HostBytes.Segment(chunk, true)));
+        (at, chunk) -> storage.coherence().copyOut(from + at, new HostRegion.Segment(chunk, true)));
   }
 
   /** Of bytes of the host. */
-  static long of(ElementType<?> type, StorageContext context, HostBytes source) {
+  static long of(ElementType<?> type, StorageContext context, HostRegion source) {
     return of(type, context, source.byteSize(), source::copyTo);
   }
 

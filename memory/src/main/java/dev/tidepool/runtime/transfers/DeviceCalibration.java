@@ -4,9 +4,9 @@ import dev.tidepool.Capability;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.host.CacheFolder;
 import dev.tidepool.link.Calibrator;
-import dev.tidepool.pool.Lease;
+import dev.tidepool.pool.block.Lease;
 import dev.tidepool.runtime.order.ManagerContext;
-import dev.tidepool.runtime.reclaim.Blocks;
+import dev.tidepool.runtime.reclaim.BlockAllocator;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceInfo;
 import dev.tidepool.transfer.TransferCalibration;
@@ -38,10 +38,10 @@ public final class DeviceCalibration {
   }
 
   private final ManagerContext context;
-  private final Blocks blocks;
+  private final BlockAllocator blocks;
   private final Neighbours neighbours;
 
-  public DeviceCalibration(ManagerContext context, Blocks blocks, Neighbours neighbours) {
+  public DeviceCalibration(ManagerContext context, BlockAllocator blocks, Neighbours neighbours) {
     this.context = context;
     this.blocks = blocks;
     this.neighbours = neighbours;

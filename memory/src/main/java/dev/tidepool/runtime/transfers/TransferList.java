@@ -1,7 +1,7 @@
 package dev.tidepool.runtime.transfers;
 
 import dev.tidepool.TransferException;
-import dev.tidepool.link.Passage;
+import dev.tidepool.link.TransferContext;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.Resumable;
 import dev.tidepool.runtime.order.RetryPolicy;
@@ -150,14 +150,14 @@ final class TransferList {
     }
 
     /** How one attempt goes. */
-    private Passage passage() {
-      return new Passage(
+    private TransferContext passage() {
+      return new TransferContext(
           options.priority(),
           options.chunkSize(),
           options.pinned(),
           options.pipelining(),
           options.progress().equals(TransferProgress.NONE)
-              ? Passage.ORDINARY.submitted()
+              ? TransferContext.ORDINARY.submitted()
               : submitted());
     }
 

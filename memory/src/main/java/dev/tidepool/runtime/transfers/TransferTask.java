@@ -2,8 +2,8 @@ package dev.tidepool.runtime.transfers;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.UnifiedBuffer;
-import dev.tidepool.link.HostBytes;
-import dev.tidepool.link.Passage;
+import dev.tidepool.link.HostRegion;
+import dev.tidepool.link.TransferContext;
 import dev.tidepool.runtime.buffer.BufferCopy;
 import dev.tidepool.runtime.buffer.BufferHandle;
 import dev.tidepool.runtime.buffer.ExternalBuffers;
@@ -54,7 +54,7 @@ record TransferTask(
       case Transfer.ToArray<?> pair -> toArray(pair, options);
       case Transfer.FromSegment<?>(MemorySegment source, UnifiedBuffer<?> destination) -> {
         checkShared(source);
-        yield inward(new HostBytes.Segment(source, false), own(destination), options);
+        yield inward(new HostRegion.Segment(source, false), own(destination), options);
       }
       case Transfer.ToSegment<?>(UnifiedBuffer<?> source, MemorySegment destination) ->
           toSegment(own(source), destination, options);
@@ -67,11 +67,11 @@ record TransferTask(
     BufferHandle<A> target = own(pair.destination());
     ElementType<A> type = target.elementType();
     int count = type.length(pair.source());
-    return inward(new HostBytes.Elements<>(type, pair.source(), 0, count), target, options);
+    return inward(new HostRegion.Elements<>(type, pair.source(), 0, count), target, options);
   }
 
   private static TransferTask inward(
-      HostBytes source, BufferHandle<?> target, TransferOptions options) {
+      HostRegion source, BufferHandle<?> target, TransferOptions options) {
     long bytes = source.byteSize();
     ElementType<?> type = target.elementType();
     type.elements(bytes);
@@ -96,7 +96,7 @@ record TransferTask(
     int room = type.length(pair.destination());
     checkRoom(source.byteSize(), room * type.byteSize(), "the array");
     int count = Math.toIntExact(source.length());
-    return outward(source, new HostBytes.Elements<>(type, pair.destination(), 0, count), options);
+    return outward(source, new HostRegion.Elements<>(type, pair.destination(), 0, count), options);
   }
 
   private static TransferTask toSegment(
@@ -107,11 +107,11 @@ record TransferTask(
     }
     checkRoom(source.byteSize(), destination.byteSize(), "the segment");
     MemorySegment front = destination.asSlice(0, source.byteSize());
-    return outward(source, new HostBytes.Segment(front, false), options);
+    return outward(source, new HostRegion.Segment(front, false), options);
   }
 
   private static TransferTask outward(
-      BufferHandle<?> source, HostBytes target, TransferOptions options) {
+      BufferHandle<?> source, HostRegion target, TransferOptions options) {
     ElementType<?> type = source.elementType();
     Storage storage = source.storage();
     long at = source.from();
@@ -195,15 +195,18 @@ record TransferTask(
    * @param passages of each attempt
    */
   Operation work(
-      TransferOptions options, Supplier<Passage> passages, RetryPolicy retries, Executor executor) {
+      TransferOptions options,
+      Supplier<TransferContext> passages,
+      RetryPolicy retries,
+      Executor executor) {
     Runnable whole = options.verified() ? this::moveVerified : move;
     return Operation.of(
             uses,
             executor,
             () -> {
               try {
-                Passage passage = passages.get();
-                if (bytes > 0 && passage.equals(Passage.ORDINARY)) {
+                TransferContext passage = passages.get();
+                if (bytes > 0 && passage.equals(TransferContext.ORDINARY)) {
                   whole.run();
                 } else if (bytes > 0) {
                   passage.run(whole);

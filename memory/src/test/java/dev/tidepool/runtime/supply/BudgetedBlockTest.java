@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.AcceleratorException;
-import dev.tidepool.pool.BlockPool;
-import dev.tidepool.pool.Lease;
+import dev.tidepool.pool.block.Lease;
+import dev.tidepool.pool.block.MemoryPool;
 import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
@@ -45,9 +45,9 @@ class BudgetedBlockTest {
   void whoMayHaveItsBytesIsToldWhenTheDriverHasThem(boolean kept) {
     List<Long> usedAtTheFree = new ArrayList<>();
     List<Long> shownAtTheFree = new ArrayList<>();
-    BlockPool[] pool = new BlockPool[1];
+    MemoryPool[] pool = new MemoryPool[1];
     pool[0] =
-        new BlockPool(
+        new MemoryPool(
             "test",
             limit.over(
                 (bytes, _) ->
@@ -58,7 +58,7 @@ class BudgetedBlockTest {
                           pool[0].forEachBlock(block -> shownAtTheFree.add(block.bytes()));
                         })),
             64,
-            new BlockPool.Limits(true, 4 * BYTES, 4 * BYTES, 0, EvictionPolicy.LRU, false));
+            new MemoryPool.Limits(true, 4 * BYTES, 4 * BYTES, 0, EvictionPolicy.LRU, false));
     Lease lease = pool[0].acquire(BYTES, 1);
     assertThat(limit.usedBytes()).isEqualTo(BYTES);
     if (kept) {

@@ -2,7 +2,7 @@ package dev.tidepool.runtime.supply;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tidepool.pool.BlockPool;
+import dev.tidepool.pool.block.MemoryPool;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.Arena;
@@ -30,7 +30,7 @@ final class GuardedBlockTest {
 
   private final List<Plain> given = new ArrayList<>();
 
-  private BlockPool.Source source(HostAccess access) {
+  private MemoryPool.Source source(HostAccess access) {
     return (bytes, alignment) -> {
       MemorySegment memory = Arena.ofAuto().allocate(bytes, 4096);
       given.add(new Plain(new byte[(int) bytes], bytes, access, memory));

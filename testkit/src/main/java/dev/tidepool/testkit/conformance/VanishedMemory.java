@@ -19,7 +19,7 @@ import dev.tidepool.Tidepool;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
-import dev.tidepool.host.VanishedBytes;
+import dev.tidepool.host.TruncatedMapCheck;
 import dev.tidepool.stream.Pipeline;
 import dev.tidepool.stream.StreamOptions;
 import dev.tidepool.transfer.Transfer;
@@ -553,7 +553,7 @@ public final class VanishedMemory {
   private static void attempt(Runnable action, List<Throwable> failures) {
     try {
       action.run();
-      VanishedBytes.surface();
+      TruncatedMapCheck.surface();
     } catch (RuntimeException | Error e) {
       failures.add(e);
     }

@@ -9,7 +9,7 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.host.NumaPolicy;
-import dev.tidepool.host.NumaThread;
+import dev.tidepool.host.ThreadNumaPolicy;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
@@ -202,7 +202,7 @@ public final class SimulatedDevice implements Device {
       blocks.add(block);
       if (kind == BlockKind.PINNED) {
         pinned.add(block.store().address(), bytes);
-        lockedUnder = NumaThread.policy();
+        lockedUnder = ThreadNumaPolicy.policy();
         lockedBy = Thread.currentThread();
       }
       return block;

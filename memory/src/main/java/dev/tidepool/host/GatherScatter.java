@@ -1,0 +1,134 @@
+package dev.tidepool.host;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
+
+import java.lang.foreign.MemorySegment;
+
+/**
+ * Moves elements between places that are not next to each other: by indices, or by a stride. Both
+ * become a block of offsets for each side, and one loop moves elements from offsets to offsets.
+ */
+final class GatherScatter {
+  private static final int BLOCK = 512;
+
+  /** Where the elements of one side lie. */
+  @FunctionalInterface
+  interface Places {
+    /** Sets the offsets in bytes of {@code count} elements, from the {@code first} on. */
+    void offsets(long first, long[] block, int count);
+  }
+
+  private final long[] read;
+  private final long[] written;
+
+  /** For moves of {@code count} elements each, or less; one thread's. */
+  GatherScatter(long count) {
+    read = new long[(int) Math.min(BLOCK, count)];
+    written = new long[read.length];
+  }
+
+  /** Elements at equal distances. */
+  static Places every(long stride, long offset) {
+    return (first, block, count) -> {
+      for (int i = 0; i < count; i++) {
+        block[i] = offset + (first + i) * stride;
+      }
+    };
+  }
+
+  /** Checks the arguments of a gather, then moves. */
+  static void gather(
+      long elementBytes, MemorySegment source, Indices indices, MemorySegment destination) {
+    OperandChecks.movable(elementBytes, source, destination);
+    long elements = OperandChecks.elements("source", source, elementBytes);
+    OperandChecks.room("destination", destination, indices.count(), elementBytes);
+    MemorySegment front = OperandChecks.front(destination, indices.count() * elementBytes);
+    OperandChecks.apart(source, front);
+    OperandChecks.apart(indices.memory(), front);
+    Places gathered = indices.places(elementBytes);
+    move(elementBytes, indices, elements, source, gathered, destination, every(elementBytes, 0));
+  }
+
+  /** Checks the arguments of a scatter, then moves. */
+  static void scatter(
+      long elementBytes, MemorySegment source, Indices indices, MemorySegment destination) {
+    OperandChecks.movable(elementBytes, source, destination);
+    long elements = OperandChecks.elements("destination", destination, elementBytes);
+    if (OperandChecks.elements("source", source, elementBytes) != indices.count()) {
+      throw new IllegalArgumentException(
+          "%d indices for the %d elements of the source"
+              .formatted(indices.count(), source.byteSize() / elementBytes));
+    }
+    OperandChecks.apart(source, destination);
+    OperandChecks.apart(indices.memory(), destination);
+    Places scattered = indices.places(elementBytes);
+    move(elementBytes, indices, elements, source, every(elementBytes, 0), destination, scattered);
+  }
+
+  /** Checks the indices, which are those of so many elements, then moves. */
+  private static void move(
+      long elementBytes,
+      Indices indices,
+      long elements,
+      MemorySegment source,
+      Places from,
+      MemorySegment target,
+      Places to) {
+    OperandChecks.touching(indices.memory(), indices.memory(), () -> indices.check(elements));
+    OperandChecks.touching(
+        source,
+        target,
+        () ->
+            new GatherScatter(indices.count())
+                .move(elementBytes, source, from, target, to, indices.count()));
+  }
+
+  /** Moves {@code count} elements; all checks were done. */
+  void move(
+      long elementBytes,
+      MemorySegment source,
+      Places from,
+      MemorySegment target,
+      Places to,
+      long count) {
+    for (long at = 0; at < count; at += read.length) {
+      int length = (int) Math.min(read.length, count - at);
+      from.offsets(at, read, length);
+      to.offsets(at, written, length);
+      move(elementBytes, source, read, target, written, length);
+    }
+  }
+
+  private static void move(
+      long elementBytes,
+      MemorySegment source,
+      long[] from,
+      MemorySegment target,
+      long[] to,
+      int count) {
+    if (elementBytes == Byte.BYTES) {
+      for (int i = 0; i < count; i++) {
+        target.set(JAVA_BYTE, to[i], source.get(JAVA_BYTE, from[i]));
+      }
+    } else if (elementBytes == Short.BYTES) {
+      for (int i = 0; i < count; i++) {
+        target.set(JAVA_SHORT_UNALIGNED, to[i], source.get(JAVA_SHORT_UNALIGNED, from[i]));
+      }
+    } else if (elementBytes == Integer.BYTES) {
+      for (int i = 0; i < count; i++) {
+        target.set(JAVA_INT_UNALIGNED, to[i], source.get(JAVA_INT_UNALIGNED, from[i]));
+      }
+    } else if (elementBytes == Long.BYTES) {
+      for (int i = 0; i < count; i++) {
+        target.set(JAVA_LONG_UNALIGNED, to[i], source.get(JAVA_LONG_UNALIGNED, from[i]));
+      }
+    } else {
+      for (int i = 0; i < count; i++) {
+        MemorySegment.copy(source, from[i], target, to[i], elementBytes);
+      }
+    }
+  }
+}

@@ -1,0 +1,125 @@
+package dev.tidepool.host;
+
+import dev.tidepool.TransferException;
+import java.lang.foreign.MemorySegment;
+import java.util.Objects;
+import java.util.function.Supplier;
+
+/**
+ * The checks of an operation's segments, done once, before anything is written; and its edge, where
+ * the virtual machine's error for vanished bytes becomes an exception of this library.
+ */
+final class OperandChecks {
+  private OperandChecks() {}
+
+  /** That the segment can be read by this thread, now. */
+  static void readable(String name, MemorySegment segment) {
+    Objects.requireNonNull(segment, name);
+    if (!segment.scope().isAlive()) {
+      throw new IllegalStateException(
+          "the " + name + " is closed: its arena or buffer ended before this operation");
+    }
+    if (!segment.isAccessibleBy(Thread.currentThread())) {
+      throw new WrongThreadException(
+          "the " + name + " belongs to another thread: use a shared arena or a shared mapping");
+    }
+  }
+
+  /** That the segment can be written by this thread, now. */
+  static void writable(String name, MemorySegment segment) {
+    readable(name, segment);
+    if (segment.isReadOnly()) {
+      throw new IllegalArgumentException(
+          "the " + name + " of " + segment.byteSize() + " bytes is read-only");
+    }
+  }
+
+  /** The number of elements in a segment, which must be whole. */
+  static long elements(String name, MemorySegment segment, long elementBytes) {
+    long bytes = segment.byteSize();
+    if (bytes % elementBytes != 0) {
+      throw new IllegalArgumentException(
+          "the %s has %d bytes, which is no multiple of an element's %d"
+              .formatted(name, bytes, elementBytes));
+    }
+    return bytes / elementBytes;
+  }
+
+  /** That a range lies within a segment. */
+  static void range(String name, MemorySegment segment, long offset, long bytes) {
+    if (offset < 0 || bytes < 0 || offset > segment.byteSize() - bytes) {
+      throw new IndexOutOfBoundsException(
+          "%d bytes at offset %d are not within the %s of %d bytes"
+              .formatted(bytes, offset, name, segment.byteSize()));
+    }
+  }
+
+  /** That {@code count} elements have room at the front of a segment. */
+  static void room(String name, MemorySegment segment, long count, long elementBytes) {
+    if (count > segment.byteSize() / elementBytes) {
+      throw new IndexOutOfBoundsException(
+          "%d elements of %d bytes do not fit into the %s of %d bytes"
+              .formatted(count, elementBytes, name, segment.byteSize()));
+    }
+  }
+
+  /** That two segments, of which one is written, share no byte. */
+  static void apart(MemorySegment left, MemorySegment right) {
+    if (left.asOverlappingSlice(right).isPresent()) {
+      throw new IllegalArgumentException(
+          "segments of %d and %d bytes overlap, and this operation does not write in the order it reads: give it a destination of its own"
+              .formatted(left.byteSize(), right.byteSize()));
+    }
+  }
+
+  /** That what is read and what is written are the same bytes, or share none. */
+  static void apartOrSame(MemorySegment read, MemorySegment written) {
+    if (!(read.address() == written.address()
+        && read.byteSize() == written.byteSize()
+        && read.heapBase().equals(written.heapBase()))) {
+      apart(read, written);
+    }
+  }
+
+  /** The first bytes of a segment that has as many. */
+  static MemorySegment front(MemorySegment segment, long bytes) {
+    return segment.asSlice(0, bytes);
+  }
+
+  /** That elements of some size can be moved from one segment to another. */
+  static void movable(long elementBytes, MemorySegment source, MemorySegment destination) {
+    if (elementBytes <= 0) {
+      throw new IllegalArgumentException(
+          "elements have " + elementBytes + " bytes, but need one at least");
+    }
+    readable("source", source);
+    writable("destination", destination);
+  }
+
+  /** Runs what touches the bytes of two segments, which may be one. */
+  static void touching(MemorySegment left, MemorySegment right, Runnable work) {
+    answering(
+        left,
+        right,
+        () -> {
+          work.run();
+          return true;
+        });
+  }
+
+  /**
+   * The answer of what touches the bytes of two segments, which may be one.
+   *
+   * @throws TransferException if they vanished
+   */
+  static <T> T answering(MemorySegment left, MemorySegment right, Supplier<T> work) {
+    try {
+      T answer = work.get();
+      TruncatedMapCheck.surface(left, right);
+      return answer;
+    } catch (InternalError e) {
+      throw new TransferException(
+          "bytes vanished: a mapped file became shorter, or its disk failed; map it anew", e);
+    }
+  }
+}

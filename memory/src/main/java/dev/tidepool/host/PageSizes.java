@@ -1,0 +1,87 @@
+package dev.tidepool.host;
+
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+
+/** The sizes of this system's pages, which do not change while it runs. */
+final class PageSizes {
+  private static final Path TRANSPARENT_HUGE = Path.of("/sys/kernel/mm/transparent_hugepage");
+  private static final Path EXPLICIT_HUGE = Path.of("/sys/kernel/mm/hugepages");
+  private static final String FOLDER_START = "hugepages-";
+  private static final String FOLDER_END = "kB";
+
+  /** A huge page that is wanted may cost this much more than the bytes asked for... */
+  private static final long WASTE_ALLOWED = 2L << 20;
+
+  /** ... or the bytes divided by this. */
+  private static final long WASTE_DIVISOR = 8;
+
+  /** Bytes of a page. */
+  static final long BYTES = LibC.pageSize().orElse(4096);
+
+  /** Bytes of a transparent huge page; 0 if there are none. */
+  static final long HUGE_BYTES =
+      LibC.LINUX ? ProcFiles.number(TRANSPARENT_HUGE.resolve("hpage_pmd_size"), 0) : 0;
+
+  private PageSizes() {}
+
+  /** The sizes of explicit huge pages, largest first; a class of its own, because few ask. */
+  private static final class Explicit {
+    static final List<Long> SIZES = sizes();
+
+    private static List<Long> sizes() {
+      List<Long> sizes = new ArrayList<>();
+      try (DirectoryStream<Path> folders = Files.newDirectoryStream(EXPLICIT_HUGE)) {
+        for (Path folder : folders) {
+          String name = folder.getFileName().toString();
+          if (name.startsWith(FOLDER_START) && name.endsWith(FOLDER_END)) {
+            String kilobytes =
+                name.substring(FOLDER_START.length(), name.length() - FOLDER_END.length());
+            sizes.add(1024 * ProcFiles.parse(kilobytes, 0));
+          }
+        }
+      } catch (IOException | SecurityException e) {
+        return List.of();
+      }
+      sizes.sort(Comparator.reverseOrder());
+      return List.copyOf(sizes);
+    }
+  }
+
+  /** The sizes of explicit huge pages in bytes, largest first, whether any are set aside or not. */
+  static List<Long> explicitSizes() {
+    return LibC.hasMapping() ? Explicit.SIZES : List.of();
+  }
+
+  /** What a file of one size's folder counts. */
+  static long explicitPages(long pageBytes, String file) {
+    return ProcFiles.number(
+        EXPLICIT_HUGE.resolve(FOLDER_START + pageBytes / 1024 + FOLDER_END).resolve(file), 0);
+  }
+
+  /** Whether a block that wants huge pages is rounded up to whole ones of this size. */
+  static boolean worthRoundingUp(long bytes, long pageBytes) {
+    long waste = MappedRegion.roundUp(bytes, pageBytes) - bytes;
+    return waste <= Math.max(WASTE_ALLOWED, bytes / WASTE_DIVISOR);
+  }
+
+  /** When transparent huge pages are used, as the system calls it: always, madvise or never. */
+  static Optional<String> transparentMode() {
+    return ProcFiles.lines(TRANSPARENT_HUGE.resolve("enabled")).stream()
+        .flatMap(line -> bracketed(line).stream())
+        .findFirst();
+  }
+
+  /** Of a file that lists all modes, the one in force: it stands in brackets. */
+  static Optional<String> bracketed(String line) {
+    int from = line.indexOf('[');
+    int to = line.indexOf(']', from + 1);
+    return from >= 0 && to > from ? Optional.of(line.substring(from + 1, to)) : Optional.empty();
+  }
+}

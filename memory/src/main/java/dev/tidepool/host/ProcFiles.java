@@ -1,0 +1,34 @@
+package dev.tidepool.host;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** The small text files in which Linux tells what it has; one that is absent has no lines. */
+final class ProcFiles {
+  private ProcFiles() {}
+
+  static List<String> lines(Path file) {
+    try {
+      return new String(Files.readAllBytes(file), StandardCharsets.UTF_8).lines().toList();
+    } catch (IOException | SecurityException e) {
+      return List.of();
+    }
+  }
+
+  /** The number that a file consists of, or a default if it is absent or says something else. */
+  static long number(Path file, long otherwise) {
+    List<String> lines = lines(file);
+    return lines.isEmpty() ? otherwise : parse(lines.getFirst().strip(), otherwise);
+  }
+
+  static long parse(String text, long otherwise) {
+    try {
+      return Long.parseLong(text);
+    } catch (NumberFormatException e) {
+      return otherwise;
+    }
+  }
+}

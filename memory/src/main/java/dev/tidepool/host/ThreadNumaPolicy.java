@@ -1,0 +1,88 @@
+package dev.tidepool.host;
+
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where the calling thread's pages come from, for memory that only a driver can allocate: a
+ * driver's call takes no node, but the kernel takes pages by the policy of the thread that calls.
+ */
+public final class ThreadNumaPolicy {
+  private static final System.Logger LOG = System.getLogger(ThreadNumaPolicy.class.getName());
+
+  private ThreadNumaPolicy() {}
+
+  /**
+   * Runs what allocates, with pages from a node while it has room. The thread's own policy is back
+   * when this returns. Where the system knows no policies, forbids them, or has no such node, the
+   * pages come from anywhere.
+   *
+   * <p>A virtual thread waits for another thread that does it, as its carrier's policy is not its
+   * own.
+   *
+   * @param node its number, from 0
+   */
+  public static <T> T preferring(int node, Supplier<T> allocation) {
+    if (!NumaCalls.available()) {
+      return allocation.get();
+    }
+    return Thread.currentThread().isVirtual()
+        ? onPlatformThread(() -> preferringHere(node, allocation))
+        : preferringHere(node, allocation);
+  }
+
+  private static <T> T preferringHere(int node, Supplier<T> allocation) {
+    try (NumaCalls.ThreadPolicy before = NumaCalls.ThreadPolicy.ofThisThread()) {
+      if (!NumaCalls.setThreadPolicy(NumaPolicy.preferred(node))) {
+        return allocation.get();
+      }
+      try {
+        return allocation.get();
+      } finally {
+        if (!before.restore()) {
+          LOG.log(
+              System.Logger.Level.WARNING,
+              "the NUMA policy of thread {0} could not be set back; its pages go on coming from"
+                  + " node {1}",
+              Thread.currentThread().getName(),
+              node);
+        }
+      }
+    }
+  }
+
+  private static <T> T onPlatformThread(Supplier<T> action) {
+    FutureTask<T> task = new FutureTask<>(action::get);
+    Thread.ofPlatform().daemon().name("tidepool-numa").start(task);
+    boolean interrupted = false;
+    try {
+      while (true) {
+        try {
+          return task.get();
+        } catch (InterruptedException e) {
+          interrupted = true;
+        } catch (ExecutionException e) {
+          throw failure(e.getCause());
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private static RuntimeException failure(@Nullable Throwable cause) {
+    if (cause instanceof Error error) {
+      throw error;
+    }
+    return cause instanceof RuntimeException failure ? failure : new IllegalStateException(cause);
+  }
+
+  /** The policy that the calling thread has. */
+  public static NumaPolicy policy() {
+    return NumaCalls.available() ? NumaCalls.threadPolicy() : NumaPolicy.LOCAL;
+  }
+}

@@ -1,0 +1,311 @@
+package dev.tidepool.host.shared;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.TransferException;
+import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The shared files that this process uses, and by how many of its buffers.
+ *
+ * <p><b>Locking.</b> The class's monitor guards the entries, and is never held while a file is
+ * touched. Who touches a file first makes an entry for its path; who finds an entry of somebody who
+ * is touching the file looks again a moment later.
+ *
+ * <p>A virtual machine that ends in an orderly way leaves every file on its way, which deletes
+ * those that nobody else uses. What is mapped stays so until the process is gone.
+ *
+ * <p>Two class loaders that both load this library must not share the same names: each would give
+ * the other's locks up.
+ */
+final class SharedFileTable {
+  private static final System.Logger LOG = System.getLogger(SharedFileTable.class.getName());
+  private static final long PATIENCE_NANOS = 10_000_000_000L;
+  private static final long LAST_PATIENCE_NANOS = 1_000_000_000L;
+  private static final long PAUSE_NANOS = 50_000;
+
+  private static final Map<Path, Entry> ENTRIES = new HashMap<>();
+  private static boolean hooked;
+  private static boolean ending;
+
+  private SharedFileTable() {}
+
+  private enum Stage {
+    CREATING,
+    /** Being looked at, or left: for a moment. */
+    TOUCHED,
+    USED
+  }
+
+  /** What this process does with a path; a user of its file holds the entry until its release. */
+  static final class Entry {
+    private final Path path;
+    private Stage stage;
+    private int users;
+    private @Nullable SharedFile file;
+
+    private Entry(Path path, Stage stage) {
+      this.path = path;
+      this.stage = stage;
+    }
+  }
+
+  /** The file; for its users. */
+  static synchronized SharedFile fileOf(Entry entry) {
+    return Objects.requireNonNull(entry.file, "a file in use");
+  }
+
+  /**
+   * Makes a file; its first user holds the entry.
+   *
+   * @throws TransferException if the name is in use, or the file cannot be made
+   */
+  static Entry create(SharedFolder folder, String name, SharedHeader header) {
+    Path path = folder.file(name);
+    Path begun = folder.begun();
+    Entry entry = enter(path, Stage.CREATING);
+    boolean created = false;
+    try {
+      enter(begun, Stage.CREATING);
+      sweep(folder);
+      use(entry, SharedFile.create(path, begun, header));
+      created = true;
+      return entry;
+    } catch (FileAlreadyExistsException e) {
+      throw inUse(path, SharedFile.holder(path), e);
+    } catch (IOException e) {
+      throw failed("create", path, e);
+    } finally {
+      forget(begun);
+      if (!created) {
+        forget(path);
+      }
+    }
+  }
+
+  /**
+   * Finds a file that is in use; one more user holds the entry.
+   *
+   * @throws TransferException if there is none, or it cannot be used
+   * @throws IllegalArgumentException if it holds elements of another type
+   */
+  static Entry open(SharedFolder folder, String name, ElementType<?> type) {
+    Path path = folder.file(name);
+    String what = "the shared buffer " + path;
+    Entry entry = enter(path, Stage.TOUCHED);
+    if (isUsed(entry)) {
+      checkType(entry, type, what);
+      return entry;
+    }
+    boolean opened = false;
+    try {
+      sweep(folder);
+      use(entry, SharedFile.open(path, type, what));
+      opened = true;
+      return entry;
+    } catch (NoSuchFileException e) {
+      throw missing(path, e);
+    } catch (IOException e) {
+      throw failed("open", path, e);
+    } finally {
+      if (!opened) {
+        forget(path);
+      }
+    }
+  }
+
+  private static void checkType(Entry entry, ElementType<?> type, String what) {
+    try {
+      fileOf(entry).header().check(type, what);
+    } catch (RuntimeException e) {
+      release(entry);
+      throw e;
+    }
+  }
+
+  /** Ends one user's hold; the last one unmaps and leaves the file. Never throws. */
+  static void release(Entry entry) {
+    if (isLast(entry)) {
+      fileOf(entry).close(() -> forget(entry.path));
+    }
+  }
+
+  /** One user less; whether it was the last one. What an ending virtual machine has left stays. */
+  private static synchronized boolean isLast(Entry entry) {
+    entry.users--;
+    if (entry.users > 0 || !ENTRIES.containsKey(entry.path)) {
+      return false;
+    }
+    entry.stage = Stage.TOUCHED;
+    return true;
+  }
+
+  /** A new entry for a path; or the one of its file in use, which gets one more user. */
+  private static Entry enter(Path path, Stage stage) {
+    long start = System.nanoTime();
+    Entry entry = tryEnter(path, stage);
+    while (entry == null) {
+      if (System.nanoTime() - start > PATIENCE_NANOS) {
+        throw new TransferException(
+            path
+                + " is still mapped by this process, "
+                + PATIENCE_NANOS / 1_000_000_000L
+                + " seconds after its last buffer was closed; end the native call that uses it",
+            null);
+      }
+      LockSupport.parkNanos(PAUSE_NANOS);
+      entry = tryEnter(path, stage);
+    }
+    return entry;
+  }
+
+  /** Null while another thread touches the file. */
+  private static synchronized @Nullable Entry tryEnter(Path path, Stage stage) {
+    checkAlive();
+    Entry there = ENTRIES.get(path);
+    if (there == null) {
+      Entry fresh = new Entry(path, stage);
+      ENTRIES.put(path, fresh);
+      return fresh;
+    }
+    if (there.stage == Stage.TOUCHED) {
+      return null;
+    }
+    if (stage == Stage.CREATING) {
+      throw inUse(path, "a shared buffer of this process", null);
+    }
+    if (there.stage == Stage.CREATING) {
+      throw missing(path, null);
+    }
+    there.users++;
+    return there;
+  }
+
+  private static synchronized boolean isUsed(Entry entry) {
+    return entry.stage == Stage.USED;
+  }
+
+  private static synchronized void forget(Path path) {
+    ENTRIES.remove(path);
+  }
+
+  private static void use(Entry entry, SharedFile file) {
+    if (!tryUse(entry, file)) {
+      file.leave();
+      forget(entry.path);
+    }
+  }
+
+  /** False if the virtual machine is ending, which has looked for what to leave before. */
+  private static synchronized boolean tryUse(Entry entry, SharedFile file) {
+    entry.file = file;
+    entry.users = 1;
+    entry.stage = Stage.USED;
+    return !ending;
+  }
+
+  /** Deletes what killed processes left in a folder. What cannot be deleted stays. */
+  private static void sweep(SharedFolder folder) {
+    try {
+      Set<@Nullable Object> inUse = keysInUse();
+      for (Path path : folder.files()) {
+        if (begin(path)) {
+          try {
+            // It may be one of ours under the name that its creator, now killed, made it with.
+            if (!inUse.contains(SharedFile.key(path))) {
+              SharedFile.discardIfUnused(path);
+            }
+          } catch (NoSuchFileException e) {
+            // Somebody else was faster.
+          } finally {
+            forget(path);
+          }
+        }
+      }
+    } catch (IOException e) {
+      LOG.log(System.Logger.Level.DEBUG, folder.path() + " could not be swept", e);
+    }
+  }
+
+  private static synchronized Set<@Nullable Object> keysInUse() {
+    Set<@Nullable Object> keys = new HashSet<>();
+    for (Entry entry : ENTRIES.values()) {
+      if (entry.file != null && entry.file.key() != null) {
+        keys.add(entry.file.key());
+      }
+    }
+    return keys;
+  }
+
+  private static synchronized boolean begin(Path path) {
+    return ENTRIES.putIfAbsent(path, new Entry(path, Stage.TOUCHED)) == null;
+  }
+
+  private static void checkAlive() {
+    if (ending) {
+      throw new IllegalStateException(
+          "the virtual machine is ending: no memory is shared any more");
+    }
+    if (!hooked) {
+      Runtime.getRuntime()
+          .addShutdownHook(new Thread(SharedFileTable::leaveAll, "tidepool-shared-files"));
+      hooked = true;
+    }
+  }
+
+  private static void leaveAll() {
+    leave().forEach(SharedFile::leave);
+    // Who is touching a file now may be about to make it, or to leave it.
+    long start = System.nanoTime();
+    while (isBusy() && System.nanoTime() - start < LAST_PATIENCE_NANOS) {
+      LockSupport.parkNanos(PAUSE_NANOS);
+    }
+  }
+
+  /** From now on no file is used any more; those that were. */
+  private static synchronized List<SharedFile> leave() {
+    ending = true;
+    List<Entry> used =
+        ENTRIES.values().stream().filter(entry -> entry.stage == Stage.USED).toList();
+    used.forEach(entry -> ENTRIES.remove(entry.path));
+    return used.stream().map(SharedFileTable::fileOf).toList();
+  }
+
+  private static synchronized boolean isBusy() {
+    return !ENTRIES.isEmpty();
+  }
+
+  private static TransferException inUse(
+      Path path, String holder, @Nullable FileAlreadyExistsException cause) {
+    return new TransferException(
+        "the name of the shared buffer "
+            + path
+            + " is taken by "
+            + holder
+            + "; open it, close it everywhere, or take another name",
+        cause == null ? new FileAlreadyExistsException(path.toString()) : cause);
+  }
+
+  private static TransferException missing(Path path, @Nullable NoSuchFileException cause) {
+    return new TransferException(
+        "there is no shared buffer "
+            + path
+            + "; create it first, with the same option shared-directory",
+        cause == null ? new NoSuchFileException(path.toString()) : cause);
+  }
+
+  private static TransferException failed(String verb, Path path, IOException cause) {
+    return new TransferException(
+        "cannot " + verb + " the shared buffer " + path + ": " + cause, cause);
+  }
+}

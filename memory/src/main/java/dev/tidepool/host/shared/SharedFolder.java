@@ -1,0 +1,190 @@
+package dev.tidepool.host.shared;
+
+import dev.tidepool.TransferException;
+import dev.tidepool.host.LibC;
+import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystems;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.UUID;
+import java.util.regex.Pattern;
+
+/**
+ * The folder of the files that processes share, one for each user: nobody else may list it, read in
+ * it, or plant something there.
+ *
+ * <p>Without a choice it is {@code /dev/shm/tidepool-UID} on Linux, where files are memory, and
+ * {@code tidepool-UID} in {@code java.io.tmpdir} elsewhere. It is made for its owner only. A folder
+ * that is there already is taken only if it belongs to this process's user, no other may write to
+ * it, and it is no symbolic link: in a folder that all may write to, somebody may have been there
+ * first. Where the system keeps no such permissions (Windows) none of this is checked, and {@link
+ * #describe()} says so.
+ *
+ * @param path the folder, without symbolic links
+ */
+public record SharedFolder(Path path) {
+  /** Ends the names of shared files; others in the folder are nobody's business. */
+  private static final String ENDING = ".shared";
+
+  private static final int LONGEST_NAME = 128;
+  private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._-]{1," + LONGEST_NAME + "}");
+  private static final Path MEMORY = Path.of("/dev/shm");
+
+  private static final boolean PERMISSIONS =
+      FileSystems.getDefault().supportedFileAttributeViews().containsAll(List.of("posix", "unix"));
+
+  /** The number of this process's user, where owners can be told. */
+  private static final OptionalInt USER = PERMISSIONS ? user() : OptionalInt.empty();
+
+  /**
+   * The folder that was chosen, or the default one; made if it is not there.
+   *
+   * @throws TransferException if it cannot be made, or is not this user's alone
+   */
+  public static SharedFolder of(Optional<Path> chosen) {
+    Path path = chosen.orElseGet(SharedFolder::byDefault).toAbsolutePath();
+    try {
+      if (!Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS)) {
+        create(path);
+      }
+      String flaw = flaw(path, true);
+      if (!flaw.isEmpty()) {
+        throw new TransferException(
+            path
+                + " cannot hold shared buffers: it "
+                + flaw
+                + "; remove it, or choose another with the option shared-directory",
+            null);
+      }
+      return new SharedFolder(path.toRealPath());
+    } catch (IOException e) {
+      throw new TransferException(
+          path
+              + " cannot hold shared buffers ("
+              + e
+              + "); choose another folder with the option shared-directory",
+          e);
+    }
+  }
+
+  private static void create(Path path) throws IOException {
+    try {
+      Files.createDirectory(path, ownerOnly("rwx------"));
+    } catch (FileAlreadyExistsException e) {
+      // Another process was faster, or it is something else: the check that follows tells.
+    }
+  }
+
+  static FileAttribute<?>[] ownerOnly(String permissions) {
+    return PERMISSIONS
+        ? new FileAttribute<?>[] {
+          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString(permissions))
+        }
+        : new FileAttribute<?>[0];
+  }
+
+  /** Where the folder is without a choice. */
+  static Path byDefault() {
+    Path parent =
+        LibC.LINUX && Files.isDirectory(MEMORY) && Files.isWritable(MEMORY)
+            ? MEMORY
+            : Path.of(System.getProperty("java.io.tmpdir"));
+    String user =
+        USER.isPresent()
+            ? Integer.toUnsignedString(USER.getAsInt())
+            : System.getProperty("user.name", "").replaceAll("[^A-Za-z0-9]", "_");
+    return parent.resolve("tidepool-" + user);
+  }
+
+  /** The default folder, and how well it is guarded; for people. */
+  public static String describe() {
+    return byDefault()
+        + (USER.isPresent()
+            ? ", for this user only"
+            : ": this system does not tell who owns a file, so guard the folder yourself");
+  }
+
+  /**
+   * The file of a shared buffer.
+   *
+   * @throws IllegalArgumentException if the name could leave the folder
+   */
+  Path file(String name) {
+    if (!NAME.matcher(name).matches() || name.contains("..")) {
+      throw new IllegalArgumentException(
+          "'"
+              + name
+              + "' cannot name a shared buffer; take 1 to "
+              + LONGEST_NAME
+              + " of the letters a-z and A-Z, digits, '.', '_' and '-', without '..'");
+    }
+    return path.resolve(name + ENDING);
+  }
+
+  /** A name for a file that is being made, which no buffer can have. */
+  Path begun() {
+    return path.resolve("new~" + UUID.randomUUID() + ENDING);
+  }
+
+  /** All shared files of the folder. */
+  List<Path> files() throws IOException {
+    List<Path> files = new ArrayList<>();
+    try (DirectoryStream<Path> entries = Files.newDirectoryStream(path, "*" + ENDING)) {
+      entries.forEach(files::add);
+    } catch (DirectoryIteratorException e) {
+      throw e.getCause();
+    }
+    return files;
+  }
+
+  /**
+   * What is wrong with a file or folder that is there; empty if it is this user's alone.
+   *
+   * @throws java.nio.file.NoSuchFileException if it is not there
+   */
+  static String flaw(Path path, boolean folder) throws IOException {
+    Map<String, Object> attributes =
+        Files.readAttributes(
+            path,
+            PERMISSIONS ? "unix:isDirectory,isRegularFile,uid,permissions" : "*",
+            LinkOption.NOFOLLOW_LINKS);
+    if (!Boolean.TRUE.equals(attributes.get(folder ? "isDirectory" : "isRegularFile"))) {
+      return folder ? "is no folder, or a link to one" : "is no plain file, or a link to one";
+    }
+    if (USER.isPresent() && !Objects.equals(attributes.get("uid"), USER.getAsInt())) {
+      return "belongs to user " + attributes.get("uid") + ", not to " + USER.getAsInt();
+    }
+    if (attributes.get("permissions") instanceof Set<?> permissions
+        && (permissions.contains(PosixFilePermission.GROUP_WRITE)
+            || permissions.contains(PosixFilePermission.OTHERS_WRITE))) {
+      return "may be written by others than its owner";
+    }
+    return "";
+  }
+
+  private static OptionalInt user() {
+    OptionalInt told = LibC.user();
+    if (told.isPresent()) {
+      return told;
+    }
+    try {
+      return OptionalInt.of((int) Files.getAttribute(Path.of("/proc/self"), "unix:uid"));
+    } catch (IOException e) {
+      return OptionalInt.empty();
+    }
+  }
+}

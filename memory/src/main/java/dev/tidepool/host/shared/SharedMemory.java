@@ -1,0 +1,74 @@
+package dev.tidepool.host.shared;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.TransferException;
+import dev.tidepool.host.MemoryOperations;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * Elements that several processes of one user share, found by a name in a {@link SharedFolder}.
+ *
+ * <p>The last user's {@link #close()} deletes the file behind it. What a killed process leaves is
+ * known by its released lock, and deleted at the next {@code create} or {@code open} of any name,
+ * by any process. Users in one process share one mapping, which ends with the last of them.
+ *
+ * <p>Others of the same user can shorten the file. Then the bytes vanish under who touches them:
+ * copies and plain access fail with an {@link InternalError}, vector instructions and native code
+ * end the process. {@link MemoryOperations} and buffers take care of that; {@link
+ * MemorySegment#mismatch} does not.
+ *
+ * <p>Safe for use by any thread; who writes where and when is between those who share.
+ */
+public final class SharedMemory implements AutoCloseable {
+  private final SharedFileTable.Entry entry;
+  private final MemorySegment segment;
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  private SharedMemory(SharedFileTable.Entry entry) {
+    this.entry = entry;
+    this.segment = SharedFileTable.fileOf(entry).elements();
+  }
+
+  /**
+   * New elements, all zero, aligned to 4 KiB. Their memory is taken now, not when it is touched.
+   *
+   * @param name letters, digits, {@code .}, {@code _} and {@code -}, at most 128, without {@code
+   *     ..}
+   * @throws IllegalArgumentException if it is no such name, or the length is negative
+   * @throws OutOfDeviceMemoryException if there is no room in the folder
+   * @throws TransferException if the name is in use (its cause is a {@link
+   *     FileAlreadyExistsException}), or the file cannot be made
+   */
+  public static SharedMemory create(
+      SharedFolder folder, ElementType<?> type, long length, String name) {
+    return new SharedMemory(SharedFileTable.create(folder, name, SharedHeader.of(type, length)));
+  }
+
+  /**
+   * Elements that another user, in this process or another, has created and not yet closed.
+   *
+   * @throws IllegalArgumentException if the name cannot be one, or the elements are of another type
+   * @throws TransferException if nobody uses that name (its cause is a {@link
+   *     NoSuchFileException}), or the file is another user's, damaged, or another version's
+   */
+  public static SharedMemory open(SharedFolder folder, ElementType<?> type, String name) {
+    return new SharedMemory(SharedFileTable.open(folder, name, type));
+  }
+
+  /** The elements. The segment ends when the last user in this process closes. */
+  public MemorySegment segment() {
+    return segment;
+  }
+
+  /** Ends this use; idempotent, and throws nothing. */
+  @Override
+  public void close() {
+    if (closed.compareAndSet(false, true)) {
+      SharedFileTable.release(entry);
+    }
+  }
+}

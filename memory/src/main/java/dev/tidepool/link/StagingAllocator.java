@@ -1,0 +1,15 @@
+package dev.tidepool.link;
+
+import dev.tidepool.pool.block.Lease;
+
+/** Where transfers get staging blocks from. */
+@FunctionalInterface
+public interface StagingAllocator {
+  /**
+   * A block with a segment that all threads reach.
+   *
+   * @param bytes that it has at least
+   * @param pinned whether it shall be page-locked, where that can be had
+   */
+  Lease lease(long bytes, boolean pinned);
+}

@@ -1,0 +1,91 @@
+package dev.tidepool.link;
+
+import dev.tidepool.transfer.TransferCalibration;
+import dev.tidepool.transfer.TransferCalibration.Cost;
+import dev.tidepool.transfer.TransferCalibration.Leg;
+import java.util.Optional;
+
+/**
+ * The time of a staged transfer, as a model of its two stages: the processor's copy between the
+ * bytes and a staging block, and the device's between that block and its memory.
+ *
+ * <p>With {@code n} chunks of {@code c} bytes in a ring of {@code d} blocks, a transfer takes the
+ * first chunk's way through both stages and then one period for each further chunk. The period is
+ * the slower stage's time, or a chunk's whole round trip divided by the blocks that are under way
+ * (Little's law), whichever is longer. Small chunks fill the pipeline sooner, large ones pay the
+ * link's latency less often; where the link is the slower stage the best size is {@code sqrt(bytes
+ * * latency / host)}, as in the pipelined broadcasts of Chan, Heimlich, Purkayastha and van de
+ * Geijn ("Collective communication: theory, practice, and experience", 2007). Here the few sizes
+ * and depths that there are get tried, which finds the same and knows all limits.
+ *
+ * @param hostNanosPerByte of the processor's copy
+ * @param commandNanos of each chunk's command on the link, beside its bytes
+ * @param linkNanosPerByte of the link
+ * @param noticeNanos from the end of a command until a thread that waits for it runs
+ */
+record StagingModel(
+    double hostNanosPerByte, double commandNanos, double linkNanosPerByte, double noticeNanos) {
+  static final long SMALLEST_CHUNK = 64 << 10;
+  static final int DEEPEST = 4;
+
+  /** One block for the host, one for the device, and one for whoever of them is held up. */
+  private static final int SHALLOWEST = 3;
+
+  /**
+   * How to cut a transfer.
+   *
+   * @param chunk bytes of one staging block
+   * @param depth how many of them are in turn
+   * @param nanos how long that should take
+   */
+  record Plan(long chunk, int depth, double nanos) {}
+
+  /** The model of one direction as calibrated, if it is. */
+  static Optional<StagingModel> of(TransferCalibration costs, boolean pinned, boolean up) {
+    Cost link = costs.legs().get(TransferPaths.link(pinned, up));
+    Cost host = costs.legs().get(Leg.HOST_COPY);
+    Cost command = costs.legs().get(Leg.CHUNK);
+    if (link == null || host == null || command == null) {
+      return Optional.empty();
+    }
+    double each = Math.min(command.latencyNanos(), link.latencyNanos());
+    return Optional.of(
+        new StagingModel(
+            host.nanosPerByte(), each, link.nanosPerByte(), link.latencyNanos() - each));
+  }
+
+  /** What cutting so takes. */
+  double nanos(long bytes, long chunk, int depth) {
+    long step = Math.min(bytes, chunk);
+    double host = step * hostNanosPerByte;
+    double link = commandNanos + step * linkNanosPerByte;
+    double roundTrip = host + link + noticeNanos;
+    double period = Math.max(Math.max(host, link), roundTrip / depth);
+    double further = Math.ceil((double) bytes / step) - 1;
+    return roundTrip + further * period;
+  }
+
+  /**
+   * The fastest plan with chunks of at most {@code most} bytes. Of plans that are about as fast it
+   * is the one with the fewest commands, then with the fewest blocks.
+   */
+  Plan best(long bytes, long most) {
+    Plan best = plan(bytes, most, SHALLOWEST);
+    if (bytes <= SMALLEST_CHUNK) {
+      return best; // whatever the plan, it is one chunk
+    }
+    for (long chunk = most; chunk >= Math.min(most, SMALLEST_CHUNK); chunk /= 2) {
+      for (int depth = SHALLOWEST; depth <= DEEPEST; depth++) {
+        Plan plan = plan(bytes, chunk, depth);
+        if (plan.nanos() < best.nanos() * 0.999) {
+          best = plan;
+        }
+      }
+    }
+    return best;
+  }
+
+  private Plan plan(long bytes, long chunk, int depth) {
+    return new Plan(chunk, depth, nanos(bytes, chunk, depth));
+  }
+}

@@ -1,0 +1,69 @@
+package dev.tidepool.link;
+
+import dev.tidepool.transfer.TransferPriority;
+import java.util.Objects;
+import java.util.function.LongConsumer;
+import java.util.function.Supplier;
+
+/**
+ * How one transfer wants to go over links. Bound to the thread that moves its bytes, for as long as
+ * it does; who names none gets {@link #ORDINARY}.
+ *
+ * @param priority who goes first between chunks
+ * @param chunk bytes of one chunk; 0 for what the link finds best
+ * @param pinned whether bytes may go through, or straight from, page-locked memory
+ * @param pipelined whether a chunk may begin before the one before it has arrived
+ * @param submitted hears the bytes of each chunk before it is handed to the device, on the thread
+ *     that moves it; must not wait
+ */
+public record TransferContext(
+    TransferPriority priority,
+    long chunk,
+    boolean pinned,
+    boolean pipelined,
+    LongConsumer submitted) {
+  /** That of a transfer that asks for nothing. */
+  public static final TransferContext ORDINARY =
+      new TransferContext(TransferPriority.NORMAL, 0, true, true, _ -> {});
+
+  private static final ScopedValue<TransferContext> CURRENT = ScopedValue.newInstance();
+
+  /** Checks the ranges. */
+  public TransferContext {
+    Objects.requireNonNull(priority, "priority");
+    Objects.requireNonNull(submitted, "submitted");
+    if (chunk < 0) {
+      throw new IllegalArgumentException("a chunk of " + chunk + " bytes; give 0 or more");
+    }
+  }
+
+  /** That of the transfer that the calling thread performs. */
+  public static TransferContext current() {
+    return CURRENT.orElse(ORDINARY);
+  }
+
+  /**
+   * Moves what is not of the transfer's own bytes, but must move first: bytes that make room for
+   * them, or that become one copy with them. Nobody hears of its chunks.
+   */
+  public static <T> T aside(Supplier<T> movement) {
+    TransferContext of = current();
+    LongConsumer nobody = ORDINARY.submitted;
+    if (of.submitted.equals(nobody)) {
+      return movement.get();
+    }
+    TransferContext unheard =
+        new TransferContext(of.priority, of.chunk, of.pinned, of.pipelined, nobody);
+    return ScopedValue.where(CURRENT, unheard).call(movement::get);
+  }
+
+  /** Performs a transfer under this. */
+  public void run(Runnable transfer) {
+    ScopedValue.where(CURRENT, this).run(transfer);
+  }
+
+  /** Bytes of one chunk, where the link finds {@code best} best. */
+  public long chunkOr(long best) {
+    return chunk == 0 ? best : chunk;
+  }
+}

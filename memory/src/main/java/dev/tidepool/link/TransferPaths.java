@@ -1,0 +1,238 @@
+package dev.tidepool.link;
+
+import static dev.tidepool.transfer.TransferWay.DEVICE_LOCAL;
+import static dev.tidepool.transfer.TransferWay.MAPPED_FILE;
+import static dev.tidepool.transfer.TransferWay.PINNED_DIRECT;
+import static dev.tidepool.transfer.TransferWay.PLAIN_DIRECT;
+import static dev.tidepool.transfer.TransferWay.STAGED_PINNED;
+import static dev.tidepool.transfer.TransferWay.STAGED_PLAIN;
+
+import dev.tidepool.spi.Device;
+import dev.tidepool.transfer.TransferCalibration;
+import dev.tidepool.transfer.TransferCalibration.Cost;
+import dev.tidepool.transfer.TransferCalibration.Leg;
+import dev.tidepool.transfer.TransferWay;
+import java.lang.foreign.MemorySegment;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The table of ways between the memory of a device and any other memory, and the choice among them.
+ *
+ * <p>A pair of places has its ways in a static order, best first as a rule. Where the device is
+ * calibrated, a way later in that order is taken if it is cheaper by a good part, so that what is
+ * measured a little wrong changes nothing. One instance for each {@link DeviceLink}; safe for use
+ * by any thread.
+ */
+final class TransferPaths {
+  /** What a later way may cost at most, as a part of what the one before it costs. */
+  private static final double CLEARLY = 0.8;
+
+  /** So many transfers of such a size are worth a command that scatters them, as a rule. */
+  private static final int FEW = 8;
+
+  private static final long SMALL = 32 << 10;
+
+  private static final double CHUNK_NANOS = 2e6;
+
+  /** How much faster copies on a device are than its link, as a rule. */
+  private static final int FASTER_ON_DEVICE = 16;
+
+  private static final Map<MemoryKind, List<TransferWay>> TO_DEVICE =
+      new EnumMap<>(MemoryKind.class);
+
+  static {
+    TO_DEVICE.put(MemoryKind.PINNED, List.of(PINNED_DIRECT, STAGED_PLAIN));
+    TO_DEVICE.put(MemoryKind.PLAIN, List.of(PLAIN_DIRECT, STAGED_PINNED));
+    TO_DEVICE.put(MemoryKind.SLOW_PLAIN, List.of(STAGED_PINNED, PLAIN_DIRECT));
+    TO_DEVICE.put(MemoryKind.FOREIGN, List.of(STAGED_PINNED, STAGED_PLAIN));
+    TO_DEVICE.put(MemoryKind.MAPPED, List.of(MAPPED_FILE));
+    TO_DEVICE.put(MemoryKind.DEVICE, List.of(DEVICE_LOCAL, STAGED_PINNED));
+    TO_DEVICE.put(MemoryKind.PEER, List.of(TransferWay.PEER, STAGED_PINNED));
+    TO_DEVICE.put(MemoryKind.STRANGER, List.of(STAGED_PINNED));
+  }
+
+  private final long chunk;
+  private final Map<Leg, AdaptiveCostModel> paces = new ConcurrentHashMap<>();
+  private volatile @Nullable TransferCalibration calibration;
+
+  /**
+   * A choice without a calibration.
+   *
+   * @param chunk bytes of a staging block at most
+   */
+  TransferPaths(long chunk) {
+    this.chunk = chunk;
+  }
+
+  /** From now on costs decide. */
+  void calibrated(TransferCalibration measured) {
+    for (boolean pinned : new boolean[] {false, true}) {
+      for (boolean up : new boolean[] {false, true}) {
+        StagingModel.of(measured, pinned, up)
+            .ifPresent(model -> paces.put(link(pinned, up), new AdaptiveCostModel(model)));
+      }
+    }
+    calibration = measured;
+  }
+
+  /**
+   * Bytes of one chunk of a transfer that needs no staging: two milliseconds' on links that move
+   * more than a staging block in that time, so that chunks cost next to nothing, and others wait
+   * for one no longer than elsewhere.
+   */
+  long directChunk(TransferWay way, boolean up) {
+    TransferCalibration costs = calibration;
+    return largerChunk(
+        costs == null ? null : costs.legs().get(link(way == PINNED_DIRECT, up)), chunk);
+  }
+
+  /**
+   * Bytes of one chunk of a copy from the memory of this device, or of the one of that name: two
+   * milliseconds' too.
+   */
+  long copyChunk(boolean local, String name) {
+    TransferCalibration costs = calibration;
+    Cost cost = null;
+    if (costs != null) {
+      cost = local ? costs.legs().get(Leg.LOCAL) : costs.peers().get(name);
+    }
+    return largerChunk(cost, FASTER_ON_DEVICE * chunk);
+  }
+
+  private long largerChunk(@Nullable Cost cost, long uncalibrated) {
+    return cost == null || cost.nanosPerByte() == 0
+        ? uncalibrated
+        : Math.max(chunk, (long) (CHUNK_NANOS / cost.nanosPerByte()));
+  }
+
+  /** What is known of a staged way's speed; null before a calibration. */
+  @Nullable AdaptiveCostModel pace(TransferWay way, boolean up) {
+    return paces.get(link(way != STAGED_PLAIN, up));
+  }
+
+  @Nullable TransferCalibration calibration() {
+    return calibration;
+  }
+
+  /** Where bytes of the host are, as a device sees it. */
+  static MemoryKind place(HostRegion bytes, Device device) {
+    if (!(bytes instanceof HostRegion.Segment(MemorySegment segment, boolean direct))) {
+      return MemoryKind.FOREIGN;
+    }
+    if (segment.isMapped()) {
+      return MemoryKind.MAPPED;
+    }
+    if (!direct) {
+      return MemoryKind.FOREIGN;
+    }
+    if (device.isPinned(segment)) {
+      return MemoryKind.PINNED;
+    }
+    return device.prefersStaging(segment) ? MemoryKind.SLOW_PLAIN : MemoryKind.PLAIN;
+  }
+
+  /** The ways from a place to the device, or from the device to it, in their static order. */
+  static List<TransferWay> candidates(MemoryKind place) {
+    List<TransferWay> ways = TO_DEVICE.get(place);
+    if (ways == null) {
+      throw new IllegalStateException("no ways to or from " + place);
+    }
+    return ways;
+  }
+
+  /** The way for bytes between the host and the device. */
+  TransferWay choose(MemoryKind host, boolean up, long bytes) {
+    TransferCalibration costs = calibration;
+    List<TransferWay> ways = candidates(host);
+    return costs == null ? ways.getFirst() : cheapest(ways, way -> nanos(costs, way, up, bytes));
+  }
+
+  /**
+   * The way for bytes from the memory of another device, or this one's.
+   *
+   * @param source of the other device; this one's if that is the source
+   * @param name of the other device
+   */
+  TransferWay across(
+      MemoryKind place, @Nullable TransferCalibration source, String name, long bytes) {
+    TransferCalibration costs = calibration;
+    List<TransferWay> ways = candidates(place);
+    if (costs == null || source == null) {
+      return ways.getFirst();
+    }
+    return cheapest(
+        ways,
+        way ->
+            switch (way) {
+              case DEVICE_LOCAL -> nanos(costs.legs().get(Leg.LOCAL), bytes);
+              case PEER -> nanos(costs.peers().get(name), bytes);
+              default -> throughHost(source, costs, bytes);
+            });
+  }
+
+  /**
+   * Whether so many transfers of so many bytes in all are cheaper gathered in a staging block and
+   * scattered by one command than by a command each.
+   */
+  boolean scatters(int moves, long bytes) {
+    TransferCalibration costs = calibration;
+    Cost scatter = costs == null ? null : costs.legs().get(Leg.SCATTER);
+    Cost command = costs == null ? null : costs.legs().get(Leg.COMMAND);
+    if (scatter == null || command == null) {
+      return moves >= FEW && bytes / moves <= SMALL;
+    }
+    return scatter.nanos(bytes)
+        < CLEARLY * (moves * command.latencyNanos() + bytes * command.nanosPerByte());
+  }
+
+  private interface Nanos {
+    /** Of one way; NaN if not known. */
+    double of(TransferWay way);
+  }
+
+  private static TransferWay cheapest(List<TransferWay> ways, Nanos nanos) {
+    TransferWay best = ways.getFirst();
+    double least = nanos.of(best);
+    for (TransferWay way : ways.subList(1, ways.size())) {
+      double cost = nanos.of(way);
+      if (cost < CLEARLY * least) {
+        best = way;
+        least = cost;
+      }
+    }
+    return best;
+  }
+
+  private double nanos(TransferCalibration costs, TransferWay way, boolean up, long bytes) {
+    boolean pinned = way == PINNED_DIRECT || way == STAGED_PINNED;
+    if (!way.isStaged()) {
+      return nanos(costs.legs().get(link(pinned, up)), bytes);
+    }
+    return StagingModel.of(costs, pinned, up)
+        .map(model -> model.best(bytes, chunk).nanos())
+        .orElse(Double.NaN);
+  }
+
+  static Leg link(boolean pinned, boolean up) {
+    if (up) {
+      return pinned ? Leg.PINNED_UP : Leg.PLAIN_UP;
+    }
+    return pinned ? Leg.PINNED_DOWN : Leg.PLAIN_DOWN;
+  }
+
+  /** Down and up again a chunk at a time, one behind the other. */
+  private double throughHost(TransferCalibration from, TransferCalibration to, long bytes) {
+    long step = Math.min(chunk, bytes);
+    double down = nanos(from.legs().get(Leg.PINNED_DOWN), step);
+    double up = nanos(to.legs().get(Leg.PINNED_UP), step);
+    return Math.ceil((double) bytes / step) * (down + up);
+  }
+
+  private static double nanos(@Nullable Cost cost, long bytes) {
+    return cost == null ? Double.NaN : cost.nanos(bytes);
+  }
+}

@@ -1,0 +1,23 @@
+package dev.tidepool.pool.block;
+
+import java.util.List;
+
+/** Who can move what blocks hold to other blocks, because nobody is using it just now. */
+@FunctionalInterface
+public interface BlockMover {
+  /**
+   * Contents that change their block.
+   *
+   * @param from a block that somebody has
+   * @param to a block of the same class, taken for it
+   */
+  record Move(PooledBlock from, PooledBlock to) {}
+
+  /**
+   * Makes all of the moves, if that can be done without waiting for anybody, or none. Never throws.
+   *
+   * @return whether they were made: then each {@code from} is the caller's, and each {@code to} its
+   *     tenant's; if not, everything is as it was
+   */
+  boolean move(List<Move> moves);
+}

@@ -1,0 +1,93 @@
+package dev.tidepool.pool.block;
+
+import dev.tidepool.pool.SizeClasses;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Keeps what a pool holds near to what lives. Before the source is asked for more, idle blocks go
+ * back to it while the pool would hold more than 1.25 times the most bytes that lived since the
+ * last trim. An idle block of one class does not serve another. So without this, a program that
+ * changes its sizes would hold the sum of what each phase needed.
+ *
+ * <p>The bytes that live are not counted where blocks change hands. They are computed when the
+ * source is about to be asked, from the bytes that are held and those that are charged.
+ *
+ * <p>Evictions are at most three quarters of the misses and {@value #FREE_EVICTIONS} more. In a
+ * program that asks for the same sizes in turns, each miss is due to an eviction. So such a program
+ * keeps blocks of all its sizes after about a thousand evictions.
+ *
+ * <p>Takes no lock. Threads that ask the source at once may each make the same room.
+ */
+final class HighWater {
+  /** Bytes that a pool may hold whatever lives. */
+  private static final long UNHEEDED = 8L << 20;
+
+  private static final int FREE_EVICTIONS = 256;
+
+  private final IdleBlocks idle;
+  private final PoolCounters ledger;
+  private final BooleanSupplier evict;
+  private final AtomicLong mostLive = new AtomicLong();
+  private final AtomicLong evictions = new AtomicLong();
+
+  /**
+   * Nothing lived yet.
+   *
+   * @param evict gives the idle block or slab that goes first back to the source; false if there is
+   *     none
+   */
+  HighWater(IdleBlocks idle, PoolCounters ledger, BooleanSupplier evict) {
+    this.idle = idle;
+    this.ledger = ledger;
+    this.evict = evict;
+  }
+
+  /**
+   * Gives idle blocks back, while the pool would hold too much with so many more bytes.
+   *
+   * @return what will live with them, for {@link #lived} once the source has given them
+   */
+  long makeRoomFor(long bytes) {
+    // What is charged is idle, or leased with its credit: first the bound that costs nothing.
+    long live = ledger.heldBytes() + bytes - idle.chargedBytes();
+    if (isExceededBy(bytes, live)) {
+      live += leasedCredits();
+    }
+    while (isExceededBy(bytes, live) && mayEvict() && evict.getAsBoolean()) {
+      evictions.incrementAndGet();
+    }
+    return live;
+  }
+
+  /** So many bytes live. What others are about to free counts as well, for a moment. */
+  void lived(long bytes) {
+    if (bytes > mostLive.get()) {
+      mostLive.accumulateAndGet(bytes, Math::max);
+    }
+  }
+
+  /** After a trim: what lived before counts no more. */
+  void restart() {
+    mostLive.set(0);
+  }
+
+  private boolean isExceededBy(long bytes, long live) {
+    long most = Math.max(mostLive.get(), live);
+    return ledger.heldBytes() + bytes > Math.max(UNHEEDED, most + most / 4);
+  }
+
+  private boolean mayEvict() {
+    return evictions.get() < FREE_EVICTIONS + ledger.misses() * 3 / 4;
+  }
+
+  private long leasedCredits() {
+    long bytes = 0;
+    for (int sizeClass = 0; sizeClass < SizeClasses.COUNT; sizeClass++) {
+      if (ledger.hasMissed(sizeClass)) {
+        bytes += idle.leasedCredits(sizeClass);
+      }
+    }
+    return bytes;
+  }
+}

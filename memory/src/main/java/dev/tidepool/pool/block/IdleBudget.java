@@ -1,0 +1,84 @@
+package dev.tidepool.pool.block;
+
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
+
+/**
+ * How many bytes may lie idle, in all and in each size class.
+ *
+ * <p>What is charged is an upper bound of what is idle: a block of a stripe stays charged while it
+ * is leased, so that the paths without contention need not come here. Such credits are taken back
+ * when the budget is short.
+ */
+final class IdleBudget {
+  private final long maxBytes;
+  private final long maxBytesPerClass;
+  private final AtomicLong charged = new AtomicLong();
+  private final AtomicLongArray chargedOfClass;
+
+  IdleBudget(long maxBytes, long maxBytesPerClass, int classes) {
+    this.maxBytes = maxBytes;
+    this.maxBytesPerClass = maxBytesPerClass;
+    this.chargedOfClass = new AtomicLongArray(classes);
+  }
+
+  /** The answer to a charge. */
+  enum Answer {
+    GRANTED,
+    CLASS_IS_FULL,
+    POOL_IS_FULL
+  }
+
+  /** Whether blocks of this size can be kept at all. */
+  boolean admits(long bytes) {
+    return bytes <= maxBytes && bytes <= maxBytesPerClass;
+  }
+
+  Answer charge(int sizeClass, long bytes) {
+    for (; ; ) {
+      long now = chargedOfClass.get(sizeClass);
+      if (bytes > maxBytesPerClass - now) {
+        return Answer.CLASS_IS_FULL;
+      }
+      if (chargedOfClass.compareAndSet(sizeClass, now, now + bytes)) {
+        break;
+      }
+    }
+    for (; ; ) {
+      long now = charged.get();
+      if (bytes > maxBytes - now) {
+        chargedOfClass.addAndGet(sizeClass, -bytes);
+        return Answer.POOL_IS_FULL;
+      }
+      if (charged.compareAndSet(now, now + bytes)) {
+        return Answer.GRANTED;
+      }
+    }
+  }
+
+  /** What is charged in all. */
+  long charged() {
+    return charged.get();
+  }
+
+  /** What is charged in one class. */
+  long charged(int sizeClass) {
+    return chargedOfClass.get(sizeClass);
+  }
+
+  /** Charges beyond the caps. */
+  void chargeAnyway(int sizeClass, long bytes) {
+    chargedOfClass.addAndGet(sizeClass, bytes);
+    charged.addAndGet(bytes);
+  }
+
+  /** Whether more is charged than the cap of all allows. */
+  boolean isOverdrawn() {
+    return charged.get() > maxBytes;
+  }
+
+  void discharge(int sizeClass, long bytes) {
+    charged.addAndGet(-bytes);
+    chargedOfClass.addAndGet(sizeClass, -bytes);
+  }
+}

@@ -1,0 +1,219 @@
+package dev.tidepool.pool.block;
+
+import dev.tidepool.pool.SizeClasses;
+import dev.tidepool.pool.ThreadStripe;
+import dev.tidepool.pooling.EvictionPolicy;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A few blocks of each class for each stripe of threads, where a thread finds again what it gave
+ * back before, and meets no other.
+ *
+ * <p>A block belongs to the stripe of the thread that it was allocated for, or of the first that
+ * found room for it, and goes back there whoever gives it back: a consumer that closes what a
+ * producer allocates feeds the producer.
+ *
+ * <p>It keeps its place while it is leased, and says itself whether it is idle, in the word that
+ * also names its dormant tenant: so the exchange that ends the tenant's hold puts it down, and
+ * nothing else is written when it changes hands. Who takes one follows a chain of loads that cannot
+ * begin before the exchange before it is over, so a stripe is a plain array, its places class by
+ * class.
+ */
+final class Magazines {
+  private static final VarHandle PLACES_OF_ALL;
+
+  static {
+    try {
+      PLACES_OF_ALL =
+          MethodHandles.lookup().findVarHandle(Magazines.class, "places", PooledBlock[].class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  /** Blocks of a class that a stripe has at most; all are looked at for one that is idle. */
+  private static final int PLACES = 4;
+
+  /** From this size on, a stripe has fewer blocks. */
+  private static final long LARGE_FROM = 1L << 20;
+
+  private static final int LARGE_PLACES = 2;
+
+  /** Classes that have places; the last one, of blocks above all sizes, never uses them. */
+  private static final int CLASSES = SizeClasses.COUNT + 1;
+
+  private final int stripes;
+
+  // Of all stripes, and null while none has any. Written under the monitor of the array, and read
+  // without: the word in the block decides.
+  private volatile @Nullable PooledBlock @Nullable [] places;
+
+  Magazines(int processors) {
+    stripes = ThreadStripe.stripes(Math.clamp(processors, 1, 32));
+  }
+
+  private int mine() {
+    return ThreadStripe.mine(stripes);
+  }
+
+  private static int first(int stripe, int sizeClass) {
+    return (stripe * CLASSES + sizeClass) * PLACES;
+  }
+
+  private static int end(int stripe, int sizeClass) {
+    return first(stripe, sizeClass)
+        + (SizeClasses.bytesOf(sizeClass) < LARGE_FROM ? PLACES : LARGE_PLACES);
+  }
+
+  /** A block of the caller's stripe that seems idle; null if none does. */
+  @Nullable PooledBlock seen(int sizeClass) {
+    @Nullable PooledBlock[] known = places;
+    if (known == null) {
+      return null;
+    }
+    int first = first(mine(), sizeClass);
+    PooledBlock block = known[first];
+    return block != null && block.isLaidDown() ? block : seenBehind(known, first);
+  }
+
+  private static @Nullable PooledBlock seenBehind(@Nullable PooledBlock[] known, int first) {
+    for (int i = first + 1; i < first + PLACES; i++) {
+      PooledBlock block = known[i];
+      if (block != null && block.isLaidDown()) {
+        return block;
+      }
+    }
+    return null;
+  }
+
+  /** Takes an idle block of the caller's stripe. */
+  @Nullable PooledBlock take(int sizeClass) {
+    return take(mine(), sizeClass);
+  }
+
+  private @Nullable PooledBlock take(int stripe, int sizeClass) {
+    @Nullable PooledBlock[] known = places;
+    if (known == null) {
+      return null;
+    }
+    int first = first(stripe, sizeClass);
+    for (int i = first; i < first + PLACES; i++) {
+      PooledBlock block = known[i];
+      if (block != null && block.takeUp()) {
+        return block;
+      }
+    }
+    return null;
+  }
+
+  /** Takes an idle block of any stripe. */
+  @Nullable PooledBlock steal(int sizeClass) {
+    for (int i = 0; i < stripes; i++) {
+      PooledBlock block = take(i, sizeClass);
+      if (block != null) {
+        return block;
+      }
+    }
+    return null;
+  }
+
+  /** Whether the caller's stripe has a free place for a block of a class; makes the places. */
+  boolean hasRoom(int sizeClass) {
+    return freePlace(equipped(), mine(), sizeClass) >= 0;
+  }
+
+  private static int freePlace(@Nullable PooledBlock[] known, int stripe, int sizeClass) {
+    for (int i = first(stripe, sizeClass); i < end(stripe, sizeClass); i++) {
+      if (known[i] == null) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  /**
+   * Gives a block, which its caller owns, a place in the caller's stripe; false if all are taken.
+   */
+  boolean settle(PooledBlock block) {
+    int stripe = mine();
+    @Nullable PooledBlock[] known = equipped();
+    synchronized (known) {
+      int place = freePlace(known, stripe, block.sizeClass);
+      if (place < 0) {
+        return false;
+      }
+      known[place] = block;
+      block.settled(stripe);
+      return true;
+    }
+  }
+
+  private @Nullable PooledBlock[] equipped() {
+    @Nullable PooledBlock[] known = places;
+    if (known != null) {
+      return known;
+    }
+    @Nullable PooledBlock[] fresh = new PooledBlock[first(stripes, 0)];
+    known = (PooledBlock[]) PLACES_OF_ALL.compareAndExchange(this, null, fresh);
+    return known == null ? fresh : known;
+  }
+
+  /** Brings a block of another stripe, which its caller owns, to the caller's if there is room. */
+  void bring(PooledBlock block) {
+    int from = block.stripe();
+    if (from != mine() && settle(block)) {
+      vacate(block, from);
+    }
+  }
+
+  /** Ends the place of a block, which its caller owns. */
+  void vacate(PooledBlock block) {
+    vacate(block, block.stripe());
+  }
+
+  @SuppressWarnings("ReferenceEquality") // the very block is meant
+  private void vacate(PooledBlock block, int stripe) {
+    @Nullable PooledBlock[] known = equipped();
+    synchronized (known) {
+      for (int i = first(stripe, block.sizeClass); i < end(stripe, block.sizeClass); i++) {
+        if (known[i] == block) {
+          known[i] = null;
+        }
+      }
+    }
+  }
+
+  /** The block that goes first, of those of a class that seem idle and the best so far. */
+  @Nullable PooledBlock firstToGo(
+      int sizeClass, EvictionPolicy policy, @Nullable PooledBlock best) {
+    PooledBlock goes = best;
+    @Nullable PooledBlock[] known = places;
+    for (int stripe = 0; known != null && stripe < stripes; stripe++) {
+      for (int i = first(stripe, sizeClass); i < end(stripe, sizeClass); i++) {
+        PooledBlock block = known[i];
+        if (block != null && block.isLaidDown() && block.goesBefore(goes, policy)) {
+          goes = block;
+        }
+      }
+    }
+    return goes;
+  }
+
+  /** Shows blocks of a class that seem taken; whether any of them was what is looked for. */
+  boolean anyTaken(int sizeClass, Predicate<PooledBlock> action) {
+    boolean any = false;
+    @Nullable PooledBlock[] known = places;
+    for (int stripe = 0; known != null && stripe < stripes; stripe++) {
+      for (int i = first(stripe, sizeClass); i < end(stripe, sizeClass); i++) {
+        PooledBlock block = known[i];
+        if (block != null && !block.isLaidDown()) {
+          any |= action.test(block);
+        }
+      }
+    }
+    return any;
+  }
+}

@@ -1,0 +1,737 @@
+package dev.tidepool.pool.block;
+
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.pool.SizeClasses;
+import dev.tidepool.pooling.EvictionPolicy;
+import dev.tidepool.pooling.PoolStatistics;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.HostAccess;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Blocks of one kind of memory, kept for reuse.
+ *
+ * <p>A request is rounded up to its size class and served from that class: first from the caller's
+ * stripe, then from the shelf that all threads share, then from the other stripes; one of 64 KiB
+ * and more then by an idle block of a class that is larger by an eighth at most; and last from the
+ * source, before which idle blocks above the {@linkplain HighWater high-water mark} go back to it.
+ * Blocks below 64 KiB are cut from slabs, so that one call of the driver brings many. Above 1 GiB
+ * there are no classes: such blocks have exactly the size asked for. The way there and back that a
+ * steady state takes has no lock, allocates nothing, and touches no memory that other threads
+ * write.
+ *
+ * <p><b>Ownership.</b> A block has a place for life, in a stripe or on a shelf, and one word of its
+ * own or one bit there says whether it is idle; whoever changes that owns it. No lock is held while
+ * a block is freed or allocated.
+ *
+ * <p><b>Giving back</b> never waits, never allocates and never throws. A block for which there is
+ * no room is freed later: by the next miss, by {@link #drain}, or by whoever trims.
+ *
+ * <p>Safe for use by any thread, virtual ones too.
+ */
+public final class MemoryPool implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(MemoryPool.class.getName());
+
+  /** Blocks of this size and above come from the source one by one. */
+  private static final long SINGLE_FROM = 64L << 10;
+
+  /** The classes of smaller blocks are the first ones. */
+  static final int SLAB_CLASSES = SizeClasses.indexOf(SINGLE_FROM - 1);
+
+  private static final long FIRST_SLAB = 64L << 10;
+  private static final long LARGEST_SLAB = 32L << 20;
+
+  /** A slab is at most one part in so many of what the pool may keep, in all or in a class. */
+  private static final int SLABS_IN_POOL = 16;
+
+  /** A slab is one part in so many of those that its class has. */
+  private static final int SLABS_IN_CLASS = 16;
+
+  private final String name;
+  private final Source source;
+  private final long alignment;
+  private final long largestBlock;
+  private final Limits limits;
+  private final boolean zeroesOnRelease;
+
+  private final IdleBlocks idle;
+  // Those of the idle blocks; here too, where they are nearer by a load.
+  private final Magazines stripes;
+  private final PoolCounters ledger = new PoolCounters();
+  private final PendingFrees doomed = new PendingFrees();
+  private final Trimmer trimming;
+  private final SlabCompactor compaction;
+  // Allocations, and frees, that are under way.
+  private final AtomicInteger calls = new AtomicInteger();
+  private final HighWater highWater;
+  private final AtomicLongArray slabBytes = new AtomicLongArray(SLAB_CLASSES);
+
+  /** The slab that was cut last; races lose a doubling at most. */
+  private volatile @Nullable Cut lastCut;
+
+  /** Whether blocks of the source can be cut; known from the last small one. */
+  private volatile boolean cuts;
+
+  private volatile boolean closed;
+
+  /** A slab of a class, in so many parts. */
+  private record Cut(int sizeClass, int parts) {}
+
+  /** Where blocks come from. */
+  @FunctionalInterface
+  public interface Source {
+    /**
+     * Allocates a block of at least that many bytes.
+     *
+     * @throws dev.tidepool.OutOfDeviceMemoryException if there is no room
+     */
+    Block allocate(long bytes, long alignment);
+  }
+
+  /**
+   * How much is kept.
+   *
+   * @param pooling whether anything is; if not, each block is allocated and freed for one lease
+   * @param maxBytes of idle blocks in all
+   * @param maxBytesPerClass of idle blocks in one size class; those above 1 GiB are one class
+   * @param keptBytes of idle blocks that {@link #trimIdleSince} leaves however old they are
+   * @param policy which idle block goes first when there is no room; with {@code TIME_TO_LIVE} the
+   *     one that was allocated first, and {@link #trimIdleSince} goes by the time of allocation
+   * @param zeroOnRelease whether blocks that the host reaches directly are cleared before they are
+   *     kept
+   */
+  public record Limits(
+      boolean pooling,
+      long maxBytes,
+      long maxBytesPerClass,
+      long keptBytes,
+      EvictionPolicy policy,
+      boolean zeroOnRelease) {
+    /** Checks that no limit is negative. */
+    public Limits {
+      if (maxBytes < 0 || maxBytesPerClass < 0 || keptBytes < 0) {
+        throw new IllegalArgumentException(
+            "limits of a pool are not negative, but these are "
+                + maxBytes
+                + " bytes in all, "
+                + maxBytesPerClass
+                + " in a class, "
+                + keptBytes
+                + " kept");
+      }
+    }
+  }
+
+  /**
+   * A pool of blocks of any size; see {@link #MemoryPool(String, Source, long, long, Limits)}.
+   *
+   * @param name what messages call it
+   * @param source where blocks come from
+   * @param alignment that every block has, in bytes, a power of two
+   * @param limits how much is kept
+   */
+  public MemoryPool(String name, Source source, long alignment, Limits limits) {
+    this(name, source, alignment, Long.MAX_VALUE, limits);
+  }
+
+  /**
+   * A pool for a source whose blocks have a largest size.
+   *
+   * @param name what messages call it
+   * @param source where blocks come from
+   * @param alignment that every block has, in bytes, a power of two
+   * @param largestBlock what the source can give at most; sizes are not rounded up beyond it
+   * @param limits how much is kept
+   */
+  public MemoryPool(String name, Source source, long alignment, long largestBlock, Limits limits) {
+    this.name = Objects.requireNonNull(name, "name");
+    this.source = Objects.requireNonNull(source, "source");
+    this.alignment = checkedAlignment(alignment);
+    this.largestBlock = largestBlock;
+    this.limits = limits;
+    this.zeroesOnRelease = limits.zeroOnRelease;
+    this.idle = new IdleBlocks(limits, this::letGo, this::evictSlab);
+    this.stripes = idle.stripes();
+    this.highWater = new HighWater(idle, ledger, this::evictNow);
+    this.trimming = new Trimmer(idle, ledger, limits, this::free);
+    this.compaction = new SlabCompactor(idle, ledger, this::free);
+  }
+
+  /** What messages call it. */
+  public String name() {
+    return name;
+  }
+
+  /**
+   * Leases a block of at least that many bytes, contents undefined.
+   *
+   * @param bytes at least 1
+   * @param alignment a power of two; a block with more than the pool's is allocated for this lease
+   *     alone
+   * @throws OutOfDeviceMemoryException if no block is idle and the source has no room
+   * @throws IllegalStateException if the pool is closed
+   */
+  public Lease acquire(long bytes, long alignment) {
+    PooledBlock block = take(bytes, alignment, true);
+    Lease lease = Lease.over(block);
+    block.occupy(lease);
+    return lease;
+  }
+
+  /**
+   * Takes a block as {@link #acquire} does, without a lease: the caller sees to it that the block
+   * goes back once, and says who has it by {@link PooledBlock#occupy}.
+   *
+   * @param pooled whether it may be one that was used before, and is kept afterwards
+   */
+  public PooledBlock take(long bytes, long alignment, boolean pooled) {
+    if (bytes < 1) {
+      throw new IllegalArgumentException(
+          bytes + " bytes were asked of the pool " + name + "; ask for at least 1");
+    }
+    if (!limits.pooling || !pooled || checkedAlignment(alignment) > this.alignment) {
+      return allocateSingle(
+          bytes, Math.max(checkedAlignment(alignment), this.alignment), PooledBlock.NOT_KEPT);
+    }
+    if (bytes > SizeClasses.LARGEST) {
+      return takeBeyondClasses(bytes);
+    }
+    PooledBlock block = takeIdle(bytes);
+    return block != null ? block : takeSlowly(bytes, SizeClasses.indexOf(bytes));
+  }
+
+  /**
+   * A block that the calling thread's stripe seems to have idle, for {@link PooledBlock#takeNear};
+   * null if it has none, or the pool keeps none. Costs a nanosecond or two.
+   *
+   * @param bytes at least 0, which is served like 1
+   */
+  public @Nullable PooledBlock seenNear(long bytes) {
+    return stripes.seen(SizeClasses.indexOf(bytes));
+  }
+
+  /**
+   * Takes a block from the shelf that all threads share; null if it has none, or the pool keeps
+   * none.
+   *
+   * @param bytes at least 0, which is served like 1
+   */
+  public @Nullable PooledBlock takeShared(long bytes) {
+    PooledBlock block =
+        bytes > SizeClasses.LARGEST ? null : idle.takeShared(SizeClasses.indexOf(bytes));
+    return block == null ? null : again(block);
+  }
+
+  /**
+   * Takes a block that the calling thread's stripe has idle, or the shelf that all share; null if
+   * neither has one, or the pool keeps none. Costs some nanoseconds.
+   *
+   * @param bytes at least 0, which is served like 1
+   */
+  public @Nullable PooledBlock takeIdle(long bytes) {
+    if (bytes > SizeClasses.LARGEST) {
+      return null;
+    }
+    PooledBlock block = stripes.take(SizeClasses.indexOf(bytes));
+    return block == null ? takeShared(bytes) : again(block);
+  }
+
+  /**
+   * Takes a block that is idle anywhere in the pool; null if there is none.
+   *
+   * @param bytes at least 0, which is served like 1
+   */
+  public @Nullable PooledBlock takeAnyIdle(long bytes) {
+    PooledBlock block =
+        isBeyondClasses(bytes)
+            ? idle.takeBeyondClasses(bytes)
+            : takeAnyOfClass(bytes, SizeClasses.indexOf(bytes));
+    return block == null ? null : again(block);
+  }
+
+  private @Nullable PooledBlock takeAnyOfClass(long bytes, int sizeClass) {
+    PooledBlock block = idle.takeAny(sizeClass);
+    return block == null && sizeClass >= SLAB_CLASSES ? idle.takeRoomier(bytes, sizeClass) : block;
+  }
+
+  /** Bytes of the blocks that serve requests of so many bytes; at least 0, which is like 1. */
+  public long blockBytes(long bytes) {
+    return isBeyondClasses(bytes) ? bytes : SizeClasses.bytesOf(SizeClasses.indexOf(bytes));
+  }
+
+  /** Bytes of the largest blocks that serve such requests. */
+  public long mostBytesFor(long bytes) {
+    long least = blockBytes(bytes);
+    long most = SizeClasses.mostFor(bytes);
+    // Where the larger sizes would have no class any more, there is none between them to try.
+    return isBeyondClasses(most) || least < SINGLE_FROM ? least : Math.max(least, most);
+  }
+
+  private boolean isBeyondClasses(long bytes) {
+    return bytes > SizeClasses.LARGEST
+        || SizeClasses.bytesOf(SizeClasses.indexOf(bytes)) > largestBlock;
+  }
+
+  private PooledBlock takeSlowly(long bytes, int sizeClass) {
+    long classBytes = SizeClasses.bytesOf(sizeClass);
+    if (classBytes > largestBlock) {
+      return takeBeyondClasses(bytes);
+    }
+    PooledBlock block = takeAnyOfClass(bytes, sizeClass);
+    if (block != null) {
+      return again(block);
+    }
+    return sizeClass < SLAB_CLASSES && cuts
+        ? allocateSlab(sizeClass)
+        : allocateSingle(classBytes, alignment, sizeClass);
+  }
+
+  private PooledBlock takeBeyondClasses(long bytes) {
+    PooledBlock block = idle.takeBeyondClasses(bytes);
+    return block != null
+        ? again(block)
+        : allocateSingle(bytes, alignment, IdleBlocks.BEYOND_CLASSES);
+  }
+
+  private static PooledBlock again(PooledBlock block) {
+    block.hits++;
+    return block;
+  }
+
+  private PooledBlock allocateSingle(long bytes, long blockAlignment, int sizeClass) {
+    calls.incrementAndGet();
+    try {
+      ledger.missed(sizeClass);
+      return enrolled(allocate(bytes, blockAlignment), bytes, sizeClass);
+    } finally {
+      calls.decrementAndGet();
+    }
+  }
+
+  private PooledBlock enrolled(Block block, long bytes, int sizeClass) {
+    PooledBlock pooled = null;
+    try {
+      pooled = new PooledBlock(this, block, bytes, sizeClass, null);
+      if (sizeClass != PooledBlock.NOT_KEPT) {
+        idle.settle(pooled);
+      }
+      if (sizeClass < SLAB_CLASSES) {
+        cuts = !isTakenInTurn(block);
+      }
+      ledger.enrol(pooled);
+      return pooled;
+    } catch (RuntimeException | Error e) {
+      // The heap may be full: what nobody knows yet must not be lost.
+      if (pooled != null) {
+        idle.unsettle(pooled);
+        ledger.forget(pooled);
+      }
+      freeQuietly(block);
+      throw e;
+    }
+  }
+
+  /** Cuts a slab, or allocates one block where there is no slab to be had. */
+  private PooledBlock allocateSlab(int sizeClass) {
+    int count = partsOfNextSlab(sizeClass);
+    Slab slab = count < 2 ? null : cutSlab(sizeClass, count);
+    if (slab == null) {
+      return allocateSingle(SizeClasses.bytesOf(sizeClass), alignment, sizeClass);
+    }
+    ledger.missed(sizeClass);
+    return slab.parts().getFirst();
+  }
+
+  private @Nullable Slab cutSlab(int sizeClass, int count) {
+    Cut cut = new Cut(sizeClass, count);
+    calls.incrementAndGet();
+    try {
+      Slab slab = cut(allocate(count * SizeClasses.bytesOf(sizeClass), alignment), sizeClass);
+      if (slab == null) {
+        return null;
+      }
+      lastCut = cut;
+      slabBytes.addAndGet(sizeClass, slab.bytes());
+      ledger.enrol(slab);
+      // From now on nothing makes objects. The first is the caller's.
+      for (int i = 1; i < slab.parts().size(); i++) {
+        idle.putAnyway(slab.parts().get(i));
+      }
+      return slab;
+    } catch (OutOfDeviceMemoryException e) {
+      return null;
+    } finally {
+      calls.decrementAndGet();
+    }
+  }
+
+  private @Nullable Slab cut(Block whole, int sizeClass) {
+    Slab slab = null;
+    try {
+      if (isTakenInTurn(whole)) {
+        // The source gave another kind of memory than before.
+        freeQuietly(whole);
+        return null;
+      }
+      slab = new Slab(whole);
+      slab.cut(this, sizeClass).forEach(idle::settle);
+      return slab;
+    } catch (RuntimeException | Error e) {
+      for (int i = 0; slab != null && i < slab.parts().size(); i++) {
+        idle.unsettle(slab.parts().get(i));
+      }
+      freeQuietly(whole);
+      throw e;
+    }
+  }
+
+  /** A block that host and device take in turn goes from one to the other as a whole. */
+  private static boolean isTakenInTurn(Block block) {
+    return block.hostAccess() == HostAccess.MAPPED;
+  }
+
+  /**
+   * Slabs grow with what their class has, so that what lies idle of the last one stays a small part
+   * of it. Where one class alone grows, one slab after another is for it, and they double.
+   */
+  private int partsOfNextSlab(int sizeClass) {
+    long classBytes = SizeClasses.bytesOf(sizeClass);
+    long bytes = Math.max(FIRST_SLAB, slabBytes.get(sizeClass) / SLABS_IN_CLASS);
+    long wanted = Math.max(2, bytes / classBytes);
+    Cut last = lastCut;
+    if (last != null && last.sizeClass() == sizeClass) {
+      wanted = Math.max(wanted, 2L * last.parts());
+    }
+    long kept = Math.min(limits.maxBytes, limits.maxBytesPerClass);
+    long largest = Math.min(LARGEST_SLAB, kept / SLABS_IN_POOL);
+    long most = Math.min(largest, largestBlock) / classBytes;
+    return (int) Math.min(most, wanted);
+  }
+
+  /** Asks the source; the caller counts as one of {@link #calls} until the block is enrolled. */
+  private Block allocate(long bytes, long blockAlignment) {
+    if (closed) {
+      throw new IllegalStateException(
+          "the pool " + name + " is closed; its manager was closed before this request");
+    }
+    drain();
+    long live = highWater.makeRoomFor(bytes);
+    Block block = source.allocate(bytes, blockAlignment);
+    highWater.lived(live);
+    ledger.gained(block.byteSize());
+    if (block.byteSize() < bytes) {
+      freeQuietly(block);
+      throw new IllegalStateException(
+          "the source of " + name + " gave " + block.byteSize() + " bytes instead of " + bytes);
+    }
+    return block;
+  }
+
+  /** {@link PooledBlock#giveBack}. */
+  void giveBack(PooledBlock block) {
+    block.vacated();
+    if (closed || block.sizeClass == PooledBlock.NOT_KEPT || !readyToKeep(block)) {
+      end(block);
+      return;
+    }
+    if (!idle.put(block)) {
+      letGo(block);
+    }
+    if (closed) {
+      // Closed meanwhile, and swept before that.
+      trim();
+    }
+  }
+
+  /** {@link PooledBlock#endDormancyAtOnce}. */
+  boolean giveBackAtOnce(PooledBlock block, long number) {
+    if (zeroesOnRelease || !idle.putDormant(block, number)) {
+      return false;
+    }
+    if (closed) {
+      // Closed meanwhile, and swept before that.
+      trim();
+    }
+    return true;
+  }
+
+  /** {@link PooledBlock#discard}. */
+  void discard(PooledBlock block) {
+    block.vacated();
+    end(block);
+  }
+
+  /** Ends a block that its caller owns; a part of a slab ends with its slab. */
+  private void end(PooledBlock block) {
+    if (block.slab == null) {
+      free(block);
+      return;
+    }
+    ledger.retired(block);
+    if (closed) {
+      trim();
+    }
+  }
+
+  /** Takes over a block for which there is no room. */
+  private void letGo(PooledBlock block) {
+    if (block.slab != null) {
+      idle.putAnyway(block);
+      return;
+    }
+    ledger.evicted();
+    ledger.retired(block);
+    doomed.add(block);
+  }
+
+  /** Frees blocks for which there was no room when they came back. */
+  public void drain() {
+    // Parts of slabs are kept beyond the caps as long as their slab is in use.
+    boolean evicting = idle.isOverfull();
+    while (evicting) {
+      evicting = evictSlab() && idle.isOverfull();
+    }
+    calls.incrementAndGet();
+    try {
+      PooledBlock block = doomed.takeAll();
+      while (block != null) {
+        PooledBlock next = block.nextDoomed;
+        free(block.slab == null ? block : block.slab);
+        block = next;
+      }
+    } finally {
+      calls.decrementAndGet();
+    }
+  }
+
+  /** Frees the idle block or slab that goes first; false if there was none. */
+  private boolean evictNow() {
+    boolean evicted = idle.evictFirst() || evictSlab();
+    drain();
+    return evicted;
+  }
+
+  /** Dooms an idle slab, by its first part; false if there was none. */
+  private boolean evictSlab() {
+    for (Slab slab = ledger.slabs().first(); slab != null; slab = slab.next) {
+      if (slab.isAllIdle() && slab.claim(idle)) {
+        ledger.evicted();
+        ledger.retired(slab);
+        doomed.add(slab.parts().getFirst());
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private boolean readyToKeep(PooledBlock block) {
+    if (zeroesOnRelease) {
+      try {
+        block.zero();
+      } catch (RuntimeException | Error e) {
+        failed(block.bytes, "cleared", e);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void countRepeatedRelease() {
+    ledger.repeatedReleases.incrementAndGet();
+  }
+
+  /** Frees what its caller owns. */
+  private void free(Reclaimable claimed) {
+    calls.incrementAndGet();
+    try {
+      freed(claimed);
+    } finally {
+      calls.decrementAndGet();
+    }
+  }
+
+  private void freed(Reclaimable claimed) {
+    // Not by a switch over the types: it takes memory the first time, and the claim would be lost.
+    if (claimed instanceof PooledBlock block) {
+      if (block.sizeClass != PooledBlock.NOT_KEPT) {
+        idle.vacate(block);
+      }
+      // Before the memory goes, so that a block never seems to have two owners.
+      ledger.forget(block);
+      freeQuietly(block.block);
+    } else if (claimed instanceof Slab slab) {
+      for (int i = 0; i < slab.parts().size(); i++) {
+        idle.vacate(slab.parts().get(i));
+      }
+      slabBytes.addAndGet(slab.sizeClass(), -slab.bytes());
+      ledger.forget(slab);
+      freeQuietly(slab.whole);
+    }
+  }
+
+  private void freeQuietly(Block block) {
+    ledger.lost(block.byteSize());
+    try {
+      block.free();
+    } catch (RuntimeException | Error e) {
+      ledger.failedFrees.incrementAndGet();
+      failed(block.byteSize(), "freed", e);
+    }
+  }
+
+  private void failed(long bytes, String what, Throwable failure) {
+    try {
+      LOG.log(
+          System.Logger.Level.WARNING,
+          "a block of " + bytes + " bytes of " + name + " could not be " + what,
+          failure);
+    } catch (RuntimeException | Error e) {
+      // There is no room for the message either.
+      return;
+    }
+  }
+
+  /**
+   * Frees the blocks that are idle now, slabs whose parts all are included; how many bytes that
+   * gave back.
+   */
+  public long trim() {
+    drain();
+    highWater.restart();
+    return trimming.all();
+  }
+
+  /**
+   * What is idle now and can go back to the source, for who frees some of it; first, what waits for
+   * that anyway goes back.
+   *
+   * @param wanted which of the source's blocks count
+   */
+  public List<ReclaimHandle> idlePieces(Predicate<Block> wanted) {
+    drain();
+    return trimming.pieces(wanted);
+  }
+
+  /**
+   * Frees blocks that have been idle since before a time, least recently used first, while more
+   * than the kept bytes are idle.
+   *
+   * <p>When a block became idle is not noted, which would cost more than the rest of a release. It
+   * is known to have been idle since this method first saw it so: called at intervals, it frees a
+   * block after one to two intervals without use, and never one that was used since the time given.
+   *
+   * @param nanoTime in terms of {@link System#nanoTime()}
+   * @return how many bytes that gave back
+   */
+  public long trimIdleSince(long nanoTime) {
+    drain();
+    long trimmed = trimming.idleSince(nanoTime);
+    if (trimmed > 0) {
+      highWater.restart();
+    }
+    return trimmed;
+  }
+
+  /**
+   * Moves what slabs hold together, so that some become idle, and gives those back. Allocations
+   * never wait for it; what cannot be moved at once stays.
+   *
+   * @return how many bytes that gave back
+   */
+  public long compact(BlockMover mover) {
+    // Counted, so that a manager does not end, and its device with it, under a pass.
+    calls.incrementAndGet();
+    try {
+      return closed ? 0 : compaction.run(mover);
+    } finally {
+      calls.decrementAndGet();
+      if (closed) {
+        trim();
+      }
+    }
+  }
+
+  /** Idle bytes that cannot go back to the source, because other parts of their slab are in use. */
+  public long boundBytes() {
+    return ledger.boundBytes();
+  }
+
+  /** Bytes that lie idle now. */
+  public long idleBytes() {
+    return ledger.idleBytes();
+  }
+
+  /** Bytes of the largest idle block; 0 if none is idle. */
+  public long largestIdleBytes() {
+    long[] largest = new long[1];
+    ledger.forEach(
+        block -> {
+          if (block.isIdle()) {
+            largest[0] = Math.max(largest[0], block.bytes);
+          }
+        });
+    return largest[0];
+  }
+
+  /** Bytes that the source has given and not got back. */
+  public long reservedBytes() {
+    return ledger.reservedBytes();
+  }
+
+  /** The most that {@link #reservedBytes} has been. */
+  public long peakReservedBytes() {
+    return ledger.peakReservedBytes();
+  }
+
+  /** Shows all blocks, idle or taken. Stops nobody; a block may change hands meanwhile. */
+  public void forEachBlock(Consumer<PooledBlock> action) {
+    ledger.forEach(action);
+  }
+
+  /** Passes all blocks, idle or taken, one by one; see {@link BlockCursor}. */
+  public Iterator<PooledBlock> blocks() {
+    return new BlockCursor(ledger.singles(), ledger.slabs());
+  }
+
+  /** Shows the blocks that somebody has, or that are on their way. */
+  public void forEachTaken(Consumer<PooledBlock> action) {
+    ledger.forEach(
+        block -> {
+          if (!block.isIdle()) {
+            action.accept(block);
+          }
+        });
+  }
+
+  /** Whether somebody allocates a block, or frees one, right now. */
+  public boolean isBusy() {
+    return calls.get() > 0;
+  }
+
+  /** What it has and has done; takes some microseconds, and more with many blocks. */
+  public PoolStatistics statistics() {
+    return ledger.statistics(name);
+  }
+
+  /** Frees what is idle; blocks that come back later are freed at once. Idempotent. */
+  @Override
+  public void close() {
+    closed = true;
+    trim();
+  }
+
+  private static long checkedAlignment(long alignment) {
+    if (alignment < 1 || Long.bitCount(alignment) != 1) {
+      throw new IllegalArgumentException(
+          "an alignment of " + alignment + " bytes was asked for; it is a power of two");
+    }
+    return alignment;
+  }
+}

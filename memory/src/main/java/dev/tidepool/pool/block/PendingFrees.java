@@ -1,0 +1,29 @@
+package dev.tidepool.pool.block;
+
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Blocks, and slabs by their first part, that wait to be freed, because who gave them back must not
+ * wait for the driver.
+ *
+ * <p>A stack that is linked through the blocks themselves: adding allocates nothing, and all are
+ * taken at once.
+ */
+final class PendingFrees {
+  private final AtomicReference<@Nullable PooledBlock> newest = new AtomicReference<>();
+
+  void add(PooledBlock block) {
+    PooledBlock next = newest.get();
+    block.nextDoomed = next;
+    while (!newest.compareAndSet(next, block)) {
+      next = newest.get();
+      block.nextDoomed = next;
+    }
+  }
+
+  /** Takes all, linked by {@link PooledBlock#nextDoomed}. */
+  @Nullable PooledBlock takeAll() {
+    return newest.get() == null ? null : newest.getAndSet(null);
+  }
+}

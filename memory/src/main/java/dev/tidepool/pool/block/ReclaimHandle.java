@@ -1,0 +1,32 @@
+package dev.tidepool.pool.block;
+
+import dev.tidepool.pooling.EvictionPolicy;
+
+/**
+ * Memory that was seen idle in a pool, and that one call gives back to the source: for who frees
+ * blocks of several pools in one order. Somebody may have it by now.
+ */
+public final class ReclaimHandle {
+  private final Trimmer trimming;
+  private final Reclaimable piece;
+
+  ReclaimHandle(Trimmer trimming, Reclaimable piece) {
+    this.trimming = trimming;
+    this.piece = piece;
+  }
+
+  /** Bytes that come back with it. */
+  public long bytes() {
+    return piece.bytes();
+  }
+
+  /** The less, the earlier its source gave it, among the pieces of all pools. */
+  public long age() {
+    return piece.rank(EvictionPolicy.FIFO);
+  }
+
+  /** Gives it back to the source, if nobody has it; how many bytes that gave back. */
+  public long free() {
+    return trimming.one(piece);
+  }
+}

@@ -1,0 +1,234 @@
+package dev.tidepool.pool.block;
+
+import dev.tidepool.pooling.EvictionPolicy;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The blocks of one class that belong to no stripe: boards, in sections of 64, each with a word
+ * that says which boards may have an idle block.
+ *
+ * <p>Of small blocks what was put down last is taken first, for it is still in the processor's
+ * cache; the shelf remembers where that was for a few blocks. Else the first place goes first, so
+ * that those behind come to lie idle together, and longer.
+ *
+ * <p>Taking and putting down are atomic operations on two words at most. Only the coming and going
+ * of blocks as such, behind a driver's call, takes the shelf's monitor.
+ */
+final class SharedFreeList {
+  /** Blocks that were put down last and are remembered; a power of two. */
+  private static final int RECENT = 16;
+
+  private final boolean lastGoesFirst;
+  private volatile Section[] sections = new Section[0];
+
+  /** The section where a block was put down last; a hint. */
+  private int likely;
+
+  // Hints too, written without care for others: the places where blocks were put down last, each
+  // one more than it is, and 0 once it was looked at; and where in here the last one is.
+  private final int[] recent = new int[RECENT];
+  private int latest;
+
+  // The first board with a free place, which leads on to the others; guarded by this. Linked
+  // through the boards: who frees a block makes no object.
+  private @Nullable SlotBitmap roomy;
+
+  /** 64 boards. */
+  private static final class Section {
+    private static final VarHandle HINTS;
+
+    static {
+      try {
+        HINTS = MethodHandles.lookup().findVarHandle(Section.class, "hints", long.class);
+      } catch (ReflectiveOperationException e) {
+        throw new ExceptionInInitializerError(e);
+      }
+    }
+
+    /** As many as a word has bits. */
+    static final int BOARDS = Long.SIZE;
+
+    final int number;
+    final @Nullable SlotBitmap[] boards = new SlotBitmap[BOARDS];
+    int used;
+
+    /** A bit for each board that may have an idle block: set for all that have. */
+    private volatile long hints;
+
+    Section(int number) {
+      this.number = number;
+    }
+
+    void hint(int index) {
+      long bit = 1L << index;
+      long now = hints;
+      while ((now & bit) == 0 && !HINTS.compareAndSet(this, now, now | bit)) {
+        now = hints;
+      }
+    }
+
+    @Nullable PooledBlock take() {
+      for (long left = hints; left != 0; left &= left - 1) {
+        int index = Long.numberOfTrailingZeros(left);
+        PooledBlock block = takeFrom(index);
+        if (block != null) {
+          return block;
+        }
+      }
+      return null;
+    }
+
+    /** Takes what is idle in a place of the shelf, if anything is. */
+    @Nullable PooledBlock takeAt(int place) {
+      SlotBitmap board = boards[SlotBitmap.indexOf(place) % BOARDS];
+      long bit = SlotBitmap.bitOf(place);
+      return board != null && board.take(bit) ? board.at(bit) : null;
+    }
+
+    private @Nullable PooledBlock takeFrom(int index) {
+      SlotBitmap board = boards[index];
+      if (board == null) {
+        return null;
+      }
+      PooledBlock block = board.take();
+      if (block == null) {
+        lower(index);
+        // A block that was put down before the hint was lowered must not be forgotten.
+        if (!board.isEmpty()) {
+          hint(index);
+          block = board.take();
+        }
+      }
+      return block;
+    }
+
+    private void lower(int index) {
+      long now = hints;
+      while (!HINTS.compareAndSet(this, now, now & ~(1L << index))) {
+        now = hints;
+      }
+    }
+  }
+
+  /**
+   * A shelf without boards.
+   *
+   * @param lastGoesFirst whether the block that was put down last is taken first
+   */
+  SharedFreeList(boolean lastGoesFirst) {
+    this.lastGoesFirst = lastGoesFirst;
+  }
+
+  /** Takes an idle block: the one that was put down last, if that shall be and is known. */
+  @Nullable PooledBlock take() {
+    PooledBlock block = lastGoesFirst ? takeLatest() : null;
+    return block == null ? takeAny() : block;
+  }
+
+  private @Nullable PooledBlock takeLatest() {
+    int last = latest & (RECENT - 1);
+    int place = recent[last] - 1;
+    if (place < 0) {
+      return null;
+    }
+    recent[last] = 0;
+    latest = last - 1;
+    Section[] all = sections;
+    int section = SlotBitmap.indexOf(place) / Section.BOARDS;
+    // The place may be of a section that this thread does not see yet.
+    return section < all.length ? all[section].takeAt(place) : null;
+  }
+
+  private @Nullable PooledBlock takeAny() {
+    Section[] all = sections;
+    int first = likely;
+    for (int i = 0; i < all.length; i++) {
+      Section section = all[(first + i) % all.length];
+      PooledBlock block = section.take();
+      if (block != null) {
+        return block;
+      }
+    }
+    return null;
+  }
+
+  /** Takes an idle block of exactly so many bytes, on the shelf of many sizes. */
+  @Nullable PooledBlock takeOf(long bytes) {
+    for (Section section : sections) {
+      for (SlotBitmap board : section.boards) {
+        PooledBlock block = board == null ? null : board.takeOf(bytes);
+        if (block != null) {
+          return block;
+        }
+      }
+    }
+    return null;
+  }
+
+  /** Puts a block down that has its place here. */
+  void put(PooledBlock block) {
+    SlotBitmap board = block.board();
+    if (board.put(block.bit()) == 0) {
+      Section section = sections[board.index() / Section.BOARDS];
+      section.hint(board.index() % Section.BOARDS);
+      likely = section.number;
+    }
+    if (lastGoesFirst) {
+      int next = latest + 1;
+      recent[next & (RECENT - 1)] = block.place() + 1;
+      latest = next;
+    }
+  }
+
+  /**
+   * Gives a block, which its caller owns, a place. What throws, for it may make objects, leaves it
+   * without one.
+   */
+  synchronized void settle(PooledBlock block) {
+    SlotBitmap board = roomy == null ? grow() : roomy;
+    board.settle(block);
+    roomy = board.isFull() ? board.nextRoomy : board;
+  }
+
+  private SlotBitmap grow() {
+    Section[] all = sections;
+    Section last = all.length == 0 ? null : all[all.length - 1];
+    if (last == null || last.used == Section.BOARDS) {
+      last = new Section(all.length);
+      Section[] more = Arrays.copyOf(all, all.length + 1);
+      more[all.length] = last;
+      sections = more;
+    }
+    SlotBitmap board = new SlotBitmap(last.number * Section.BOARDS + last.used);
+    last.boards[last.used++] = board;
+    return board;
+  }
+
+  /** Ends the place of a block, which its caller owns, on a board. */
+  synchronized void vacate(SlotBitmap board, PooledBlock block) {
+    if (board.vacate(block)) {
+      board.nextRoomy = roomy;
+      roomy = board;
+    }
+  }
+
+  /** The block that goes first, of a sample of those that seem idle and the best so far. */
+  @Nullable PooledBlock firstToGo(int sample, EvictionPolicy policy, @Nullable PooledBlock best) {
+    PooledBlock first = best;
+    int more = sample;
+    for (Section section : sections) {
+      for (int i = 0; i < section.boards.length && more > 0; i++) {
+        SlotBitmap board = section.boards[i];
+        if (board != null) {
+          int idle = board.idleBlocks();
+          first = board.firstToGo(more, policy, first);
+          more -= idle;
+        }
+      }
+    }
+    return first;
+  }
+}

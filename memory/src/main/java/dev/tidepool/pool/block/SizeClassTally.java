@@ -1,0 +1,61 @@
+package dev.tidepool.pool.block;
+
+import dev.tidepool.pool.SizeClasses;
+import dev.tidepool.pooling.SizeClassStatistics;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.function.Consumer;
+
+/** The blocks of a pool, counted by size class. Used by one thread. */
+final class SizeClassTally implements Consumer<PooledBlock> {
+  /** Where blocks without a class are counted. */
+  private static final int CLASSLESS = SizeClasses.COUNT;
+
+  /** Counts for each class, and for blocks without one. */
+  static final int COUNTS = CLASSLESS + 1;
+
+  private final long[] hits = new long[COUNTS];
+  private final long[] idleBlocks = new long[COUNTS];
+  private final long[] idleBytes = new long[COUNTS];
+  private final long[] leasedBlocks = new long[COUNTS];
+  private final long[] leasedBytes = new long[COUNTS];
+
+  /** The count of a class; blocks beyond classes and those that are not kept have one together. */
+  static int countOf(int sizeClass) {
+    return sizeClass == PooledBlock.NOT_KEPT ? CLASSLESS : sizeClass;
+  }
+
+  @Override
+  public void accept(PooledBlock block) {
+    int count = countOf(block.sizeClass);
+    hits[count] += block.hits;
+    if (block.isIdle()) {
+      idleBlocks[count]++;
+      idleBytes[count] += block.bytes;
+    } else {
+      leasedBlocks[count]++;
+      leasedBytes[count] += block.bytes;
+    }
+  }
+
+  /** The classes that were ever used, with what is counted elsewhere. */
+  List<SizeClassStatistics> classes(AtomicLongArray misses, AtomicLongArray hitsOfTheGone) {
+    List<SizeClassStatistics> classes = new ArrayList<>();
+    for (int count = 0; count < COUNTS; count++) {
+      SizeClassStatistics statistics =
+          new SizeClassStatistics(
+              count == CLASSLESS ? 0 : SizeClasses.bytesOf(count),
+              hits[count] + hitsOfTheGone.get(count),
+              misses.get(count),
+              idleBlocks[count],
+              idleBytes[count],
+              leasedBlocks[count],
+              leasedBytes[count]);
+      if (statistics.hits() + statistics.misses() > 0) {
+        classes.add(statistics);
+      }
+    }
+    return classes;
+  }
+}

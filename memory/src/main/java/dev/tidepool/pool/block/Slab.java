@@ -1,0 +1,215 @@
+package dev.tidepool.pool.block;
+
+import dev.tidepool.pool.SizeClasses;
+import dev.tidepool.pooling.EvictionPolicy;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.HostAccess;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One block of the driver, cut into blocks of one class.
+ *
+ * <p>It goes back to the driver when all its parts are idle; a part that may not be reused, because
+ * somebody may still hold its segment, waits for that as if it were idle.
+ */
+public final class Slab implements Reclaimable {
+  final Block whole;
+  private final List<PooledBlock> parts = new ArrayList<>();
+  private final List<PooledBlock> shown = Collections.unmodifiableList(parts);
+  // With all parts retired, nothing else would tell two claims apart.
+  private final AtomicBoolean claimed = new AtomicBoolean();
+
+  /** Bytes of parts that are never leased again. */
+  private final AtomicLong lostBytes = new AtomicLong();
+
+  /** The one behind it among the pool's {@link SlabList}. */
+  volatile @Nullable Slab next;
+
+  /** The one before it; guarded by their monitor. */
+  @Nullable Slab previous;
+
+  Slab(Block whole) {
+    this.whole = whole;
+  }
+
+  /** Cuts the block. */
+  List<PooledBlock> cut(MemoryPool pool, int sizeClass) {
+    long bytes = SizeClasses.bytesOf(sizeClass);
+    for (long start = 0; bytes <= whole.byteSize() - start; start += bytes) {
+      parts.add(new PooledBlock(pool, new Part(whole, start, bytes), bytes, sizeClass, this));
+    }
+    return parts();
+  }
+
+  public List<PooledBlock> parts() {
+    return shown;
+  }
+
+  int sizeClass() {
+    return parts.getFirst().sizeClass;
+  }
+
+  /** A part is never leased again. */
+  void lost(long bytes) {
+    lostBytes.addAndGet(bytes);
+  }
+
+  /** Bytes of parts that are never leased again. */
+  long lostBytes() {
+    return lostBytes.get();
+  }
+
+  /** Parts that somebody seems to have. */
+  int liveParts() {
+    int live = 0;
+    for (PooledBlock part : parts) {
+      live += part.isIdle() || part.ending ? 0 : 1;
+    }
+    return live;
+  }
+
+  /** Bytes of idle parts, beside which others are in use. */
+  long boundBytes() {
+    long idle = 0;
+    boolean used = false;
+    for (PooledBlock part : parts) {
+      boolean lies = part.isIdle();
+      idle += lies ? part.bytes : 0;
+      used |= !lies && !part.ending;
+    }
+    return used ? idle : 0;
+  }
+
+  /** Keeps others from claiming the slab, for who takes its parts one by one; false if taken. */
+  boolean reserve() {
+    return claimed.compareAndSet(false, true);
+  }
+
+  void unreserve() {
+    claimed.set(false);
+  }
+
+  @Override
+  public long bytes() {
+    return whole.byteSize();
+  }
+
+  @Override
+  public long rank(EvictionPolicy policy) {
+    return parts.stream().mapToLong(part -> part.rank(policy)).max().orElse(0);
+  }
+
+  @Override
+  public boolean isOlderThan(long nanoTime) {
+    return parts.getFirst().isOlderThan(nanoTime);
+  }
+
+  @Override
+  public boolean isAllIdle() {
+    // By its number: an iterator is an object, and who gives a block back makes none.
+    for (int i = 0; i < parts.size(); i++) {
+      PooledBlock part = parts.get(i);
+      if (!part.isIdle() && !part.ending) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  @Override
+  public boolean looksUnusedSince(long nanoTime, long now) {
+    boolean unused = true;
+    for (PooledBlock part : parts) {
+      unused &= part.looksUnusedSince(nanoTime, now);
+    }
+    return unused;
+  }
+
+  @Override
+  public boolean wasUsedSinceLook() {
+    return parts.stream().anyMatch(PooledBlock::wasUsedSinceLook);
+  }
+
+  @Override
+  public boolean claim(IdleBlocks idle) {
+    if (!reserve()) {
+      return false;
+    }
+    for (int i = 0; i < parts.size(); i++) {
+      PooledBlock part = parts.get(i);
+      if (!part.ending && !idle.take(part)) {
+        unclaim(idle, i);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  @Override
+  public void unclaim(IdleBlocks idle) {
+    unclaim(idle, parts.size());
+  }
+
+  private void unclaim(IdleBlocks idle, int count) {
+    for (int i = 0; i < count; i++) {
+      PooledBlock part = parts.get(i);
+      if (!part.ending) {
+        idle.putAnyway(part);
+      }
+    }
+    unreserve();
+  }
+
+  /** A range of the driver's block. */
+  private static final class Part implements Block {
+    private final Block whole;
+    private final long start;
+    private final long bytes;
+    private final @Nullable MemorySegment segment;
+
+    Part(Block whole, long start, long bytes) {
+      this.whole = whole;
+      this.start = start;
+      this.bytes = bytes;
+      MemorySegment all = whole.segment();
+      this.segment = all == null ? null : all.asSlice(start, bytes);
+    }
+
+    @Override
+    public long byteSize() {
+      return bytes;
+    }
+
+    @Override
+    public HostAccess hostAccess() {
+      return whole.hostAccess();
+    }
+
+    @Override
+    public @Nullable MemorySegment segment() {
+      return segment;
+    }
+
+    @Override
+    public Block whole() {
+      return whole.whole();
+    }
+
+    @Override
+    public long start() {
+      return whole.start() + start;
+    }
+
+    /** Its memory goes back with the whole. */
+    @Override
+    public void free() {
+      throw new IllegalStateException("a part of a slab is freed with its slab");
+    }
+  }
+}

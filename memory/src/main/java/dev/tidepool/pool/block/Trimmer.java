@@ -1,0 +1,132 @@
+package dev.tidepool.pool.block;
+
+import dev.tidepool.pooling.EvictionPolicy;
+import dev.tidepool.spi.Block;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+
+/**
+ * Gives idle memory back: all of it, or what has not been used for a while.
+ *
+ * <p>A monitor guards the looks that maintenance takes; under it blocks are freed, but nobody who
+ * allocates or gives back waits for it.
+ */
+final class Trimmer {
+  private final IdleBlocks idle;
+  private final PoolCounters ledger;
+  private final MemoryPool.Limits limits;
+  private final Consumer<Reclaimable> free;
+
+  Trimmer(
+      IdleBlocks idle, PoolCounters ledger, MemoryPool.Limits limits, Consumer<Reclaimable> free) {
+    this.idle = idle;
+    this.ledger = ledger;
+    this.limits = limits;
+    this.free = free;
+  }
+
+  /**
+   * Frees what is idle now; what comes back meanwhile stays, or a busy pool would never be done.
+   */
+  long all() {
+    long freed = 0;
+    for (Reclaimable candidate : allIdle()) {
+      if (candidate.claim(idle)) {
+        freed += candidate.bytes();
+        free.accept(candidate);
+      }
+    }
+    return counted(freed);
+  }
+
+  /** What is idle now, for who frees it one by one. */
+  List<ReclaimHandle> pieces(Predicate<Block> wanted) {
+    return allIdle().stream()
+        .filter(piece -> wanted.test(sourceOf(piece)))
+        .map(piece -> new ReclaimHandle(this, piece))
+        .toList();
+  }
+
+  private static Block sourceOf(Reclaimable piece) {
+    return switch (piece) {
+      case PooledBlock block -> block.block;
+      case Slab slab -> slab.whole;
+    };
+  }
+
+  /** Frees this, if it is idle. */
+  long one(Reclaimable candidate) {
+    if (!candidate.claim(idle)) {
+      return 0;
+    }
+    long bytes = candidate.bytes();
+    free.accept(candidate);
+    return counted(bytes);
+  }
+
+  /** Frees what has been idle since a time, or is older, the first to go first. */
+  synchronized long idleSince(long nanoTime) {
+    boolean byAge = limits.policy() == EvictionPolicy.TIME_TO_LIVE;
+    long now = System.nanoTime();
+    long idleBytes = 0;
+    List<Ranked> old = new ArrayList<>();
+    for (Reclaimable candidate : allIdle()) {
+      idleBytes += candidate.bytes();
+      boolean unused = candidate.looksUnusedSince(nanoTime, now);
+      if (byAge ? candidate.isOlderThan(nanoTime) : unused) {
+        old.add(new Ranked(candidate, candidate.rank(limits.policy())));
+      }
+    }
+    old.sort(Comparator.comparingLong(Ranked::rank));
+    return counted(freeFirst(old, idleBytes));
+  }
+
+  /** With a copy of its rank: other threads may go on using it. */
+  private record Ranked(Reclaimable candidate, long rank) {}
+
+  private long freeFirst(List<Ranked> old, long idleBytes) {
+    long left = idleBytes;
+    long freed = 0;
+    for (Ranked next : old) {
+      Reclaimable candidate = next.candidate();
+      if (left <= limits.keptBytes()) {
+        break;
+      }
+      if (!candidate.claim(idle)) {
+        continue;
+      }
+      if (candidate.wasUsedSinceLook()) {
+        candidate.unclaim(idle);
+      } else {
+        left -= candidate.bytes();
+        freed += candidate.bytes();
+        free.accept(candidate);
+      }
+    }
+    return freed;
+  }
+
+  private List<Reclaimable> allIdle() {
+    List<Reclaimable> found = new ArrayList<>();
+    // Where memory is full nothing is idle, and a look at each block costs more than to ask.
+    if (idle.isAnyIdleFrom(ledger.smallestSingle())) {
+      ledger.singles().stream().filter(Reclaimable::isAllIdle).forEach(found::add);
+    }
+    for (Slab slab : ledger.slabs()) {
+      if (slab.isAllIdle()) {
+        found.add(slab);
+      }
+    }
+    return found;
+  }
+
+  private long counted(long bytes) {
+    if (bytes > 0) {
+      ledger.trimmed(bytes);
+    }
+    return bytes;
+  }
+}

@@ -1,0 +1,113 @@
+package dev.tidepool.pool.object;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.pooling.ArrayPool;
+import dev.tidepool.pooling.ArrayPoolStatistics;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.ToLongFunction;
+
+/**
+ * The array pools of one manager, one for each element type: they share an allowance of idle bytes,
+ * are trimmed together, and are added up in the manager's figures.
+ */
+public final class ArrayPools implements AutoCloseable {
+  private static final long MOST_IDLE = 4L << 30;
+
+  private final IdleQuota allowance;
+  private final ArrayPool.Clearing clearing;
+  private final Duration idleTimeout;
+  private final Map<ElementType<?>, SizedArrayPool<?>> pools = new ConcurrentHashMap<>();
+
+  /** What pools did that were closed early: what only grows must not fall with them. By this. */
+  private ArrayPoolStatistics earlier = new ArrayPoolStatistics(0, 0, 0, 0, 0, 0, 0);
+
+  /** No pools yet, to be as a manager's options say. */
+  public ArrayPools(MemoryOptions options) {
+    this(
+        idleBytes(options),
+        options.zeroOnRelease() ? ArrayPool.Clearing.ON_RETURN : ArrayPool.Clearing.NEVER,
+        options.trimInterval());
+  }
+
+  private static long idleBytes(MemoryOptions options) {
+    if (!options.pooling()) {
+      return 0;
+    }
+    return options.maxPoolBytes() == -1
+        ? Math.min(Runtime.getRuntime().maxMemory() / 4, MOST_IDLE)
+        : options.maxPoolBytes();
+  }
+
+  /**
+   * No pools yet.
+   *
+   * @param maximumBytes of idle arrays of all types
+   * @param clearing when arrays are filled with zeros
+   * @param idleTimeout after which {@link #maintain()} drops what nobody used; zero means never
+   */
+  public ArrayPools(long maximumBytes, ArrayPool.Clearing clearing, Duration idleTimeout) {
+    this.allowance = new IdleQuota(maximumBytes);
+    this.clearing = clearing;
+    this.idleTimeout = idleTimeout;
+  }
+
+  /**
+   * The pool of a type; another if the last one was closed.
+   *
+   * @throws IllegalArgumentException if the elements are records
+   */
+  @SuppressWarnings("unchecked") // a type's pool is made for that type
+  public <A> ArrayPool<A> of(ElementType<A> type) {
+    SizedArrayPool<?> pool = pools.get(Objects.requireNonNull(type, "type"));
+    return (ArrayPool<A>) (pool == null || pool.isClosed() ? open(type) : pool);
+  }
+
+  private synchronized SizedArrayPool<?> open(ElementType<?> type) {
+    SizedArrayPool<?> last = pools.get(type);
+    if (last != null && !last.isClosed()) {
+      return last;
+    }
+    SizedArrayPool<?> fresh = newPool(type);
+    if (last != null) {
+      ArrayPoolStatistics closed = last.statistics();
+      earlier =
+          new ArrayPoolStatistics(
+              earlier.rents() + closed.rents(), earlier.hits() + closed.hits(), 0, 0, 0, 0, 0);
+    }
+    pools.put(type, fresh);
+    return fresh;
+  }
+
+  private <A> SizedArrayPool<A> newPool(ElementType<A> type) {
+    return new SizedArrayPool<>(type, clearing, allowance, idleTimeout, System::nanoTime);
+  }
+
+  /** Drops idle arrays; how many bytes that were. */
+  public long trim() {
+    return pools.values().stream().mapToLong(ArrayPool::trim).sum();
+  }
+
+  /** Drops arrays that nobody used for the idle timeout, as far as it is known. */
+  public void maintain() {
+    pools.values().forEach(SizedArrayPool::maintain);
+  }
+
+  /**
+   * A figure added up over all pools. Those that were closed and have a successor count with their
+   * rents and hits; arrays of theirs that are still out are nobody's but their holders'.
+   */
+  public synchronized long sum(ToLongFunction<ArrayPoolStatistics> figure) {
+    return pools.values().stream().mapToLong(pool -> figure.applyAsLong(pool.statistics())).sum()
+        + figure.applyAsLong(earlier);
+  }
+
+  /** Closes all pools. */
+  @Override
+  public void close() {
+    pools.values().forEach(ArrayPool::close);
+  }
+}

@@ -1,0 +1,60 @@
+package dev.tidepool.pool.object;
+
+import dev.tidepool.pooling.EvictionPolicy;
+import java.util.Comparator;
+import java.util.function.LongSupplier;
+
+/** An eviction policy as an order of idle members: the first to go is the least. */
+final class EvictionOrder<T> implements Comparator<PooledObject<T>> {
+  private final EvictionPolicy policy;
+  private final long timeToLiveNanos;
+  private final LongSupplier clock;
+
+  /**
+   * A policy.
+   *
+   * @param timeToLiveNanos used by {@link EvictionPolicy#TIME_TO_LIVE} alone
+   * @param clock in nanoseconds
+   */
+  EvictionOrder(EvictionPolicy policy, long timeToLiveNanos, LongSupplier clock) {
+    this.policy = policy;
+    this.timeToLiveNanos = timeToLiveNanos;
+    this.clock = clock;
+  }
+
+  @Override
+  public int compare(PooledObject<T> a, PooledObject<T> b) {
+    int order = Long.compare(rank(a), rank(b));
+    return order != 0 ? order : Long.compare(a.number, b.number);
+  }
+
+  /**
+   * The same order of members on a shelf, by what they were laid down with: who returns an object a
+   * second time, in vain, may change its rank meanwhile, and an order that others rely on must not
+   * change under them.
+   */
+  Comparator<PooledObject<T>> onShelf() {
+    return Comparator.<PooledObject<T>>comparingLong(member -> member.shelfRank)
+        .thenComparingLong(member -> member.number);
+  }
+
+  /** The less, the sooner it goes. */
+  long rank(PooledObject<T> member) {
+    return switch (policy) {
+      case LRU -> member.returnedTick;
+      case LFU -> member.leases();
+      case FIFO, TIME_TO_LIVE -> member.number;
+    };
+  }
+
+  /** Whether an idle member makes room for one that comes back. */
+  boolean yields(PooledObject<T> idle, PooledObject<T> returning) {
+    return policy == EvictionPolicy.TIME_TO_LIVE ? hasExpired(idle) : compare(idle, returning) < 0;
+  }
+
+  /** Whether it may not be handed out any more; never without a time to live. */
+  boolean hasExpired(PooledObject<T> member) {
+    return policy == EvictionPolicy.TIME_TO_LIVE
+        && clock.getAsLong() - member.createdNanos >= timeToLiveNanos;
+  }
+}

@@ -1,0 +1,111 @@
+package dev.tidepool.pool.object;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The members of a pool by the identity of their objects, so that a bare object that comes back is
+ * known, and a strange one is noticed.
+ *
+ * <p>An open-addressed table. Look-ups take no lock and write nothing; members come and go under a
+ * lock that is held for some loads and stores, and for one copy each time the table doubles. A
+ * look-up by a thread that got the object from the pool finds it: the object was entered before it
+ * was handed out.
+ */
+final class IdentityTable<T> {
+  private static final int SMALLEST = 16;
+
+  /** Stands where a member has been, so that look-ups go on behind it. */
+  private final PooledObject<?> gone = new PooledObject<>(new Object(), 0, 0);
+
+  private volatile AtomicReferenceArray<@Nullable PooledObject<?>> table =
+      new AtomicReferenceArray<>(SMALLEST);
+
+  /** Entries of the table that are not empty, and those of them that are members. */
+  private int used;
+
+  private int size;
+
+  /** The member of an object, or null. */
+  @SuppressWarnings({
+    "unchecked", // whose object it is, is a member of this pool
+    "ReferenceEquality" // identity is what is asked for
+  })
+  @Nullable PooledObject<T> find(T object) {
+    AtomicReferenceArray<@Nullable PooledObject<?>> entries = table;
+    int mask = entries.length() - 1;
+    int i = System.identityHashCode(object) & mask;
+    while (true) {
+      PooledObject<?> member = entries.getAcquire(i);
+      if (member == null || member.object == object) {
+        return (PooledObject<T>) member;
+      }
+      i = (i + 1) & mask;
+    }
+  }
+
+  /** Enters a member; false if its object is here already. */
+  synchronized boolean add(PooledObject<T> member) {
+    if (find(member.object) != null) {
+      return false;
+    }
+    if (used * 2 >= table.length()) {
+      rebuild();
+    }
+    enter(table, member);
+    used++;
+    size++;
+    return true;
+  }
+
+  private void rebuild() {
+    AtomicReferenceArray<@Nullable PooledObject<?>> larger =
+        new AtomicReferenceArray<>(Math.max(SMALLEST, Integer.highestOneBit(size) * 8));
+    for (int i = 0; i < table.length(); i++) {
+      PooledObject<?> member = table.getPlain(i);
+      if (member != null && member != gone) {
+        enter(larger, member);
+      }
+    }
+    used = size;
+    table = larger;
+  }
+
+  private static void enter(
+      AtomicReferenceArray<@Nullable PooledObject<?>> entries, PooledObject<?> member) {
+    int mask = entries.length() - 1;
+    int i = System.identityHashCode(member.object) & mask;
+    while (entries.getPlain(i) != null) {
+      i = (i + 1) & mask;
+    }
+    entries.setRelease(i, member);
+  }
+
+  /** Strikes a member out. */
+  synchronized void remove(PooledObject<T> member) {
+    AtomicReferenceArray<@Nullable PooledObject<?>> entries = table;
+    int mask = entries.length() - 1;
+    int i = System.identityHashCode(member.object) & mask;
+    while (entries.getPlain(i) != member) {
+      i = (i + 1) & mask;
+    }
+    entries.setRelease(i, gone);
+    size--;
+  }
+
+  /** All members of this moment. */
+  @SuppressWarnings("unchecked") // all but the mark are members of this pool
+  List<PooledObject<T>> members() {
+    AtomicReferenceArray<@Nullable PooledObject<?>> entries = table;
+    List<PooledObject<T>> members = new ArrayList<>();
+    for (int i = 0; i < entries.length(); i++) {
+      PooledObject<?> member = entries.getAcquire(i);
+      if (member != null && member != gone) {
+        members.add((PooledObject<T>) member);
+      }
+    }
+    return members;
+  }
+}

@@ -1,0 +1,64 @@
+package dev.tidepool.pool.object;
+
+import java.lang.System.Logger.Level;
+import java.lang.ref.WeakReference;
+import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * The daemon thread that maintains one object pool at an interval, until the pool is closed. It
+ * holds the pool weakly, so that a forgotten one does not live for ever. A thread of the platform:
+ * the functions that make and end objects may block in native code.
+ */
+final class ObjectPoolMaintenance implements AutoCloseable {
+  private final WeakReference<StripedObjectPool<?>> pool;
+  private final long intervalNanos;
+  private final Thread thread;
+
+  private ObjectPoolMaintenance(StripedObjectPool<?> pool, Duration interval) {
+    this.pool = new WeakReference<>(pool);
+    this.intervalNanos = interval.toNanos();
+    this.thread = Thread.ofPlatform().daemon().name("tidepool-object-pool").unstarted(this::run);
+  }
+
+  static ObjectPoolMaintenance start(StripedObjectPool<?> pool, Duration interval) {
+    ObjectPoolMaintenance maintenance = new ObjectPoolMaintenance(pool, interval);
+    maintenance.thread.start();
+    return maintenance;
+  }
+
+  private void run() {
+    long next = System.nanoTime() + intervalNanos;
+    while (isNeeded()) {
+      LockSupport.parkNanos(this, next - System.nanoTime());
+      if (System.nanoTime() - next >= 0) {
+        maintain();
+        next = System.nanoTime() + intervalNanos;
+      }
+    }
+  }
+
+  private boolean isNeeded() {
+    StripedObjectPool<?> current = pool.get();
+    return current != null && !current.isClosed();
+  }
+
+  private void maintain() {
+    StripedObjectPool<?> current = pool.get();
+    if (current == null) {
+      return;
+    }
+    try {
+      current.maintain();
+    } catch (RuntimeException | Error e) {
+      System.getLogger("dev.tidepool")
+          .log(Level.WARNING, "the maintenance of an object pool failed; it goes on", e);
+    }
+  }
+
+  /** Ends the thread, once the pool says that it is closed. */
+  @Override
+  public void close() {
+    LockSupport.unpark(thread);
+  }
+}

@@ -1,0 +1,264 @@
+package dev.tidepool.pool.object;
+
+import dev.tidepool.pool.ThreadStripe;
+import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where a pool's idle members lie: in slots, of which each stripe of threads has a few, and behind
+ * them on a shelf that all share.
+ *
+ * <p>A member keeps its slot while it is leased, so handing it out and taking it back again writes
+ * nothing but the member's own word, and every slot in use is charged to the allowance once. A
+ * member that comes back without a place takes the slot of one that is out, near the thread that
+ * returns it: objects stay where they are used, and idle ones never lack room because of leased
+ * ones. What is idle never exceeds the allowance. The shelf has a lock, held for some loads and
+ * stores; nothing waits and nothing is destroyed under it.
+ *
+ * <p>A slot may still name a member that has moved on; the member's word and place tell.
+ */
+final class ObjectSlots<T> {
+  /**
+   * Slots of a stripe: more objects than a thread has out at a time, few enough to look through.
+   */
+  private static final int SLOTS = 8;
+
+  /** Clocks of a cache line. */
+  private static final int CLOCK_STRIDE = 8;
+
+  /** After so many rounds of making room for a returning member, it is let go instead. */
+  private static final int MOST_ROUNDS = 16;
+
+  private final EvictionOrder<T> eviction;
+  private final IdleQuota allowance;
+  private final long charge;
+  private final int stripes;
+  private final int stripeBits;
+  private final int slotMask;
+  private final AtomicReferenceArray<@Nullable PooledObject<T>> slots;
+
+  // A clock for each stripe, a cache line apart, ahead of none that all share but by what the
+  // stripe
+  // itself returned: members of one stripe are told apart, those of two as far as the clocks are.
+  private final long[] clocks;
+  private final AtomicLong clock = new AtomicLong();
+
+  private final TreeSet<PooledObject<T>> shelf;
+  private volatile boolean shelfEmpty = true;
+
+  /**
+   * No members yet.
+   *
+   * @param charge what each idle member costs of the allowance
+   * @param processors decides how many stripes there are
+   */
+  ObjectSlots(EvictionOrder<T> eviction, IdleQuota allowance, long charge, int processors) {
+    this.eviction = eviction;
+    this.allowance = allowance;
+    this.charge = charge;
+    this.stripes = ThreadStripe.stripes(Math.clamp(processors, 1, 32));
+    this.stripeBits = Integer.numberOfTrailingZeros(stripes);
+    this.slotMask = stripes * SLOTS - 1;
+    this.slots = new AtomicReferenceArray<>(stripes * SLOTS);
+    this.clocks = new long[(stripes + 2) * CLOCK_STRIDE];
+    this.shelf = new TreeSet<>(eviction.onShelf());
+  }
+
+  /** Where the caller looks first: in its stripe, and not where others of that stripe do. */
+  private int near() {
+    int id = (int) Thread.currentThread().threadId();
+    return (id * SLOTS + (id >>> stripeBits)) & slotMask;
+  }
+
+  /** What a member that comes back now is marked with. */
+  long tick() {
+    int own = (ThreadStripe.mine(stripes) + 1) * CLOCK_STRIDE;
+    long tick = Math.max(clocks[own], clock.getOpaque()) + 1;
+    // Threads of one stripe may lose a tick to each other: then two members are equally old.
+    clocks[own] = tick;
+    return tick;
+  }
+
+  /** Lets no stripe's clock lag behind another's. */
+  void alignClocks() {
+    long latest = 0;
+    for (int i = 0; i < clocks.length; i += CLOCK_STRIDE) {
+      latest = Math.max(latest, clocks[i]);
+    }
+    clock.accumulateAndGet(latest, Math::max);
+  }
+
+  /** Takes an idle member, which its caller then owns: from near, from the shelf, from anywhere. */
+  @Nullable PooledObject<T> take() {
+    int near = near();
+    PooledObject<T> member = take(near, SLOTS);
+    return member != null ? member : takeFar(near);
+  }
+
+  private @Nullable PooledObject<T> takeFar(int near) {
+    PooledObject<T> member = shelfEmpty ? null : takeFromShelf();
+    return member != null ? member : take(near + SLOTS, slots.length());
+  }
+
+  private @Nullable PooledObject<T> take(int from, int count) {
+    for (int n = 0; n < count; n++) {
+      int i = (from + n) & slotMask;
+      PooledObject<T> member = slots.getAcquire(i);
+      if (member != null && member.tryOwnAt(i)) {
+        return member;
+      }
+    }
+    return null;
+  }
+
+  private synchronized @Nullable PooledObject<T> takeFromShelf() {
+    PooledObject<T> member = shelf.pollLast();
+    return member != null && ownFromShelf(member) ? member : null;
+  }
+
+  private synchronized boolean takeFromShelf(PooledObject<T> member) {
+    return shelf.remove(member) && ownFromShelf(member);
+  }
+
+  private boolean ownFromShelf(PooledObject<T> member) {
+    shelfEmpty = shelf.isEmpty();
+    allowance.discharge(charge);
+    return member.tryOwnAt(PooledObject.NO_SLOT);
+  }
+
+  /** Takes that member if it is idle. */
+  boolean take(PooledObject<T> member) {
+    int place = member.place;
+    return place == PooledObject.NO_SLOT ? takeFromShelf(member) : member.tryOwnAt(place);
+  }
+
+  /** Gives the place of an owned member up, which will not come back. */
+  void vacate(PooledObject<T> member) {
+    if (member.place != PooledObject.NO_SLOT) {
+      slots.setRelease(member.place, null);
+      member.place = PooledObject.NO_SLOT;
+      allowance.discharge(charge);
+    }
+  }
+
+  /**
+   * Lays an owned member down where there is room for it.
+   *
+   * @return the member that had to go for it, now its caller's: another, or itself; or null
+   */
+  @Nullable PooledObject<T> settle(PooledObject<T> member) {
+    if (member.place != PooledObject.NO_SLOT) {
+      member.settle(member.place);
+      return null;
+    }
+    int near = near();
+    if (settleInEmpty(member, near)
+        || settleInstead(member, near, SLOTS)
+        || settleOnShelf(member)
+        || settleInstead(member, near, slots.length())) {
+      return null;
+    }
+    return evictFor(member);
+  }
+
+  private boolean settleInEmpty(PooledObject<T> member, int near) {
+    for (int n = 0; n < SLOTS; n++) {
+      int i = (near + n) & slotMask;
+      if (slots.getAcquire(i) == null) {
+        if (!allowance.charge(charge)) {
+          return false;
+        }
+        if (slots.compareAndSet(i, null, member)) {
+          member.settle(i);
+          return true;
+        }
+        allowance.discharge(charge);
+      }
+    }
+    return false;
+  }
+
+  /** In the slot of a member that is out. */
+  private boolean settleInstead(PooledObject<T> member, int near, int count) {
+    for (int n = 0; n < count; n++) {
+      int i = (near + n) & slotMask;
+      PooledObject<T> out = slots.getAcquire(i);
+      if (out != null && out.tryDisplaceFrom(i)) {
+        settleAt(i, member);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** In a slot that is the caller's. */
+  private void settleAt(int slot, PooledObject<T> member) {
+    slots.setRelease(slot, member);
+    member.settle(slot);
+  }
+
+  private boolean settleOnShelf(PooledObject<T> member) {
+    if (!allowance.charge(charge)) {
+      return false;
+    }
+    synchronized (this) {
+      layOnShelf(member);
+      shelfEmpty = false;
+    }
+    return true;
+  }
+
+  private synchronized void layOnShelf(PooledObject<T> member) {
+    member.shelfRank = eviction.rank(member);
+    member.settle(PooledObject.NO_SLOT);
+    shelf.add(member);
+  }
+
+  private PooledObject<T> evictFor(PooledObject<T> member) {
+    alignClocks();
+    for (int round = 0; round < MOST_ROUNDS; round++) {
+      PooledObject<T> first = firstToGo();
+      if (first == null || !eviction.yields(first, member)) {
+        return member;
+      }
+      int slot = first.place;
+      if (slot == PooledObject.NO_SLOT ? settleOnShelfFor(first, member) : first.tryOwnAt(slot)) {
+        if (slot != PooledObject.NO_SLOT) {
+          settleAt(slot, member);
+          first.place = PooledObject.NO_SLOT;
+        }
+        return first;
+      }
+    }
+    return member;
+  }
+
+  /** Swaps the shelf's first to go, if it is still that one, for an owned member. */
+  private synchronized boolean settleOnShelfFor(PooledObject<T> first, PooledObject<T> member) {
+    if (shelf.isEmpty() || shelf.first() != first) {
+      return false;
+    }
+    shelf.pollFirst();
+    layOnShelf(member);
+    return first.tryOwnAt(PooledObject.NO_SLOT);
+  }
+
+  private @Nullable PooledObject<T> firstToGo() {
+    PooledObject<T> first = firstOnShelf();
+    for (int i = 0; i < slots.length(); i++) {
+      PooledObject<T> member = slots.getAcquire(i);
+      if (member != null
+          && member.isIdle()
+          && (first == null || eviction.compare(member, first) < 0)) {
+        first = member;
+      }
+    }
+    return first;
+  }
+
+  private synchronized @Nullable PooledObject<T> firstOnShelf() {
+    return shelf.isEmpty() ? null : shelf.first();
+  }
+}

@@ -1,0 +1,272 @@
+package dev.tidepool.runtime.reclaim;
+
+import dev.tidepool.Allocation;
+import dev.tidepool.Capability;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.pool.block.Lease;
+import dev.tidepool.pool.block.MemoryPool;
+import dev.tidepool.pool.block.PooledBlock;
+import dev.tidepool.runtime.flight.Flight;
+import dev.tidepool.runtime.flight.PoolMissEvent;
+import dev.tidepool.runtime.metering.AllocationCounters;
+import dev.tidepool.runtime.storage.BlockSource;
+import dev.tidepool.runtime.storage.BufferCore;
+import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.runtime.supply.MemoryLimitException;
+import dev.tidepool.runtime.supply.MemoryPools;
+import dev.tidepool.spi.Placement;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where a manager's buffers, their second copies and its transfers get their blocks from: a pool
+ * first, then the driver, then the rungs of the {@link OutOfMemoryRecovery}. Every block is counted
+ * as a hit or a miss. Safe for use by any thread.
+ */
+public final class BlockAllocator implements BlockSource {
+  private final StorageContext memory;
+  private final MemoryPools pools;
+  private final AllocationCounters counters;
+  // By location; see Pools.
+  private final MemoryPool[] births;
+  private final OutOfMemoryRecovery ladder;
+  private final OutOfMemoryMessage refusal;
+  private final Consumer<OutOfDeviceMemoryException> exhausted;
+  private final boolean paranoid;
+  private final boolean keeps;
+
+  /**
+   * A manager's.
+   *
+   * @param refusal says why a request fails
+   * @param exhausted is told of each request that failed for good
+   */
+  public BlockAllocator(
+      StorageContext memory,
+      MemoryPools pools,
+      OutOfMemoryRecovery ladder,
+      OutOfMemoryMessage refusal,
+      Consumer<OutOfDeviceMemoryException> exhausted) {
+    this.memory = memory;
+    this.pools = pools;
+    this.counters = memory.counters();
+    this.ladder = ladder;
+    this.refusal = refusal;
+    this.exhausted = exhausted;
+    this.births = pools.birthPools();
+    this.paranoid = memory.isParanoid();
+    this.keeps = memory.options().pooling() && !paranoid;
+  }
+
+  /** The pools of plain buffers, by the ordinal of the location. */
+  public MemoryPool[] births() {
+    return births;
+  }
+
+  /** Whether blocks are kept for buffers at all. */
+  public boolean areKept() {
+    return keeps;
+  }
+
+  /**
+   * The block that a buffer is born with; its caller says who occupies it.
+   *
+   * @throws UnsupportedOperationException if the device has no memory at that location
+   */
+  @SuppressWarnings("EnumOrdinal") // as in Allocations
+  public PooledBlock forBuffer(long bytes, Allocation allocation) {
+    if (keeps && allocation.isPlain()) {
+      PooledBlock block = births[allocation.location().ordinal()].takeIdle(bytes);
+      if (block == null && allocation.location() == MemoryLocation.DEVICE) {
+        block = takeInTurn(pools.pool(pools.kindOf(MemoryLocation.DEVICE)), bytes);
+      }
+      if (block != null) {
+        return block;
+      }
+    }
+    return takeAsTold(bytes, allocation, false);
+  }
+
+  /** A block that is idle, or will be once kernels have ended, which the buffer comes behind. */
+  private @Nullable PooledBlock takeInTurn(MemoryPool pool, long bytes) {
+    if (memory.earlyReuse().isEmpty()) {
+      return null;
+    }
+    PooledBlock idle = pool.takeAnyIdle(bytes);
+    return idle == null ? memory.earlyReuse().take(pool, bytes, false) : idle;
+  }
+
+  /** The same for who gets no other. */
+  private PooledBlock takeForBirth(
+      MemoryPools.Kind kind, long bytes, long alignment, boolean pooled) {
+    // A thread that closes the manager waits for this one, which need not wait for room any more.
+    memory.checkOpen();
+    try {
+      return pools.take(kind, bytes, alignment, pooled);
+    } catch (OutOfDeviceMemoryException refused) {
+      PooledBlock block =
+          pooled && alignment == 0 ? memory.earlyReuse().take(pools.pool(kind), bytes, true) : null;
+      if (block == null) {
+        throw refused;
+      }
+      return block;
+    }
+  }
+
+  private PooledBlock takeAsTold(long bytes, Allocation allocation, boolean inWork) {
+    MemoryLocation location = allocation.location();
+    if (location == MemoryLocation.UNIFIED
+        && !memory.device().info().can(Capability.SHARED_MEMORY)
+        && !memory.device().info().can(Capability.UNIFIED_MEMORY)) {
+      throw new UnsupportedOperationException(
+          memory.accelerator().id()
+              + " has no memory that host and device both address; use DEVICE");
+    }
+    MemoryPools.Kind kind = pools.kindOf(location);
+    long alignment = allocation.alignment();
+    boolean pooled = allocation.isPooled() && !paranoid;
+    Placement placement = Placement.of(allocation);
+    return placement.isAnywhere()
+        ? climb(
+            kind,
+            bytes,
+            inWork,
+            () ->
+                inWork
+                    ? pools.take(kind, bytes, alignment, pooled)
+                    : takeForBirth(kind, bytes, alignment, pooled))
+        : climb(
+            kind, bytes, inWork, () -> pools.takePlaced(kind, bytes, alignment, pooled, placement));
+  }
+
+  /**
+   * Has the ladder make room for so many bytes of the device, for who allocates past the pools;
+   * they are the driver's then.
+   */
+  public void makeDeviceRoom(long bytes) {
+    further(take(MemoryPools.Kind.DEVICE, bytes, 0, false, false), memory).discard();
+  }
+
+  /** For the device's copy of a buffer that was born on the host. */
+  @Override
+  public Lease forDevice(long bytes, Object tenant) {
+    return further(take(MemoryPools.Kind.DEVICE, bytes, 0, !paranoid, true), tenant);
+  }
+
+  /** For the host's copy of one that was born on the device: page-locked while there is room. */
+  @Override
+  public Lease forHost(long bytes, Object tenant) {
+    return further(take(MemoryPools.Kind.STAGING, bytes, 0, !paranoid, true), tenant);
+  }
+
+  /** For bytes of a caller that may not wait for work, whose own this is not yet. */
+  @Override
+  public Lease forCaller(long bytes, Object tenant) {
+    return further(take(MemoryPools.Kind.STAGING, bytes, 0, !paranoid, false), tenant);
+  }
+
+  /** For a buffer that comes back from a file: of the kind that it was born with. */
+  @Override
+  public Lease forReturn(BufferCore core) {
+    return further(takeAsTold(core.byteSize(), core.allocation(), true), core);
+  }
+
+  /**
+   * Memory of the device to measure with.
+   *
+   * @param climbs whether room is made where there is none
+   */
+  public Lease forMeasuring(long bytes, boolean climbs) {
+    return forMeasuring(MemoryPools.Kind.DEVICE, bytes, climbs);
+  }
+
+  /** Memory of the host likewise, page-locked or not, which the limit counts. */
+  public Lease forMeasuring(long bytes, boolean pinned, boolean climbs) {
+    return forMeasuring(pinned ? MemoryPools.Kind.STAGING : MemoryPools.Kind.HOST, bytes, climbs);
+  }
+
+  private Lease forMeasuring(MemoryPools.Kind kind, long bytes, boolean climbs) {
+    PooledBlock block =
+        climbs
+            ? take(kind, bytes, 0, !paranoid, false)
+            : counted(() -> pools.take(kind, bytes, 0, !paranoid));
+    return further(block, memory);
+  }
+
+  /** {@link #forHost} for what the ladder moves to the host, being on its rung. */
+  @Override
+  public Lease forHostFromRung(long bytes, Object tenant) {
+    return further(
+        ladder.climbFromRung(
+            bytes, () -> counted(() -> pools.take(MemoryPools.Kind.STAGING, bytes, 0, !paranoid))),
+        tenant);
+  }
+
+  /**
+   * For bytes on their way; fails rather than climb the ladder, for it may be on a rung. The limit
+   * refuses none, or nothing could move where it is reached.
+   */
+  @Override
+  public Lease forStaging(long bytes) {
+    return forStaging(bytes, true);
+  }
+
+  /**
+   * The same.
+   *
+   * @param pinned whether it shall be page-locked while there is room
+   */
+  public Lease forStaging(long bytes, boolean pinned) {
+    MemoryPools.Kind kind = pinned ? MemoryPools.Kind.STAGING : MemoryPools.Kind.HOST;
+    return further(counted(() -> takeForStaging(kind, bytes)), memory);
+  }
+
+  private PooledBlock takeForStaging(MemoryPools.Kind kind, long bytes) {
+    try {
+      return pools.take(kind, bytes, 0, true);
+    } catch (MemoryLimitException e) {
+      return pools.takeInTransit(bytes);
+    }
+  }
+
+  private Lease further(PooledBlock block, Object tenant) {
+    Lease lease = Lease.over(block);
+    counters.took();
+    block.occupy(tenant);
+    return lease;
+  }
+
+  private PooledBlock take(
+      MemoryPools.Kind kind, long bytes, long alignment, boolean pooled, boolean inWork) {
+    return climb(kind, bytes, inWork, () -> pools.take(kind, bytes, alignment, pooled));
+  }
+
+  private PooledBlock climb(
+      MemoryPools.Kind kind, long bytes, boolean inWork, Supplier<PooledBlock> request) {
+    boolean onDevice = kind == MemoryPools.Kind.DEVICE || kind == MemoryPools.Kind.UNIFIED;
+    try {
+      if (onDevice && bytes > pools.largest(kind)) {
+        throw refusal.tooLarge(bytes, kind, pools.largest(kind));
+      }
+      return ladder.climb(bytes, onDevice, inWork, () -> counted(request));
+    } catch (OutOfDeviceMemoryException refused) {
+      exhausted.accept(refused);
+      throw refused;
+    }
+  }
+
+  /** Counts a block that the driver had to be asked for. */
+  private PooledBlock counted(Supplier<PooledBlock> request) {
+    PoolMissEvent event = Flight.poolMiss();
+    PooledBlock block = request.get();
+    if (block.isFresh()) {
+      counters.missed();
+      if (event != null) {
+        event.missed(memory.id(), block.pool().name(), block.bytes());
+      }
+    }
+    return block;
+  }
+}

@@ -1,0 +1,143 @@
+package dev.tidepool.runtime.reclaim;
+
+import dev.tidepool.ByteSize;
+import dev.tidepool.MemoryInfo;
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.runtime.supply.MemoryLimit;
+import dev.tidepool.runtime.supply.MemoryPools;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** What users read when memory has run out: the numbers, who holds the bytes, what was tried. */
+public final class OutOfMemoryMessage {
+  private static final int TAGS_NAMED = 5;
+
+  private final StorageContext memory;
+  private final MemoryPools pools;
+  private final @Nullable MemoryLimit limit;
+  private final Supplier<Map<String, Long>> bytesByTag;
+
+  /**
+   * A manager's.
+   *
+   * @param limit what the manager may hold; null for as much as there is
+   * @param bytesByTag returns live bytes by tag, largest first
+   */
+  public OutOfMemoryMessage(
+      StorageContext memory,
+      MemoryPools pools,
+      @Nullable MemoryLimit limit,
+      Supplier<Map<String, Long>> bytesByTag) {
+    this.memory = memory;
+    this.pools = pools;
+    this.limit = limit;
+    this.bytesByTag = bytesByTag;
+  }
+
+  OutOfDeviceMemoryException tooLarge(long bytes, MemoryPools.Kind kind, long largest) {
+    return exception(
+        bytes,
+        "a buffer of "
+            + bytes
+            + " bytes is larger than the largest that "
+            + memory.accelerator().id()
+            + " allows, "
+            + largest
+            + " bytes; split it"
+            + (kind == MemoryPools.Kind.UNIFIED
+                ? ", for this device or system lacks concurrent managed access, with which UNIFIED"
+                    + " buffers may be larger than the card"
+                : ""));
+  }
+
+  OutOfDeviceMemoryException exhausted(
+      long bytes, List<String> tried, OutOfDeviceMemoryException refused) {
+    return exception(
+        bytes,
+        "no room for "
+            + ByteSize.format(bytes)
+            + " on "
+            + memory.accelerator().id()
+            + ": "
+            + free()
+            + limit()
+            + pooled()
+            + ByteSize.format(memory.counters().live())
+            + " in live buffers"
+            + biggestTags()
+            + spilled()
+            + (tried.isEmpty() ? "; nothing could be given back" : "; " + String.join(", ", tried))
+            + ". Close buffers, "
+            + (memory.spilling() == null ? "name a spill-directory, " : "")
+            + "or work in smaller chunks. "
+            + refused.getMessage(),
+        refused);
+  }
+
+  private OutOfDeviceMemoryException exception(
+      long bytes, String message, OutOfDeviceMemoryException refused) {
+    OutOfDeviceMemoryException thrown = exception(bytes, message);
+    thrown.initCause(refused);
+    return thrown;
+  }
+
+  private OutOfDeviceMemoryException exception(long bytes, String message) {
+    MemoryInfo info = memory.accelerator().memory();
+    return new OutOfDeviceMemoryException(
+        message,
+        bytes,
+        info.freeBytes(),
+        info.totalBytes(),
+        pools.idleBytes(),
+        pools.largestIdleBytes());
+  }
+
+  private String free() {
+    MemoryInfo info = memory.accelerator().memory();
+    return ByteSize.format(info.freeBytes())
+        + " of "
+        + ByteSize.format(info.totalBytes())
+        + (info.freeIsEstimate() ? " free (estimated), " : " free, ");
+  }
+
+  private String limit() {
+    return limit == null
+        ? ""
+        : ByteSize.format(limit.usedBytes())
+            + " used of the memory-limit of "
+            + ByteSize.format(limit.limitBytes())
+            + ", ";
+  }
+
+  private String pooled() {
+    long pooled = pools.idleBytes();
+    return ByteSize.format(pooled)
+        + " pooled"
+        + (pooled == 0
+            ? ", "
+            : " (largest block " + ByteSize.format(pools.largestIdleBytes()) + "), ");
+  }
+
+  private String spilled() {
+    return memory.spilling() == null ? "" : "; spilled " + memory.spilling();
+  }
+
+  private static String named(String tag) {
+    return tag.isEmpty() ? "untagged" : "'" + tag + "'";
+  }
+
+  private String biggestTags() {
+    Map<String, Long> byTag = bytesByTag.get();
+    if (byTag.isEmpty()) {
+      return "";
+    }
+    return byTag.entrySet().stream()
+        .limit(TAGS_NAMED)
+        .map(tag -> named(tag.getKey()) + " " + ByteSize.format(tag.getValue()))
+        .collect(Collectors.joining(", ", " (", ")"));
+  }
+}

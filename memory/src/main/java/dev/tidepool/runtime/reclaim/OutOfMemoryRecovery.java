@@ -1,0 +1,195 @@
+package dev.tidepool.runtime.reclaim;
+
+import dev.tidepool.ByteSize;
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.pool.block.PooledBlock;
+import dev.tidepool.runtime.order.MultiBufferAdmission;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.SessionExecutors;
+import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.runtime.storage.StorageContext;
+import java.util.List;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+/**
+ * What happens when memory runs out, whoever said so, a driver, the system or the manager's limit.
+ * One {@linkplain RecoveryStrategy strategy} after another makes room, the cheapest first, and the
+ * request is tried again as often as one gave something back: blocks on their way back, idle blocks
+ * of the pools, unreachable buffers, small buffers moved together, idle buffers, those that only
+ * work waits for which has not begun, and last what others use. Only then the request fails.
+ *
+ * <p>Bounded, as each strategy is. What a strategy itself needs is made room for by fewer of them,
+ * which move nothing to the host: so the depth is two. Holds no lock but, for work that needs
+ * several buffers at once, that of {@link MultiBufferAdmission}, which nobody needs who has what he
+ * needs.
+ */
+public final class OutOfMemoryRecovery {
+  private static final long CLOSING_WAIT_NANOS = 2_000_000_000L;
+
+  /**
+   * How often a request is tried again while small buffers make the room for it: after each of them
+   * it would cost too much.
+   */
+  private static final int ATTEMPTS = 8;
+
+  private final StorageContext memory;
+  private final Reclaimer room;
+  private final OutOfMemoryMessage refusal;
+  private final UnreachableBuffers unreachable;
+
+  /**
+   * A manager's.
+   *
+   * @param refusal says why a request fails
+   */
+  public OutOfMemoryRecovery(
+      StorageContext memory,
+      Reclaimer room,
+      OutOfMemoryMessage refusal,
+      UnreachableBuffers unreachable) {
+    this.memory = memory;
+    this.room = room;
+    this.refusal = refusal;
+    this.unreachable = unreachable;
+  }
+
+  /**
+   * The request's block, after as many rungs as it takes.
+   *
+   * @param onDevice whether the block is of the device's memory
+   * @param inWork whether it is for work that is under way
+   */
+  PooledBlock climb(long bytes, boolean onDevice, boolean inWork, Supplier<PooledBlock> request) {
+    try {
+      return request.get();
+    } catch (OutOfDeviceMemoryException refused) {
+      return new Climb(new MemoryRequest(memory, room, bytes, onDevice, inWork, request, refused))
+          .all();
+    }
+  }
+
+  /** The block of host memory that a rung needs to make room elsewhere. */
+  PooledBlock climbFromRung(long bytes, Supplier<PooledBlock> request) {
+    try {
+      return request.get();
+    } catch (OutOfDeviceMemoryException refused) {
+      return new Climb(new MemoryRequest(memory, room, bytes, false, true, request, refused))
+          .fromRung();
+    }
+  }
+
+  /** One request on its way up; for one thread. */
+  private final class Climb {
+    private final MemoryRequest request;
+    private final Eviction eviction;
+    private final UnreachableBuffers.Reclaim leaks;
+
+    Climb(MemoryRequest request) {
+      this.request = request;
+      this.eviction = new Eviction(room, request);
+      this.leaks = unreachable.new Reclaim(request);
+    }
+
+    PooledBlock all() {
+      try (ReleaseWait wait = new ReleaseWait(memory, room, request, eviction)) {
+        return up(
+            List.of(
+                once(this::freeClosed),
+                once(this::waitForClosing),
+                once(this::trimPools),
+                leaks::free,
+                once(this::joinSmallBuffers),
+                eviction::free,
+                eviction::freeAhead,
+                wait::free,
+                leaks::freeAtLast));
+      }
+    }
+
+    PooledBlock fromRung() {
+      return up(List.of(once(this::trimPools), eviction::spill));
+    }
+
+    private PooledBlock up(List<RecoveryStrategy> strategies) {
+      long step = Math.max(1, request.bytes() / ATTEMPTS);
+      PooledBlock block = null;
+      for (RecoveryStrategy strategy : strategies) {
+        while (block == null && strategy.free(step) > 0) {
+          block = request.attemptOrTrim();
+        }
+        if (block != null) {
+          eviction.succeeded();
+          return block;
+        }
+      }
+      // What others gave back meanwhile, and nobody counted here.
+      block = request.attempt();
+      if (block != null) {
+        return block;
+      }
+      leaks.report();
+      eviction.report();
+      throw refusal.exhausted(request.bytes(), request.tried(), request.refused());
+    }
+
+    /** What has nothing more to give after the first time. */
+    private static RecoveryStrategy once(LongSupplier free) {
+      boolean[] done = new boolean[1];
+      return _ -> {
+        long freed = done[0] ? 0 : free.getAsLong();
+        done[0] = true;
+        return freed;
+      };
+    }
+
+    /** Frees what is closed and waits for a thread only. */
+    private long freeClosed() {
+      return memory.releases().pending().all().stream()
+          .filter(room::freeAhead)
+          .mapToLong(Storage::byteSize)
+          .sum();
+    }
+
+    /**
+     * Waits for what is closing. The library's own threads do not: it may be queued behind them.
+     * Operation waits with the others, for what closes may be behind it.
+     */
+    private long waitForClosing() {
+      List<Storage> closing = memory.releases().pending().all();
+      if (closing.isEmpty()
+          || request.isInWork()
+          || SessionExecutors.isWorker(Thread.currentThread())) {
+        return 0;
+      }
+      long deadline = System.nanoTime() + CLOSING_WAIT_NANOS;
+      long freed = 0;
+      for (Storage storage : closing) {
+        for (Operation work : storage.unfinished()) {
+          freed += work.await(deadline - System.nanoTime()) ? storage.byteSize() : 0;
+        }
+      }
+      if (freed > 0) {
+        request.tried("waited for buffers that were closing");
+      }
+      return freed;
+    }
+
+    private long trimPools() {
+      long trimmed = request.trim();
+      if (trimmed > 0) {
+        request.tried("trimmed " + ByteSize.format(trimmed) + " from pools");
+      }
+      return trimmed;
+    }
+
+    private long joinSmallBuffers() {
+      long returned =
+          request.isLimited() ? room.defragment().returnedBytes() : room.defragmentDevice();
+      if (returned > 0) {
+        request.tried("moved small buffers together, which gave back " + ByteSize.format(returned));
+      }
+      return returned;
+    }
+  }
+}

@@ -1,0 +1,296 @@
+package dev.tidepool.runtime.reclaim;
+
+import dev.tidepool.MemoryInfo;
+import dev.tidepool.diagnostics.Defragmentation;
+import dev.tidepool.diagnostics.Fragmentation;
+import dev.tidepool.pool.block.Lease;
+import dev.tidepool.runtime.flight.EvictionEvent;
+import dev.tidepool.runtime.flight.Flight;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.PinState;
+import dev.tidepool.runtime.order.SessionExecutors;
+import dev.tidepool.runtime.storage.BufferCore;
+import dev.tidepool.runtime.storage.Spiller;
+import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.runtime.supply.MemoryPools;
+import java.lang.System.Logger.Level;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How room is made, in one manager or in all of the session that share its device: idle blocks are
+ * given back, small buffers moved together, idle device copies given up, and idle buffers taken to
+ * the spill file. When to do which is the {@link OutOfMemoryRecovery}'s business.
+ *
+ * <p>Safe for use by any thread. What belongs to a buffer goes by work in its order, where nothing
+ * is ahead of it; or, ahead of work that has not begun, while no other {@linkplain PinState
+ * occupies} it.
+ */
+public final class Reclaimer {
+  private static final System.Logger LOG = System.getLogger("dev.tidepool");
+
+  /** Device memory is scattered when more than one part in so many of it is bound. */
+  private static final int SCATTERED = 4;
+
+  /** Bytes that take longer on their way than a thread takes to wake. */
+  private static final long WORTH_A_THREAD = 1 << 20;
+
+  private final StorageContext memory;
+  private final MemoryPools pools;
+  private final EvictionCandidates candidates;
+  private final Supplier<Stream<Reclaimer>> all;
+  private final AtomicBoolean defragmenting = new AtomicBoolean();
+
+  /**
+   * A manager's.
+   *
+   * @param all those of all managers of the session
+   */
+  public Reclaimer(StorageContext memory, MemoryPools pools, Supplier<Stream<Reclaimer>> all) {
+    this.memory = memory;
+    this.pools = pools;
+    this.candidates = new EvictionCandidates(pools, core -> core.context() == memory);
+    this.all = all;
+  }
+
+  /** Those of the session's managers that share this one's device, this one first. */
+  private Stream<Reclaimer> onDevice() {
+    return Stream.concat(
+        Stream.of(this),
+        all.get().filter(other -> other != this && other.memory.device().equals(memory.device())));
+  }
+
+  /** Whether a block is being taken or given back right now, in any manager of the device. */
+  boolean anyBlockOnItsWay() {
+    return onDevice().anyMatch(manager -> manager.pools.anyOnItsWay());
+  }
+
+  /** Whether any work of the session goes on that does not wait for memory itself. */
+  boolean anyWorkGoesOn() {
+    return all.get()
+        .flatMap(manager -> manager.memory.awake().stream())
+        .anyMatch(storage -> storage.pins().othersOfWaiting() == PinState.Users.GOING_ON);
+  }
+
+  /** Gives idle blocks back, also while the manager closes; how many bytes. */
+  public long trim() {
+    return pools.trim();
+  }
+
+  /** The same of all managers of the device. */
+  public long trimDevice() {
+    return onDevice().mapToLong(Reclaimer::trim).sum();
+  }
+
+  public Fragmentation fragmentation() {
+    MemoryInfo info = memory.device().memory();
+    long idle = pools.idleDeviceBytes();
+    long bound = Math.min(idle, pools.boundDeviceBytes());
+    long free = info.freeBytes() + idle;
+    return new Fragmentation(
+        free, bound, Math.min(free - bound, memory.largest()), info.freeIsEstimate());
+  }
+
+  /** Moves small buffers of this manager's pools together. */
+  public Defragmentation defragment() {
+    return Defragmenter.run(pools);
+  }
+
+  /** The same of all managers of the device; how many bytes went back. */
+  long defragmentDevice() {
+    return onDevice().mapToLong(manager -> manager.defragment().returnedBytes()).sum();
+  }
+
+  /** Defragments when a good part of what is held is bound; one pass at a time. */
+  public void defragmentIfScattered() {
+    if (pools.boundDeviceBytes() > pools.reservedDeviceBytes() / SCATTERED
+        && defragmenting.compareAndSet(false, true)) {
+      memory
+          .transferThreads()
+          .execute(
+              () -> {
+                try {
+                  memory.state().beforeEnd(this::defragment);
+                } finally {
+                  defragmenting.set(false);
+                }
+              });
+    }
+  }
+
+  /**
+   * Returns the buffer that was used longest ago, approximately, of those that will do; null if
+   * there is none.
+   *
+   * @param ownOnly whether it is to be one of this manager's, and not of any of the device
+   * @param amongAll see {@link EvictionCandidates#find}
+   */
+  @Nullable BufferCore leastRecentlyUsed(
+      boolean ownOnly, boolean amongAll, Predicate<BufferCore> wanted) {
+    EvictionCandidates.Candidate least = null;
+    for (Reclaimer manager : ownOnly ? List.of(this) : onDevice().toList()) {
+      EvictionCandidates.Candidate candidate = manager.candidates.find(wanted, amongAll);
+      least = candidate != null && candidate.isBefore(least) ? candidate : least;
+    }
+    return least == null ? null : least.core();
+  }
+
+  /**
+   * Returns the storages that work uses or waits for, or that are being moved, of this manager
+   * alone or of all managers of the device, the least recently used first. Looks at all buffers,
+   * and wakes none.
+   */
+  List<Storage> busy(boolean ownOnly) {
+    record Busy(Storage storage, long lastUse) {}
+    // Others use them meanwhile, and an order that changes cannot be sorted by.
+    return (ownOnly ? Stream.of(this) : onDevice())
+        .flatMap(manager -> manager.memory.awake().stream())
+        .filter(Storage::isBusy)
+        .map(storage -> new Busy(storage, storage.lastUse()))
+        .sorted((a, b) -> Long.signum(a.lastUse() - b.lastUse()))
+        .map(Busy::storage)
+        .toList();
+  }
+
+  /**
+   * Gives the device's copy of an idle storage up, its newer bytes fetched first; whether there was
+   * one to give.
+   */
+  boolean evict(Storage storage) {
+    if (!storage.coherence().isEvictable()) {
+      return false;
+    }
+    AtomicBoolean evicted = new AtomicBoolean();
+    Operation eviction = eviction(storage, () -> evicted.set(true));
+    boolean here = !Thread.currentThread().isVirtual();
+    boolean performed = eviction.performIfIdle(here);
+    // Who is just moved is no less idle: its bytes may be on their way to the host already.
+    while (!performed && storage.isIdleWhenMoved()) {
+      performed = eviction.performIfIdle(here);
+    }
+    return evicted.get();
+  }
+
+  /**
+   * Begins to fetch what is newer on the device of a storage that is the next one to be evicted, if
+   * it is large, idle, and has a place for that on the host: so its bytes travel while the room
+   * that was just made is filled, for a link carries both directions at once. Whether the storage
+   * is idle, so that it is no use to look further.
+   */
+  boolean fetchAhead(Storage storage) {
+    synchronized (storage) {
+      if (!storage.isIdle()) {
+        return false;
+      }
+    }
+    if (storage.byteSize() >= WORTH_A_THREAD && storage.coherence().canFetchAhead()) {
+      memory
+          .transferThreads()
+          .execute(
+              () -> {
+                try {
+                  storage.moveIfUnused(
+                      () -> {
+                        // Closed meanwhile, it is worth no transfer.
+                        if (!storage.isDoomed()) {
+                          storage.coherence().fetchAhead();
+                        }
+                      });
+                } catch (RuntimeException | InternalError e) {
+                  LOG.log(Level.DEBUG, storage + " could not be fetched ahead; it stays newer", e);
+                }
+              });
+    }
+    return true;
+  }
+
+  /** Asks for a storage's device copy as soon as what is under way on it has ended. */
+  Operation requestEviction(Storage storage) {
+    return requested(eviction(storage, () -> {}));
+  }
+
+  private Operation eviction(Storage storage, Runnable evicted) {
+    return Operation.makingRoom(
+        List.of(storage), SessionExecutors.evictions(), () -> giveUpDeviceCopy(storage, evicted));
+  }
+
+  private void giveUpDeviceCopy(Storage storage, Runnable evicted) {
+    // A failure is nobody's who comes behind, or needs the room: both copies stay valid.
+    try {
+      EvictionEvent event = Flight.eviction();
+      Lease lease = storage.coherence().evictDevice();
+      if (lease != null) {
+        lease.release();
+        if (event != null) {
+          event.evicted(storage.context().id(), storage.core().tag(), storage.byteSize());
+        }
+        storage.context().counters().evicted();
+        evicted.run();
+      }
+    } catch (RuntimeException | InternalError e) {
+      LOG.log(Level.DEBUG, storage + " could not be evicted; it stays where it is", e);
+    }
+  }
+
+  /**
+   * Gives the memory of a closed storage back whose release waits for a thread; whether there was
+   * any. Its bytes are nobody's, so it comes before all that moves bytes.
+   */
+  boolean freeAhead(Storage storage) {
+    if (!storage.isDoomed()) {
+      return false;
+    }
+    AtomicBoolean freed = new AtomicBoolean();
+    SessionExecutors.offCarrier(() -> freed.set(storage.freeAhead()));
+    return freed.get();
+  }
+
+  /**
+   * Gives the device's copy of a storage up although work that has not begun will want it; whether
+   * there was one to give.
+   */
+  boolean evictAhead(Storage storage) {
+    AtomicBoolean evicted = new AtomicBoolean();
+    SessionExecutors.offCarrier(
+        () -> storage.moveIfUnused(() -> giveUpDeviceCopy(storage, () -> evicted.set(true))));
+    return evicted.get();
+  }
+
+  /**
+   * Takes an idle storage to the spill file, if there is one; whether that made room.
+   *
+   * @throws dev.tidepool.TransferException if the file takes no more
+   */
+  boolean spill(Storage storage) {
+    Spiller spilling = storage.context().spilling();
+    return spilling != null && spilling.spill(storage, SessionExecutors.evictions());
+  }
+
+  /** The same although work that has not begun will want the storage. */
+  boolean spillAhead(Storage storage) {
+    Spiller spilling = storage.context().spilling();
+    return spilling != null && spilling.spillAhead(storage);
+  }
+
+  /** Asks for a storage's memory, its bytes taken to the spill file, as soon as it is idle. */
+  Operation requestSpill(Storage storage, Spiller spilling) {
+    return requested(
+        spilling.work(
+            storage,
+            SessionExecutors.evictions(),
+            () -> {},
+            refused -> LOG.log(Level.DEBUG, storage + " could not be spilled", refused)));
+  }
+
+  private static Operation requested(Operation work) {
+    if (!work.requestIfOpen()) {
+      work.cancel();
+    }
+    return work;
+  }
+}

@@ -1,0 +1,156 @@
+package dev.tidepool.runtime.storage;
+
+import dev.tidepool.runtime.order.ManagerContext;
+import dev.tidepool.runtime.supply.MemoryPools;
+import java.lang.invoke.VarHandle;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The buffers of a manager that have memory: found by looking who occupies the blocks of the pools,
+ * so that a buffer's birth and death are written down nowhere else. Buffers over foreign memory
+ * have no block, nor do those in a spill file: they stand in a set.
+ */
+public final class BufferRegistry {
+  private final ManagerContext context;
+  private final MemoryPools pools;
+  private final Set<BufferCore> withoutBlock = ConcurrentHashMap.newKeySet();
+
+  // Of those that were woken by who found them dormant, until their handles know.
+  private final Map<BufferCore, Storage> roused = new ConcurrentHashMap<>();
+
+  // Those under way just now.
+  private final List<Look> looks = new CopyOnWriteArrayList<>();
+
+  /**
+   * A walk over all places, which is told what moves meanwhile: that could be missed where it was
+   * and where it goes to.
+   */
+  private static final class Look {
+    private final Queue<BufferCore> moved = new ConcurrentLinkedQueue<>();
+  }
+
+  BufferRegistry(ManagerContext context, MemoryPools pools) {
+    this.context = context;
+    this.pools = pools;
+  }
+
+  /** A buffer that no block tells of. */
+  public void addWithoutBlock(BufferCore core) {
+    withoutBlock.add(core);
+    relocated(core);
+  }
+
+  /** The buffers that no block tells of: those over foreign memory, and those in a file. */
+  public Collection<BufferCore> withoutBlock() {
+    return Collections.unmodifiableCollection(withoutBlock);
+  }
+
+  /** Such a buffer has a block now. */
+  void removeWithoutBlock(BufferCore core) {
+    relocated(core);
+    withoutBlock.remove(core);
+  }
+
+  /** A buffer is gone; those that have a block are gone with it. */
+  void gone(BufferCore core) {
+    withoutBlock.remove(core);
+  }
+
+  /** A dormant buffer is woken by another than its handle. */
+  void roused(BufferCore core, Storage storage) {
+    roused.put(core, storage);
+  }
+
+  /** The storage of a buffer that was woken so. */
+  @Nullable Storage roused(BufferCore core) {
+    return roused.get(core);
+  }
+
+  /** Its memory is on its way back, or it was not woken after all. */
+  void forgetRoused(BufferCore core) {
+    roused.remove(core);
+  }
+
+  /** A buffer has arrived somewhere, and is about to leave where it was. */
+  public void relocated(BufferCore core) {
+    // Either a look finds it where it has arrived, or the look is found here.
+    VarHandle.fullFence();
+    looks.forEach(look -> look.moved.add(core));
+  }
+
+  /**
+   * All of them, those that are closing included. Takes some microseconds, more with many; what
+   * other threads do meanwhile makes it take no longer.
+   */
+  public Collection<BufferCore> all() {
+    Set<BufferCore> all = new HashSet<>();
+    Look look = new Look();
+    looks.add(look);
+    try {
+      VarHandle.fullFence();
+      all.addAll(withoutBlock);
+      pools.forEachTaken(
+          block -> {
+            BufferCore core = BufferCore.of(block);
+            if (core != null && core.context() == context) {
+              all.add(core);
+            }
+          });
+    } finally {
+      looks.remove(look);
+    }
+    // What was found before it moved does not know where it is now.
+    all.removeAll(look.moved);
+    all.addAll(look.moved);
+    return all;
+  }
+
+  /** The storages of the buffers that were used. */
+  List<Storage> awake() {
+    return all().stream().map(BufferCore::awake).filter(Objects::nonNull).toList();
+  }
+
+  /**
+   * The bytes of live buffers by tag, largest first; buffers without one by the empty text.
+   *
+   * @param untagged further bytes without a tag
+   */
+  public Map<String, Long> bytesByTag(long untagged) {
+    Map<String, Long> byTag = new HashMap<>();
+    if (untagged > 0) {
+      byTag.put("", untagged);
+    }
+    all().forEach(core -> byTag.merge(core.tag(), core.byteSize(), Long::sum));
+    Map<String, Long> sorted = new LinkedHashMap<>();
+    byTag.entrySet().stream()
+        .sorted(Map.Entry.<String, Long>comparingByValue().reversed())
+        .forEach(entry -> sorted.put(entry.getKey(), entry.getValue()));
+    return Collections.unmodifiableMap(sorted);
+  }
+
+  /** Whether no memory is in use, not even by an allocation that is under way. */
+  public boolean isEmpty() {
+    return all().isEmpty() && !pools.isInUse(tenant -> false);
+  }
+
+  /** Whether closed buffers that wait for an open mapping are all that is left. */
+  public boolean awaitMappings() {
+    Collection<BufferCore> left = all();
+    return !left.isEmpty()
+        && left.stream().allMatch(BufferCore::awaitsMapping)
+        && !pools.isInUse(tenant -> tenant instanceof BufferCore core && core.awaitsMapping());
+  }
+}

@@ -1,0 +1,152 @@
+package dev.tidepool.runtime.storage;
+
+import dev.tidepool.ByteSize;
+import dev.tidepool.TransferException;
+import dev.tidepool.runtime.flight.Flight;
+import dev.tidepool.runtime.flight.SpillEvent;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.SessionExecutors;
+import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a manager's idle buffers go to a file when memory is short, and come back when touched.
+ *
+ * <p>To spill is work in the storage's order, with nothing beside it, and is only done where
+ * nothing is ahead, or ahead of work that has not begun: so nobody meets a buffer that is half in
+ * the file, and no thread waits for another buffer's work while it makes room for its own.
+ */
+public final class Spiller implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger("dev.tidepool");
+
+  private final SpillFile file;
+  private final BufferRegistry registry;
+  private final LongAdder spills = new LongAdder();
+  private final LongAdder returns = new LongAdder();
+
+  /**
+   * Opens the file.
+   *
+   * @throws TransferException if the directory cannot be used
+   */
+  Spiller(Path directory, BufferRegistry registry) {
+    this.file = SpillFile.open(directory);
+    this.registry = registry;
+  }
+
+  /**
+   * Writes an idle storage's bytes to the file and gives its memory up; whether it did.
+   *
+   * @throws TransferException if the file takes no more; the storage is as it was then
+   */
+  public boolean spill(Storage storage, Executor executor) {
+    Outcome outcome = new Outcome();
+    work(storage, executor, outcome::done, outcome::refused).performIfIdle(storage.runsHere());
+    return outcome.isDone();
+  }
+
+  /**
+   * The same, also where work on the storage was asked for, as long as none has begun.
+   *
+   * @throws TransferException if the file takes no more; the storage is as it was then
+   */
+  public boolean spillAhead(Storage storage) {
+    Outcome outcome = new Outcome();
+    SessionExecutors.offCarrier(
+        () -> storage.moveIfUnused(() -> attempt(storage, outcome::done, outcome::refused)));
+    return outcome.isDone();
+  }
+
+  /** What became of one attempt, which another thread may have made. */
+  private static final class Outcome {
+    private final AtomicBoolean done = new AtomicBoolean();
+    private final AtomicReference<@Nullable TransferException> refusal = new AtomicReference<>();
+
+    void done() {
+      done.set(true);
+    }
+
+    void refused(TransferException refused) {
+      refusal.set(refused);
+    }
+
+    boolean isDone() {
+      TransferException refused = refusal.get();
+      if (refused != null) {
+        throw refused;
+      }
+      return done.get();
+    }
+  }
+
+  /** The same as work that is not asked for yet. */
+  public Operation work(
+      Storage storage, Executor executor, Runnable spilled, Consumer<TransferException> refused) {
+    return Operation.makingRoom(
+        List.of(storage), executor, () -> attempt(storage, spilled, refused));
+  }
+
+  private void attempt(Storage storage, Runnable spilled, Consumer<TransferException> refused) {
+    try {
+      SpillEvent event = Flight.spill();
+      if (storage.coherence().spill(this)) {
+        spilled.run();
+        if (event != null) {
+          event.spilled(storage.context().id(), storage.core().tag(), storage.byteSize());
+        }
+      }
+    } catch (TransferException e) {
+      // Not the failure of what comes behind on this storage: its bytes are all there.
+      refused.accept(e);
+    } catch (RuntimeException | InternalError e) {
+      LOG.log(Level.DEBUG, storage + " could not be spilled; it stays where it is", e);
+    }
+  }
+
+  /** Room in the file. */
+  SpillFile.Extent reserve(long bytes) {
+    return file.reserve(bytes);
+  }
+
+  /** A storage's bytes are in the file, and its blocks are about to go. */
+  void spilled(Storage storage) {
+    spills.increment();
+    registry.addWithoutBlock(storage.core());
+  }
+
+  /** A storage has its bytes in memory again. */
+  void broughtBack(Storage storage) {
+    returns.increment();
+    registry.removeWithoutBlock(storage.core());
+  }
+
+  public long spilledBytes() {
+    return file.usedBytes();
+  }
+
+  public long spills() {
+    return spills.sum();
+  }
+
+  public long returns() {
+    return returns.sum();
+  }
+
+  @Override
+  public String toString() {
+    return ByteSize.format(spilledBytes()) + " in " + file.directory();
+  }
+
+  @Override
+  public void close() throws IOException {
+    file.close();
+  }
+}

@@ -1,0 +1,44 @@
+package dev.tidepool.host.shared;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Where shared files are. */
+final class SharedFolderTest {
+  @TempDir Path parent;
+
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void withoutAChoiceItIsTheUsersOwnInMemory() throws Exception {
+    Object user = Files.getAttribute(Files.createFile(parent.resolve("mine")), "unix:uid");
+    Path shm = Path.of("/dev/shm");
+    Path expected =
+        Files.isWritable(shm) ? shm : Path.of(System.getProperty("java.io.tmpdir")).toRealPath();
+    SharedFolder folder = SharedFolder.of(Optional.empty());
+    assertThat(folder.path()).isEqualTo(expected.resolve("tidepool-" + user));
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(folder.path())))
+        .isEqualTo("rwx------");
+    assertThat(SharedFolder.describe()).contains(folder.path() + ", for this user only");
+  }
+
+  @Test
+  @EnabledOnOs({OS.LINUX, OS.MAC})
+  void oneThatIsThereIsTakenAsItIs() throws Exception {
+    Path chosen = Files.createDirectory(parent.resolve("chosen"));
+    Files.setPosixFilePermissions(chosen, PosixFilePermissions.fromString("rwxr-x---"));
+    assertThat(SharedFolder.of(Optional.of(chosen)).path()).isEqualTo(chosen.toRealPath());
+    assertThat(
+            PosixFilePermissions.toString(
+                Files.getPosixFilePermissions(chosen, LinkOption.NOFOLLOW_LINKS)))
+        .isEqualTo("rwxr-x---");
+  }
+}

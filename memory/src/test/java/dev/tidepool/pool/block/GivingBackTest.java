@@ -1,0 +1,103 @@
+package dev.tidepool.pool.block;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.abort;
+
+import dev.tidepool.pooling.EvictionPolicy;
+import dev.tidepool.spi.HostAccess;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Who gives a block back may be the last one who can: he needs no memory for it. */
+class GivingBackTest {
+  private static final int BLOCKS = 600;
+  private static final int MANY_BOARDS = 64 * 40;
+  private static final int ROUNDS = 20;
+
+  /** What this thread has allocated on the heap so far; reading it allocates nothing. */
+  private interface Heap {
+    long allocated();
+  }
+
+  private static Heap heap() {
+    try {
+      Class<?> type = Class.forName("com.sun.management.ThreadMXBean");
+      MethodHandle read =
+          MethodHandles.publicLookup()
+              .findVirtual(
+                  type, "getCurrentThreadAllocatedBytes", MethodType.methodType(long.class))
+              .asType(MethodType.methodType(long.class, ThreadMXBean.class));
+      ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+      return () -> {
+        try {
+          return (long) read.invokeExact(threads);
+        } catch (Throwable e) {
+          throw new AssertionError(e);
+        }
+      };
+    } catch (ReflectiveOperationException e) {
+      return abort("this Java does not tell what a thread allocates: " + e);
+    }
+  }
+
+  /** As who frees blocks does, behind whose places others come free. */
+  @Test
+  void leavingTheShelfTakesNothingOfTheHeap() {
+    Heap heap = heap();
+    PooledBlock[] blocks = new PooledBlock[MANY_BOARDS];
+    long least = Long.MAX_VALUE;
+    for (int round = 0; round < ROUNDS; round++) {
+      SharedFreeList shelf = new SharedFreeList(true);
+      for (int i = 0; i < blocks.length; i++) {
+        blocks[i] = new PooledBlock(Owners.NO_POOL, new BareBlock(), 1, 0, null);
+        shelf.settle(blocks[i]);
+      }
+      long before = heap.allocated();
+      for (PooledBlock block : blocks) {
+        shelf.vacate(block.board(), block);
+      }
+      least = Math.min(least, heap.allocated() - before);
+    }
+    assertThat(least).isZero();
+  }
+
+  /** With room for all, for some, and for none; as blocks of their own, and as parts of slabs. */
+  @ParameterizedTest
+  @CsvSource({
+    "1073741824, MAPPED", "1048576, MAPPED", "0, MAPPED",
+    "1073741824, DIRECT", "1048576, DIRECT", "0, DIRECT"
+  })
+  void takesNothingOfTheHeap(long cap, HostAccess access) {
+    CountedBlock.Memory memory = new CountedBlock.Memory();
+    memory.access = access;
+    MemoryPool pool =
+        new MemoryPool(
+            "test",
+            memory,
+            64,
+            new MemoryPool.Limits(true, cap, cap, 0, EvictionPolicy.LRU, false));
+    Heap heap = heap();
+    Lease[] leases = new Lease[BLOCKS];
+    long least = Long.MAX_VALUE;
+    // What is used for the first time is loaded and linked then, which takes memory.
+    for (int round = 0; round < ROUNDS; round++) {
+      for (int i = 0; i < BLOCKS; i++) {
+        leases[i] = pool.acquire(1 + i * 151L % 20_000, 1);
+      }
+      long before = heap.allocated();
+      for (Lease lease : leases) {
+        lease.release();
+      }
+      least = Math.min(least, heap.allocated() - before);
+    }
+    assertThat(least).isZero();
+    pool.close();
+    assertThat(memory.live).hasValue(0);
+  }
+}

@@ -1,0 +1,134 @@
+package dev.tidepool.pool.block;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
+import org.jetbrains.lincheck.datastructures.Operation;
+import org.jetbrains.lincheck.datastructures.Validate;
+import org.junit.jupiter.api.Test;
+
+/**
+ * All ways in which the blocks of a shelf change hands, tried by a model checker: although the
+ * shelf only guesses where a block was put down last, no block ever has two owners, and none that
+ * is idle is forgotten.
+ */
+public class SharedFreeListModelTest {
+  private static final int BLOCKS = 2;
+  private static final int MORE_THAN_A_BOARD = 100;
+
+  private final SharedFreeList shelf = new SharedFreeList(true);
+  private final PooledBlock[] blocks = new PooledBlock[BLOCKS];
+  private final Owners owners = new Owners(BLOCKS);
+
+  /** A shelf with one block idle and one taken. */
+  public SharedFreeListModelTest() {
+    for (int i = 0; i < BLOCKS; i++) {
+      blocks[i] = settled(i);
+    }
+    owners.own(1);
+    shelf.put(blocks[0]);
+  }
+
+  private PooledBlock settled(int bytes) {
+    PooledBlock block = new PooledBlock(Owners.NO_POOL, new BareBlock(), bytes, 0, null);
+    shelf.settle(block);
+    return block;
+  }
+
+  private boolean giveBack(int block) {
+    if (owners.giveUp(block)) {
+      shelf.put(blocks[block]);
+    }
+    return true;
+  }
+
+  /** Takes any block. */
+  @Operation
+  public boolean take() {
+    PooledBlock block = shelf.take();
+    if (block != null) {
+      owners.own((int) block.bytes);
+    }
+    return true;
+  }
+
+  /** Takes the first block where it lies, as who trims does. */
+  @Operation
+  public boolean takeFirst() {
+    if (blocks[0].board().take(blocks[0].bit())) {
+      owners.own(0);
+    }
+    return true;
+  }
+
+  /** Gives the first block back, if somebody has it. */
+  @Operation
+  public boolean giveFirstBack() {
+    return giveBack(0);
+  }
+
+  /** Gives the second block back, if somebody has it. */
+  @Operation
+  public boolean giveSecondBack() {
+    return giveBack(1);
+  }
+
+  /** At the end each block has an owner or is found. */
+  @Validate
+  public void nothingIsForgotten() {
+    for (PooledBlock block = shelf.take(); block != null; block = shelf.take()) {
+      owners.own((int) block.bytes);
+    }
+    for (int i = 0; i < BLOCKS; i++) {
+      if (!owners.isOwned(i)) {
+        throw new AssertionError("block " + i + " is idle, and the shelf does not find it");
+      }
+    }
+  }
+
+  @Test
+  void noBlockHasTwoOwnersAndNoneIsForgotten() {
+    new ModelCheckingOptions()
+        .iterations(10)
+        .invocationsPerIteration(300)
+        .threads(2)
+        .actorsPerThread(2)
+        .actorsBefore(0)
+        .actorsAfter(1)
+        .loopBound(500)
+        .check(SharedFreeListModelTest.class);
+  }
+
+  @Test
+  void blocksThatWerePutDownLastAreTakenFirst() {
+    shelf.take();
+    PooledBlock[] more = new PooledBlock[MORE_THAN_A_BOARD];
+    for (int i = 0; i < more.length; i++) {
+      more[i] = settled(BLOCKS + i);
+    }
+    for (int i : new int[] {3, 99, 70, 5}) {
+      shelf.put(more[i]);
+    }
+
+    assertThat(shelf.take()).isSameAs(more[5]);
+    assertThat(shelf.take()).isSameAs(more[70]);
+    shelf.put(more[8]);
+    assertThat(shelf.take()).isSameAs(more[8]);
+    assertThat(shelf.take()).isSameAs(more[99]);
+    assertThat(shelf.take()).isSameAs(more[3]);
+    assertThat(shelf.take()).isNull();
+  }
+
+  @Test
+  void allBlocksAreFoundHoweverManyWerePutDown() {
+    shelf.take();
+    PooledBlock[] more = new PooledBlock[MORE_THAN_A_BOARD];
+    for (int i = 0; i < more.length; i++) {
+      more[i] = settled(i);
+      shelf.put(more[i]);
+    }
+
+    assertThat(more).allSatisfy(_ -> assertThat(shelf.take()).isNotNull());
+    assertThat(shelf.take()).isNull();
+  }
+}

@@ -1,0 +1,78 @@
+package dev.tidepool.pool.block;
+
+import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
+import org.jetbrains.lincheck.datastructures.Operation;
+import org.junit.jupiter.api.Test;
+
+/**
+ * All ways in which the blocks of a board change hands, tried by a model checker: no block ever has
+ * two owners.
+ */
+public class SlotBitmapModelTest {
+  private static final int BLOCKS = 2;
+
+  private final SlotBitmap board = new SlotBitmap(0);
+  private final Owners owners = new Owners(BLOCKS);
+
+  /** A board with one block idle and one taken. */
+  public SlotBitmapModelTest() {
+    for (int i = 0; i < BLOCKS; i++) {
+      PooledBlock block = new PooledBlock(Owners.NO_POOL, new BareBlock(), i, 0, null);
+      if (!board.settle(block)) {
+        throw new AssertionError("the board has room");
+      }
+    }
+    owners.own(1);
+    board.put(1);
+  }
+
+  private boolean giveBack(int block) {
+    if (owners.giveUp(block) && (board.put(1L << block) & (1L << block)) != 0) {
+      throw new AssertionError("a block that somebody had was idle");
+    }
+    return true;
+  }
+
+  /** Takes any block. */
+  @Operation
+  public boolean take() {
+    PooledBlock block = board.take();
+    if (block != null) {
+      owners.own((int) block.bytes);
+    }
+    return true;
+  }
+
+  /** Takes the first block, if it is idle. */
+  @Operation
+  public boolean takeFirst() {
+    if (board.take(1)) {
+      owners.own(0);
+    }
+    return true;
+  }
+
+  /** Gives the first block back, if somebody has it. */
+  @Operation
+  public boolean giveFirstBack() {
+    return giveBack(0);
+  }
+
+  /** Gives the second block back, if somebody has it. */
+  @Operation
+  public boolean giveSecondBack() {
+    return giveBack(1);
+  }
+
+  @Test
+  void noBlockHasTwoOwners() {
+    new ModelCheckingOptions()
+        .iterations(30)
+        .invocationsPerIteration(500)
+        .threads(2)
+        .actorsPerThread(2)
+        .actorsBefore(0)
+        .actorsAfter(2)
+        .check(SlotBitmapModelTest.class);
+  }
+}
