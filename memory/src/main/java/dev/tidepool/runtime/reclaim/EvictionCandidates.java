@@ -45,6 +45,8 @@ final class EvictionCandidates {
   private final @Nullable PooledBlock[] blocks = new PooledBlock[REMEMBERED];
   private final long[] lastUses = new long[REMEMBERED];
   private int count;
+  // Where the remembered block is that was used last.
+  private int youngest;
   private Iterator<MemoryPool> poolsLeft = Collections.emptyIterator();
   private Iterator<PooledBlock> cursor = Collections.emptyIterator();
   private long laps;
@@ -127,18 +129,25 @@ final class EvictionCandidates {
   }
 
   private void remember(PooledBlock block, long lastUse) {
-    int youngest = 0;
+    // Of many blocks that are passed few are older than all that are remembered.
+    if (count == REMEMBERED && lastUse - lastUses[youngest] >= 0) {
+      return;
+    }
     for (int i = 0; i < count; i++) {
       if (block.equals(blocks[i])) {
         return;
       }
-      youngest = lastUses[i] - lastUses[youngest] > 0 ? i : youngest;
     }
-    if (count < REMEMBERED) {
-      put(count++, block, lastUse);
-    } else if (lastUse - lastUses[youngest] < 0) {
-      put(youngest, block, lastUse);
+    put(count < REMEMBERED ? count++ : youngest, block, lastUse);
+    youngest = youngest();
+  }
+
+  private int youngest() {
+    int found = 0;
+    for (int i = 1; i < count; i++) {
+      found = lastUses[i] - lastUses[found] > 0 ? i : found;
     }
+    return found;
   }
 
   private void put(int index, @Nullable PooledBlock block, long lastUse) {
@@ -166,6 +175,7 @@ final class EvictionCandidates {
       }
       i++;
     }
+    youngest = youngest();
     return best;
   }
 }
