@@ -32,9 +32,6 @@ module dev.tidepool.memory {
       dev.tidepool.cuda,
       dev.tidepool.opencl,
       dev.tidepool.testkit;
-  exports dev.tidepool.host.shared to
-      dev.tidepool.cli,
-      dev.tidepool.cuda;
   exports dev.tidepool.pool.block to
       dev.tidepool.benchmarks,
       dev.tidepool.testkit;

@@ -47,7 +47,6 @@ class FloorsTest {
           "dev.tidepool.spi",
           "dev.tidepool.codec",
           "dev.tidepool.host",
-          "dev.tidepool.host.shared",
           "dev.tidepool.pool",
           "dev.tidepool.pool.block",
           "dev.tidepool.pool.object",

@@ -5,7 +5,7 @@ import dev.tidepool.Capability;
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.Tidepool;
 import dev.tidepool.host.HostPlatform;
-import dev.tidepool.host.shared.SharedFolder;
+import dev.tidepool.host.SharedFolder;
 import dev.tidepool.transfer.PeerAccess;
 import java.util.List;
 import java.util.Locale;

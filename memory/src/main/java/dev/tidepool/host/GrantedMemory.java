@@ -14,7 +14,7 @@ package dev.tidepool.host;
 public record GrantedMemory(
     PageKind pages, long pageBytes, long bytes, NumaPolicy numa, boolean locked) {
   /** Small pages without anything special about them. */
-  public static GrantedMemory plain(long bytes) {
+  static GrantedMemory plain(long bytes) {
     return new GrantedMemory(PageKind.SMALL, PageSizes.BYTES, bytes, NumaPolicy.LOCAL, false);
   }
 

@@ -42,7 +42,7 @@ public final class HostBlock implements Block {
    *     owner's memory
    * @param giveBack returns the memory; runs once, after the arena was closed
    */
-  public HostBlock(
+  HostBlock(
       @Nullable Arena arena, MemorySegment segment, GrantedMemory backing, Runnable giveBack) {
     this.arena = arena;
     this.segment = segment;

@@ -26,7 +26,7 @@ public final class HostMemory {
   }
 
   /** What can be had now, swap included where it may be used; for refusing what cannot work. */
-  public static long obtainableBytes() {
+  static long obtainableBytes() {
     Reading reading = reading();
     return reading.info.freeBytes() + reading.freeSwap;
   }

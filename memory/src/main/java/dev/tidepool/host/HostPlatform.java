@@ -128,6 +128,7 @@ public record HostPlatform(
     lines.put(
         "native allocation",
         nativeAllocation ? "available" : "absent: blocks come from Java arenas");
+    lines.put("shared memory", SharedFolder.describe());
     return lines;
   }
 

@@ -26,8 +26,8 @@ import java.util.OptionalLong;
  * can do without. Linking a function takes milliseconds, so a group is a class of its own, which is
  * initialised by its first use: a short-lived process links two or three functions.
  */
-public final class LibC {
-  public static final boolean LINUX = systemIs("linux");
+final class LibC {
+  static final boolean LINUX = systemIs("linux");
   static final boolean MAC = systemIs("mac");
   static final boolean WINDOWS = systemIs("windows");
 
@@ -322,7 +322,7 @@ public final class LibC {
   }
 
   /** The user in whose name this process acts, an unsigned number; empty if not known. */
-  public static OptionalInt user() {
+  static OptionalInt user() {
     if (WINDOWS || !has("geteuid")) {
       return OptionalInt.empty();
     }
@@ -344,7 +344,7 @@ public final class LibC {
     }
   }
 
-  public static boolean has(String... names) {
+  static boolean has(String... names) {
     if (!CALLABLE) {
       return false;
     }

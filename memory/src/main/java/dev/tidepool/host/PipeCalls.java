@@ -14,7 +14,7 @@ import java.lang.invoke.MethodHandle;
  * Linux's functions for pipes whose ends other processes have, which Java's pipes cannot be given.
  * As {@link SocketCalls} says of its own.
  */
-public final class PipeCalls {
+final class PipeCalls {
   private static final int O_CLOEXEC = 0x80000;
   private static final int F_DUPFD_CLOEXEC = 1030;
   private static final int POLLHUP = 0x10;
@@ -30,7 +30,7 @@ public final class PipeCalls {
   private PipeCalls() {}
 
   /** A pipe's reading end and its writing end, which are not passed on to children. */
-  public static int[] pipe() throws IOException {
+  static int[] pipe() throws IOException {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment ends = arena.allocate(JAVA_INT, 2);
       var _ =
@@ -40,7 +40,7 @@ public final class PipeCalls {
   }
 
   /** Another descriptor of the same, which is not passed on to children. */
-  public static int duplicate(int descriptor) throws IOException {
+  static int duplicate(int descriptor) throws IOException {
     return (int)
         SocketCalls.checked(
             "fcntl", state -> (int) FCNTL.invokeExact(state, descriptor, F_DUPFD_CLOEXEC, 0));
@@ -52,7 +52,7 @@ public final class PipeCalls {
    * @param millis at most; negative for ever
    * @return whether it is so
    */
-  public static boolean hasEnded(int reading, int millis) throws IOException {
+  static boolean hasEnded(int reading, int millis) throws IOException {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment awaited = arena.allocate(POLL_BYTES, Integer.BYTES);
       awaited.set(JAVA_INT, 0, reading);

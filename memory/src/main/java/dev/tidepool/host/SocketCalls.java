@@ -27,7 +27,7 @@ import java.nio.file.attribute.PosixFilePermissions;
  *
  * <p>As {@link LibC} says of its own. Linked by the first use, which must be on Linux.
  */
-public final class SocketCalls {
+final class SocketCalls {
   private static final int AF_UNIX = 1;
   private static final int SOCK_STREAM_CLOEXEC = 1 | 0x80000;
   private static final int SOL_SOCKET = 1;
@@ -137,7 +137,7 @@ public final class SocketCalls {
   }
 
   /** A socket at a new path, that others of this user connect to. */
-  public static int listen(Path path) throws IOException {
+  static int listen(Path path) throws IOException {
     int socket = socket();
     boolean done = false;
     try (Arena arena = Arena.ofConfined()) {
@@ -157,7 +157,7 @@ public final class SocketCalls {
   }
 
   /** Waits for somebody to connect; fails once the socket is {@link #shutdown}. */
-  public static int accept(int socket) throws IOException {
+  static int accept(int socket) throws IOException {
     MemorySegment none = MemorySegment.NULL;
     return (int) checked("accept", state -> (int) ACCEPT.invokeExact(state, socket, none, none));
   }
@@ -167,7 +167,7 @@ public final class SocketCalls {
    *
    * @throws ConnectException if nobody does any more
    */
-  public static int connect(Path path) throws IOException {
+  static int connect(Path path) throws IOException {
     int socket = socket();
     boolean done = false;
     try (Arena arena = Arena.ofConfined()) {
@@ -185,12 +185,12 @@ public final class SocketCalls {
   }
 
   /** Wakes who waits in {@link #accept}. */
-  public static void shutdown(int socket) throws IOException {
+  static void shutdown(int socket) throws IOException {
     var _ = checked("shutdown", state -> (int) SHUTDOWN.invokeExact(state, socket, SHUT_RDWR));
   }
 
   /** Closes any descriptor; what the system says to that does not matter, it is closed. */
-  public static void close(int descriptor) {
+  static void close(int descriptor) {
     try {
       var _ = checked("close", state -> (int) CLOSE.invokeExact(state, descriptor));
     } catch (IOException e) {
@@ -200,7 +200,7 @@ public final class SocketCalls {
   }
 
   /** Sends a descriptor, and one byte along, without which it would not go. */
-  public static void send(int socket, int descriptor) throws IOException {
+  static void send(int socket, int descriptor) throws IOException {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment control = arena.allocate(CONTROL_BYTES, Long.BYTES);
       control.set(JAVA_LONG, 0, CONTROL_LENGTH);
@@ -218,7 +218,7 @@ public final class SocketCalls {
    * The descriptor that was sent. It is this process's now, and is not passed on to children. Fails
    * if none comes within {@code nanos}.
    */
-  public static int receive(int socket, long nanos) throws IOException {
+  static int receive(int socket, long nanos) throws IOException {
     limitWaits(socket, SO_RCVTIMEO, nanos);
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment control = arena.allocate(CONTROL_BYTES, Long.BYTES);

@@ -146,7 +146,8 @@ class HostMemoryTest {
             "transparent huge pages",
             "NUMA nodes",
             "NUMA policies",
-            "page locking")
+            "page locking",
+            "shared memory")
         .allSatisfy((name, text) -> assertThat(text).isNotBlank());
   }
 

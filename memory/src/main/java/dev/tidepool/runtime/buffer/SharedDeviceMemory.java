@@ -2,9 +2,9 @@ package dev.tidepool.runtime.buffer;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.TransferException;
-import dev.tidepool.host.shared.DescriptorExchange;
-import dev.tidepool.host.shared.SharedFolder;
-import dev.tidepool.host.shared.SharedMemory;
+import dev.tidepool.host.DescriptorExchange;
+import dev.tidepool.host.SharedFolder;
+import dev.tidepool.host.SharedMemory;
 import dev.tidepool.runtime.order.ManagerContext;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Device;

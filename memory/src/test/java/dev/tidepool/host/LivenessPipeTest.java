@@ -1,4 +1,4 @@
-package dev.tidepool.host.shared;
+package dev.tidepool.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,9 +1,8 @@
-package dev.tidepool.host.shared;
+package dev.tidepool.host;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TransferException;
-import dev.tidepool.host.MemoryOperations;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;

@@ -1,8 +1,7 @@
-package dev.tidepool.host.shared;
+package dev.tidepool.host;
 
 import dev.tidepool.ByteSize;
 import dev.tidepool.OutOfDeviceMemoryException;
-import dev.tidepool.host.HostMemory;
 import java.io.File;
 import java.io.IOException;
 import java.lang.foreign.Arena;

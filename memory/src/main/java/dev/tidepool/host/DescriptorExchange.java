@@ -1,8 +1,6 @@
-package dev.tidepool.host.shared;
+package dev.tidepool.host;
 
 import dev.tidepool.TransferException;
-import dev.tidepool.host.LibC;
-import dev.tidepool.host.SocketCalls;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.nio.charset.StandardCharsets;

@@ -1,7 +1,6 @@
-package dev.tidepool.host.shared;
+package dev.tidepool.host;
 
 import dev.tidepool.TransferException;
-import dev.tidepool.host.LibC;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
@@ -32,7 +31,7 @@ import java.util.regex.Pattern;
  * that is there already is taken only if it belongs to this process's user, no other may write to
  * it, and it is no symbolic link: in a folder that all may write to, somebody may have been there
  * first. Where the system keeps no such permissions (Windows) none of this is checked, and {@link
- * #describe()} says so.
+ * HostPlatform#describe()} says so.
  *
  * @param path the folder, without symbolic links
  */

@@ -1,8 +1,6 @@
-package dev.tidepool.host.shared;
+package dev.tidepool.host;
 
 import dev.tidepool.TransferException;
-import dev.tidepool.host.PipeCalls;
-import dev.tidepool.host.SocketCalls;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;

@@ -1,10 +1,8 @@
-package dev.tidepool.host.shared;
+package dev.tidepool.host;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TransferException;
-import dev.tidepool.host.GrantedMemory;
-import dev.tidepool.host.HostBlock;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

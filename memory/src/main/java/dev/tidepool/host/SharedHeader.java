@@ -1,4 +1,4 @@
-package dev.tidepool.host.shared;
+package dev.tidepool.host;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.TransferException;
