@@ -1,7 +1,6 @@
 package dev.tidepool.expression.types;
 
 import dev.tidepool.KernelParameter;
-import dev.tidepool.expression.c.CGenerator;
 import dev.tidepool.expression.types.TypedProgram.ArrayParameter;
 import dev.tidepool.expression.types.TypedProgram.Uniform;
 import dev.tidepool.spi.KernelArgument;
@@ -14,7 +13,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a launch gives, in the order in which a kernel of the {@link CGenerator} takes it: each
+ * What a launch gives, in the order in which a kernel of the {@code CGenerator} takes it: each
  * array, then each uniform, then the number of elements. Immutable.
  */
 public final class KernelBinding {

@@ -4,9 +4,8 @@
  * <p>A source goes through three forms. {@link dev.tidepool.expression.types.Expression} is parsed
  * and knows names, not types. {@link dev.tidepool.expression.types.TypedProgram} is what remains
  * once every name is bound to an element type: a graph of operations on concrete types in which
- * NumPy's promotions are explicit conversions, so that generators know nothing of promotion. {@link
- * dev.tidepool.expression.jvm.CpuLoop} runs it on the CPU; {@link
- * dev.tidepool.expression.c.CGenerator} writes it as a kernel in a dialect of C.
+ * NumPy's promotions are explicit conversions, so that generators know nothing of promotion. {@code
+ * CpuLoop} runs it on the CPU; {@code CGenerator} writes it as a kernel in a dialect of C.
  *
  * <p>What depends on scalars only never reaches a device: it is evaluated once for each launch,
  * with the exactness of Python's numbers, and arrives in the kernel as a by-value argument of a
