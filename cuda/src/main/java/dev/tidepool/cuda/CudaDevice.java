@@ -9,15 +9,16 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceInfo;
+import dev.tidepool.spi.DeviceSharing;
 import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
-import dev.tidepool.spi.ShareableBlock;
 import dev.tidepool.spi.Shutdown;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -113,20 +114,8 @@ final class CudaDevice implements Device {
   }
 
   @Override
-  public String hardwareId() {
-    return memory.isShareable() ? properties.uuid() : "";
-  }
-
-  @Override
-  public ShareableBlock allocateShareable(long bytes) {
-    requireOpen();
-    return memory.allocateShareable(bytes);
-  }
-
-  @Override
-  public Block importShared(int descriptor, String ticket, long bytes) {
-    requireOpen();
-    return memory.importShared(descriptor, ticket, bytes);
+  public Optional<DeviceSharing> sharing() {
+    return memory.isShareable() ? Optional.of(new CudaSharing(this)) : Optional.empty();
   }
 
   /** The driver moves pageable memory through buffers of its own, while its caller waits. */
@@ -266,7 +255,7 @@ final class CudaDevice implements Device {
     Closing.surviving(context::release);
   }
 
-  private void requireOpen() {
+  void requireOpen() {
     if (closed.get()) {
       throw new IllegalStateException(name() + " is used after its close");
     }

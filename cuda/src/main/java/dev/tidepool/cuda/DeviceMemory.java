@@ -4,12 +4,12 @@ import dev.tidepool.AcceleratorException;
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.cuda.LiveObjects.Kind;
+import dev.tidepool.cuda.ipc.DescriptorExchange;
 import dev.tidepool.host.HostMemory;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.HostAccess;
 import dev.tidepool.spi.PinnedRanges;
 import dev.tidepool.spi.Placement;
-import dev.tidepool.spi.ShareableBlock;
 import java.lang.foreign.MemorySegment;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -158,9 +158,9 @@ final class DeviceMemory {
     }
   }
 
-  /** Whether it can be shared with other processes. */
+  /** Whether this system, the driver and the device can share memory between processes. */
   boolean isShareable() {
-    return exportsDescriptors() || IpcMemory.isSupported();
+    return DescriptorExchange.isSupported() && (exportsDescriptors() || IpcMemory.isSupported());
   }
 
   private boolean exportsDescriptors() {
@@ -168,25 +168,44 @@ final class DeviceMemory {
   }
 
   /**
-   * Memory that other processes can have too: what outlives its maker where the device has such
-   * memory, else plain memory.
+   * Memory that other processes can open.
+   *
+   * @param descriptor what they need; the receiver closes it
+   * @param ticket what else they need, in at most 160 ASCII characters; empty if nothing
    */
-  ShareableBlock allocateShareable(long bytes) {
-    return roomFor(
-        bytes,
-        () -> {
-          if (exportsDescriptors()) {
-            MappedMemory.Exported exported = mappedMemory().export(bytes);
-            CudaBlock block = mappedAt(exported.address(), bytes);
-            return new ShareableBlock(block, exported.descriptor(), "");
-          }
-          IpcMemory.Exported exported = IpcMemory.export(device.handle(), bytes);
-          CudaBlock block = sharedAt(exported.address(), bytes);
-          return new ShareableBlock(block, exported.descriptor(), exported.ticket());
-        });
+  record Shareable(CudaBlock block, int descriptor, String ticket) {}
+
+  /**
+   * Allocates memory, all zero, that other processes can open. It outlives this process if the
+   * device can export descriptors; otherwise it is plain memory.
+   */
+  Shareable allocateShareable(long bytes) {
+    Shareable made = roomFor(bytes, () -> exported(bytes));
+    try {
+      context.run(
+          () -> {
+            Cuda.cuMemsetD8Async(made.block().address(), (byte) 0, bytes, service);
+            Cuda.cuStreamSynchronize(service);
+          });
+      return made;
+    } catch (RuntimeException | Error failed) {
+      DescriptorExchange.discard(made.descriptor());
+      Closing.surviving(made.block()::free);
+      throw failed;
+    }
   }
 
-  /** Memory that another process has, or this one. */
+  private Shareable exported(long bytes) {
+    if (exportsDescriptors()) {
+      MappedMemory.Exported exported = mappedMemory().export(bytes);
+      return new Shareable(mappedAt(exported.address(), bytes), exported.descriptor(), "");
+    }
+    IpcMemory.Exported exported = IpcMemory.export(device.handle(), bytes);
+    return new Shareable(
+        sharedAt(exported.address(), bytes), exported.descriptor(), exported.ticket());
+  }
+
+  /** Opens memory that another process, or this one, has exported. */
   CudaBlock importShared(int descriptor, String ticket, long bytes) {
     return roomFor(
         bytes,

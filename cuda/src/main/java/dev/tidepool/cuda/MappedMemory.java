@@ -1,7 +1,7 @@
 package dev.tidepool.cuda;
 
 import dev.tidepool.AcceleratorException;
-import dev.tidepool.host.DescriptorExchange;
+import dev.tidepool.cuda.ipc.DescriptorExchange;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;

@@ -5,6 +5,7 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryInfo;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
@@ -41,8 +42,8 @@ public interface Device extends AutoCloseable {
   Block allocate(long bytes, long alignment, BlockKind kind);
 
   /**
-   * The same, where the block is memory of the host and this device can choose which; a device that
-   * cannot leaves the wish out.
+   * Allocates a block as {@link #allocate(long, long, BlockKind)} does, at a wished place. The wish
+   * counts for blocks of host memory only, and a device that has no choice ignores it.
    */
   default Block allocate(long bytes, long alignment, BlockKind kind, Placement placement) {
     return allocate(bytes, alignment, kind);
@@ -68,38 +69,9 @@ public interface Device extends AutoCloseable {
     return null;
   }
 
-  /**
-   * Names the hardware, so that two processes know whether they mean the same; empty if nothing
-   * tells, and memory cannot be shared then.
-   */
-  default String hardwareId() {
-    return "";
-  }
-
-  /**
-   * A block of kind DEVICE that other processes can have too, contents undefined.
-   *
-   * @throws dev.tidepool.OutOfDeviceMemoryException if there is no room
-   * @throws UnsupportedOperationException if this device shares no memory
-   */
-  default ShareableBlock allocateShareable(long bytes) {
-    throw new UnsupportedOperationException(
-        info().id()
-            + " cannot share its memory with other processes; share memory of the host, by"
-            + " createShared without a location");
-  }
-
-  /**
-   * A block over memory that another process, or this one, has.
-   *
-   * @param descriptor stays the caller's
-   * @param ticket came with it
-   * @param bytes as many as it was allocated with
-   * @throws dev.tidepool.TransferException if the memory is gone
-   */
-  default Block importShared(int descriptor, String ticket, long bytes) {
-    throw new UnsupportedOperationException(
-        info().id() + " cannot share the memory of other processes");
+  /** Shares memory of this device with other processes; empty if the device cannot. */
+  default Optional<DeviceSharing> sharing() {
+    return Optional.empty();
   }
 
   /**

@@ -20,8 +20,8 @@ import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.SessionResources;
 import dev.tidepool.spi.Block;
-import dev.tidepool.spi.Device;
-import dev.tidepool.spi.ShareableBlock;
+import dev.tidepool.spi.DeviceSharing;
+import dev.tidepool.spi.SharedBlock;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -30,12 +30,12 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a manager's buffers are born over memory that is no pool's: a segment of the caller's, a
- * mapped file, or what processes share. What was opened for a buffer ends with it, and at once if
- * there comes to be no buffer. Safe for use by any thread.
+ * Creates buffers over memory that no pool owns: a segment of the caller, a mapped file, or memory
+ * that processes share. What is opened for a buffer is closed with the buffer, or at once if the
+ * buffer cannot be created. Safe for use by any thread.
  */
 public final class ExternalBuffers {
-  /** Some thread that is not the caller's; never started. */
+  /** A thread other than any caller; never started. */
   private static final Thread OTHER_THREAD = Thread.ofPlatform().unstarted(() -> {});
 
   private final StorageContext context;
@@ -60,21 +60,21 @@ public final class ExternalBuffers {
     this.ledger = ledger;
   }
 
-  /** Whether other threads than the caller may touch a segment. */
+  /** Whether threads other than the caller may access a segment. */
   public static boolean isForAllThreads(MemorySegment segment) {
     return segment.isAccessibleBy(OTHER_THREAD);
   }
 
-  /** Over a segment of the caller's, who keeps it. */
+  /** Wraps a segment, which stays the caller's. */
   public <A> UnifiedBuffer<A> wrap(ElementType<A> type, MemorySegment segment) {
     checkWrappable(type, segment);
     return over(type, segment, null, null, true, "wrapped");
   }
 
   /**
-   * The same, page-locked while the buffer lives.
+   * Wraps a segment and page-locks it until the buffer is closed.
    *
-   * @param locking locks a segment; what unlocks it again, or null where nothing can lock it
+   * @param locking locks a segment; returns what unlocks it, or null if it cannot be locked
    */
   public <A> UnifiedBuffer<A> wrapLocked(
       ElementType<A> type,
@@ -88,7 +88,7 @@ public final class ExternalBuffers {
     }
     try {
       Allocation pinned = Allocation.at(MemoryLocation.PINNED).tag("wrapped");
-      return born(type, length, pinned, BackingBlocks.locked(segment, unlocking), true);
+      return create(type, length, pinned, BackingBlocks.locked(segment, unlocking), true);
     } catch (RuntimeException | Error e) {
       unlocking.run();
       throw e;
@@ -105,7 +105,7 @@ public final class ExternalBuffers {
     }
   }
 
-  /** Over a file. */
+  /** Maps a file. */
   public <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode) {
     Objects.requireNonNull(file, "file");
     Objects.requireNonNull(type, "type");
@@ -122,7 +122,7 @@ public final class ExternalBuffers {
     }
   }
 
-  /** Over new memory that other processes find by its name. */
+  /** Creates memory that other processes can open by its name. */
   public <A> UnifiedBuffer<A> createShared(
       ElementType<A> type, long length, String name, MemoryLocation location) {
     Objects.requireNonNull(type, "type");
@@ -130,12 +130,10 @@ public final class ExternalBuffers {
     if (!sharesOnDevice(location)) {
       return over(type, SharedMemory.create(folder(), type, length, name), name);
     }
-    SharedDeviceMemory shared =
-        SharedDeviceMemory.create(context, this::allocateShareable, folder(), type, length, name);
-    return over(type, shared, name, () -> publish(shared));
+    return over(type, createOnDevice(type, length, name), name);
   }
 
-  /** Over memory that has a name already. */
+  /** Opens memory that a process has created under a name. */
   public <A> UnifiedBuffer<A> openShared(
       ElementType<A> type, String name, MemoryLocation location) {
     Objects.requireNonNull(type, "type");
@@ -143,8 +141,8 @@ public final class ExternalBuffers {
     if (!sharesOnDevice(location)) {
       return over(type, SharedMemory.open(folder(), type, name), name);
     }
-    SharedDeviceMemory shared = SharedDeviceMemory.open(context, folder(), type, name);
-    return over(type, shared, name, () -> {});
+    // A manager that is closing waits for this call, so the wait in it must end.
+    return over(type, sharing().open(folder().path(), name, type, context::checkOpen), name);
   }
 
   private boolean sharesOnDevice(MemoryLocation location) {
@@ -157,26 +155,33 @@ public final class ExternalBuffers {
     };
   }
 
-  /** What others find is zeros. */
-  private void publish(SharedDeviceMemory shared) {
-    context.link().fill(shared.block(), 0, shared.block().byteSize(), (byte) 0);
-    shared.publish();
+  private DeviceSharing sharing() {
+    return context
+        .device()
+        .sharing()
+        .orElseThrow(
+            () ->
+                new UnsupportedOperationException(
+                    context.device().info().id()
+                        + " cannot share its memory with other processes; share memory of the host,"
+                        + " with MemoryLocation.HOST"));
   }
 
-  /** Memory of the device that processes can share, for which room is made where it is short. */
-  private ShareableBlock allocateShareable(long bytes) {
-    Device device = context.device();
+  /** Creates shared memory of the device; frees other memory if the device is full. */
+  private SharedBlock createOnDevice(ElementType<?> type, long length, String name) {
+    DeviceSharing sharing = sharing();
+    Path folder = folder().path();
     try {
-      return device.allocateShareable(bytes);
+      return sharing.create(folder, name, type, length);
     } catch (OutOfDeviceMemoryException e) {
       // Pools may keep what is missing.
       room.trimDevice();
     }
     try {
-      return device.allocateShareable(bytes);
+      return sharing.create(folder, name, type, length);
     } catch (OutOfDeviceMemoryException e) {
-      blocks.makeDeviceRoom(bytes);
-      return device.allocateShareable(bytes);
+      blocks.makeDeviceRoom(e.requestedBytes());
+      return sharing.create(folder, name, type, length);
     }
   }
 
@@ -194,14 +199,12 @@ public final class ExternalBuffers {
     }
   }
 
-  private <A> UnifiedBuffer<A> over(
-      ElementType<A> type, SharedDeviceMemory shared, String name, Runnable beginning) {
+  private <A> UnifiedBuffer<A> over(ElementType<A> type, SharedBlock shared, String name) {
     Runnable ending = resources.foreign(shared::close);
     try {
-      beginning.run();
       BackingBlocks copies =
           BackingBlocks.amongProcesses(type.bytes(shared.length()), shared.block(), ending);
-      return born(
+      return create(
           type, shared.length(), Allocation.at(MemoryLocation.DEVICE).tag(name), copies, true);
     } catch (RuntimeException | Error e) {
       ending.run();
@@ -216,13 +219,13 @@ public final class ExternalBuffers {
       @Nullable Runnable ending,
       boolean writable,
       String tag) {
-    // Before the device has a block that would have to be freed again.
+    // May throw; the device has no block yet that would have to be freed.
     long length = type.elements(segment.byteSize());
     Block given = context.device().adopt(segment);
     Block adopted = given == null ? null : resources.opened(given);
     try {
       BackingBlocks copies = BackingBlocks.foreign(segment, adopted, ending, file);
-      return born(type, length, Allocation.at(MemoryLocation.HOST).tag(tag), copies, writable);
+      return create(type, length, Allocation.at(MemoryLocation.HOST).tag(tag), copies, writable);
     } catch (RuntimeException | Error e) {
       if (adopted != null) {
         adopted.free();
@@ -231,7 +234,7 @@ public final class ExternalBuffers {
     }
   }
 
-  private <A> UnifiedBuffer<A> born(
+  private <A> UnifiedBuffer<A> create(
       ElementType<A> type,
       long length,
       Allocation allocation,
@@ -245,7 +248,7 @@ public final class ExternalBuffers {
     ledger.allocated(allocation.tag(), bytes);
     context.counters().adopted();
     context.registry().addWithoutBlock(core);
-    // A manager that is closing now waits for this operation, and closes the buffer then.
+    // A manager that is closing waits for this operation, and then closes the buffer.
     return new RootBuffer<>(core, token, type);
   }
 }

@@ -1,5 +1,6 @@
 package dev.tidepool.testkit.fault;
 
+import dev.tidepool.ElementType;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryInfo;
@@ -8,14 +9,17 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceInfo;
+import dev.tidepool.spi.DeviceSharing;
 import dev.tidepool.spi.HostAccess;
 import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
-import dev.tidepool.spi.ShareableBlock;
+import dev.tidepool.spi.SharedBlock;
 import dev.tidepool.testkit.SpiCall;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
@@ -62,6 +66,39 @@ final class FaultyDevice implements Device {
     public void close() {
       owner.next(SpiCall.CLOSE_PROGRAM);
       program.close();
+    }
+  }
+
+  /** Shared memory of a device whose calls may fail. */
+  private record FaultySharing(FaultyDevice owner, DeviceSharing sharing) implements DeviceSharing {
+    @Override
+    public SharedBlock create(Path folder, String name, ElementType<?> type, long length) {
+      owner.checkAllocation(type.bytes(length));
+      return new FaultySharedBlock(owner, sharing.create(folder, name, type, length));
+    }
+
+    @Override
+    public SharedBlock open(Path folder, String name, ElementType<?> type, Runnable whileWaiting) {
+      return new FaultySharedBlock(owner, sharing.open(folder, name, type, whileWaiting));
+    }
+  }
+
+  /** A use of shared memory of a device whose calls may fail. */
+  private record FaultySharedBlock(FaultyDevice owner, SharedBlock shared) implements SharedBlock {
+    @Override
+    public Block block() {
+      return new FaultyBlock(owner, shared.block());
+    }
+
+    @Override
+    public long length() {
+      return shared.length();
+    }
+
+    @Override
+    public void close() {
+      owner.next(SpiCall.FREE);
+      shared.close();
     }
   }
 
@@ -134,21 +171,8 @@ final class FaultyDevice implements Device {
   }
 
   @Override
-  public String hardwareId() {
-    return device.hardwareId();
-  }
-
-  @Override
-  public ShareableBlock allocateShareable(long bytes) {
-    checkAllocation(bytes);
-    ShareableBlock made = device.allocateShareable(bytes);
-    return new ShareableBlock(
-        new FaultyBlock(this, made.block()), made.descriptor(), made.ticket());
-  }
-
-  @Override
-  public Block importShared(int descriptor, String ticket, long bytes) {
-    return new FaultyBlock(this, device.importShared(descriptor, ticket, bytes));
+  public Optional<DeviceSharing> sharing() {
+    return device.sharing().map(bare -> new FaultySharing(this, bare));
   }
 
   @Override

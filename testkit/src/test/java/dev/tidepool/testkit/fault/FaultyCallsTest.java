@@ -2,28 +2,32 @@ package dev.tidepool.testkit.fault;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tidepool.ElementType;
 import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
+import dev.tidepool.spi.DeviceSharing;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.Launch;
 import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
-import dev.tidepool.spi.ShareableBlock;
+import dev.tidepool.spi.SharedBlock;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -32,11 +36,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * What is wrapped loses no ability: each call of the seam, one with a default implementation too,
- * is the same call of the driver below. Whoever adds a call to the seam finds it here.
+ * A wrapped device keeps every ability: each call of the SPI, also one with a default
+ * implementation, reaches the driver as the same call. A call that is new in the SPI is tested here
+ * without a change.
  */
 class FaultyCallsTest {
-  /** Of blocks, a device only has whole ones. */
+  /** A device has whole blocks only. */
   private static final Set<String> OF_PARTS = Set.of("whole", "start");
 
   private final List<String> calls = new ArrayList<>();
@@ -47,6 +52,8 @@ class FaultyCallsTest {
     return Stream.of(
             AcceleratorProvider.class,
             Device.class,
+            DeviceSharing.class,
+            SharedBlock.class,
             Queue.class,
             Block.class,
             Event.class,
@@ -81,6 +88,12 @@ class FaultyCallsTest {
     if (type == Device.class) {
       return device;
     }
+    if (type == DeviceSharing.class) {
+      return device.sharing().orElseThrow();
+    }
+    if (type == SharedBlock.class) {
+      return device.sharing().orElseThrow().create(Path.of("x"), "x", ElementType.INT, 1);
+    }
     if (type == Queue.class) {
       return device.createQueue();
     }
@@ -93,7 +106,7 @@ class FaultyCallsTest {
     return device.compile(KernelSource.elementwise("y = x"), List.of());
   }
 
-  /** A driver's object that writes down what it is asked. */
+  /** An object of the driver that records its calls. */
   private <T> T bare(Class<T> type) {
     InvocationHandler handler =
         (_, call, _) -> {
@@ -107,8 +120,9 @@ class FaultyCallsTest {
     if (type == Discovery.class) {
       return new Discovery(List.of(bare(Device.class)), List.of());
     }
-    if (type == ShareableBlock.class) {
-      return new ShareableBlock(bare(Block.class), 3, "");
+    if (type == Optional.class) {
+      // Only one call answers with one.
+      return Optional.of(bare(DeviceSharing.class));
     }
     if (type == OptionalInt.class) {
       return OptionalInt.empty();
@@ -137,6 +151,12 @@ class FaultyCallsTest {
     }
     if (type == BlockKind.class) {
       return BlockKind.DEVICE;
+    }
+    if (type == Path.class) {
+      return Path.of("x");
+    }
+    if (type == ElementType.class) {
+      return ElementType.INT;
     }
     if (type == Placement.class) {
       return Placement.ANYWHERE;

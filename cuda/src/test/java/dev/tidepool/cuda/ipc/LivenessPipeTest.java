@@ -1,4 +1,4 @@
-package dev.tidepool.host;
+package dev.tidepool.cuda.ipc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 
-/** Who shares something knows when nobody has it any more. */
+/** The creator of a pipe sees when its last writing end is closed. */
 @EnabledOnOs(OS.LINUX)
 @Timeout(60)
 final class LivenessPipeTest {
@@ -29,7 +29,7 @@ final class LivenessPipeTest {
   }
 
   @Test
-  void whoWaitsHearsOfTheEnd() throws Exception {
+  void aWaitingThreadWakesAtTheEnd() throws Exception {
     LivenessPipe.Begun begun = LivenessPipe.begin();
     try (LivenessPipe hold = begun.hold()) {
       CompletableFuture<Boolean> over = new CompletableFuture<>();
@@ -41,7 +41,7 @@ final class LivenessPipeTest {
   }
 
   @Test
-  void thisProcessIsNotAmongTheOthersWhoHaveIt() {
+  void thisProcessIsNotListedAsAHolder() {
     LivenessPipe.Begun begun = LivenessPipe.begin();
     try (LivenessPipe hold = begun.hold()) {
       assertThat(hold.holders()).doesNotContain(ProcessHandle.current().pid());

@@ -1,4 +1,4 @@
-package dev.tidepool.host;
+package dev.tidepool.cuda.ipc;
 
 import dev.tidepool.TransferException;
 import java.io.IOException;
@@ -20,14 +20,14 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Pattern;
 
 /**
- * A file descriptor that processes of one user pass on to each other, found by a name in a {@link
- * SharedFolder}. Every process that has one offers it, at a socket of its own, so that it can be
- * had for as long as anybody has it, whoever made it.
+ * Passes a file descriptor between processes of one user, which find it by a name in a folder. Each
+ * process that has the descriptor offers it at a socket of its own. So other processes can get it
+ * as long as one process has it, also when its creator has ended.
  *
- * <p>Nobody but the folder's owner can reach the sockets. What a killed process leaves is a socket
- * that nobody listens at: whoever offers or looks for a descriptor of any name deletes it.
+ * <p>Only the folder's owner can reach the sockets. A killed process leaves a socket without a
+ * listener, which the next {@link #offer} or {@link #obtain} of any name deletes.
  *
- * <p>Safe for use by any thread; a platform thread answers.
+ * <p>Safe for use by any thread; a platform thread answers requests.
  */
 public final class DescriptorExchange implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(DescriptorExchange.class.getName());
@@ -35,11 +35,11 @@ public final class DescriptorExchange implements AutoCloseable {
   private static final String BEGUN = ".new";
   private static final Pattern OWN = Pattern.compile("[0-9a-f]{16}~[0-9a-f]{16}\\.[a-z]+");
   private static final long PATIENCE_NANOS = 5_000_000_000L;
-  // Who does not answer by then may be stopped, and comes up again behind the others.
+  // A process that does not answer by then may be stopped; it is asked again after the others.
   private static final long TURN_NANOS = 200_000_000;
   private static final long ENDING_MILLIS = 100;
   private static final long PAUSE_NANOS = 2_000_000;
-  // Beginning takes a moment; who has not ended by then was killed.
+  // A socket is renamed within milliseconds; one that is not by then is a killed process's.
   private static final long BEGUN_MILLIS = 60_000;
 
   private final int descriptor;
@@ -57,25 +57,25 @@ public final class DescriptorExchange implements AutoCloseable {
         Thread.ofPlatform().daemon().name("tidepool-share-" + name).unstarted(this::answer);
   }
 
-  /** Whether this system passes descriptors. */
+  /** Whether this system can pass descriptors. */
   public static boolean isSupported() {
-    return LibC.LINUX && LibC.has("sendmsg", "recvmsg");
+    return SocketCalls.areThere();
   }
 
   /**
-   * Offers a descriptor, which is this object's from now on, also when this fails.
+   * Offers a descriptor. The exchange owns it from now on and closes it if this call fails.
    *
    * @throws TransferException if the system refuses
    */
-  public static DescriptorExchange offer(SharedFolder folder, String name, int descriptor) {
+  public static DescriptorExchange offer(Path folder, String name, int descriptor) {
     String own = prefix(name) + hex(UUID.randomUUID());
-    Path begun = folder.path().resolve(own + BEGUN);
-    Path path = folder.path().resolve(own + ENDING);
+    Path begun = folder.resolve(own + BEGUN);
+    Path path = folder.resolve(own + ENDING);
     int socket = -1;
     try {
       sweep(folder);
       socket = SocketCalls.listen(begun);
-      // Only now, for whoever finds one where nobody listens deletes it.
+      // Renamed only now: other processes delete a socket that has no listener.
       Files.move(begun, path, StandardCopyOption.ATOMIC_MOVE);
       DescriptorExchange offered = new DescriptorExchange(name, descriptor, socket, path);
       offered.answering.start();
@@ -84,7 +84,7 @@ public final class DescriptorExchange implements AutoCloseable {
       withdraw(descriptor, socket, begun, path);
       throw new TransferException("the shared buffer " + name + " cannot be offered: " + e, e);
     } catch (RuntimeException | Error e) {
-      // No thread, for one.
+      // For example, the system has no thread left.
       withdraw(descriptor, socket, begun, path);
       throw e;
     }
@@ -100,11 +100,11 @@ public final class DescriptorExchange implements AutoCloseable {
   }
 
   /**
-   * A descriptor that somebody offers under that name; the caller's to close.
+   * Gets a descriptor that a process offers under a name. The caller closes it.
    *
-   * @throws TransferException if nobody answers within seconds
+   * @throws TransferException if no process answers within seconds
    */
-  public static int obtain(SharedFolder folder, String name) {
+  public static int obtain(Path folder, String name) {
     sweep(folder);
     long deadline = System.nanoTime() + PATIENCE_NANOS;
     for (; ; ) {
@@ -115,7 +115,7 @@ public final class DescriptorExchange implements AutoCloseable {
           try {
             return SocketCalls.receive(connection, Math.min(left, TURN_NANOS));
           } catch (IOException e) {
-            // It has just been closed, or is stuck. The next may do.
+            // It was closed a moment ago, or its process is stopped. Try the next.
             LOG.log(System.Logger.Level.DEBUG, path + " does not answer", e);
           } finally {
             SocketCalls.close(connection);
@@ -124,23 +124,23 @@ public final class DescriptorExchange implements AutoCloseable {
       }
       if (System.nanoTime() - deadline > 0) {
         throw new TransferException(
-            "nobody who has the shared buffer "
+            "no process that has the shared buffer "
                 + name
-                + " answered for "
+                + " answered within "
                 + PATIENCE_NANOS / 1_000_000_000L
-                + " seconds; close it everywhere, or let the stopped processes go on",
+                + " seconds; close it everywhere, or resume the stopped processes",
             null);
       }
       LockSupport.parkNanos(PAUSE_NANOS);
     }
   }
 
-  /** Closes a descriptor that nobody offers. */
+  /** Closes a descriptor that is not offered. */
   public static void discard(int descriptor) {
     SocketCalls.close(descriptor);
   }
 
-  /** A socket's path must be short: a name's hash is in it. */
+  /** Contains a hash instead of the name, because the path of a socket must be short. */
   private static String prefix(String name) {
     return hex(UUID.nameUUIDFromBytes(name.getBytes(StandardCharsets.UTF_8))) + "~";
   }
@@ -149,8 +149,8 @@ public final class DescriptorExchange implements AutoCloseable {
     return HexFormat.of().toHexDigits(id.getMostSignificantBits() ^ id.getLeastSignificantBits());
   }
 
-  /** Deletes what killed processes left, of any name. */
-  private static void sweep(SharedFolder folder) {
+  /** Deletes the sockets of all names that killed processes left. */
+  private static void sweep(Path folder) {
     for (Path path : sockets(folder, "*" + ENDING)) {
       int connection = connect(path);
       if (connection >= 0) {
@@ -164,17 +164,17 @@ public final class DescriptorExchange implements AutoCloseable {
     }
   }
 
-  /** Sockets that this class made; what else is in the folder is nobody's business. */
-  private static List<Path> sockets(SharedFolder folder, String names) {
+  /** The sockets in the folder that this class made. */
+  private static List<Path> sockets(Path folder, String names) {
     List<Path> sockets = new ArrayList<>();
-    try (DirectoryStream<Path> entries = Files.newDirectoryStream(folder.path(), names)) {
+    try (DirectoryStream<Path> entries = Files.newDirectoryStream(folder, names)) {
       for (Path entry : entries) {
         if (OWN.matcher(entry.getFileName().toString()).matches() && isSocket(entry)) {
           sockets.add(entry);
         }
       }
     } catch (IOException | DirectoryIteratorException e) {
-      throw new TransferException(folder.path() + " cannot be read: " + e, e);
+      throw new TransferException(folder + " cannot be read: " + e, e);
     }
     return sockets;
   }
@@ -188,7 +188,7 @@ public final class DescriptorExchange implements AutoCloseable {
     }
   }
 
-  /** A connection; -1 if nobody listens any more, whose socket is deleted. */
+  /** Connects; returns -1 if that fails. Deletes a socket that has no listener. */
   private static int connect(Path path) {
     try {
       return SocketCalls.connect(path);
@@ -210,7 +210,7 @@ public final class DescriptorExchange implements AutoCloseable {
           SocketCalls.close(asker);
         }
       } catch (IOException e) {
-        // The asker is gone, or there are too many files, or this is the end.
+        // The other process is gone, too many files are open, or the offer has ended.
         LockSupport.parkNanos(PAUSE_NANOS);
       }
     }
@@ -220,7 +220,7 @@ public final class DescriptorExchange implements AutoCloseable {
   }
 
   /**
-   * Ends the offer and closes the descriptor; who answers just now does it a moment later.
+   * Ends the offer and closes the descriptor; a thread that is answering closes it a moment later.
    * Idempotent, and throws nothing.
    */
   @Override
@@ -233,7 +233,7 @@ public final class DescriptorExchange implements AutoCloseable {
     } catch (IOException e) {
       LOG.log(System.Logger.Level.WARNING, path + " is still offered", e);
     } finally {
-      // Last, for the thread closes the socket then, and its number may be another's.
+      // Set last: the thread then closes the socket, and its number may be used again.
       ended = true;
     }
     try {

@@ -1,4 +1,4 @@
-package dev.tidepool.host;
+package dev.tidepool.cuda.ipc;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
@@ -11,8 +11,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
 /**
- * Linux's functions for pipes whose ends other processes have, which Java's pipes cannot be given.
- * As {@link SocketCalls} says of its own.
+ * The functions of Linux for pipes. Java's own pipes cannot pass an end to another process. Links
+ * functions as {@link SocketCalls} does.
  */
 final class PipeCalls {
   private static final int O_CLOEXEC = 0x80000;
@@ -29,7 +29,7 @@ final class PipeCalls {
 
   private PipeCalls() {}
 
-  /** A pipe's reading end and its writing end, which are not passed on to children. */
+  /** Creates a pipe: its reading end and its writing end. Child processes do not inherit them. */
   static int[] pipe() throws IOException {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment ends = arena.allocate(JAVA_INT, 2);
@@ -39,7 +39,7 @@ final class PipeCalls {
     }
   }
 
-  /** Another descriptor of the same, which is not passed on to children. */
+  /** Duplicates a descriptor. Child processes do not inherit the new one. */
   static int duplicate(int descriptor) throws IOException {
     return (int)
         SocketCalls.checked(
@@ -47,10 +47,10 @@ final class PipeCalls {
   }
 
   /**
-   * Waits until nobody has a pipe's writing end any more.
+   * Waits until every writing end of a pipe is closed.
    *
-   * @param millis at most; negative for ever
-   * @return whether it is so
+   * @param millis how long to wait at most; a negative number waits without limit
+   * @return whether every writing end is closed
    */
   static boolean hasEnded(int reading, int millis) throws IOException {
     try (Arena arena = Arena.ofConfined()) {

@@ -1,4 +1,4 @@
-package dev.tidepool.host;
+package dev.tidepool.cuda.ipc;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
@@ -22,7 +22,6 @@ import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -33,20 +32,20 @@ import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Descriptors that processes pass on. */
+/** Processes pass descriptors on. */
 @EnabledOnOs(OS.LINUX)
 @Timeout(60)
 final class DescriptorExchangeTest {
   private static final long PATIENCE_NANOS = 30_000_000_000L;
 
   @TempDir Path parent;
-  private SharedFolder folder;
+  private Path folder;
   private Path file;
   private FileChannel open;
 
   @BeforeEach
   void openOneFile() throws IOException {
-    folder = SharedFolder.of(Optional.of(parent.resolve("s")));
+    folder = Files.createDirectory(parent.toRealPath().resolve("s"));
     file = parent.toRealPath().resolve("offered");
     open = FileChannel.open(Files.createFile(file), StandardOpenOption.READ);
   }
@@ -66,14 +65,14 @@ final class DescriptorExchangeTest {
             numbers.add(Integer.valueOf(link.getFileName().toString()));
           }
         } catch (IOException closedMeanwhile) {
-          // Not the file's, which nobody else closes.
+          // Another descriptor than the file's: only this test closes those.
         }
       }
     }
     return numbers;
   }
 
-  /** A further descriptor of the file. */
+  /** Duplicates the descriptor of the file. */
   private int another() throws Throwable {
     return (int)
         Linker.nativeLinker()
@@ -90,7 +89,7 @@ final class DescriptorExchangeTest {
   }
 
   private Path in(String name) {
-    return folder.path().resolve(name);
+    return folder.resolve(name);
   }
 
   @Test
@@ -120,7 +119,7 @@ final class DescriptorExchangeTest {
   @Test
   void onlyTheOwnerMayConnect() throws Throwable {
     try (DescriptorExchange _ = DescriptorExchange.offer(folder, "x", another());
-        Stream<Path> sockets = Files.list(folder.path())) {
+        Stream<Path> sockets = Files.list(folder)) {
       Path socket = sockets.toList().getFirst();
       assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(socket)))
           .isEqualTo("rw-------");
@@ -131,10 +130,10 @@ final class DescriptorExchangeTest {
   }
 
   @Test
-  void whoDoesNotAnswerKeepsNobodyFromTheOthers() throws Throwable {
+  void aStoppedProcessDoesNotBlockTheOthers() throws Throwable {
     List<ServerSocketChannel> stopped = new ArrayList<>();
     try (DescriptorExchange _ = DescriptorExchange.offer(folder, "x", another());
-        Stream<Path> sockets = Files.list(folder.path())) {
+        Stream<Path> sockets = Files.list(folder)) {
       String name = sockets.toList().getFirst().getFileName().toString();
       for (int i = 0; i < 3; i++) {
         stopped.add(listening(in(name.substring(0, 17) + "%016x.fd".formatted(i))));
@@ -175,7 +174,7 @@ final class DescriptorExchangeTest {
     }
   }
 
-  /** As {@code struct msghdr} of 64-bit Linux wants it. */
+  /** Sends two descriptors in a {@code struct msghdr} of 64-bit Linux. */
   private static void send(int socket, int first, int second) throws Throwable {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment part = arena.allocate(16, 8);

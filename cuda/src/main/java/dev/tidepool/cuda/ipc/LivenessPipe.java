@@ -1,4 +1,4 @@
-package dev.tidepool.host;
+package dev.tidepool.cuda.ipc;
 
 import dev.tidepool.TransferException;
 import java.io.IOException;
@@ -12,10 +12,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Tells who made something that processes share whether anybody has it still. Whoever has it holds
- * the writing end of a pipe, which is passed on like any descriptor ({@link DescriptorExchange}),
- * and which the system closes for a process that dies; when the last one is closed, the maker sees
- * its reading end end. Nothing is ever written.
+ * Tells the creator of a shared object when no process has the object any more. Each process that
+ * has it holds the writing end of a pipe, which it gets as a descriptor ({@link
+ * DescriptorExchange}). The system closes the writing end of a process that dies. When the last one
+ * is closed, the creator's reading end reports the end. No byte is written.
  *
  * <p>On Linux only. Safe for use by any thread.
  */
@@ -32,15 +32,15 @@ public final class LivenessPipe implements AutoCloseable {
   }
 
   /**
-   * What a maker begins with.
+   * A new pipe.
    *
-   * @param hold tells when nobody has a writing end any more
-   * @param descriptor the first writing end; the receiver's to close
+   * @param hold tells when every writing end is closed
+   * @param descriptor the first writing end; the receiver closes it
    */
   public record Begun(LivenessPipe hold, int descriptor) {}
 
   /**
-   * A hold that one descriptor keeps.
+   * Creates a pipe with one writing end.
    *
    * @throws TransferException if the system has no descriptors left
    */
@@ -54,7 +54,7 @@ public final class LivenessPipe implements AutoCloseable {
   }
 
   /**
-   * A further descriptor of what a descriptor stands for; the caller's to close.
+   * Duplicates a descriptor. The caller closes the new one.
    *
    * @throws TransferException if the system has no descriptors left
    */
@@ -67,24 +67,25 @@ public final class LivenessPipe implements AutoCloseable {
   }
 
   /**
-   * Waits until nobody has it any more.
+   * Waits until every writing end is closed.
    *
-   * @param millis at most; negative for ever, on a platform thread then
-   * @return whether it is so
+   * @param millis how long to wait at most; a negative number waits without limit, on a platform
+   *     thread
+   * @return whether every writing end is closed
    */
   public boolean isOver(int millis) {
     for (; ; ) {
       try {
         return PipeCalls.hasEnded(reading, millis);
       } catch (IOException e) {
-        // A signal came in between.
-        LOG.log(System.Logger.Level.DEBUG, "a wait is begun anew", e);
+        // A signal interrupted the wait.
+        LOG.log(System.Logger.Level.DEBUG, "a wait is repeated", e);
         LockSupport.parkNanos(PAUSE_NANOS);
       }
     }
   }
 
-  /** The other processes that have it, as far as this one may know. */
+  /** Returns the other processes that have a writing end, as far as this process can see. */
   public List<Long> holders() {
     List<Long> holders = new ArrayList<>();
     long own = ProcessHandle.current().pid();
@@ -92,17 +93,18 @@ public final class LivenessPipe implements AutoCloseable {
       Path pipe = Files.readSymbolicLink(PROCESSES.resolve("self/fd/" + reading));
       for (Path process : processes) {
         long id = Long.parseLong(process.getFileName().toString());
-        if (id != own && has(process, pipe)) {
+        if (id != own && hasOpen(process, pipe)) {
           holders.add(id);
         }
       }
     } catch (IOException | DirectoryIteratorException | NumberFormatException e) {
-      LOG.log(System.Logger.Level.DEBUG, PROCESSES + " does not tell who has a pipe", e);
+      LOG.log(
+          System.Logger.Level.DEBUG, PROCESSES + " does not tell which processes have a pipe", e);
     }
     return holders;
   }
 
-  private static boolean has(Path process, Path pipe) {
+  private static boolean hasOpen(Path process, Path pipe) {
     try (DirectoryStream<Path> open = Files.newDirectoryStream(process.resolve("fd"))) {
       for (Path link : open) {
         if (leadsTo(link, pipe)) {
@@ -123,7 +125,7 @@ public final class LivenessPipe implements AutoCloseable {
     }
   }
 
-  /** Ends it for its maker. Idempotent, and throws nothing. */
+  /** Closes the reading end. Idempotent, and throws nothing. */
   @Override
   public void close() {
     if (closed.compareAndSet(false, true)) {

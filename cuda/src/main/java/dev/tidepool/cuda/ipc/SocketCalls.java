@@ -1,6 +1,7 @@
-package dev.tidepool.host;
+package dev.tidepool.cuda.ipc;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
@@ -12,6 +13,7 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.StructLayout;
+import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
 import java.net.ConnectException;
@@ -19,13 +21,15 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Locale;
 
 /**
- * The functions of Linux for sockets that have a path, for the one thing that Java's cannot do:
- * pass a file descriptor to another process ({@code SCM_RIGHTS}). {@code pidfd_getfd} would need no
- * socket, but most systems let a process take descriptors from its own children only.
+ * The functions of Linux for sockets that have a path. Java's own sockets cannot pass a file
+ * descriptor to another process ({@code SCM_RIGHTS}). {@code pidfd_getfd} would need no socket, but
+ * most systems let a process take descriptors from its own children only.
  *
- * <p>As {@link LibC} says of its own. Linked by the first use, which must be on Linux.
+ * <p>A method for each function; nothing above this class sees an address. The first use links the
+ * functions, and must be on Linux.
  */
 final class SocketCalls {
   private static final int AF_UNIX = 1;
@@ -39,10 +43,10 @@ final class SocketCalls {
   private static final int MSG_CMSG_CLOEXEC = 0x40000000;
   private static final int ECONNREFUSED = 111;
   private static final int BACKLOG = 64;
-  // A stopped process lets in as many as its backlog holds.
+  // A stopped process accepts as many connections as its backlog holds; more would wait.
   private static final long CONNECT_NANOS = 1_000_000;
 
-  // struct sockaddr_un, struct msghdr, struct cmsghdr with one int behind it, as 64-bit Linux has.
+  // struct sockaddr_un, struct msghdr, and struct cmsghdr with one int, of 64-bit Linux.
   private static final long ADDRESS_BYTES = 110;
   private static final int LONGEST_PATH = 107;
   private static final long MESSAGE_BYTES = 56;
@@ -75,13 +79,27 @@ final class SocketCalls {
 
   private SocketCalls() {}
 
-  static MethodHandle link(String name, MemoryLayout... parameters) {
-    return LibC.link(name, FunctionDescriptor.of(JAVA_INT, parameters), ERRNO);
+  /** Whether this system has functions that pass descriptors. */
+  static boolean areThere() {
+    if (!System.getProperty("os.name", "").toLowerCase(Locale.ROOT).startsWith("linux")) {
+      return false;
+    }
+    SymbolLookup library = Linker.nativeLinker().defaultLookup();
+    return library.find("sendmsg").isPresent() && library.find("recvmsg").isPresent();
   }
 
-  /** One with parameters of any number behind the first ones. */
+  static MethodHandle link(String name, MemoryLayout... parameters) {
+    return link(name, FunctionDescriptor.of(JAVA_INT, parameters), ERRNO);
+  }
+
+  private static MethodHandle link(String name, FunctionDescriptor type, Linker.Option... options) {
+    Linker linker = Linker.nativeLinker();
+    return linker.downcallHandle(linker.defaultLookup().findOrThrow(name), type, options);
+  }
+
+  /** Links a function that takes any number of parameters after the first ones. */
   static MethodHandle linkVariadic(String name, int fixed, MemoryLayout... parameters) {
-    return LibC.link(
+    return link(
         name,
         FunctionDescriptor.of(JAVA_INT, parameters),
         ERRNO,
@@ -89,7 +107,7 @@ final class SocketCalls {
   }
 
   private static MethodHandle linkLong(String name) {
-    return LibC.link(name, FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT), ERRNO);
+    return link(name, FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT), ERRNO);
   }
 
   @FunctionalInterface
@@ -97,7 +115,7 @@ final class SocketCalls {
     long invoke(MemorySegment state) throws Throwable;
   }
 
-  /** What a function returns that says -1 for an error. */
+  /** Calls a function that returns -1 for an error; throws then. */
   static long checked(String function, Call call) throws IOException {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment state = arena.allocate(STATE);
@@ -108,10 +126,10 @@ final class SocketCalls {
         throw error == ECONNREFUSED ? new ConnectException(message) : new IOException(message);
       }
       return result;
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException | Error e) {
       throw e;
     } catch (Throwable e) {
-      throw LibC.unexpected(e);
+      throw new IllegalStateException("the call of " + function + " failed", e);
     }
   }
 
@@ -121,10 +139,10 @@ final class SocketCalls {
             "socket", state -> (int) SOCKET.invokeExact(state, AF_UNIX, SOCK_STREAM_CLOEXEC, 0));
   }
 
-  /** How long calls of one direction wait for the other side. */
+  /** Limits how long calls of one direction wait for the other process. */
   private static void limitWaits(int socket, int option, long nanos) throws IOException {
     try (Arena arena = Arena.ofConfined()) {
-      // No time at all would mean for ever.
+      // Zero would mean no limit.
       long micros = Math.max(1, nanos / 1000);
       MemorySegment time = arena.allocateFrom(JAVA_LONG, micros / 1_000_000, micros % 1_000_000);
       int bytes = (int) time.byteSize();
@@ -136,7 +154,7 @@ final class SocketCalls {
     }
   }
 
-  /** A socket at a new path, that others of this user connect to. */
+  /** Creates a socket at a new path, which processes of this user can connect to. */
   static int listen(Path path) throws IOException {
     int socket = socket();
     boolean done = false;
@@ -144,7 +162,7 @@ final class SocketCalls {
       MemorySegment address = address(path, arena);
       int bytes = (int) address.byteSize();
       var _ = checked("bind", state -> (int) BIND.invokeExact(state, socket, address, bytes));
-      // Before anybody is let in: what it was made with is the process's choice.
+      // Before the first connection: the process's umask decided the permissions until now.
       Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rw-------"));
       var _ = checked("listen", state -> (int) LISTEN.invokeExact(state, socket, BACKLOG));
       done = true;
@@ -156,16 +174,16 @@ final class SocketCalls {
     }
   }
 
-  /** Waits for somebody to connect; fails once the socket is {@link #shutdown}. */
+  /** Waits for a connection; fails once the socket is {@link #shutdown}. */
   static int accept(int socket) throws IOException {
     MemorySegment none = MemorySegment.NULL;
     return (int) checked("accept", state -> (int) ACCEPT.invokeExact(state, socket, none, none));
   }
 
   /**
-   * A connection to who listens at a path. Fails at once if too many wait there already.
+   * Connects to the listener at a path. Fails at once if too many connections wait there already.
    *
-   * @throws ConnectException if nobody does any more
+   * @throws ConnectException if the socket has no listener
    */
   static int connect(Path path) throws IOException {
     int socket = socket();
@@ -184,12 +202,12 @@ final class SocketCalls {
     }
   }
 
-  /** Wakes who waits in {@link #accept}. */
+  /** Wakes the threads that wait in {@link #accept}. */
   static void shutdown(int socket) throws IOException {
     var _ = checked("shutdown", state -> (int) SHUTDOWN.invokeExact(state, socket, SHUT_RDWR));
   }
 
-  /** Closes any descriptor; what the system says to that does not matter, it is closed. */
+  /** Closes any descriptor. Logs an error: the descriptor is closed all the same. */
   static void close(int descriptor) {
     try {
       var _ = checked("close", state -> (int) CLOSE.invokeExact(state, descriptor));
@@ -199,7 +217,7 @@ final class SocketCalls {
     }
   }
 
-  /** Sends a descriptor, and one byte along, without which it would not go. */
+  /** Sends a descriptor, with the one byte of data that the system requires. */
   static void send(int socket, int descriptor) throws IOException {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment control = arena.allocate(CONTROL_BYTES, Long.BYTES);
@@ -215,7 +233,7 @@ final class SocketCalls {
   }
 
   /**
-   * The descriptor that was sent. It is this process's now, and is not passed on to children. Fails
+   * Receives a descriptor. This process owns it then, and child processes do not inherit it. Fails
    * if none comes within {@code nanos}.
    */
   static int receive(int socket, long nanos) throws IOException {
@@ -238,7 +256,7 @@ final class SocketCalls {
     }
   }
 
-  /** All that came with a message, for they are this process's now, wanted or not. */
+  /** All descriptors that came with a message. This process owns them, wanted or not. */
   private static int[] descriptors(MemorySegment message, MemorySegment control) {
     long bytes = Math.min(message.get(JAVA_LONG, MESSAGE_CONTROL_BYTES), control.get(JAVA_LONG, 0));
     if (bytes < CONTROL_DESCRIPTOR
@@ -276,7 +294,7 @@ final class SocketCalls {
     }
     MemorySegment address = arena.allocate(ADDRESS_BYTES, Short.BYTES);
     address.set(JAVA_SHORT, 0, (short) AF_UNIX);
-    MemorySegment.copy(name, 0, address, java.lang.foreign.ValueLayout.JAVA_BYTE, 2, name.length);
+    MemorySegment.copy(name, 0, address, JAVA_BYTE, 2, name.length);
     return address;
   }
 }
