@@ -35,6 +35,12 @@ module dev.tidepool.memory {
   exports dev.tidepool.pool.block to
       dev.tidepool.benchmarks,
       dev.tidepool.testkit;
+  exports dev.tidepool.spi.support to
+      dev.tidepool.cli,
+      dev.tidepool.cuda,
+      dev.tidepool.lz4,
+      dev.tidepool.opencl,
+      dev.tidepool.testkit;
   exports dev.tidepool.link to
       dev.tidepool.benchmarks,
       dev.tidepool.testkit;

@@ -45,6 +45,7 @@ class FloorsTest {
   private static final List<String> FLOORS =
       List.of(
           "dev.tidepool.spi",
+          "dev.tidepool.spi.support",
           "dev.tidepool.codec",
           "dev.tidepool.host",
           "dev.tidepool.pool",

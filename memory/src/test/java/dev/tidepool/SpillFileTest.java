@@ -63,11 +63,11 @@ final class SpillFileTest {
     assertThatThrownBy(() -> UnifiedMemoryManager.create(options(missing)))
         .isInstanceOf(TransferException.class)
         .hasMessageContaining(missing.toString())
-        .hasMessageContaining("it does not exist");
+        .hasMessageContaining("no such file or folder");
     Path file = Files.createFile(directory.resolve("file"));
     assertThatThrownBy(() -> Tidepool.open(options(file)))
         .isInstanceOf(TransferException.class)
-        .hasMessageContaining("it is no directory");
+        .hasMessageContaining("it is no folder");
   }
 
   @Test

@@ -1,12 +1,11 @@
 package dev.tidepool.cli;
 
+import dev.tidepool.spi.support.FilePermissions;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.attribute.FileAttribute;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -57,7 +56,7 @@ final class ViewCommand implements Callable<Integer> {
     try {
       if (!force || Files.notExists(target)) {
         // As snapshots are, for tags and stacks tell about the program.
-        Files.createFile(target, ownerOnly(target));
+        Files.createFile(target, FilePermissions.ownerOnly(target));
       }
       Files.writeString(target, page);
     } catch (FileAlreadyExistsException e) {
@@ -67,14 +66,6 @@ final class ViewCommand implements Callable<Integer> {
     }
     parent.out().println(target);
     return ExitStatus.DONE;
-  }
-
-  private static FileAttribute<?>[] ownerOnly(Path file) {
-    return file.getFileSystem().supportedFileAttributeViews().contains("posix")
-        ? new FileAttribute<?>[] {
-          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
-        }
-        : new FileAttribute<?>[0];
   }
 
   private Path besideSnapshot() {

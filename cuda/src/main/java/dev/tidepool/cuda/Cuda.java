@@ -11,7 +11,6 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
-import dev.tidepool.cuda.LiveObjects.Kind;
 import dev.tidepool.spi.Shutdown;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemoryLayout;
@@ -296,14 +295,14 @@ final class Cuda {
   static long cuDevicePrimaryCtxRetain(int device) {
     return NativeCall.create(
         "cuDevicePrimaryCtxRetain",
-        Kind.CONTEXT,
+        ObjectKind.CONTEXT,
         context -> (int) PRIMARY_CTX_RETAIN.invokeExact(context, device));
   }
 
   static void cuDevicePrimaryCtxRelease(int device) {
     release(
         "cuDevicePrimaryCtxRelease_v2",
-        Kind.CONTEXT,
+        ObjectKind.CONTEXT,
         () -> (int) PRIMARY_CTX_RELEASE.invokeExact(device));
   }
 
@@ -370,11 +369,11 @@ final class Cuda {
   static long cuMemAlloc(long bytes) {
     return NativeCall.create(
         "cuMemAlloc_v2",
-        Kind.DEVICE_MEMORY,
+        ObjectKind.DEVICE_MEMORY,
         address -> (int) MEM_ALLOC.invokeExact(address, bytes));
   }
 
-  static void cuMemFree(long address, Kind kind) {
+  static void cuMemFree(long address, ObjectKind kind) {
     release("cuMemFree_v2", kind, () -> (int) MEM_FREE.invokeExact(address));
   }
 
@@ -387,13 +386,14 @@ final class Cuda {
       properties.set(JAVA_INT, 12, device);
       return NativeCall.create(
           "cuMemPoolCreate",
-          Kind.MEMORY_POOL,
+          ObjectKind.MEMORY_POOL,
           pool -> (int) MEM_POOL_CREATE.invokeExact(pool, properties));
     }
   }
 
   static void cuMemPoolDestroy(long pool) {
-    release("cuMemPoolDestroy", Kind.MEMORY_POOL, () -> (int) MEM_POOL_DESTROY.invokeExact(pool));
+    release(
+        "cuMemPoolDestroy", ObjectKind.MEMORY_POOL, () -> (int) MEM_POOL_DESTROY.invokeExact(pool));
   }
 
   /** How many bytes that were freed a pool keeps, when the host waits for the device. */
@@ -432,14 +432,14 @@ final class Cuda {
   static long cuMemAllocFromPoolAsync(long bytes, long pool, long stream) {
     return NativeCall.create(
         "cuMemAllocFromPoolAsync",
-        Kind.DEVICE_MEMORY,
+        ObjectKind.DEVICE_MEMORY,
         address -> (int) MEM_ALLOC_FROM_POOL_ASYNC.invokeExact(address, bytes, pool, stream));
   }
 
   static void cuMemFreeAsync(long address, long stream) {
     release(
         "cuMemFreeAsync",
-        Kind.DEVICE_MEMORY,
+        ObjectKind.DEVICE_MEMORY,
         () -> (int) MEM_FREE_ASYNC.invokeExact(address, stream));
   }
 
@@ -448,12 +448,13 @@ final class Cuda {
     int flags = CU_MEMHOSTALLOC_PORTABLE | (writeCombined ? CU_MEMHOSTALLOC_WRITECOMBINED : 0);
     return NativeCall.create(
         "cuMemHostAlloc",
-        Kind.PINNED_MEMORY,
+        ObjectKind.PINNED_MEMORY,
         address -> (int) MEM_HOST_ALLOC.invokeExact(address, bytes, flags));
   }
 
   static void cuMemFreeHost(long address) {
-    release("cuMemFreeHost", Kind.PINNED_MEMORY, () -> (int) MEM_FREE_HOST.invokeExact(address));
+    release(
+        "cuMemFreeHost", ObjectKind.PINNED_MEMORY, () -> (int) MEM_FREE_HOST.invokeExact(address));
   }
 
   /** Page-locks memory of the host where it lies, for all contexts. */
@@ -464,20 +465,20 @@ final class Cuda {
             (int)
                 MEM_HOST_REGISTER.invokeExact(
                     memory, memory.byteSize(), CU_MEMHOSTREGISTER_PORTABLE));
-    LiveObjects.created(Kind.REGISTERED_MEMORY);
+    ObjectKind.LIVE.created(ObjectKind.REGISTERED_MEMORY);
   }
 
   static void cuMemHostUnregister(long address) {
     release(
         "cuMemHostUnregister",
-        Kind.REGISTERED_MEMORY,
+        ObjectKind.REGISTERED_MEMORY,
         () -> (int) MEM_HOST_UNREGISTER.invokeExact(address));
   }
 
   static long cuMemAllocManaged(long bytes) {
     return NativeCall.create(
         "cuMemAllocManaged",
-        Kind.MANAGED_MEMORY,
+        ObjectKind.MANAGED_MEMORY,
         address -> (int) MEM_ALLOC_MANAGED.invokeExact(address, bytes, CU_MEM_ATTACH_GLOBAL));
   }
 
@@ -547,12 +548,13 @@ final class Cuda {
   static long cuStreamCreateWithPriority(int priority) {
     return NativeCall.create(
         "cuStreamCreateWithPriority",
-        Kind.STREAM,
+        ObjectKind.STREAM,
         stream -> (int) STREAM_CREATE.invokeExact(stream, CU_STREAM_NON_BLOCKING, priority));
   }
 
   static void cuStreamDestroy(long stream) {
-    release("cuStreamDestroy_v2", Kind.STREAM, () -> (int) STREAM_DESTROY.invokeExact(stream));
+    release(
+        "cuStreamDestroy_v2", ObjectKind.STREAM, () -> (int) STREAM_DESTROY.invokeExact(stream));
   }
 
   static void cuStreamSynchronize(long stream) {
@@ -567,7 +569,7 @@ final class Cuda {
   static long cuEventCreate() {
     int flags = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING;
     return NativeCall.create(
-        "cuEventCreate", Kind.EVENT, event -> (int) EVENT_CREATE.invokeExact(event, flags));
+        "cuEventCreate", ObjectKind.EVENT, event -> (int) EVENT_CREATE.invokeExact(event, flags));
   }
 
   static void cuEventRecord(long event, long stream) {
@@ -585,7 +587,7 @@ final class Cuda {
   }
 
   static void cuEventDestroy(long event) {
-    release("cuEventDestroy_v2", Kind.EVENT, () -> (int) EVENT_DESTROY.invokeExact(event));
+    release("cuEventDestroy_v2", ObjectKind.EVENT, () -> (int) EVENT_DESTROY.invokeExact(event));
   }
 
   // Code.
@@ -617,14 +619,14 @@ final class Cuda {
               "cuModuleLoadDataEx",
               () -> (int) MODULE_LOAD_DATA.invokeExact(module, bytes, 2, options, values));
       if (code == ErrorCodes.CUDA_SUCCESS) {
-        LiveObjects.created(Kind.MODULE);
+        ObjectKind.LIVE.created(ObjectKind.MODULE);
       }
       return new Loaded(code, module.get(JAVA_LONG, 0), log.getString(0));
     }
   }
 
   static void cuModuleUnload(long module) {
-    release("cuModuleUnload", Kind.MODULE, () -> (int) MODULE_UNLOAD.invokeExact(module));
+    release("cuModuleUnload", ObjectKind.MODULE, () -> (int) MODULE_UNLOAD.invokeExact(module));
   }
 
   static long cuModuleGetFunction(long module, String name) {

@@ -14,6 +14,7 @@ import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.spi.Shutdown;
+import dev.tidepool.spi.support.DriverCall;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
 import java.util.List;
@@ -159,15 +160,9 @@ final class CudaDevice implements Device {
           ElementwiseProgram.compile(this, elementwise, parameters);
       case KernelSource.Cuda cuda -> HandWrittenProgram.compile(this, cuda);
       case KernelSource.CudaImage image -> HandWrittenProgram.load(this, image);
-      case KernelSource.OpenCl opencl -> throw wrongLanguage("OpenCL", opencl.entry());
-      case KernelSource.Java java ->
-          throw wrongLanguage("Java", "of " + java.parameters().size() + " parameters");
+      case KernelSource.OpenCl _, KernelSource.Java _ ->
+          throw DriverCall.wrongLanguage(info.id(), "elementwise and CUDA", source);
     };
-  }
-
-  private UnsupportedOperationException wrongLanguage(String language, String entry) {
-    return new UnsupportedOperationException(
-        info.id() + " runs elementwise and CUDA kernels, not the " + language + " kernel " + entry);
   }
 
   /**

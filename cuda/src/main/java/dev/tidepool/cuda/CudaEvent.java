@@ -2,8 +2,8 @@ package dev.tidepool.cuda;
 
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.Shutdown;
+import dev.tidepool.spi.support.UseCount;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The end of a command.
@@ -21,7 +21,7 @@ final class CudaEvent implements Event {
   private final EventPool pool;
   private final String command;
   private final long event;
-  private final AtomicInteger users = new AtomicInteger(1);
+  private final UseCount users = new UseCount("an event");
   private final AtomicBoolean closed = new AtomicBoolean();
   private volatile boolean ended;
 
@@ -42,7 +42,7 @@ final class CudaEvent implements Event {
     if (ended) {
       return true;
     }
-    enter();
+    users.enter();
     try {
       int code = context.call(() -> Cuda.cuEventQuery(event));
       ended = code == ErrorCodes.CUDA_SUCCESS;
@@ -55,7 +55,7 @@ final class CudaEvent implements Event {
 
   @Override
   public void await() {
-    enter();
+    users.enter();
     try {
       if (!ended) {
         int code = context.call(this::waitForEnd);
@@ -93,7 +93,7 @@ final class CudaEvent implements Event {
 
   /** What is submitted to a stream from now on waits for this command. */
   void holdUp(long stream) {
-    enter();
+    users.enter();
     try {
       Cuda.cuStreamWaitEvent(stream, event);
     } finally {
@@ -108,18 +108,8 @@ final class CudaEvent implements Event {
     }
   }
 
-  private void enter() {
-    int now;
-    do {
-      now = users.get();
-      if (now == 0) {
-        throw new IllegalStateException("an event is used after it was closed");
-      }
-    } while (!users.compareAndSet(now, now + 1));
-  }
-
   private void leave() {
-    if (users.decrementAndGet() == 0 && !Shutdown.hasBegun()) {
+    if (users.leave() && !Shutdown.hasBegun()) {
       if (ended) {
         pool.giveBack(event);
       } else {

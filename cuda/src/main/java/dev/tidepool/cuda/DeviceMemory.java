@@ -3,7 +3,6 @@ package dev.tidepool.cuda;
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.OutOfDeviceMemoryException;
-import dev.tidepool.cuda.LiveObjects.Kind;
 import dev.tidepool.cuda.ipc.DescriptorExchange;
 import dev.tidepool.host.HostMemory;
 import dev.tidepool.spi.BlockKind;
@@ -313,9 +312,9 @@ final class DeviceMemory {
         // Only when the host waits does the driver's pool give back what it does not keep.
         Cuda.cuStreamSynchronize(service);
       }
-      case PLAIN -> Cuda.cuMemFree(start, Kind.DEVICE_MEMORY);
+      case PLAIN -> Cuda.cuMemFree(start, ObjectKind.DEVICE_MEMORY);
       case PINNED, WRITE_COMBINED -> Cuda.cuMemFreeHost(start);
-      case MANAGED -> Cuda.cuMemFree(start, Kind.MANAGED_MEMORY);
+      case MANAGED -> Cuda.cuMemFree(start, ObjectKind.MANAGED_MEMORY);
       case MAPPED, SHARED ->
           throw new IllegalArgumentException("no single call frees " + source + " memory");
     }
@@ -386,7 +385,7 @@ final class DeviceMemory {
       Cuda.cuMemFreeAsync(address, stream);
     } else {
       Cuda.cuStreamSynchronize(stream);
-      Cuda.cuMemFree(address, Kind.DEVICE_MEMORY);
+      Cuda.cuMemFree(address, ObjectKind.DEVICE_MEMORY);
     }
   }
 

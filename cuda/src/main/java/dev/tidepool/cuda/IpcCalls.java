@@ -5,7 +5,6 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import dev.tidepool.cuda.LiveObjects.Kind;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
@@ -47,7 +46,7 @@ final class IpcCalls {
       MemorySegment value = arena.allocate(HANDLE).copyFrom(MemorySegment.ofArray(handle));
       return NativeCall.create(
           "cuIpcOpenMemHandle_v2",
-          Kind.OPENED_MEMORY,
+          ObjectKind.OPENED_MEMORY,
           address ->
               (int) OPEN_HANDLE.invokeExact(address, value, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
     }
@@ -55,6 +54,8 @@ final class IpcCalls {
 
   static void cuIpcCloseMemHandle(long address) {
     NativeCall.release(
-        "cuIpcCloseMemHandle", Kind.OPENED_MEMORY, () -> (int) CLOSE_HANDLE.invokeExact(address));
+        "cuIpcCloseMemHandle",
+        ObjectKind.OPENED_MEMORY,
+        () -> (int) CLOSE_HANDLE.invokeExact(address));
   }
 }

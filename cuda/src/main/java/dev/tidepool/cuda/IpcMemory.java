@@ -2,7 +2,6 @@ package dev.tidepool.cuda;
 
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.TransferException;
-import dev.tidepool.cuda.LiveObjects.Kind;
 import dev.tidepool.cuda.ipc.DescriptorExchange;
 import dev.tidepool.cuda.ipc.LivenessPipe;
 import java.util.Arrays;
@@ -105,7 +104,7 @@ final class IpcMemory {
       String ticket = Ticket.of(IpcCalls.cuIpcGetMemHandle(address));
       return new IpcMemory(ticket, address, bytes, context, hold, -1);
     } catch (RuntimeException | Error failed) {
-      Closing.surviving(() -> Cuda.cuMemFree(address, Kind.DEVICE_MEMORY));
+      Closing.surviving(() -> Cuda.cuMemFree(address, ObjectKind.DEVICE_MEMORY));
       throw failed;
     }
   }
@@ -219,7 +218,7 @@ final class IpcMemory {
   /** Frees what nobody has, and what nobody here has begun to use again meanwhile. */
   private void freeUnused() {
     if (forgetIfUnused()) {
-      Closing.surviving(() -> context.run(() -> Cuda.cuMemFree(address, Kind.DEVICE_MEMORY)));
+      Closing.surviving(() -> context.run(() -> Cuda.cuMemFree(address, ObjectKind.DEVICE_MEMORY)));
       Closing.surviving(context::release);
       Objects.requireNonNull(hold).close();
     }

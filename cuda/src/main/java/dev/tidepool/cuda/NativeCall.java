@@ -3,23 +3,17 @@ package dev.tidepool.cuda;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.tidepool.AcceleratorException;
-import dev.tidepool.cuda.LiveObjects.Kind;
 import dev.tidepool.spi.Shutdown;
+import dev.tidepool.spi.support.DriverCall;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
- * The few shapes that the driver's functions come in, and the one place where a return code becomes
- * an exception, where live objects are counted, and where calls end once the virtual machine shuts
- * down (the driver is torn down then; its memory goes with the process).
+ * Calls the driver's functions, which come in few shapes. Return codes become exceptions here, live
+ * objects are counted here, and calls are refused here once the virtual machine shuts down: the
+ * driver is torn down then, and its memory goes with the process.
  */
 final class NativeCall {
-  /** A function that only returns a code. */
-  @FunctionalInterface
-  interface Code {
-    int invoke() throws Throwable;
-  }
-
   /** A function that stores a handle, an address or a number of at most 8 bytes. */
   @FunctionalInterface
   interface Output {
@@ -28,39 +22,39 @@ final class NativeCall {
 
   private NativeCall() {}
 
-  static void call(String function, Code code) {
+  static void call(String function, DriverCall.Code code) {
     check(function, code(function, code));
   }
 
   /** The code itself, for functions that answer with it. */
-  static int code(String function, Code code) {
+  static int code(String function, DriverCall.Code code) {
     requireRunning(function);
-    return invoke(function, code);
+    return DriverCall.invoke(function, code);
   }
 
   static long get(String function, Output output) {
     requireRunning(function);
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment value = arena.allocate(JAVA_LONG);
-      check(function, invoke(function, () -> output.invoke(value)));
+      check(function, DriverCall.invoke(function, () -> output.invoke(value)));
       return value.get(JAVA_LONG, 0);
     }
   }
 
-  static long create(String function, Kind kind, Output output) {
+  static long create(String function, ObjectKind kind, Output output) {
     long handle = get(function, output);
-    LiveObjects.created(kind);
+    ObjectKind.LIVE.created(kind);
     return handle;
   }
 
   /** A release that fails is an error all the same; one during shutdown does nothing. */
-  static void release(String function, Kind kind, Code code) {
+  static void release(String function, ObjectKind kind, DriverCall.Code code) {
     if (Shutdown.hasBegun()) {
       return;
     }
-    // What the driver does not give back is not ours any more either.
-    LiveObjects.released(kind);
-    check(function, invoke(function, code));
+    // An object that the driver fails to release is lost to this process all the same.
+    ObjectKind.LIVE.released(kind);
+    check(function, DriverCall.invoke(function, code));
   }
 
   static void check(String function, int code) {
@@ -78,20 +72,7 @@ final class NativeCall {
         ErrorCodes.kindOf(code));
   }
 
-  private static int invoke(String function, Code code) {
-    try {
-      return code.invoke();
-    } catch (RuntimeException | Error thrown) {
-      throw thrown;
-    } catch (Throwable unexpected) {
-      throw new IllegalStateException("the call of " + function + " failed", unexpected);
-    }
-  }
-
   private static void requireRunning(String function) {
-    if (Shutdown.hasBegun()) {
-      throw new IllegalStateException(
-          function + ": the virtual machine is shutting down, the CUDA driver is left alone");
-    }
+    DriverCall.requireRunning(function, "CUDA driver");
   }
 }

@@ -8,6 +8,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.spi.Shutdown;
+import dev.tidepool.spi.support.DriverCall;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;
@@ -191,11 +192,11 @@ final class Nvrtc {
     }
   }
 
-  private static int code(String function, NativeCall.Code code) {
+  private static int code(String function, DriverCall.Code code) {
     return NativeCall.code(function, code);
   }
 
-  private static void call(String function, NativeCall.Code call) {
+  private static void call(String function, DriverCall.Code call) {
     int code = code(function, call);
     if (code != NVRTC_SUCCESS) {
       throw failure(function, code);

@@ -6,7 +6,6 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import dev.tidepool.cuda.LiveObjects.Kind;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
@@ -68,14 +67,14 @@ final class VirtualMemoryCalls {
   static long cuMemAddressReserve(long bytes) {
     return NativeCall.create(
         "cuMemAddressReserve",
-        Kind.ADDRESS_RANGE,
+        ObjectKind.ADDRESS_RANGE,
         address -> (int) ADDRESS_RESERVE.invokeExact(address, bytes, 0L, 0L, 0L));
   }
 
   static void cuMemAddressFree(long address, long bytes) {
     release(
         "cuMemAddressFree",
-        Kind.ADDRESS_RANGE,
+        ObjectKind.ADDRESS_RANGE,
         () -> (int) ADDRESS_FREE.invokeExact(address, bytes));
   }
 
@@ -93,14 +92,14 @@ final class VirtualMemoryCalls {
               arena);
       return NativeCall.create(
           "cuMemCreate",
-          Kind.PHYSICAL_MEMORY,
+          ObjectKind.PHYSICAL_MEMORY,
           handle -> (int) CREATE.invokeExact(handle, bytes, properties, 0L));
     }
   }
 
   /** Lets memory go; it stays while it is mapped somewhere. */
   static void cuMemRelease(long handle) {
-    release("cuMemRelease", Kind.PHYSICAL_MEMORY, () -> (int) RELEASE.invokeExact(handle));
+    release("cuMemRelease", ObjectKind.PHYSICAL_MEMORY, () -> (int) RELEASE.invokeExact(handle));
   }
 
   /** A descriptor that stands for memory in any process, and keeps it; the caller's to close. */
@@ -118,7 +117,7 @@ final class VirtualMemoryCalls {
   static long cuMemImportFromShareableHandle(int descriptor) {
     return NativeCall.create(
         "cuMemImportFromShareableHandle",
-        Kind.PHYSICAL_MEMORY,
+        ObjectKind.PHYSICAL_MEMORY,
         handle ->
             (int)
                 IMPORT.invokeExact(
@@ -128,12 +127,12 @@ final class VirtualMemoryCalls {
   /** Puts all of some memory behind addresses; nobody may access it yet. */
   static void cuMemMap(long address, long bytes, long handle) {
     call("cuMemMap", () -> (int) MAP.invokeExact(address, bytes, 0L, handle, 0L));
-    LiveObjects.created(Kind.MAPPING);
+    ObjectKind.LIVE.created(ObjectKind.MAPPING);
   }
 
   /** Ends one mapping. */
   static void cuMemUnmap(long address, long bytes) {
-    release("cuMemUnmap", Kind.MAPPING, () -> (int) UNMAP.invokeExact(address, bytes));
+    release("cuMemUnmap", ObjectKind.MAPPING, () -> (int) UNMAP.invokeExact(address, bytes));
   }
 
   /** Lets devices read and write what is mapped at addresses. */

@@ -12,7 +12,7 @@ class ConformanceTest {
     private final int devices;
     private final boolean concurrentAccess;
     private final Map<String, String> settings;
-    private final Map<LiveObjects.Kind, Long> before = Simulation.liveObjects();
+    private final Map<ObjectKind, Long> before = Simulation.liveObjects();
     private boolean opened;
 
     CudaConformance(int devices, boolean concurrentAccess, Map<String, String> settings) {

@@ -108,7 +108,7 @@ class FailingCallsTest {
 
   private static boolean withFailure(String function, long nth, List<String> wrong) {
     SimulatedCuda simulated = Simulation.with(2);
-    Map<LiveObjects.Kind, Long> before = Simulation.liveObjects();
+    Map<ObjectKind, Long> before = Simulation.liveObjects();
     // CUDA_ERROR_UNKNOWN
     simulated.fail(function, nth, 999);
     boolean told = false;

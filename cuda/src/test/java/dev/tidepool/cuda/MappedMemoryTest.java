@@ -208,7 +208,7 @@ class MappedMemoryTest {
     SimulatedCuda simulated = Simulation.with(1);
     try (Device device = devices("always").getFirst()) {
       simulated.set(0, "largest_piece", 4 * MIB);
-      Map<LiveObjects.Kind, Long> before = Simulation.liveObjects();
+      Map<ObjectKind, Long> before = Simulation.liveObjects();
       List<String> leaks = simulated.leaks();
       long free = device.memory().freeBytes();
       Map<String, Integer> calls =

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 
 /** Fails a test that leaves an object of the driver behind, or does what a driver punishes. */
 final class NothingLeaks implements BeforeEachCallback, AfterEachCallback {
-  private final Map<LiveObjects.Kind, Long> before = new EnumMap<>(LiveObjects.Kind.class);
+  private final Map<ObjectKind, Long> before = new EnumMap<>(ObjectKind.class);
 
   @Override
   public void beforeEach(ExtensionContext context) {

@@ -167,7 +167,7 @@ class ProcessTest {
     public static void main(String[] arguments) {
       AtShutdown.use(
           new CudaProvider().discover().devices().getFirst(),
-          () -> LiveObjects.count(LiveObjects.Kind.STREAM));
+          () -> ObjectKind.LIVE.count(ObjectKind.STREAM));
     }
   }
 }

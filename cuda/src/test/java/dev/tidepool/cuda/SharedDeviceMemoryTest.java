@@ -406,7 +406,7 @@ class SharedDeviceMemoryTest {
       }
       try (UnifiedBuffer<int[]> buffer =
           memory.createShared(ElementType.INT, LENGTH, "x", DEVICE)) {
-        Map<LiveObjects.Kind, Long> before = Simulation.liveObjects();
+        Map<ObjectKind, Long> before = Simulation.liveObjects();
         for (String function :
             List.of("cuMemImportFromShareableHandle", "cuMemMap", "cuMemSetAccess")) {
           simulated.fail(function, 1, 999);

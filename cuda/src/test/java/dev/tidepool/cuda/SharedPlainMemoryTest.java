@@ -147,7 +147,7 @@ class SharedPlainMemoryTest {
                 assertThat(files).isEmpty();
               }
               assertThat(simulated.leaks()).isEmpty();
-              assertThat(LiveObjects.count(LiveObjects.Kind.CONTEXT)).isZero();
+              assertThat(ObjectKind.LIVE.count(ObjectKind.CONTEXT)).isZero();
             });
     assertThat(simulated.violations()).isEmpty();
   }
@@ -307,7 +307,7 @@ class SharedPlainMemoryTest {
             .isInstanceOf(TidepoolException.class);
       }
       assertThat(other.tell("create x " + LENGTH)).isEqualTo("done");
-      Map<LiveObjects.Kind, Long> before = Simulation.liveObjects();
+      Map<ObjectKind, Long> before = Simulation.liveObjects();
       for (String function : List.of("cuIpcOpenMemHandle_v2", "cuDevicePrimaryCtxRetain")) {
         simulated.fail(function, 1, 999);
         assertThatThrownBy(() -> opened(tidepool))

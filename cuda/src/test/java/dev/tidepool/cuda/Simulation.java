@@ -87,16 +87,16 @@ final class Simulation {
     }
   }
 
-  static Map<LiveObjects.Kind, Long> liveObjects() {
-    Map<LiveObjects.Kind, Long> live = new EnumMap<>(LiveObjects.Kind.class);
-    for (LiveObjects.Kind kind : LiveObjects.Kind.values()) {
-      live.put(kind, LiveObjects.count(kind));
+  static Map<ObjectKind, Long> liveObjects() {
+    Map<ObjectKind, Long> live = new EnumMap<>(ObjectKind.class);
+    for (ObjectKind kind : ObjectKind.values()) {
+      live.put(kind, ObjectKind.LIVE.count(kind));
     }
     return live;
   }
 
   /** What a real driver would have punished, what is slow, and what was left behind. */
-  static void assertCleanBut(Map<LiveObjects.Kind, Long> before, boolean fast) {
+  static void assertCleanBut(Map<ObjectKind, Long> before, boolean fast) {
     SimulatedCuda simulated = SimulatedCuda.find().orElseThrow();
     assertThat(simulated.violations()).as("violations").isEmpty();
     if (fast) {

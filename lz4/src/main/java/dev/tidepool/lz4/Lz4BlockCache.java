@@ -1,5 +1,6 @@
 package dev.tidepool.lz4;
 
+import dev.tidepool.spi.support.Uninterruptibly;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -100,7 +101,7 @@ final class Lz4BlockCache {
       fill(slot);
     } else if (slot.ready.getCount() > 0) {
       decodeAhead(block);
-      await(slot);
+      Uninterruptibly.await(slot.ready::await);
     }
     Throwable failure = slot.failure;
     if (failure != null) {
@@ -203,21 +204,6 @@ final class Lz4BlockCache {
 
   private synchronized void giveBack(MemorySegment scratch) {
     free.push(scratch);
-  }
-
-  private static void await(Slot slot) {
-    boolean interrupted = false;
-    while (true) {
-      try {
-        slot.ready.await();
-        break;
-      } catch (InterruptedException _) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
   }
 
   /** What failed for all who want the block, as an exception of this thread's own. */

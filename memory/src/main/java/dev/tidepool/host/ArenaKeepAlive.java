@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import dev.tidepool.spi.support.Uninterruptibly;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -54,7 +55,7 @@ public final class ArenaKeepAlive implements AutoCloseable {
         .name("tidepool-held-scope")
         .stackSize(STACK_BYTES)
         .start(() -> scope.hold(memory));
-    uninterrupted(scope.begun);
+    Uninterruptibly.await(scope.begun::await);
     if (!scope.held) {
       Throwable failure = scope.failure;
       if (failure != null) {
@@ -89,30 +90,14 @@ public final class ArenaKeepAlive implements AutoCloseable {
   int compare(MemorySegment key, MemorySegment element) {
     held = true;
     begun.countDown();
-    uninterrupted(over);
+    Uninterruptibly.await(over::await);
     return key.address() == element.address() ? 0 : 1;
-  }
-
-  /** Waits whatever interrupts; an interrupt stays set. */
-  private static void uninterrupted(CountDownLatch latch) {
-    boolean interrupted = false;
-    for (; ; ) {
-      try {
-        latch.await();
-        if (interrupted) {
-          Thread.currentThread().interrupt();
-        }
-        return;
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
   }
 
   /** Lets go; after it the arena may be closed. Idempotent, and throws nothing. */
   @Override
   public void close() {
     over.countDown();
-    uninterrupted(released);
+    Uninterruptibly.await(released::await);
   }
 }

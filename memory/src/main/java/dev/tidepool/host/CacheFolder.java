@@ -1,5 +1,6 @@
 package dev.tidepool.host;
 
+import dev.tidepool.spi.support.FilePermissions;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -7,10 +8,8 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermission;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.List;
@@ -124,13 +123,7 @@ public record CacheFolder(@Nullable Path path) {
       Files.createDirectories(parent);
     }
     if (!Files.isDirectory(folder)) {
-      FileAttribute<?>[] ownerOnly =
-          hasPermissions(folder)
-              ? new FileAttribute<?>[] {
-                PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"))
-              }
-              : new FileAttribute<?>[0];
-      Files.createDirectories(folder, ownerOnly);
+      Files.createDirectories(folder, FilePermissions.ownerOnlyFolder(folder));
     }
   }
 

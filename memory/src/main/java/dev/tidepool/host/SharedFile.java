@@ -3,6 +3,7 @@ package dev.tidepool.host;
 import dev.tidepool.ElementType;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TransferException;
+import dev.tidepool.spi.support.FilePermissions;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -146,7 +147,7 @@ final class SharedFile {
                 StandardOpenOption.READ,
                 StandardOpenOption.WRITE,
                 LinkOption.NOFOLLOW_LINKS),
-            SharedFolder.ownerOnly("rw-------"));
+            FilePermissions.ownerOnly(begun));
     SharedFile created = null;
     try {
       if (channel.tryLock(LOCK_AT, 1, true) != null) {

@@ -1,6 +1,7 @@
 package dev.tidepool.host;
 
 import dev.tidepool.TransferException;
+import dev.tidepool.spi.support.FilePermissions;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
@@ -9,9 +10,7 @@ import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -82,18 +81,10 @@ public record SharedFolder(Path path) {
 
   private static void create(Path path) throws IOException {
     try {
-      Files.createDirectory(path, ownerOnly("rwx------"));
+      Files.createDirectory(path, FilePermissions.ownerOnlyFolder(path));
     } catch (FileAlreadyExistsException e) {
       // Another process was faster, or it is something else: the check that follows tells.
     }
-  }
-
-  static FileAttribute<?>[] ownerOnly(String permissions) {
-    return PERMISSIONS
-        ? new FileAttribute<?>[] {
-          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString(permissions))
-        }
-        : new FileAttribute<?>[0];
   }
 
   /** Where the folder is without a choice. */

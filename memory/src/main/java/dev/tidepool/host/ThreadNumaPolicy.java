@@ -1,5 +1,6 @@
 package dev.tidepool.host;
 
+import dev.tidepool.spi.support.Uninterruptibly;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.function.Supplier;
@@ -56,21 +57,10 @@ public final class ThreadNumaPolicy {
   private static <T> T onPlatformThread(Supplier<T> action) {
     FutureTask<T> task = new FutureTask<>(action::get);
     Thread.ofPlatform().daemon().name("tidepool-numa").start(task);
-    boolean interrupted = false;
     try {
-      while (true) {
-        try {
-          return task.get();
-        } catch (InterruptedException e) {
-          interrupted = true;
-        } catch (ExecutionException e) {
-          throw failure(e.getCause());
-        }
-      }
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
+      return Uninterruptibly.get(task::get);
+    } catch (ExecutionException e) {
+      throw failure(e.getCause());
     }
   }
 

@@ -1,8 +1,9 @@
 package dev.tidepool.stream;
 
 import dev.tidepool.TransferException;
+import dev.tidepool.spi.support.FileErrors;
+import dev.tidepool.spi.support.Uninterruptibly;
 import dev.tidepool.stream.ChunkScheduler.Range;
-import dev.tidepool.stream.file.FileErrors;
 import dev.tidepool.stream.file.LockedFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -86,7 +87,7 @@ final class Journal implements AutoCloseable {
   static Journal open(Path target) {
     Path path = beside(target);
     try {
-      return uninterrupted(() -> new Journal(path, LockedFile.open(path)));
+      return Uninterruptibly.shielded(() -> new Journal(path, LockedFile.open(path)));
     } catch (IOException e) {
       throw new TransferException("cannot open " + path + ": " + FileErrors.reason(e), e);
     }
@@ -167,7 +168,7 @@ final class Journal implements AutoCloseable {
     notes.forEach((name, value) -> lines.add("note " + name + " " + value));
     found.clear();
     try {
-      uninterrupted(
+      Uninterruptibly.shielded(
           () -> {
             channel.truncate(0);
             return append(lines);
@@ -223,7 +224,7 @@ final class Journal implements AutoCloseable {
     try {
       if (!batch.isEmpty()) {
         results.force();
-        uninterrupted(() -> append(merged(batch)));
+        Uninterruptibly.shielded(() -> append(merged(batch)));
       }
     } catch (IOException e) {
       throw failed(e);
@@ -261,22 +262,6 @@ final class Journal implements AutoCloseable {
     }
     channel.force(true);
     return channel;
-  }
-
-  private interface Step<T> {
-    T take() throws IOException;
-  }
-
-  /** An interrupt stays set, but does not close the channel, as it does in a call. */
-  private static <T> T uninterrupted(Step<T> step) throws IOException {
-    boolean interrupted = Thread.interrupted();
-    try {
-      return step.take();
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
   }
 
   private TransferException failed(IOException e) {

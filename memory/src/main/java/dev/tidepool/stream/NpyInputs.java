@@ -2,7 +2,7 @@ package dev.tidepool.stream;
 
 import dev.tidepool.TidepoolException;
 import dev.tidepool.TransferException;
-import dev.tidepool.stream.file.FileErrors;
+import dev.tidepool.spi.support.FileErrors;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

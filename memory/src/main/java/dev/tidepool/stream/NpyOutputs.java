@@ -2,9 +2,9 @@ package dev.tidepool.stream;
 
 import dev.tidepool.TidepoolException;
 import dev.tidepool.TransferException;
+import dev.tidepool.spi.support.FileErrors;
 import dev.tidepool.stream.ChunkScheduler.Range;
 import dev.tidepool.stream.Journal.Trait;
-import dev.tidepool.stream.file.FileErrors;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;

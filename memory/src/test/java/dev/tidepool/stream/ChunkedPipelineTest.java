@@ -12,6 +12,7 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.spi.support.Uninterruptibly;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -390,7 +391,7 @@ class ChunkedPipelineTest {
       // Or the first would do it all, before the second has begun.
       CountDownLatch begun = new CountDownLatch(1);
       second.beforeKernels = begun::countDown;
-      memory.beforeKernels = () -> awaitUninterruptibly(begun);
+      memory.beforeKernels = () -> Uninterruptibly.await(begun::await);
       Ints y = new Ints(new int[LENGTH]);
       ChunkedPipeline pipeline = doubling(counting(), y).on(second.manager()).build(SMALL);
       pipeline.run();
@@ -407,20 +408,12 @@ class ChunkedPipelineTest {
     second.unmapping = lost;
     CountDownLatch begun = new CountDownLatch(1);
     second.beforeKernels = begun::countDown;
-    memory.beforeKernels = () -> awaitUninterruptibly(begun);
+    memory.beforeKernels = () -> Uninterruptibly.await(begun::await);
     ChunkedPipeline pipeline =
         doubling(counting(), new Ints(new int[LENGTH])).on(second.manager()).build(SMALL);
 
     assertThatThrownBy(pipeline::run).isSameAs(lost);
     assertThat(pipeline.dropped()).isEmpty();
-  }
-
-  private static void awaitUninterruptibly(CountDownLatch latch) {
-    try {
-      assertThat(latch.await(60, TimeUnit.SECONDS)).isTrue();
-    } catch (InterruptedException e) {
-      throw new AssertionError(e);
-    }
   }
 
   @Test
@@ -541,7 +534,7 @@ class ChunkedPipelineTest {
           @Override
           public void read(long elementOffset, MemorySegment destination) {
             for (int quarter = 1; elementOffset >= quarter * LENGTH / 4; quarter++) {
-              awaitUninterruptibly(told.get(quarter - 1));
+              Uninterruptibly.await(told.get(quarter - 1)::await);
             }
             super.read(elementOffset, destination);
           }
@@ -569,7 +562,7 @@ class ChunkedPipelineTest {
         new Delegating(counting()) {
           @Override
           public void read(long elementOffset, MemorySegment destination) {
-            awaitUninterruptibly(told);
+            Uninterruptibly.await(told::await);
             super.read(elementOffset, destination);
           }
         };

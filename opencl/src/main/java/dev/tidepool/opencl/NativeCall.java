@@ -6,8 +6,8 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.tidepool.AcceleratorException;
-import dev.tidepool.opencl.LiveObjects.Kind;
 import dev.tidepool.spi.Shutdown;
+import dev.tidepool.spi.support.DriverCall;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -15,18 +15,11 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The few shapes that OpenCL's functions come in, and the one place where a return code becomes an
- * exception, where live objects are counted, and where calls end once the virtual machine shuts
- * down (drivers are torn down then, and calling them crashes).
+ * Calls OpenCL's functions, which come in few shapes. Return codes become exceptions here, live
+ * objects are counted here, and calls are refused here once the virtual machine shuts down: drivers
+ * are torn down then, and calls crash.
  */
 final class NativeCall {
-
-  /** A function that only returns a code. */
-  @FunctionalInterface
-  interface Code {
-    int invoke() throws Throwable;
-  }
-
   /** A function that returns an object and stores a code. */
   @FunctionalInterface
   interface Creation {
@@ -53,12 +46,12 @@ final class NativeCall {
 
   private NativeCall() {}
 
-  static void call(String function, Code code) {
+  static void call(String function, DriverCall.Code code) {
     requireRunning(function);
-    check(function, invoke(function, code));
+    check(function, DriverCall.invoke(function, code));
   }
 
-  static long create(String function, Kind kind, Creation creation) {
+  static long create(String function, ObjectKind kind, Creation creation) {
     requireRunning(function);
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment error = arena.allocate(JAVA_INT);
@@ -66,10 +59,10 @@ final class NativeCall {
       try {
         handle = creation.invoke(error);
       } catch (Throwable unexpected) {
-        throw unexpected(function, unexpected);
+        throw DriverCall.unexpected(function, unexpected);
       }
       check(function, error.get(JAVA_INT, 0));
-      LiveObjects.created(kind);
+      ObjectKind.LIVE.created(kind);
       return handle;
     }
   }
@@ -79,8 +72,8 @@ final class NativeCall {
     requireRunning(function);
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment event = arena.allocate(JAVA_LONG);
-      check(function, invoke(function, () -> command.invoke(event)));
-      LiveObjects.created(Kind.EVENT);
+      check(function, DriverCall.invoke(function, () -> command.invoke(event)));
+      ObjectKind.LIVE.created(ObjectKind.EVENT);
       return event.get(JAVA_LONG, 0);
     }
   }
@@ -89,10 +82,10 @@ final class NativeCall {
     requireRunning(function);
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment size = arena.allocate(JAVA_LONG);
-      check(function, invoke(function, () -> query.invoke(0L, NULL, size)));
+      check(function, DriverCall.invoke(function, () -> query.invoke(0L, NULL, size)));
       long byteSize = size.get(JAVA_LONG, 0);
       MemorySegment value = arena.allocate(Math.max(byteSize, 1), JAVA_LONG.byteAlignment());
-      check(function, invoke(function, () -> query.invoke(byteSize, value, NULL)));
+      check(function, DriverCall.invoke(function, () -> query.invoke(byteSize, value, NULL)));
       return value.asSlice(0, byteSize).toArray(JAVA_BYTE);
     }
   }
@@ -101,24 +94,24 @@ final class NativeCall {
     requireRunning(function);
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment count = arena.allocate(JAVA_INT);
-      check(function, invoke(function, () -> listing.invoke(0, NULL, count)));
+      check(function, DriverCall.invoke(function, () -> listing.invoke(0, NULL, count)));
       int capacity = count.get(JAVA_INT, 0);
       if (capacity == 0) {
         return new long[0];
       }
       MemorySegment handles = arena.allocate(JAVA_LONG, capacity);
-      check(function, invoke(function, () -> listing.invoke(capacity, handles, NULL)));
+      check(function, DriverCall.invoke(function, () -> listing.invoke(capacity, handles, NULL)));
       return handles.toArray(JAVA_LONG);
     }
   }
 
   /** A release that fails is an error all the same; one during shutdown does nothing. */
-  static void release(String function, Kind kind, Code code) {
+  static void release(String function, ObjectKind kind, DriverCall.Code code) {
     if (Shutdown.hasBegun()) {
       return;
     }
-    check(function, invoke(function, code));
-    LiveObjects.released(kind);
+    check(function, DriverCall.invoke(function, code));
+    ObjectKind.LIVE.released(kind);
   }
 
   static void check(String function, int code) {
@@ -136,28 +129,8 @@ final class NativeCall {
         ErrorCodes.kindOf(code));
   }
 
-  static int invoke(String function, Code code) {
-    try {
-      return code.invoke();
-    } catch (Throwable unexpected) {
-      throw unexpected(function, unexpected);
-    }
-  }
-
   static void requireRunning(String function) {
-    if (Shutdown.hasBegun()) {
-      throw new IllegalStateException(
-          function + ": the virtual machine is shutting down, the OpenCL driver is left alone");
-    }
-  }
-
-  /** What a method handle throws of itself: a closed segment, a missing function, a wrong type. */
-  static RuntimeException unexpected(String function, Throwable thrown) {
-    return switch (thrown) {
-      case RuntimeException exception -> exception;
-      case Error error -> throw error;
-      default -> new IllegalStateException("the call of " + function + " failed", thrown);
-    };
+    DriverCall.requireRunning(function, "OpenCL driver");
   }
 
   /** A C string in a query's answer; drivers differ on whether the terminator is counted. */

@@ -9,19 +9,19 @@ import static dev.tidepool.opencl.NativeCall.query;
 import static dev.tidepool.opencl.NativeCall.release;
 import static dev.tidepool.opencl.NativeCall.requireRunning;
 import static dev.tidepool.opencl.NativeCall.text;
-import static dev.tidepool.opencl.NativeCall.unexpected;
 import static dev.tidepool.opencl.OpenClLibrary.BITFIELD;
 import static dev.tidepool.opencl.OpenClLibrary.HANDLE;
 import static dev.tidepool.opencl.OpenClLibrary.INT;
 import static dev.tidepool.opencl.OpenClLibrary.POINTER;
 import static dev.tidepool.opencl.OpenClLibrary.SIZE;
+import static dev.tidepool.spi.support.DriverCall.unexpected;
 import static java.lang.foreign.MemorySegment.NULL;
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import dev.tidepool.opencl.LiveObjects.Kind;
+import dev.tidepool.spi.support.DriverCall;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
@@ -190,7 +190,7 @@ final class OpenCL {
       MemorySegment list = arena.allocateFrom(JAVA_LONG, devices);
       return NativeCall.create(
           "clCreateContext",
-          Kind.CONTEXT,
+          ObjectKind.CONTEXT,
           error ->
               (long)
                   CREATE_CONTEXT.invokeExact(properties, devices.length, list, NULL, NULL, error));
@@ -198,20 +198,23 @@ final class OpenCL {
   }
 
   static void clReleaseContext(long context) {
-    release("clReleaseContext", Kind.CONTEXT, () -> (int) RELEASE_CONTEXT.invokeExact(context));
+    release(
+        "clReleaseContext", ObjectKind.CONTEXT, () -> (int) RELEASE_CONTEXT.invokeExact(context));
   }
 
   /** An in-order queue. */
   static long clCreateCommandQueue(long context, long device) {
     return NativeCall.create(
         "clCreateCommandQueue",
-        Kind.QUEUE,
+        ObjectKind.QUEUE,
         error -> (long) CREATE_COMMAND_QUEUE.invokeExact(context, device, 0L, error));
   }
 
   static void clReleaseCommandQueue(long queue) {
     release(
-        "clReleaseCommandQueue", Kind.QUEUE, () -> (int) RELEASE_COMMAND_QUEUE.invokeExact(queue));
+        "clReleaseCommandQueue",
+        ObjectKind.QUEUE,
+        () -> (int) RELEASE_COMMAND_QUEUE.invokeExact(queue));
   }
 
   static void clFlush(long queue) {
@@ -228,7 +231,7 @@ final class OpenCL {
   static long clCreateBuffer(long context, long flags, long byteSize, MemorySegment hostPointer) {
     return NativeCall.create(
         "clCreateBuffer",
-        Kind.MEMORY,
+        ObjectKind.MEMORY,
         error -> (long) CREATE_BUFFER.invokeExact(context, flags, byteSize, hostPointer, error));
   }
 
@@ -237,7 +240,7 @@ final class OpenCL {
       MemorySegment region = arena.allocateFrom(JAVA_LONG, offset, byteSize);
       return NativeCall.create(
           "clCreateSubBuffer",
-          Kind.MEMORY,
+          ObjectKind.MEMORY,
           error ->
               (long)
                   CREATE_SUB_BUFFER.invokeExact(
@@ -246,7 +249,10 @@ final class OpenCL {
   }
 
   static void clReleaseMemObject(long memory) {
-    release("clReleaseMemObject", Kind.MEMORY, () -> (int) RELEASE_MEM_OBJECT.invokeExact(memory));
+    release(
+        "clReleaseMemObject",
+        ObjectKind.MEMORY,
+        () -> (int) RELEASE_MEM_OBJECT.invokeExact(memory));
   }
 
   // Commands: all are asynchronous unless they say otherwise and return an event that the caller
@@ -333,7 +339,7 @@ final class OpenCL {
         throw unexpected("clEnqueueMapBuffer", unexpected);
       }
       check("clEnqueueMapBuffer", error.get(JAVA_INT, 0));
-      LiveObjects.created(Kind.EVENT);
+      ObjectKind.LIVE.created(ObjectKind.EVENT);
       return new Mapping(mapped.reinterpret(byteSize), event.get(JAVA_LONG, 0));
     }
   }
@@ -410,8 +416,8 @@ final class OpenCL {
     requireRunning(function);
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment list = arena.allocate(2 * JAVA_LONG.byteSize(), JAVA_LONG.byteSize());
-      check(function, NativeCall.invoke(function, () -> command.invoke(list)));
-      LiveObjects.created(Kind.EVENT);
+      check(function, DriverCall.invoke(function, () -> command.invoke(list)));
+      ObjectKind.LIVE.created(ObjectKind.EVENT);
       long event = list.get(JAVA_LONG, 0);
       try {
         flushAndWait(queue, list);
@@ -434,7 +440,7 @@ final class OpenCL {
     try {
       clFlush(queue);
       int ended =
-          NativeCall.invoke("clWaitForEvents", () -> (int) WAIT_FOR_EVENTS.invokeExact(1, event));
+          DriverCall.invoke("clWaitForEvents", () -> (int) WAIT_FOR_EVENTS.invokeExact(1, event));
       if (ended != ErrorCodes.CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
         check("clWaitForEvents", ended);
       }
@@ -487,11 +493,11 @@ final class OpenCL {
   /** One more release is due afterwards. */
   static void clRetainEvent(long event) {
     call("clRetainEvent", () -> (int) RETAIN_EVENT.invokeExact(event));
-    LiveObjects.created(Kind.EVENT);
+    ObjectKind.LIVE.created(ObjectKind.EVENT);
   }
 
   static void clReleaseEvent(long event) {
-    release("clReleaseEvent", Kind.EVENT, () -> (int) RELEASE_EVENT.invokeExact(event));
+    release("clReleaseEvent", ObjectKind.EVENT, () -> (int) RELEASE_EVENT.invokeExact(event));
   }
 
   // Programs and kernels.
@@ -503,7 +509,7 @@ final class OpenCL {
       MemorySegment lengths = arena.allocateFrom(JAVA_LONG, text.length);
       return NativeCall.create(
           "clCreateProgramWithSource",
-          Kind.PROGRAM,
+          ObjectKind.PROGRAM,
           error ->
               (long) CREATE_PROGRAM_WITH_SOURCE.invokeExact(context, 1, strings, lengths, error));
     }
@@ -537,7 +543,8 @@ final class OpenCL {
   }
 
   static void clReleaseProgram(long program) {
-    release("clReleaseProgram", Kind.PROGRAM, () -> (int) RELEASE_PROGRAM.invokeExact(program));
+    release(
+        "clReleaseProgram", ObjectKind.PROGRAM, () -> (int) RELEASE_PROGRAM.invokeExact(program));
   }
 
   static long clCreateKernel(long program, String entry) {
@@ -545,7 +552,7 @@ final class OpenCL {
       MemorySegment name = arena.allocateFrom(entry);
       return NativeCall.create(
           "clCreateKernel",
-          Kind.KERNEL,
+          ObjectKind.KERNEL,
           error -> (long) CREATE_KERNEL.invokeExact(program, name, error));
     }
   }
@@ -590,6 +597,6 @@ final class OpenCL {
   }
 
   static void clReleaseKernel(long kernel) {
-    release("clReleaseKernel", Kind.KERNEL, () -> (int) RELEASE_KERNEL.invokeExact(kernel));
+    release("clReleaseKernel", ObjectKind.KERNEL, () -> (int) RELEASE_KERNEL.invokeExact(kernel));
   }
 }

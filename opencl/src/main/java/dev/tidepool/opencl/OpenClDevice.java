@@ -12,6 +12,7 @@ import dev.tidepool.spi.DeviceInfo;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.spi.Shutdown;
+import dev.tidepool.spi.support.DriverCall;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
 import java.util.List;
@@ -123,20 +124,9 @@ final class OpenClDevice implements Device {
       case KernelSource.OpenCl written -> HandWrittenProgram.compile(this, written);
       case KernelSource.Elementwise elementwise ->
           ElementwiseProgram.compile(this, elementwise, parameters);
-      case KernelSource.Cuda cuda -> throw wrongLanguage("CUDA", cuda.entry());
-      case KernelSource.CudaImage cuda -> throw wrongLanguage("CUDA", cuda.entry());
-      case KernelSource.Java java ->
-          throw wrongLanguage("Java", "of " + java.parameters().size() + " parameters");
+      case KernelSource.Cuda _, KernelSource.CudaImage _, KernelSource.Java _ ->
+          throw DriverCall.wrongLanguage(info.id(), "elementwise and OpenCL C", source);
     };
-  }
-
-  private UnsupportedOperationException wrongLanguage(String language, String entry) {
-    return new UnsupportedOperationException(
-        info.id()
-            + " runs elementwise and OpenCL C kernels, not the "
-            + language
-            + " kernel "
-            + entry);
   }
 
   @Override

@@ -2,8 +2,8 @@ package dev.tidepool.opencl;
 
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.spi.Event;
+import dev.tidepool.spi.support.UseCount;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The end of one or several commands of one in-order queue: a launch whose arguments were staged is
@@ -15,7 +15,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 final class OpenClEvent implements Event {
   private final Context context;
   private final long[] events;
-  private final AtomicInteger users = new AtomicInteger(1);
+  private final UseCount users = new UseCount("an event");
   private final AtomicBoolean closed = new AtomicBoolean();
 
   /**
@@ -31,7 +31,7 @@ final class OpenClEvent implements Event {
 
   @Override
   public boolean isDone() {
-    enter();
+    users.enter();
     try {
       return OpenCL.clGetEventInfoStatus(last()) <= OpenCL.CL_COMPLETE;
     } catch (AcceleratorException lost) {
@@ -44,7 +44,7 @@ final class OpenClEvent implements Event {
 
   @Override
   public void await() {
-    enter();
+    users.enter();
     try {
       waitForEnd();
       for (long event : events) {
@@ -60,7 +60,7 @@ final class OpenClEvent implements Event {
 
   /** Waits for the end, well or not. */
   void awaitEnd() {
-    enter();
+    users.enter();
     try {
       waitForEnd();
     } finally {
@@ -94,7 +94,7 @@ final class OpenClEvent implements Event {
 
   /** The last command's event with one more reference, which the caller releases. */
   long retained() {
-    enter();
+    users.enter();
     try {
       OpenCL.clRetainEvent(last());
       return last();
@@ -107,18 +107,8 @@ final class OpenClEvent implements Event {
     return events[events.length - 1];
   }
 
-  private void enter() {
-    int now;
-    do {
-      now = users.get();
-      if (now == 0) {
-        throw new IllegalStateException("an event is used after it was closed");
-      }
-    } while (!users.compareAndSet(now, now + 1));
-  }
-
   private void leave() {
-    if (users.decrementAndGet() == 0) {
+    if (users.leave()) {
       for (long event : events) {
         OpenCL.clReleaseEvent(event);
       }

@@ -3,6 +3,7 @@ package dev.tidepool.opencl;
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
+import dev.tidepool.spi.support.DriverCall;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -97,7 +98,7 @@ final class SignalHandlers {
     try {
       return (int) sigaction.invokeExact(signal, action, old);
     } catch (Throwable unexpected) {
-      throw NativeCall.unexpected("sigaction", unexpected);
+      throw DriverCall.unexpected("sigaction", unexpected);
     }
   }
 }

@@ -11,7 +11,7 @@ import static dev.tidepool.opencl.OpenClLibrary.SIZE;
 import static java.lang.foreign.MemorySegment.NULL;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
-import dev.tidepool.opencl.LiveObjects.Kind;
+import dev.tidepool.spi.support.DriverCall;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
@@ -65,19 +65,19 @@ final class SvmFunctions {
     try {
       memory = (MemorySegment) SVM_ALLOC.invokeExact(context, flags, byteSize, alignment);
     } catch (Throwable unexpected) {
-      throw NativeCall.unexpected("clSVMAlloc", unexpected);
+      throw DriverCall.unexpected("clSVMAlloc", unexpected);
     }
     if (memory.address() == 0) {
       return Optional.empty();
     }
-    LiveObjects.created(Kind.SHARED_VIRTUAL_MEMORY);
+    ObjectKind.LIVE.created(ObjectKind.SHARED_VIRTUAL_MEMORY);
     return Optional.of(memory.reinterpret(byteSize));
   }
 
   void clSVMFree(long context, MemorySegment memory) {
     release(
         "clSVMFree",
-        Kind.SHARED_VIRTUAL_MEMORY,
+        ObjectKind.SHARED_VIRTUAL_MEMORY,
         () -> {
           SVM_FREE.invokeExact(context, memory);
           return ErrorCodes.CL_SUCCESS;

@@ -12,12 +12,12 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 /** Fails a test that leaves an object of OpenCL behind, of whatever kind. */
 final class NothingLeaks implements BeforeEachCallback, AfterEachCallback {
 
-  private final Map<LiveObjects.Kind, Long> before = new EnumMap<>(LiveObjects.Kind.class);
+  private final Map<ObjectKind, Long> before = new EnumMap<>(ObjectKind.class);
 
   @Override
   public void beforeEach(ExtensionContext context) {
-    for (LiveObjects.Kind kind : LiveObjects.Kind.values()) {
-      before.put(kind, LiveObjects.count(kind));
+    for (ObjectKind kind : ObjectKind.values()) {
+      before.put(kind, ObjectKind.LIVE.count(kind));
     }
   }
 
@@ -30,8 +30,8 @@ final class NothingLeaks implements BeforeEachCallback, AfterEachCallback {
     await()
         .untilAsserted(
             () -> {
-              for (LiveObjects.Kind kind : LiveObjects.Kind.values()) {
-                assertThat(LiveObjects.count(kind))
+              for (ObjectKind kind : ObjectKind.values()) {
+                assertThat(ObjectKind.LIVE.count(kind))
                     .as("live objects of kind %s", kind)
                     .isEqualTo(before.get(kind));
               }

@@ -165,10 +165,10 @@ class ScatterTest {
 
   /** How many commands of the driver one operation is. */
   private static long commands(Supplier<Event> operation) {
-    long before = LiveObjects.count(LiveObjects.Kind.EVENT);
+    long before = ObjectKind.LIVE.count(ObjectKind.EVENT);
     try (Event done = operation.get()) {
       done.await();
-      return LiveObjects.count(LiveObjects.Kind.EVENT) - before;
+      return ObjectKind.LIVE.count(ObjectKind.EVENT) - before;
     }
   }
 

@@ -26,7 +26,7 @@ class ShutdownTest {
     public static void main(String[] arguments) {
       AtShutdown.use(
           new OpenClProvider().discover().devices().getFirst(),
-          () -> LiveObjects.count(LiveObjects.Kind.QUEUE));
+          () -> ObjectKind.LIVE.count(ObjectKind.QUEUE));
     }
   }
 }

@@ -18,7 +18,7 @@ final class UserEvent {
   static long create(Context context) {
     return NativeCall.create(
         "clCreateUserEvent",
-        LiveObjects.Kind.EVENT,
+        ObjectKind.EVENT,
         error -> (long) CREATE.invokeExact(context.handle(), error));
   }
 

@@ -2,12 +2,12 @@ package dev.tidepool.runtime.buffer;
 
 import dev.tidepool.MapMode;
 import dev.tidepool.TransferException;
+import dev.tidepool.spi.support.FileErrors;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Set;
@@ -36,13 +36,11 @@ record MappedFile(MemorySegment bytes, Object key) {
               channel.size(),
               arena);
       return new MappedFile(bytes, MemoryRange.key(file));
-    } catch (NoSuchFileException e) {
-      throw new TransferException("cannot map " + file + ": it does not exist", e);
     } catch (IOException e) {
       if (Files.isDirectory(file)) {
         throw new TransferException("cannot map " + file + ": it is a folder; name a file", e);
       }
-      throw new TransferException("cannot map " + file + ": " + e, e);
+      throw new TransferException("cannot map " + file + ": " + FileErrors.reason(e), e);
     }
   }
 }

@@ -3,17 +3,15 @@ package dev.tidepool.runtime.metering;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.TransferException;
 import dev.tidepool.runtime.order.QuietClose;
+import dev.tidepool.spi.support.FileErrors;
+import dev.tidepool.spi.support.FilePermissions;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.attribute.FileAttribute;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
@@ -91,7 +89,8 @@ public final class AllocationTrace implements AutoCloseable {
       }
     } catch (IOException | UnsupportedOperationException e) {
       throw new TransferException(
-          "cannot write the trace " + file + ": " + reason(e) + "; name another file", e);
+          "cannot write the trace " + file + ": " + FileErrors.reason(e) + "; name another file",
+          e);
     }
   }
 
@@ -102,25 +101,9 @@ public final class AllocationTrace implements AutoCloseable {
       Files.delete(file);
     }
     if (Files.notExists(file)) {
-      Files.createFile(file, ownerOnly(file));
+      Files.createFile(file, FilePermissions.ownerOnly(file));
     }
     return new FileOutputStream(file.toFile());
-  }
-
-  private static FileAttribute<?>[] ownerOnly(Path file) {
-    return file.getFileSystem().supportedFileAttributeViews().contains("posix")
-        ? new FileAttribute<?>[] {
-          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
-        }
-        : new FileAttribute<?>[0];
-  }
-
-  private static String reason(Exception e) {
-    return switch (e) {
-      case NoSuchFileException _ -> "its folder does not exist";
-      case AccessDeniedException _ -> "permission denied";
-      default -> e.getMessage() == null ? e.toString() : e.getMessage();
-    };
   }
 
   public void allocated(long number, long bytes, MemoryLocation location) {
@@ -149,7 +132,7 @@ public final class AllocationTrace implements AutoCloseable {
         ended = true;
         LOG.log(
             Level.WARNING,
-            "the trace " + file + " ends here, for it cannot be written: " + reason(e),
+            "the trace " + file + " ends here, for it cannot be written: " + FileErrors.reason(e),
             e);
       }
       if (ended) {

@@ -1,6 +1,7 @@
 package dev.tidepool.runtime.metering;
 
 import dev.tidepool.diagnostics.DiagnosticReport;
+import dev.tidepool.spi.support.Uninterruptibly;
 import java.lang.System.Logger.Level;
 import java.util.ArrayDeque;
 import java.util.Optional;
@@ -104,23 +105,12 @@ public final class DiagnosticSink {
   }
 
   private int unheardAfterWait() {
-    boolean interrupted = false;
-    long deadline = System.nanoTime() + MOST_WAIT_MILLIS * 1_000_000;
     synchronized (this) {
-      boolean mayWait = !Thread.currentThread().equals(teller);
-      long millis = MOST_WAIT_MILLIS;
-      while (mayWait && !unheard.isEmpty() && millis > 0) {
-        try {
-          wait(millis);
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-        millis = (deadline - System.nanoTime()) / 1_000_000;
+      if (Thread.currentThread().equals(teller)) {
+        return 0;
       }
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
-      return mayWait ? unheard.size() : 0;
+      Uninterruptibly.await(this, MOST_WAIT_MILLIS * 1_000_000, unheard::isEmpty);
+      return unheard.size();
     }
   }
 }

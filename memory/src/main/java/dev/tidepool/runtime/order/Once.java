@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.order;
 
+import dev.tidepool.spi.support.Uninterruptibly;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -46,7 +47,6 @@ public final class Once {
    * interruptible: an interrupt stays set.
    */
   public void awaitIfBegun() {
-    Monitors.awaitUninterruptibly(
-        this, () -> !begun || done || Thread.currentThread().equals(runner));
+    Uninterruptibly.await(this, () -> !begun || done || Thread.currentThread().equals(runner));
   }
 }

@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.order;
 
+import dev.tidepool.spi.support.Uninterruptibly;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -67,7 +68,7 @@ public final class OperationGate {
 
   /** Waits until nothing is inside a closed gate. Not interruptible: an interrupt stays set. */
   public void awaitQuiet() {
-    Monitors.awaitUninterruptibly(this, this::isQuiet);
+    Uninterruptibly.await(this, this::isQuiet);
   }
 
   /** Ends a closed gate that nothing is inside of; whether it was this call that ended it. */

@@ -8,6 +8,7 @@ import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.BufferRegistry;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryPools;
+import dev.tidepool.spi.support.Uninterruptibly;
 
 /**
  * How a closed manager ends: its open buffers are closed and their work is waited for, and once the
@@ -81,22 +82,9 @@ final class ManagerShutdown {
 
   /** Waits until something ended since the last call. Returns true. An interrupt stays set. */
   private boolean awaitChange() {
-    long start = System.nanoTime();
-    boolean interrupted = false;
     synchronized (this) {
-      long left = LONGEST_WAIT_MILLIS;
-      while (!changed && left > 0) {
-        try {
-          wait(left);
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-        left = LONGEST_WAIT_MILLIS - (System.nanoTime() - start) / 1_000_000;
-      }
+      Uninterruptibly.await(this, LONGEST_WAIT_MILLIS * 1_000_000, () -> changed);
       changed = false;
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
     }
     return true;
   }

@@ -6,6 +6,7 @@ import dev.tidepool.runtime.order.CoarseClock;
 import dev.tidepool.runtime.order.Resumable;
 import dev.tidepool.runtime.supply.LowMemory;
 import dev.tidepool.runtime.supply.SessionResources;
+import dev.tidepool.spi.support.Uninterruptibly;
 import java.lang.ref.WeakReference;
 import java.util.concurrent.locks.LockSupport;
 
@@ -113,15 +114,7 @@ final class SessionMaintenance implements AutoCloseable {
     LockSupport.unpark(thread);
     // Its own work may end a session.
     if (!Thread.currentThread().equals(thread)) {
-      boolean interrupted = Thread.interrupted();
-      try {
-        thread.join(ENDING_MILLIS);
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
+      Uninterruptibly.await(() -> thread.join(ENDING_MILLIS));
     }
   }
 }

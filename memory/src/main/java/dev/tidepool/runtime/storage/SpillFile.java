@@ -2,6 +2,9 @@ package dev.tidepool.runtime.storage;
 
 import dev.tidepool.ByteSize;
 import dev.tidepool.TransferException;
+import dev.tidepool.spi.support.FileErrors;
+import dev.tidepool.spi.support.FilePermissions;
+import dev.tidepool.spi.support.Uninterruptibly;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -9,7 +12,6 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -18,8 +20,6 @@ import java.nio.file.NotDirectoryException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.FileAttribute;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -118,7 +118,7 @@ public final class SpillFile implements AutoCloseable {
           "the spill-directory "
               + directory
               + " cannot be used: "
-              + reason(e)
+              + FileErrors.reason(e)
               + "; name an existing directory that you may write to",
           e);
     }
@@ -131,14 +131,7 @@ public final class SpillFile implements AutoCloseable {
             StandardOpenOption.WRITE,
             StandardOpenOption.CREATE_NEW,
             StandardOpenOption.DELETE_ON_CLOSE);
-    boolean posix = path.getFileSystem().supportedFileAttributeViews().contains("posix");
-    FileAttribute<?>[] ownerOnly =
-        posix
-            ? new FileAttribute<?>[] {
-              PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
-            }
-            : new FileAttribute<?>[0];
-    FileChannel channel = FileChannel.open(path, options, ownerOnly);
+    FileChannel channel = FileChannel.open(path, options, FilePermissions.ownerOnly(path));
     try {
       var _ = channel.tryLock();
     } catch (IOException e) {
@@ -177,15 +170,6 @@ public final class SpillFile implements AutoCloseable {
       System.getLogger("dev.tidepool")
           .log(System.Logger.Level.DEBUG, "the spill file " + file + " is left to others", e);
     }
-  }
-
-  private static String reason(IOException e) {
-    return switch (e) {
-      case NoSuchFileException _ -> "it does not exist";
-      case NotDirectoryException _ -> "it is no directory";
-      case AccessDeniedException _ -> "permission denied";
-      default -> String.valueOf(e.getMessage());
-    };
   }
 
   /** Bytes that are in the file now. */
@@ -334,24 +318,10 @@ public final class SpillFile implements AutoCloseable {
       throw new IllegalStateException(
           "the spill file in " + directory() + " is closed, and what was in it is gone", e);
     }
-    boolean interrupted = false;
     try {
-      for (; ; ) {
-        try {
-          future.get();
-          return;
-        } catch (InterruptedException e) {
-          interrupted = true;
-        } catch (ExecutionException e) {
-          throw e.getCause() instanceof IOException failure
-              ? failure
-              : new IOException(e.getCause());
-        }
-      }
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
+      var _ = Uninterruptibly.get(future::get);
+    } catch (ExecutionException e) {
+      throw e.getCause() instanceof IOException failure ? failure : new IOException(e.getCause());
     }
   }
 

@@ -13,11 +13,11 @@ import dev.tidepool.runtime.metering.BufferCounters;
 import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.KernelBody;
 import dev.tidepool.runtime.order.KernelThreads;
-import dev.tidepool.runtime.order.Monitors;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.PriorUse;
 import dev.tidepool.runtime.order.ResourceAccess;
 import dev.tidepool.runtime.order.StackReserve;
+import dev.tidepool.spi.support.Uninterruptibly;
 import java.lang.foreign.MemorySegment;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -568,7 +568,7 @@ public final class Storage extends PendingReleases.Link {
 
   /** Waits until another thread has closed it. An interrupt stays set. */
   private void awaitFreed() {
-    Monitors.awaitUninterruptibly(this, () -> freed || (settled && mappings > 0));
+    Uninterruptibly.await(this, () -> freed || (settled && mappings > 0));
   }
 
   /** The calling thread runs work on it. Only known of memory that outlives the buffer. */

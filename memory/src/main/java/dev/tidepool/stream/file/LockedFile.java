@@ -1,5 +1,6 @@
 package dev.tidepool.stream.file;
 
+import dev.tidepool.spi.support.FilePermissions;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;

@@ -1,6 +1,7 @@
 package dev.tidepool.stream.file;
 
 import dev.tidepool.codec.ByteSource;
+import dev.tidepool.spi.support.Uninterruptibly;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -90,14 +91,11 @@ public final class PositionalFile implements ByteSource {
 
   /** Returns when all that was written so far would survive a power failure. */
   public void force() throws IOException {
-    boolean interrupted = Thread.interrupted();
-    try {
-      channel.force(false);
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
+    Uninterruptibly.<@Nullable Void, IOException>shielded(
+        () -> {
+          channel.force(false);
+          return null;
+        });
   }
 
   /**

@@ -13,6 +13,7 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.spi.support.Uninterruptibly;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CancellationException;
@@ -134,7 +135,7 @@ public abstract class OrderConformance extends Topic {
             .compile(
                 KernelSource.java(
                     _ -> {
-                      awaitUninterruptibly(go);
+                      Uninterruptibly.await(go::await);
                       throw new ArithmeticException("the rock in the stream");
                     },
                     KernelParameter.inout("y", ElementType.FLOAT)));
@@ -161,7 +162,8 @@ public abstract class OrderConformance extends Topic {
         memory()
             .compile(
                 KernelSource.java(
-                    _ -> awaitUninterruptibly(go), KernelParameter.inout("y", ElementType.FLOAT)));
+                    _ -> Uninterruptibly.await(go::await),
+                    KernelParameter.inout("y", ElementType.FLOAT)));
     CompletableFuture<Void> first =
         waiting.executeAsync(Arguments.of("y", buffer), LaunchRange.of(1));
     CompletableFuture<Void> second = buffer.copyFromAsync(pattern(100, 2));
@@ -185,7 +187,8 @@ public abstract class OrderConformance extends Topic {
         memory()
             .compile(
                 KernelSource.java(
-                    _ -> awaitUninterruptibly(go), KernelParameter.inout("y", ElementType.FLOAT)));
+                    _ -> Uninterruptibly.await(go::await),
+                    KernelParameter.inout("y", ElementType.FLOAT)));
     CompletableFuture<Void> pending =
         waiting.executeAsync(Arguments.of("y", held), LaunchRange.of(1));
     float[] out = new float[100];
@@ -237,21 +240,6 @@ public abstract class OrderConformance extends Topic {
       Patterns.assertEqual(out, model, "under an interrupt");
     } finally {
       Thread.interrupted();
-    }
-  }
-
-  static void awaitUninterruptibly(CountDownLatch latch) {
-    boolean interrupted = false;
-    while (true) {
-      try {
-        latch.await();
-        break;
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
     }
   }
 

@@ -14,6 +14,7 @@ import dev.tidepool.LaunchRange;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.spi.support.Uninterruptibly;
 import dev.tidepool.transfer.Transfer;
 import dev.tidepool.transfer.TransferOptions;
 import dev.tidepool.transfer.TransferOutcome;
@@ -391,7 +392,7 @@ public abstract class TransferConformance extends Topic {
           memory()
               .compile(
                   KernelSource.java(
-                      _ -> OrderConformance.awaitUninterruptibly(go),
+                      _ -> Uninterruptibly.await(go::await),
                       KernelParameter.inout("y", ElementType.FLOAT)));
       holding = waiting.executeAsync(Arguments.of("y", buffer), LaunchRange.of(1));
     }

@@ -18,6 +18,7 @@ import dev.tidepool.spi.HostAccess;
 import dev.tidepool.spi.PinnedRanges;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
+import dev.tidepool.spi.support.Uninterruptibly;
 import dev.tidepool.testkit.SpiCall;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
@@ -148,19 +149,7 @@ public final class SimulatedDevice implements Device {
   }
 
   void passGate() {
-    boolean interrupted = false;
-    synchronized (gate) {
-      while (paused) {
-        try {
-          gate.wait();
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    Uninterruptibly.await(gate, () -> !paused);
   }
 
   @Override

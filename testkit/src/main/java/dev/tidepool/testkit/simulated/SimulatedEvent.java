@@ -2,6 +2,7 @@ package dev.tidepool.testkit.simulated;
 
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.spi.Event;
+import dev.tidepool.spi.support.Uninterruptibly;
 import dev.tidepool.testkit.SpiCall;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -35,18 +36,7 @@ final class SimulatedEvent implements Event {
 
     /** Waits, whatever the outcome; an interrupt stays set. */
     void join() {
-      boolean interrupted = false;
-      while (true) {
-        try {
-          ended.await();
-          break;
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
+      Uninterruptibly.await(ended::await);
     }
   }
 

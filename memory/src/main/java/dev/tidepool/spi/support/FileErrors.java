@@ -1,20 +1,22 @@
-package dev.tidepool.stream.file;
+package dev.tidepool.spi.support;
 
-import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
 
-/** Says in words why the file system refused, without the path, which messages name themselves. */
+/** Says in words why the file system refused. Messages name the path themselves. */
 public final class FileErrors {
   private FileErrors() {}
 
-  public static String reason(IOException e) {
+  /** Returns the reason, without the path. */
+  public static String reason(Exception e) {
     return switch (e) {
       case AccessDeniedException _ -> "permission denied";
       case NoSuchFileException _ -> "no such file or folder";
       case FileAlreadyExistsException _ -> "it exists";
+      case NotDirectoryException _ -> "it is no folder";
       case FileSystemException f when f.getReason() != null -> f.getReason();
       default -> e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
     };

@@ -1,4 +1,4 @@
-package dev.tidepool.stream.file;
+package dev.tidepool.spi.support;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -13,17 +13,28 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Who reaches a file of ours, where the file system knows such a thing. */
+/** Which users can reach a file, where the file system has permissions. */
 public final class FilePermissions {
   private static final Set<PosixFilePermission> OWNER_ONLY =
       PosixFilePermissions.fromString("rw-------");
+  private static final Set<PosixFilePermission> OWNER_ONLY_FOLDER =
+      PosixFilePermissions.fromString("rwx------");
 
   private FilePermissions() {}
 
-  /** What makes a new file its owner's alone, from its first byte. */
+  /** Returns the attributes of a new file that only its owner can reach. */
   public static FileAttribute<?>[] ownerOnly(Path file) {
-    return isKnown(file)
-        ? new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(OWNER_ONLY)}
+    return attributes(file, OWNER_ONLY);
+  }
+
+  /** Returns the attributes of a new folder that only its owner can reach. */
+  public static FileAttribute<?>[] ownerOnlyFolder(Path folder) {
+    return attributes(folder, OWNER_ONLY_FOLDER);
+  }
+
+  private static FileAttribute<?>[] attributes(Path path, Set<PosixFilePermission> permissions) {
+    return isKnown(path)
+        ? new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(permissions)}
         : new FileAttribute<?>[0];
   }
 
@@ -31,7 +42,7 @@ public final class FilePermissions {
     return file.getFileSystem().supportedFileAttributeViews().contains("posix");
   }
 
-  /** Makes a file its owner's alone. */
+  /** Restricts a file to its owner. */
   public static void restrict(Path file) throws IOException {
     PosixFileAttributeView view = view(file);
     if (view != null) {
@@ -40,12 +51,13 @@ public final class FilePermissions {
   }
 
   /**
-   * Checks a file that somebody made; one that was just made needs none, for some file systems keep
-   * no permissions.
+   * Checks that a file that was found is a regular file that only its owner can reach. A file that
+   * this process has just created needs no check, and would fail on file systems without
+   * permissions.
    *
-   * @throws IOException if it is no regular file, or others reach it
+   * @throws IOException if the file is of another kind, or other users can reach it
    */
-  static void checkOwnersAlone(Path file) throws IOException {
+  public static void checkOwnersAlone(Path file) throws IOException {
     Class<? extends BasicFileAttributes> kind =
         isKnown(file) ? PosixFileAttributes.class : BasicFileAttributes.class;
     BasicFileAttributes attributes = Files.readAttributes(file, kind, LinkOption.NOFOLLOW_LINKS);
@@ -57,13 +69,16 @@ public final class FilePermissions {
     }
   }
 
-  /** Tells a file from others; of a link itself. Null where the system tells nothing. */
-  static @Nullable Object key(Path file) throws IOException {
+  /**
+   * Returns what identifies a file, whatever its name; for a link, the link itself. Null if the
+   * file system has no such thing.
+   */
+  public static @Nullable Object key(Path file) throws IOException {
     return Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
         .fileKey();
   }
 
-  /** Lets those reach a file of its owner's alone who reach the one that it will replace. */
+  /** Gives a file the permissions of the file that it will replace. */
   public static void passOn(Path replaced, Path file) throws IOException {
     PosixFileAttributeView before = view(replaced);
     PosixFileAttributeView view = view(file);
@@ -76,7 +91,7 @@ public final class FilePermissions {
       try {
         view.setGroup(attributes.group());
       } catch (IOException _) {
-        // Not ours to give; and those of our own group were meant as all others are.
+        // Refused by the system. Members of our own group get the rights of all others.
         permissions = permissions.substring(0, 3) + permissions.substring(6).repeat(2);
       }
     }

@@ -1,0 +1,41 @@
+package dev.tidepool.spi.support;
+
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Counts the users of a native object, so that a close during a use releases the object after that
+ * use. The owner is the first user. Safe for use by any thread.
+ */
+public final class UseCount {
+  private final String what;
+  private final AtomicInteger users = new AtomicInteger(1);
+
+  /**
+   * Creates a count of one.
+   *
+   * @param what the object, for the message of a use that comes too late
+   */
+  public UseCount(String what) {
+    this.what = what;
+  }
+
+  /**
+   * Begins a use, which {@link #leave} ends.
+   *
+   * @throws IllegalStateException if the last user has left
+   */
+  public void enter() {
+    int now;
+    do {
+      now = users.get();
+      if (now == 0) {
+        throw new IllegalStateException(what + " is used after it was closed");
+      }
+    } while (!users.compareAndSet(now, now + 1));
+  }
+
+  /** Ends a use; returns true if it was the last, and the caller must release the object. */
+  public boolean leave() {
+    return users.decrementAndGet() == 0;
+  }
+}

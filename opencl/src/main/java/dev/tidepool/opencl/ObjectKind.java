@@ -1,0 +1,17 @@
+package dev.tidepool.opencl;
+
+import dev.tidepool.spi.support.LiveObjects;
+
+/** The kinds of objects that OpenCL counts references of, and shared virtual memory. */
+enum ObjectKind {
+  CONTEXT,
+  QUEUE,
+  MEMORY,
+  SHARED_VIRTUAL_MEMORY,
+  EVENT,
+  PROGRAM,
+  KERNEL;
+
+  /** Counts the objects of this process. */
+  static final LiveObjects<ObjectKind> LIVE = new LiveObjects<>(ObjectKind.class);
+}
