@@ -14,18 +14,16 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
-import java.util.logging.Handler;
-import java.util.logging.Level;
-import java.util.logging.LogRecord;
-import java.util.logging.Logger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** With the option {@code trace}, every allocation and every free is written down in order. */
 final class AllocationTraceTest {
+  @RegisterExtension final LogLines log = new LogLines();
+
   @TempDir private Path folder;
 
   private static UnifiedMemoryManager recording(Path file) {
@@ -179,7 +177,7 @@ final class AllocationTraceTest {
     assertThatThrownBy(() -> recording(file))
         .isInstanceOf(TransferException.class)
         .hasMessage(
-            "cannot write the trace " + file + ": its folder does not exist; name another file");
+            "cannot write the trace " + file + ": no such file or folder; name another file");
     assertThatThrownBy(() -> recording(folder))
         .isInstanceOf(TransferException.class)
         .hasMessageContaining("cannot write the trace " + folder);
@@ -199,43 +197,16 @@ final class AllocationTraceTest {
     Path pipe = folder.resolve("pipe");
     assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
     Process reader = new ProcessBuilder("head", "-n", "1", pipe.toString()).start();
-    List<String> reports = new CopyOnWriteArrayList<>();
-    Logger logger = Logger.getLogger("dev.tidepool");
-    Handler handler = new Reports(reports);
-    logger.addHandler(handler);
     try (UnifiedMemoryManager memory = recording(pipe)) {
       assertThat(reader.waitFor()).isZero();
       memory.allocate(ElementType.BYTE, 1).close();
-      await().atMost(Duration.ofSeconds(20)).until(() -> !reports.isEmpty());
+      await().atMost(Duration.ofSeconds(20)).until(() -> !log.all().isEmpty());
       try (UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, 1)) {
         assertThat(buffer.length()).isEqualTo(1);
       }
-    } finally {
-      logger.removeHandler(handler);
     }
-    assertThat(reports)
+    assertThat(log.all())
         .singleElement()
         .isEqualTo("the trace " + pipe + " ends here, for it cannot be written: Broken pipe");
-  }
-
-  private static final class Reports extends Handler {
-    private final List<String> reports;
-
-    Reports(List<String> reports) {
-      this.reports = reports;
-    }
-
-    @Override
-    public void publish(LogRecord record) {
-      if (record.getLevel().equals(Level.WARNING)) {
-        reports.add(record.getMessage());
-      }
-    }
-
-    @Override
-    public void flush() {}
-
-    @Override
-    public void close() {}
   }
 }

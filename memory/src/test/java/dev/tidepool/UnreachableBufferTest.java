@@ -8,47 +8,15 @@ import dev.tidepool.diagnostics.DiagnosticsLevel;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
-import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.logging.Handler;
-import java.util.logging.LogRecord;
-import java.util.logging.Logger;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** A buffer that becomes unreachable unclosed is noticed, reported and reclaimed. */
 final class UnreachableBufferTest {
   private static final MemoryOptions EVERY_SITE =
       MemoryOptions.builder().diagnostics(DiagnosticsLevel.SITES).siteSampling(1).build();
 
-  private final Logger logger = Logger.getLogger("dev.tidepool");
-  private final List<String> reports = new CopyOnWriteArrayList<>();
-  private final Handler handler =
-      new Handler() {
-        @Override
-        public void publish(LogRecord record) {
-          reports.add(record.getMessage());
-        }
-
-        @Override
-        public void flush() {}
-
-        @Override
-        public void close() {}
-      };
-
-  @BeforeEach
-  void listen() {
-    logger.addHandler(handler);
-    logger.setUseParentHandlers(false);
-  }
-
-  @AfterEach
-  void stopListening() {
-    logger.removeHandler(handler);
-    logger.setUseParentHandlers(true);
-  }
+  @RegisterExtension final LogLines log = new LogLines();
 
   @Test
   void aForgottenBufferIsReportedByItsTagAndItsBytesComeBack() {
@@ -57,7 +25,7 @@ final class UnreachableBufferTest {
       awaitLeaks(memory, 100);
       assertThat(memory.statistics().totalAllocated()).isZero();
       assertThat(memory.statistics().activeBuffers()).isZero();
-      assertThat(reports).isNotEmpty().allSatisfy(report -> assertThat(report).contains("'lost'"));
+      assertThat(log.all()).isNotEmpty().allSatisfy(report -> assertThat(report).contains("'lost'"));
     }
   }
 
@@ -66,7 +34,7 @@ final class UnreachableBufferTest {
     try (UnifiedMemoryManager memory = UnifiedMemoryManager.create(EVERY_SITE)) {
       leak(memory, 1);
       awaitLeaks(memory, 1);
-      assertThat(reports.getFirst()).contains("UnreachableBufferTest.leak");
+      assertThat(log.all().getFirst()).contains("UnreachableBufferTest.leak");
     }
   }
 

@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.Allocation;
 import dev.tidepool.ElementType;
+import dev.tidepool.LogLines;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.UnifiedBuffer;
@@ -18,45 +19,15 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
-import java.util.logging.Handler;
-import java.util.logging.LogRecord;
-import java.util.logging.Logger;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Leaks are told once for each owner and place: to a listener, and in few lines of the log. */
 final class LeakReportTest {
   private final Queue<LeakReport> reports = new ConcurrentLinkedQueue<>();
-  private final List<String> lines = new ArrayList<>();
-  private final Logger logger = Logger.getLogger("dev.tidepool");
-  private final Handler handler =
-      new Handler() {
-        @Override
-        public synchronized void publish(LogRecord record) {
-          lines.add(record.getMessage());
-        }
-
-        @Override
-        public void flush() {}
-
-        @Override
-        public void close() {}
-      };
-
-  @BeforeEach
-  void listen() {
-    logger.addHandler(handler);
-    logger.setUseParentHandlers(false);
-  }
-
-  @AfterEach
-  void stopListening() {
-    logger.removeHandler(handler);
-    logger.setUseParentHandlers(true);
-  }
+  @RegisterExtension final LogLines log = new LogLines();
 
   private MemoryOptions reported(DiagnosticsLevel level) {
     return MemoryOptions.builder()
@@ -104,8 +75,8 @@ final class LeakReportTest {
               });
       // As many reports as there were looks at what the collector found, not as buffers.
       assertThat(reports).hasSizeLessThan(300);
-      assertThat(lines).hasSize(reports.size());
-      assertThat(lines.getFirst()).contains("'planted'", "LeakReportTest.lost(");
+      assertThat(log.all()).hasSize(reports.size());
+      assertThat(log.all().getFirst()).contains("'planted'", "LeakReportTest.lost(");
     }
   }
 
@@ -116,7 +87,7 @@ final class LeakReportTest {
       assertThat(lost(memory, "planted").length()).isEqualTo(1000);
       awaitReported(1);
       assertThat(reports.peek().site()).isEmpty();
-      assertThat(lines.getFirst()).contains("'planted'", "tidepool.diagnostics=sites");
+      assertThat(log.all().getFirst()).contains("'planted'", "tidepool.diagnostics=sites");
     }
   }
 
@@ -139,8 +110,8 @@ final class LeakReportTest {
         .returns("many", LeakReport::tag)
         .returns(7L, LeakReport::buffers)
         .returns(28_000L, LeakReport::bytes);
-    assertThat(lines).hasSize(3);
-    assertThat(lines.getFirst()).contains("closed with 10 buffers open");
+    assertThat(log.all()).hasSize(3);
+    assertThat(log.all().getFirst()).contains("closed with 10 buffers open");
   }
 
   @Test
@@ -151,7 +122,7 @@ final class LeakReportTest {
       held.add(lost(memory, "only"));
     }
     assertThat(held).hasSize(1);
-    assertThat(lines.getFirst()).endsWith("closed with 1 buffer open; it was freed");
+    assertThat(log.all().getFirst()).endsWith("closed with 1 buffer open; it was freed");
   }
 
   @Test
@@ -165,8 +136,8 @@ final class LeakReportTest {
     }
     assertThat(held).hasSize(2000);
     assertThat(reports).hasSize(2000);
-    assertThat(lines).hasSize(1 + 20 + 1);
-    assertThat(lines.getLast()).contains("1980 further buffers");
+    assertThat(log.all()).hasSize(1 + 20 + 1);
+    assertThat(log.all().getLast()).contains("1980 further buffers");
   }
 
   @Test
@@ -180,7 +151,7 @@ final class LeakReportTest {
     UnifiedBuffer<float[]> open = lost(memory, "open");
     memory.close();
     assertThat(memory.statistics().activeBuffers()).isZero();
-    assertThat(lines).anyMatch(line -> line.contains("report listener failed"));
+    assertThat(log.all()).anyMatch(line -> line.contains("report listener failed"));
     open.close();
   }
 
@@ -204,8 +175,8 @@ final class LeakReportTest {
     held.add(lost(memory, "two"));
     memory.close();
     assertThat(reports).isEmpty();
-    assertThat(lines).as("told although its listener blocks").hasSize(4);
-    assertThat(lines.getLast()).contains("report listener", "2 reports");
+    assertThat(log.all()).as("told although its listener blocks").hasSize(4);
+    assertThat(log.all().getLast()).contains("report listener", "2 reports");
     closed.countDown();
     await().until(() -> reports.size() == 2);
     assertThat(held).hasSize(2);
