@@ -3,8 +3,15 @@ package dev.tidepool;
 import java.util.Set;
 
 /**
- * A device that computes, as far as users may know it. Valid until its {@link Tidepool} closes;
- * safe for use by any thread.
+ * A device that computes. Valid until its {@link Tidepool} closes; safe for use by any thread.
+ *
+ * {@snippet :
+ * for (Accelerator accelerator : tidepool.accelerators()) {
+ *   if (accelerator.capabilities().contains(Capability.FLOAT64)) {
+ *     System.out.println(accelerator.name() + ", " + accelerator.memory().freeBytes() + " free");
+ *   }
+ * }
+ * }
  */
 public interface Accelerator {
   /** The name to ask for it by: {@code cpu:0}, {@code opencl:1}. */

@@ -4,13 +4,13 @@ package dev.tidepool;
 public class AcceleratorException extends TidepoolException {
   private static final long serialVersionUID = 1L;
 
-  /** What to make of a driver's refusal. */
+  /** What a failure of the driver means for later calls. */
   public enum Kind {
-    /** The same call may succeed a moment later: resources were short, or a link was disturbed. */
+    /** A second try may succeed a moment later: resources were short, or a link was disturbed. */
     TRANSIENT,
-    /** The same call would fail again; others may succeed. */
+    /** A second try would fail again; other calls may succeed. */
     PERMANENT,
-    /** The device answers nothing any more. */
+    /** The device no longer answers. */
     DEVICE_LOST
   }
 

@@ -4,10 +4,15 @@ import java.util.Objects;
 import java.util.OptionalInt;
 
 /**
- * How to allocate. Immutable; each option is orthogonal to the others and answers with a copy.
+ * How to allocate. Immutable; each method returns a copy with one option changed.
  *
- * <p>Defaults: pooled, not cleared, aligned to 64 bytes (4 KiB from 64 KiB up), from any node, on
- * huge pages from their size up where the system gives them by itself, without hints, untagged.
+ * {@snippet :
+ * Allocation allocation = Allocation.at(MemoryLocation.DEVICE).zeroed().aligned(4096).tag("counters");
+ * UnifiedBuffer<int[]> counters = memory.allocate(ElementType.INT, 1000, allocation);
+ * }
+ *
+ * <p>Defaults: pooled, not cleared, aligned to 64 bytes (4 KiB from 64 KiB up), from any node,
+ * without hints, untagged. Large blocks are on huge pages where the system provides them by itself.
  */
 public final class Allocation {
   // Constants, which a compiler finds where the location is one.
@@ -166,7 +171,7 @@ public final class Allocation {
         location, pooled, zeroed, alignment, node, hugePages, mostlyRead, true, tag);
   }
 
-  /** Says who owns the bytes, in statistics, errors and leak reports. */
+  /** Names the owner of the bytes in statistics, errors and leak reports. */
   public Allocation tag(String tag) {
     return new Allocation(
         location,

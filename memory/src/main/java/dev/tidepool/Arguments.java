@@ -11,6 +11,14 @@ import java.util.Objects;
  * name the paths of {@code .npy} files. An array travels in if it is read and back if it is
  * written. The scalar of an expression takes the type of what it meets there, that of a
  * hand-written kernel the type that {@link KernelParameter#scalar} declares.
+ *
+ * {@snippet :
+ * float[] x = {1, 2, 3};
+ * try (UnifiedBuffer<float[]> y = memory.copyOf(new float[3])) {
+ *   Kernel kernel = memory.compile(KernelSource.elementwise("y = a * x"));
+ *   kernel.execute(Arguments.of("a", 2f, "x", x, "y", y));
+ * }
+ * }
  */
 public final class Arguments {
   private final Map<String, Object> values;
@@ -43,7 +51,7 @@ public final class Arguments {
     return new Arguments(values);
   }
 
-  /** The same by a map; the order of names is its order. */
+  /** Like {@link #of(Object...)}, but takes a map, whose order becomes the order of names. */
   public static Arguments of(Map<String, ?> values) {
     Map<String, Object> checked = new LinkedHashMap<>();
     values.forEach((name, value) -> checked.put(name, checked(name, value)));

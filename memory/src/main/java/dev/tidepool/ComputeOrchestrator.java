@@ -3,7 +3,16 @@ package dev.tidepool;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
-/** Runs kernels by name on whichever accelerator suits. Safe for use by any thread. */
+/**
+ * Runs kernels by name on whichever accelerator suits. Safe for use by any thread.
+ *
+ * {@snippet :
+ * float[] x = {1, 2, 3};
+ * float[] y = {10, 20, 30};
+ * tidepool.orchestrator().register("saxpy", KernelSource.elementwise("y = a * x + y"));
+ * tidepool.orchestrator().execute("saxpy", Arguments.of("a", 2f, "x", x, "y", y));
+ * }
+ */
 public interface ComputeOrchestrator {
   /**
    * Gives a name to a kernel. Several sources are alternatives: an accelerator runs the first that

@@ -21,6 +21,14 @@ import java.util.Optional;
 /**
  * What one element of a buffer is.
  *
+ * {@snippet :
+ * record Point(float x, float y) {}
+ *
+ * UnifiedBuffer<double[]> numbers = memory.allocate(ElementType.DOUBLE, 1000);
+ * UnifiedBuffer<Point[]> points = memory.allocate(ElementType.struct(Point.class), 1000);
+ * points.copyFrom(new Point[] {new Point(1, 2)});
+ * }
+ *
  * <p>{@code A} is the Java array that carries elements on the heap, so that copies are checked by
  * the compiler and never box. In memory an element has the platform's byte order. Unsigned types
  * are carried by the signed arrays of their width; kernels compute with their unsigned values.

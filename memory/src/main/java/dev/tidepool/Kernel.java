@@ -5,6 +5,14 @@ import java.util.concurrent.CompletableFuture;
 /**
  * A kernel of one manager. Safe for use by any thread.
  *
+ * {@snippet :
+ * try (Kernel saxpy = memory.compile(KernelSource.elementwise("y = a * x + y"));
+ *     UnifiedBuffer<float[]> x = memory.copyOf(new float[] {1, 2, 3});
+ *     UnifiedBuffer<float[]> y = memory.copyOf(new float[] {10, 20, 30})) {
+ *   saxpy.execute(Arguments.of("a", 2f, "x", x, "y", y));
+ * }
+ * }
+ *
  * <p>A kernel lives until it is closed, or until its manager is. Closing is optional. Kernels of
  * equal sources share the code that was compiled for them, which is freed when the last of them is
  * closed. The code of a kernel that became unreachable without being closed is kept for the next

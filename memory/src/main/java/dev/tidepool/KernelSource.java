@@ -9,6 +9,15 @@ import java.util.Set;
 /**
  * What a kernel computes: an elementwise expression that runs everywhere, or code written by hand
  * for one kind of accelerator. Immutable; equal sources compile once.
+ *
+ * {@snippet :
+ * KernelSource everywhere = KernelSource.elementwise("y = a * x + y");
+ * KernelSource forOpenCl =
+ *     KernelSource.opencl(
+ *         "kernel void twice(global float *x) { x[get_global_id(0)] *= 2; }",
+ *         "twice",
+ *         KernelParameter.inout("x", ElementType.FLOAT));
+ * }
  */
 public sealed interface KernelSource {
   /**

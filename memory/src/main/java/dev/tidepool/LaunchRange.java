@@ -6,6 +6,11 @@ import java.util.List;
 /**
  * How many work items a hand-written kernel runs.
  *
+ * {@snippet :
+ * LaunchRange line = LaunchRange.of(1_000_000);
+ * LaunchRange image = LaunchRange.of(1920, 1080).inGroupsOf(16, 8).withLocalMemory(4096);
+ * }
+ *
  * @param global items in each of one to three dimensions, each at least 0
  * @param group items of one group in each dimension; empty lets the driver choose. Each divides the
  *     global size of its dimension

@@ -8,6 +8,23 @@ import java.util.concurrent.CompletableFuture;
  * one component reads its bytes alone, next to each other. Made by {@link
  * UnifiedMemoryManager#allocateStructOfArrays}.
  *
+ * {@snippet :
+ * record Particle(float x, float velocity) {}
+ *
+ * Particle[] particles = {new Particle(0, 1), new Particle(5, -1)};
+ * try (StructOfArrays<Particle> all =
+ *     memory.allocateStructOfArrays(Particle.class, particles.length)) {
+ *   all.copyFrom(particles);
+ *   Kernel move = memory.compile(KernelSource.elementwise("x = x + v * dt"));
+ *   move.execute(
+ *       Arguments.of(
+ *           "dt", 0.01f,
+ *           "x", all.component("x", ElementType.FLOAT),
+ *           "v", all.component("velocity", ElementType.FLOAT)));
+ *   all.copyTo(particles);
+ * }
+ * }
+ *
  * <p>Components of nested records have buffers of their own; their names have dots: {@code
  * position.x}. The buffers are buffers like any other: kernels take them as arguments, and each has
  * its own place, state and order.

@@ -6,6 +6,16 @@ import java.util.List;
 /**
  * All accelerators of this machine, a memory manager for each, and kernels by name.
  *
+ * {@snippet :
+ * try (Tidepool tidepool = Tidepool.open()) {
+ *   for (Accelerator accelerator : tidepool.accelerators()) {
+ *     System.out.println(accelerator.id() + ": " + accelerator.name());
+ *   }
+ *   UnifiedMemoryManager best = tidepool.memory();
+ *   UnifiedMemoryManager cpu = tidepool.memory(tidepool.accelerator("cpu:0"));
+ * }
+ * }
+ *
  * <p>Safe for use by any thread. Closing it closes its managers.
  */
 public final class Tidepool implements AutoCloseable {

@@ -8,6 +8,16 @@ import java.util.concurrent.CompletableFuture;
 /**
  * Typed memory that is on the host, on an accelerator, or on both, and kept coherent.
  *
+ * {@snippet :
+ * float[] array = {1, 2, 3, 4};
+ * try (UnifiedBuffer<float[]> buffer = memory.allocate(ElementType.FLOAT, 8)) {
+ *   buffer.copyFrom(array); // elements 0 to 3
+ *   buffer.slice(4, 4).copyFrom(array); // elements 4 to 7
+ *   buffer.copyTo(6, array, 0, 2); // elements 6 and 7, to the front of the array
+ *   MemorySegment onHost = buffer.asReadOnlySegment();
+ * }
+ * }
+ *
  * <p><b>Units.</b> Offsets, counts and lengths are in elements, everywhere; only {@link
  * #byteSize()} is in bytes.
  *

@@ -19,6 +19,16 @@ import java.util.concurrent.CompletableFuture;
 /**
  * Allocates buffers on one accelerator, pools their memory, and counts it.
  *
+ * {@snippet :
+ * try (UnifiedMemoryManager memory = UnifiedMemoryManager.create();
+ *     UnifiedBuffer<float[]> x = memory.copyOf(new float[] {1, 2, 3});
+ *     UnifiedBuffer<float[]> y = memory.allocate(ElementType.FLOAT, 3)) {
+ *   memory.compile(KernelSource.elementwise("y = 2 * x")).execute(Arguments.of("x", x, "y", y));
+ *   float[] result = new float[3];
+ *   y.copyTo(result);
+ * }
+ * }
+ *
  * <p>Safe for use by any thread. Every method of a closed manager but {@link #close()} and {@link
  * #statistics()} throws {@link IllegalStateException}.
  */
@@ -193,7 +203,7 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * A buffer over what some process created with the same location and somebody still uses.
    *
    * @throws IllegalArgumentException also if it is memory of another device
-   * @throws TransferException also if nobody who has it answers within seconds
+   * @throws TransferException also if no process that has it answers within seconds
    * @throws UnsupportedOperationException if the accelerator cannot share its memory
    */
   <A> UnifiedBuffer<A> openShared(ElementType<A> type, String name, MemoryLocation location);
@@ -231,8 +241,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   List<PoolStatistics> pools();
 
   /**
-   * Live bytes by who owns them, largest first: of buffers by their tag, untagged ones and arrays
-   * that are rented by the empty one. While nobody allocates or frees, the sum is {@link
+   * Live bytes by owner, largest first. The owner of a buffer is its tag; untagged buffers and
+   * rented arrays have the empty one. While nobody allocates or frees, the sum is {@link
    * MemoryStatistics#totalAllocated()}. Looks at every live buffer: some microseconds, more with
    * many.
    */
@@ -261,8 +271,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   List<BufferInfo> buffers();
 
   /**
-   * Every block that the pools have now, who has it, and the recent history. Stops nobody; takes
-   * some tens of milliseconds with a hundred thousand blocks.
+   * Every block that the pools have now, its owner, and the recent history. Stops no other thread;
+   * takes some tens of milliseconds with a hundred thousand blocks.
    */
   Snapshot snapshot();
 
@@ -276,7 +286,7 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * Moves small buffers of the device's memory together, by copies on the device, and gives back
    * the driver's blocks that become idle by that. Buffers that are in use, mapped, or exposed by
    * {@link UnifiedBuffer#asSegment()} where host and device share the memory stay where they are.
-   * Nothing that allocates waits for it; who uses a buffer that is being moved waits for that
+   * Allocations do not wait for it; an operation on a buffer that is being moved waits for that
    * buffer's copy. Done by itself when memory runs out, and every {@code defragment-interval} while
    * memory is scattered.
    */
@@ -284,7 +294,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
 
   /**
    * Changes {@link MemoryOptions#memoryLimit()} of this manager. Idle pooled blocks are given back
-   * if they are in the way. Takes effect at once; raising it lets nobody who was refused try again.
+   * if they are in the way. Takes effect at once; raising it does not retry allocations that were
+   * refused.
    *
    * @param bytes the new limit
    * @throws IllegalArgumentException if more is in use, or {@code bytes} is less than 1; the limit

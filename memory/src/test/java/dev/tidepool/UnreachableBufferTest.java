@@ -25,7 +25,9 @@ final class UnreachableBufferTest {
       awaitLeaks(memory, 100);
       assertThat(memory.statistics().totalAllocated()).isZero();
       assertThat(memory.statistics().activeBuffers()).isZero();
-      assertThat(log.all()).isNotEmpty().allSatisfy(report -> assertThat(report).contains("'lost'"));
+      assertThat(log.all())
+          .isNotEmpty()
+          .allSatisfy(report -> assertThat(report).contains("'lost'"));
     }
   }
 

@@ -163,7 +163,7 @@ final class BareCuda implements AutoCloseable {
     run(times, () -> (int) onDevice.invokeExact(y, x, bytes, stream));
   }
 
-  /** The same from the memory of another device, which was opened before this one. */
+  /** Copies from the memory of another device, which was opened before this one. */
   void fromPeer(BareCuda peer, long bytes, int times) {
     run(times, () -> (int) fromPeer.invokeExact(x, context, peer.x, peer.context, bytes, stream));
   }

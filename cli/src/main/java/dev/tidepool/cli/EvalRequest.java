@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param chunk bytes of one chunk, or null where the pipeline chooses
  * @param memoryLimit bytes that chunks in flight may hold together
  * @param dtype NumPy's name of the outputs' type, or null for the natural one
- * @param deterministic whether the result must not depend on who computes it
+ * @param deterministic whether the result must not depend on the accelerator
  * @param resume whether it goes on where an earlier run ended, and leaves something to go on from
  * @param force whether outputs that exist are replaced
  * @param debug whether a failure shows where it came from

@@ -121,7 +121,7 @@ record InfoReport(
    * @param pageLocking whether memory can be pinned
    * @param lockLimitBytes how much of it; null also where no limit holds
    * @param nativeAllocation whether host memory comes from the system, not from Java's arenas
-   * @param sharedMemory where processes share memory, and who may reach it
+   * @param sharedMemory where processes share memory, and which users can reach it
    */
   record Platform(
       String system,

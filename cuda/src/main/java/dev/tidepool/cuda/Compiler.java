@@ -71,7 +71,7 @@ final class Compiler {
         .code();
   }
 
-  /** Code, and who made it for what. */
+  /** Compiled code, and the compiler and target it was made for. */
   @SuppressWarnings("ArrayRecordComponent") // Never compared.
   private record Made(String maker, byte[] code) {
     byte[] encode() {

@@ -492,7 +492,7 @@ final class Cuda {
         () -> (int) MEM_PREFETCH_ASYNC.invokeExact(address, bytes, device, stream));
   }
 
-  /** Says who may touch a whole block of managed memory from then on. */
+  /** Sets which stream may access a whole block of managed memory from then on. */
   static void cuStreamAttachMemAsync(long stream, long address, int flags) {
     call(
         "cuStreamAttachMemAsync",
@@ -538,7 +538,7 @@ final class Cuda {
     call("cuMemsetD16Async", () -> (int) MEMSET_D16.invokeExact(address, value, words, stream));
   }
 
-  /** The same with words of 32 bits. */
+  /** Sets words of 32 bits. */
   static void cuMemsetD32Async(long address, int value, long words, long stream) {
     call("cuMemsetD32Async", () -> (int) MEMSET_D32.invokeExact(address, value, words, stream));
   }
@@ -565,7 +565,7 @@ final class Cuda {
     call("cuStreamWaitEvent", () -> (int) STREAM_WAIT_EVENT.invokeExact(stream, event, 0));
   }
 
-  /** An event without a time stamp; who waits for it sleeps. */
+  /** Creates an event without a time stamp; a thread that waits for it sleeps. */
   static long cuEventCreate() {
     int flags = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING;
     return NativeCall.create(

@@ -13,23 +13,24 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Device memory that processes share where no descriptor can stand for it: plain memory of {@code
- * cuMemAlloc}, which others open by a handle. It is its maker's. What the maker frees while others
- * have it open is gone under their hands, so it is not freed before the last of them has closed it
- * or has ended, which a {@link LivenessPipe} tells; until then a thread waits, and the log names
- * who has it. A maker that is ended takes it along: nothing can be done about that.
+ * Device memory that processes share where the driver cannot export it as a descriptor: plain
+ * memory of {@code cuMemAlloc}, which other processes open by a handle. It belongs to the process
+ * that made it. Memory that is freed while other processes have it open would fail there. So it is
+ * not freed before the last of them has closed it or has ended, which a {@link LivenessPipe} tells.
+ * Until then a thread waits, and the log names the processes. If the process that made the memory
+ * ends, the memory ends with it.
  *
- * <p>A process cannot open what it has made, and others not twice. So this class knows what the
- * process has, by the tickets that handles travel as, and counts its users.
+ * <p>A process cannot open memory that it made itself, nor open other memory twice. So this class
+ * knows all shared memory of the process by its tickets, and counts the users.
  *
- * <p><b>Locking.</b> The class's monitor guards all fields, and is held while a handle is opened or
- * closed, so that nobody opens one that is being closed. It is taken with no context pushed.
+ * <p><b>Locking.</b> The class's monitor guards all fields. It is held while a handle is opened or
+ * closed, so that no thread opens one that is being closed. It is taken with no context pushed.
  */
 final class IpcMemory {
   private static final System.Logger LOG = System.getLogger(IpcMemory.class.getName());
-  // The driver cuts smaller allocations out of blocks that others would get to see whole.
+  // The driver cuts smaller allocations out of larger blocks, which would be shared whole.
   private static final long GRANULE = 2L << 20;
-  // Those who close at the same time as the maker do not need to be told of.
+  // Processes that close the memory within this time are not reported.
   private static final int GRACE_MILLIS = 1000;
 
   private static final Map<String, IpcMemory> BY_TICKET = new HashMap<>();
@@ -38,11 +39,11 @@ final class IpcMemory {
   private final String ticket;
   private final long address;
   private final long bytes;
-  // Held besides the device's, which may be closed before the memory goes.
+  // A reference of its own: the device may be closed before the memory is freed.
   private final Context context;
-  // Of what this process has made.
+  // Null for memory that another process made.
   private final @Nullable LivenessPipe hold;
-  // Of what another has made: keeps it there; else -1.
+  // Keeps memory that another process made; -1 for memory that this process made.
   private final int descriptor;
   private int users = 1;
 
@@ -61,7 +62,7 @@ final class IpcMemory {
     this.descriptor = descriptor;
   }
 
-  /** Whether this system and the driver can do it; a device may refuse all the same. */
+  /** Whether this system and the driver can share memory so; a device may still refuse. */
   static boolean isSupported() {
     return DescriptorExchange.isSupported()
         && Installed.DRIVER.has("cuIpcGetMemHandle")
@@ -69,15 +70,15 @@ final class IpcMemory {
   }
 
   /**
-   * Memory that other processes can have.
+   * Memory that other processes can open.
    *
    * @param address where it begins
    * @param ticket what they open it by, once they have the descriptor
-   * @param descriptor keeps it; the receiver's to close
+   * @param descriptor keeps the memory; the receiver closes it
    */
   record Exported(long address, String ticket, int descriptor) {}
 
-  /** New memory of a device; no context is pushed. */
+  /** Allocates memory of a device; no context is pushed. */
   static Exported export(int device, long bytes) {
     long size = Math.ceilDiv(bytes, GRANULE) * GRANULE;
     LivenessPipe.Begun begun = LivenessPipe.begin();
@@ -120,10 +121,11 @@ final class IpcMemory {
   }
 
   /**
-   * The address of memory that another process has made, or this one; no context is pushed.
+   * Opens memory that another process, or this one, has made; no context is pushed.
    *
-   * @param descriptor came with the ticket; stays the caller's
-   * @throws TransferException if its maker has ended
+   * @param descriptor came with the ticket; the caller keeps it
+   * @return the address
+   * @throws TransferException if the process that made the memory has ended
    */
   static synchronized long open(int device, int descriptor, String ticket, long bytes) {
     IpcMemory there = BY_TICKET.get(ticket);
@@ -160,7 +162,7 @@ final class IpcMemory {
         refused);
   }
 
-  /** Ends one use; the last one ends the memory here. No context is pushed. */
+  /** Ends one use; the last one frees or closes the memory. No context is pushed. */
   static void free(long address) {
     IpcMemory unused = leave(address);
     if (unused != null) {
@@ -168,7 +170,7 @@ final class IpcMemory {
     }
   }
 
-  /** What this process has made and uses no longer; else null. */
+  /** Ends a use; returns memory that this process made and no longer uses, or null. */
   private static synchronized @Nullable IpcMemory leave(long address) {
     IpcMemory memory = Objects.requireNonNull(BY_ADDRESS.get(address), "memory that is shared");
     memory.users--;
@@ -181,7 +183,7 @@ final class IpcMemory {
     forget(memory);
     Closing.surviving(() -> memory.context.run(() -> IpcCalls.cuIpcCloseMemHandle(memory.address)));
     Closing.surviving(memory.context::release);
-    // Last, for it tells the maker that the memory is not open here any more.
+    // Closed last: it tells the process that made the memory that it is not open here.
     DescriptorExchange.discard(memory.descriptor);
     return null;
   }
@@ -191,7 +193,7 @@ final class IpcMemory {
     if (others.isOver(0)) {
       freeUnused();
     } else {
-      // No daemon: a program that has come to its end waits for them too.
+      // No daemon thread: a program that ends waits for the other processes too.
       Thread.ofPlatform()
           .daemon(false)
           .name("tidepool-share-end")
@@ -210,12 +212,12 @@ final class IpcMemory {
     return bytes
         + " bytes of device memory that this process shared stay until "
         + (holders.isEmpty()
-            ? "those close them who have them still, whom this process cannot see"
+            ? "the processes that have them close them, which this process cannot see"
             : "processes " + holders + " close them")
         + "; if this process is ended before, what uses them fails";
   }
 
-  /** Frees what nobody has, and what nobody here has begun to use again meanwhile. */
+  /** Frees the memory, unless this process has begun to use it again. */
   private void freeUnused() {
     if (forgetIfUnused()) {
       Closing.surviving(() -> context.run(() -> Cuda.cuMemFree(address, ObjectKind.DEVICE_MEMORY)));

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Every piece of Java on the pages for users, as it stands there. */
+/** Compiles every piece of Java on the pages for users and in snippets of the Javadoc. */
 @DisplayName("The pieces of Java on the pages")
 class PagesTest {
   private static final Path PROJECT =
@@ -44,6 +44,7 @@ class PagesTest {
       import dev.tidepool.diagnostics.*;
       import dev.tidepool.host.*;
       import dev.tidepool.pooling.*;
+      import dev.tidepool.stream.*;
       import dev.tidepool.testkit.cuda.SimulatedCuda;
       import dev.tidepool.transfer.*;
       import java.lang.foreign.*;
@@ -57,6 +58,7 @@ class PagesTest {
         UnifiedMemoryManager last;
         PeerAccess peers;
         UnifiedBuffer<float[]> whole;
+        UnifiedBuffer<double[]> column;
         MemorySegment memoryOfALibrary;
         interface Library {
           void release(MemorySegment memory);
@@ -117,6 +119,67 @@ class PagesTest {
       docs.filter(file -> file.toString().endsWith(".md")).sorted().forEach(pages::add);
     }
     return pages;
+  }
+
+  /** The snippets in the Javadoc of the library. */
+  private static List<Piece> snippets() throws IOException {
+    List<Piece> pieces = new ArrayList<>();
+    List<Path> sources;
+    try (var files = Files.walk(PROJECT.resolve("memory/src/main/java"))) {
+      sources = files.filter(file -> file.toString().endsWith(".java")).sorted().toList();
+    }
+    for (Path source : sources) {
+      List<String> lines = Files.readAllLines(source);
+      for (int i = 0; i < lines.size(); i++) {
+        if (lines.get(i).endsWith("* {@snippet :")) {
+          String margin = lines.get(i).substring(0, lines.get(i).indexOf("*") + 1);
+          int end = i + 1;
+          // The brace that ends the snippet closes the one before @snippet.
+          for (int open = 1 + braces(lines.get(end)); open > 0; open += braces(lines.get(end))) {
+            end++;
+          }
+          List<String> code =
+              lines.subList(i + 1, end).stream()
+                  .map(line -> line.substring(Math.min(line.length(), margin.length() + 1)))
+                  .toList();
+          pieces.add(new Piece(1000 + pieces.size(), source, i + 1, code));
+          i = end;
+        }
+      }
+    }
+    return pieces;
+  }
+
+  /** The braces that a line opens, less those that it closes. */
+  private static int braces(String line) {
+    return line.chars().map(c -> c == '{' ? 1 : c == '}' ? -1 : 0).sum();
+  }
+
+  @Test
+  void of_the_Javadoc_are_understood_by_the_compiler() throws IOException {
+    List<Piece> snippets = snippets();
+    assertThat(snippets)
+        .extracting(piece -> piece.page.getFileName().toString())
+        .contains(
+            "Accelerator.java",
+            "Allocation.java",
+            "Arguments.java",
+            "ArrayPool.java",
+            "ComputeOrchestrator.java",
+            "ElementType.java",
+            "HostMapping.java",
+            "Kernel.java",
+            "KernelSource.java",
+            "LaunchRange.java",
+            "MemoryOptions.java",
+            "ObjectPool.java",
+            "Pipeline.java",
+            "StructOfArrays.java",
+            "Tidepool.java",
+            "TransferEngine.java",
+            "UnifiedBuffer.java",
+            "UnifiedMemoryManager.java");
+    assertThat(errors(snippets)).isEmpty();
   }
 
   private static List<Piece> pieces() throws IOException {

@@ -12,11 +12,11 @@ import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The decoded blocks of an LZ4 file that somebody uses or used lately.
+ * The decoded blocks of an LZ4 file that are in use or were used lately.
  *
- * <p>Who wants a block that is not there decodes it; who wants one that is being decoded decodes
- * one of those behind it meanwhile, for readers go forward. Blocks that need those before them are
- * decoded by {@link Lz4LinkedBlocks}, one thread at a time.
+ * <p>A thread decodes a missing block that it needs. If another thread is decoding that block, it
+ * decodes one of the next blocks meanwhile, because readers go forward. Blocks that need those
+ * before them are decoded by {@link Lz4LinkedBlocks}, one thread at a time.
  *
  * <p>Locking: the map, the memory that is free and the users of a slot are guarded by this object's
  * monitor, which nobody holds while a block is read, decoded or waited for. A slot's bytes are
@@ -206,7 +206,7 @@ final class Lz4BlockCache {
     free.push(scratch);
   }
 
-  /** What failed for all who want the block, as an exception of this thread's own. */
+  /** Returns a failure that several threads share as a new exception for this thread. */
   private static IOException failed(Throwable failure) {
     return switch (failure) {
       case Lz4FormatException e -> throw new Lz4FormatException(String.valueOf(e.getMessage()), e);

@@ -39,7 +39,7 @@ public final class Lz4DeviceDecoder {
 
   private static final long DAMAGED = -1;
 
-  /** The same C for OpenCL and CUDA; each length is checked against what is left. */
+  /** C code that serves OpenCL and CUDA. It checks each length against the bytes that are left. */
   private static final String FUNCTIONS =
       """
       FUNCTION int more_length(GLOBAL const u8* in, i64* at, i64 end, i64* length) {

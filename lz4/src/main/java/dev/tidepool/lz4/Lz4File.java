@@ -69,7 +69,7 @@ final class Lz4File implements ByteSource {
     }
   }
 
-  /** The block of a byte; those before it are decoded, for who goes through the file wants them. */
+  /** Finds the block of a byte. Decodes the blocks before it, which a sequential reader needs. */
   private int find(long position) throws IOException {
     long near = cache.keptBytes() / 2;
     for (int block = index.nextUnknown(position, near);

@@ -15,10 +15,10 @@ import java.util.OptionalLong;
 /**
  * Where the blocks of an LZ4 file are, and which bytes each decodes to.
  *
- * <p>Where they are in the file is read at once: a few bytes of each block. Which bytes they hold
- * is not written anywhere, for every block may hold less than the frame's maximum, so who decodes a
- * block tells its size, and the others are found as far as somebody asks, by going over blocks
- * without decoding them.
+ * <p>The index reads at once where the blocks are in the file: a few bytes of each block. The file
+ * does not say how many bytes a block holds, and each may hold less than the frame's maximum. A
+ * thread that decodes a block reports its size. Other sizes are found when they are needed, by
+ * walking over blocks without decoding them.
  *
  * <p>Locking: {@link #decodedSizes}, and {@link #starts} up to {@link #known}, are under this
  * object's monitor; all else is immutable.

@@ -8,7 +8,7 @@ import java.time.Duration;
 /**
  * A live buffer, as {@link UnifiedMemoryManager#buffers()} saw it.
  *
- * @param tag who owns it; empty if nobody said
+ * @param tag its owner; empty if none was named
  * @param elementType what its elements are, by name
  * @param length its elements
  * @param byteSize its bytes

@@ -8,7 +8,7 @@ import java.util.Locale;
  * that was given its address. Found at the level {@link DiagnosticsLevel#PARANOID}.
  *
  * @param accelerator the accelerator of its manager
- * @param tag who owns it; empty if nobody said
+ * @param tag its owner; empty if none was named
  * @param elementType what its elements are, by name
  * @param bytes its bytes
  * @param offset the first damaged byte, from the buffer's first: below 0 before the buffer, from

@@ -9,9 +9,9 @@ import java.time.Duration;
  *
  * @param cause how they were found
  * @param accelerator the accelerator of their manager
- * @param tag who owned them; empty if nobody said
+ * @param tag their owner; empty if none was named
  * @param elementType what their elements are, by name
- * @param location where they were born
+ * @param location where they were allocated
  * @param buffers how many they are
  * @param bytes their bytes together
  * @param age the time since the oldest of them was allocated

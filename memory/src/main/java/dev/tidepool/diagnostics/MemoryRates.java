@@ -4,9 +4,8 @@ import dev.tidepool.MemoryStatistics;
 import java.time.Duration;
 
 /**
- * How fast buffers came and went between two {@link MemoryStatistics} of one manager. Means over
- * that time, which is as long as who asked has chosen: nothing is smoothed. All 0 where no time
- * passed.
+ * How fast buffers came and went between two {@link MemoryStatistics} of one manager. The rates are
+ * means over the time that the caller chose; nothing is smoothed. All 0 where no time passed.
  *
  * @param over the time between the two
  * @param allocationsPerSecond buffers allocated

@@ -20,7 +20,7 @@ import java.time.Instant;
 import java.util.List;
 
 /**
- * Every block that a manager's pools have at one moment, who has it, and what was allocated and
+ * Every block that a manager's pools have at one moment, its owner, and what was allocated and
  * freed lately. Taken by {@link UnifiedMemoryManager#snapshot()}; immutable.
  *
  * <p>Nobody is stopped while a snapshot is taken, so what other threads do meanwhile may be in one

@@ -77,7 +77,7 @@ public final class ArenaKeepAlive implements AutoCloseable {
       MemorySegment stub = Linker.nativeLinker().upcallStub(comparison, Calls.COMPARISON, arena);
       var _ = (MemorySegment) Calls.BSEARCH.invokeExact(memory, memory, 1L, 1L, stub);
     } catch (IllegalStateException closedAlready) {
-      // Said by who waits.
+      // The waiting thread reports it.
     } catch (Throwable unexpected) {
       failure = unexpected;
     } finally {

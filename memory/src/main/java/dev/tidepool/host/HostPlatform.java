@@ -87,7 +87,7 @@ public record HostPlatform(
         LibC.hasAlignedAllocation());
   }
 
-  /** The same for people: what it is called, and what it is or why it is not there. */
+  /** Describes the platform for people: names, and what each is or why it is absent. */
   public Map<String, String> describe() {
     Map<String, String> lines = new LinkedHashMap<>();
     lines.put("system", system + ", " + architecture);

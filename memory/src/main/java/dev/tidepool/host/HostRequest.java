@@ -49,22 +49,22 @@ public record HostRequest(long bytes, long alignment, Optional<PageKind> pages, 
         bytes, MemoryAllocator.defaultAlignment(bytes), Optional.empty(), NumaPolicy.LOCAL);
   }
 
-  /** The same, with another alignment in bytes. */
+  /** Returns a copy with another alignment in bytes. */
   public HostRequest aligned(long alignment) {
     return new HostRequest(bytes, alignment, pages, numa);
   }
 
-  /** The same, of such pages. */
+  /** Returns a copy that asks for a kind of pages. */
   public HostRequest on(PageKind pages) {
     return new HostRequest(bytes, alignment, Optional.of(pages), numa);
   }
 
-  /** The same, from such nodes. */
+  /** Returns a copy that asks for memory of certain nodes. */
   public HostRequest from(NumaPolicy numa) {
     return new HostRequest(bytes, alignment, pages, numa);
   }
 
-  /** The same, as a buffer's allocation has it: a preferred node, explicit huge pages. */
+  /** Returns a copy with the placement of a buffer: a preferred node, explicit huge pages. */
   public HostRequest placed(Placement placement) {
     return new HostRequest(
         bytes,

@@ -27,16 +27,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * A file that this process shares with others, mapped: how it begins, is found, and ends.
  *
- * <p><b>Locks tell who uses a file.</b> Every process that uses one holds a shared lock on it, from
- * before it trusts the contents until after it has unmapped them; the system releases the locks of
- * a process that dies. Whoever gets the exclusive lock knows that nobody uses the file, and deletes
- * it before it gives the lock up: that is how the last user leaves, and how what killed processes
- * left is swept.
+ * <p><b>Locks tell which processes use a file.</b> Every process that uses one holds a shared lock
+ * on it, from before it trusts the contents until after it has unmapped them; the system releases
+ * the locks of a process that dies. Whoever gets the exclusive lock knows that nobody uses the
+ * file, and deletes it before it gives the lock up: that is how the last user leaves, and how what
+ * killed processes left is swept.
  *
  * <p>Between the opening of a path and the lock, somebody may delete the file, and create another
- * one. So who has a lock looks whether the path still names the file that it named before it was
- * opened; if not, it begins anew. A file is made under a name that nobody else takes, locked, and
- * linked to its own name when it is whole.
+ * one. So a thread that has a lock checks that the path still names the file that it named before
+ * the opening; if not, it starts again. A file is made under a name that nobody else takes, locked,
+ * and linked to its own name when it is whole.
  *
  * <p><b>Threads.</b> Locks belong to the process, and all of them on a file go when the process
  * closes any channel to it. So there is one channel, and one mapping, however often the process has

@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * The shared files that this process uses, and by how many of its buffers.
  *
  * <p><b>Locking.</b> The class's monitor guards the entries, and is never held while a file is
- * touched. Who touches a file first makes an entry for its path; who finds an entry of somebody who
- * is touching the file looks again a moment later.
+ * touched. The first thread that touches a file makes an entry for its path. A thread that finds
+ * the entry of another one that is touching the file looks again a moment later.
  *
  * <p>A virtual machine that ends in an orderly way leaves every file on its way, which deletes
  * those that nobody else uses. What is mapped stays so until the process is gone.

@@ -105,7 +105,7 @@ public record SharedFolder(Path path) {
     return byDefault()
         + (USER.isPresent()
             ? ", for this user only"
-            : ": this system does not tell who owns a file, so guard the folder yourself");
+            : ": this system does not tell the owner of a file, so guard the folder yourself");
   }
 
   /**

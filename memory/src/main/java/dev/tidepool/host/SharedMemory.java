@@ -15,12 +15,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * known by its released lock, and deleted at the next {@code create} or {@code open} of any name,
  * by any process. Users in one process share one mapping, which ends with the last of them.
  *
- * <p>Others of the same user can shorten the file. Then the bytes vanish under who touches them:
- * copies and plain access fail with an {@link InternalError}, vector instructions and native code
- * end the process. {@link MemoryOperations} and buffers take care of that; {@link
- * MemorySegment#mismatch} does not.
+ * <p>Others of the same user can shorten the file. Then the bytes vanish: copies and plain access
+ * fail with an {@link InternalError}, vector instructions and native code end the process. {@link
+ * MemoryOperations} and buffers take care of that; {@link MemorySegment#mismatch} does not.
  *
- * <p>Safe for use by any thread; who writes where and when is between those who share.
+ * <p>Safe for use by any thread; the processes agree among themselves on which of them writes where
+ * and when.
  */
 public final class SharedMemory implements AutoCloseable {
   private final SharedFileTable.Entry entry;

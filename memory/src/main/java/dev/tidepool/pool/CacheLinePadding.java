@@ -1,11 +1,11 @@
 package dev.tidepool.pool;
 
 /**
- * An object that begins with bytes nobody uses, so that what lies before it on the heap is not
- * slowed down by its writes: fields of a superclass lie in front. The collector puts objects side
- * by side that threads of different stripes own, and one that is written at every allocation costs
- * those who read its neighbour more than all of an allocation does. Two cache lines, for processors
- * fetch them in pairs.
+ * An object that begins with unused bytes, so that its writes do not slow down the object before it
+ * on the heap: fields of a superclass lie in front. The collector places objects side by side that
+ * threads of different stripes own. Writing one at every allocation costs the readers of its
+ * neighbour more than a whole allocation. The padding is two cache lines, because processors fetch
+ * them in pairs.
  */
 @SuppressWarnings("UnusedVariable") // their place is what counts
 public abstract class CacheLinePadding {

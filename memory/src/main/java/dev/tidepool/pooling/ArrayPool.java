@@ -4,19 +4,24 @@ import dev.tidepool.ElementType;
 import dev.tidepool.TidepoolRuntime;
 
 /**
- * Arrays on the Java heap, kept for the next who needs one: for the staging of one's own, for
- * results of kernels that are read and dropped.
+ * A pool of arrays on the Java heap, for example for results of kernels that are read once.
  *
- * <p>Lengths are rounded up to size classes, so that an array above 4 KiB is at most 12.5% larger
- * than what was asked for; smaller ones have a power of two of bytes, 1 KiB at least. An array
- * serves requests of its own class only. Arrays above 1 GiB have the length asked for and are not
- * kept.
+ * {@snippet :
+ * try (ArrayPool<float[]> arrays = ArrayPool.create(ElementType.FLOAT)) {
+ *   float[] array = arrays.rent(1000); // 1000 elements or more, contents undefined
+ *   arrays.giveBack(array);
+ * }
+ * }
  *
- * <p>Every array that is out is known, so a return of a strange array, or a second return, is
- * noticed always.
+ * <p>Lengths are rounded up to size classes. An array above 4 KiB is at most 12.5% larger than
+ * requested; a smaller one has a power of two of bytes, at least 1 KiB. An array serves requests of
+ * its own class only. Arrays above 1 GiB have exactly the requested length and are not kept.
  *
- * <p>Safe for use by any thread, virtual ones too. What a thread did with an array before it gave
- * it back happens before what the next holder does with it.
+ * <p>The pool knows every array that is in use. So it always detects the return of a foreign array,
+ * and a second return.
+ *
+ * <p>Safe for use by any thread, also by virtual ones. What a thread did with an array before its
+ * return happens before what the next holder does with it.
  *
  * @param <A> the arrays, such as {@code float[]}
  */

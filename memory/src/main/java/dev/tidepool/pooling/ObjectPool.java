@@ -8,29 +8,32 @@ import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 
 /**
- * Objects that are dear to make, kept for the next who needs one.
+ * A pool of objects that are expensive to create.
  *
- * <pre>{@code
- * try (ObjectPool<Parser> parsers =
- *     ObjectPool.builder(Parser::new).reset(Parser::clear).maximum(100).build()) {
- *   try (var lease = parsers.lease()) {
- *     lease.object().parse(text);
+ * {@snippet :
+ * try (ObjectPool<StringBuilder> builders =
+ *     ObjectPool.builder(StringBuilder::new)
+ *         .reset(builder -> builder.setLength(0))
+ *         .maximum(100)
+ *         .build()) {
+ *   try (ObjectPool.Lease<StringBuilder> lease = builders.lease()) {
+ *     lease.object().append("text");
  *   }
  * }
- * }</pre>
+ * }
  *
- * <p>{@link #get()} never waits: where no object is idle it creates one, however many are out. The
- * maximum bounds the idle ones. Every object that the pool made is known to it until it is
- * destroyed, so a return of a strange object, or a second return, is noticed always. An object that
- * is never returned stays known, too: {@link #discard} what must not come back.
+ * <p>{@link #get()} never waits: if no object is idle, it creates one, however many are in use. The
+ * maximum bounds the idle objects. The pool knows every object that it made until the object is
+ * destroyed. So it always detects the return of a foreign object, and a second return. It also
+ * knows an object that is never returned: {@link #discard} objects that must not come back.
  *
- * <p>The functions that the pool was given are called without a lock, on the thread that gets,
- * returns or maintains. If one fails while an object comes back or is looked at, that object is
- * destroyed, and what was thrown is logged; an {@link Error} is thrown on. If {@code create} fails,
- * what it threw reaches the caller of {@link #get()}, and nothing has changed.
+ * <p>The pool calls its functions without a lock, on the thread that gets, returns or maintains. If
+ * a function fails while an object is returned or examined, the object is destroyed and the failure
+ * is logged; an {@link Error} is also thrown. If {@code create} fails, {@link #get()} throws the
+ * failure, and the pool is unchanged.
  *
- * <p>Safe for use by any thread, virtual ones too. What a thread did with an object before it
- * returned it happens before what the next holder does with it.
+ * <p>Safe for use by any thread, also by virtual ones. What a thread did with an object before its
+ * return happens before what the next holder does with it.
  *
  * @param <T> the objects; they are told apart by identity
  */

@@ -277,8 +277,8 @@ public final class ChunkedPipeline {
     }
 
     /**
-     * What of the arrays is still to be done, and who hears of ranges that all sinks have taken,
-     * from the threads that carried them.
+     * The part of the arrays that is still to be done, and a listener for ranges that all sinks
+     * have taken. The threads that carried the ranges call it.
      */
     Builder resuming(List<ChunkScheduler.Range> ranges, Consumer<ChunkScheduler.Range> listener) {
       open = ranges;
@@ -357,7 +357,7 @@ public final class ChunkedPipeline {
      *
      * @throws IllegalArgumentException if nothing is written, a kernel reads what nothing gives,
      *     what is given or wanted is no kernel's, the memory limit is too small, or the result
-     *     would depend on who computes it although {@link StreamOptions#deterministic()} is asked
+     *     would depend on the accelerator although {@link StreamOptions#deterministic()} is asked
      *     for; the message says what works
      */
     public ChunkedPipeline build(StreamOptions options) {

@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  *
  * {@snippet :
  * Pipeline.from("x", Path.of("x.npy"))
- *     .and("y", buffer)
+ *     .and("y", column)
  *     .through("d = x - a*y")
  *     .through("z = sqrt(d*d); total = sum(d)")
  *     .with("a", 2.5)

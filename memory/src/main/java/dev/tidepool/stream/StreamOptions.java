@@ -67,7 +67,7 @@ public record StreamOptions(
     return new StreamOptions(chunkBytes, memoryLimit, lanes, true, progress);
   }
 
-  /** With somebody who hears how far it is. */
+  /** Returns a copy with a listener for progress. */
   public StreamOptions withProgress(StreamProgress listener) {
     return new StreamOptions(chunkBytes, memoryLimit, lanes, deterministic, listener);
   }

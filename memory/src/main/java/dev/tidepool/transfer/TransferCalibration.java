@@ -27,9 +27,9 @@ public record TransferCalibration(Instant measured, Map<Leg, Cost> legs, Map<Str
     LOCAL,
     /** An array to a staging block, by the processor. */
     HOST_COPY,
-    /** One more write while others are under way: what a command costs that nobody waits for. */
+    /** One more write while others are under way: what a command costs without a wait. */
     COMMAND,
-    /** The same of a write that is longer than asking for it: what cutting a transfer costs. */
+    /** One more write that takes longer than its submission: what cutting a transfer costs. */
     CHUNK,
     /** Many small pieces of one staging block to many places by one command. */
     SCATTER

@@ -8,7 +8,22 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Moves bytes between buffers, arrays and segments, wherever they are, by the best way there is.
+ * Copies between buffers, arrays and segments, wherever they are, by the fastest path there is.
+ *
+ * {@snippet :
+ * float[] in = new float[1 << 20];
+ * float[] out = new float[1 << 20];
+ * try (UnifiedBuffer<float[]> x = memory.allocate(ElementType.FLOAT, in.length);
+ *     UnifiedBuffer<float[]> y = memory.allocate(ElementType.FLOAT, in.length)) {
+ *   TransferReport report =
+ *       memory
+ *           .transfers()
+ *           .transfer(
+ *               List.of(Transfer.of(in, x), Transfer.of(x, y), Transfer.of(y, out)),
+ *               TransferOptions.builder().priority(TransferPriority.HIGH).build());
+ *   System.out.println(report.orThrow().averageBandwidth() / 1e9 + " GB/s");
+ * }
+ * }
  *
  * <p><b>Lists.</b> The pairs of a list run side by side, as far as the options and the manager
  * allow; where pairs share a buffer they keep the order of the list. A pair that cannot be started

@@ -9,7 +9,7 @@ import java.util.Optional;
 /**
  * How a list of transfers is performed. Immutable; made by a {@link Builder}.
  *
- * @param priority who goes first where transfers wait for each other; NORMAL
+ * @param priority which transfer goes first where transfers wait for each other; NORMAL
  * @param maxConcurrency transfers of the list that are on their way at once, at most; as many as
  *     the {@link MemoryOptions#concurrentTransfers() manager allows} where 0, and never more. Small
  *     ones that travel together count as one, and are not cut

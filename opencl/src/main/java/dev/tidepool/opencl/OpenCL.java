@@ -476,7 +476,7 @@ final class OpenCL {
     };
   }
 
-  // Fixed-size answers need no query for their size, and this one is asked by those who poll.
+  // An answer of fixed size needs no query for its size, and polling threads call this often.
   private static int eventInfo(long event, int parameter) {
     try (Arena arena = Arena.ofConfined()) {
       return eventInfo(event, parameter, arena.allocate(JAVA_INT));

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Each group of work items copies one row: in words of 16 bytes where both ends lie the same way
  * to such a word, byte by byte before and behind them, and throughout where they do not. The
- * monitor lets one thread compile; who waits for it needs the kernel anyway.
+ * monitor lets one thread compile; threads that wait for it need the kernel anyway.
  */
 final class ScatterKernel implements AutoCloseable {
   /** A row's first byte where it comes from, first byte where it goes to, and count. */

@@ -60,7 +60,7 @@ public final class Expression {
    * Parses a source that may have reductions too: assignments whose value is {@code sum(a)}, {@code
    * min(a)}, {@code max(a)} or {@code mean(a)} of an elementwise {@code a}, or {@code histogram(a,
    * bins, low, high)}. Their names stand for {@code a} in {@link #source()} and {@link #resolve};
-   * who asks for {@link #reductions()} folds it.
+   * the caller of {@link #reductions()} folds it.
    *
    * @throws ExpressionException if it is no such thing
    */

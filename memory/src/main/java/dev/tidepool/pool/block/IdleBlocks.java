@@ -42,7 +42,7 @@ final class IdleBlocks {
   private final EvictionPolicy policy;
   private final AtomicLong clock = new AtomicLong();
   private final Consumer<PooledBlock> evict;
-  // Made once: who puts a block down allocates nothing, not even where room must be made for it.
+  // Made once: returning a block allocates nothing, not even if room must be made for it.
   private final Predicate<PooledBlock> reclaiming = this::reclaimCredit;
   private final BooleanSupplier evictSlab;
 
@@ -297,7 +297,7 @@ final class IdleBlocks {
     checkCredit(block);
   }
 
-  /** The same for a block that has a dormant tenant; false if it has not. */
+  /** Puts down a block that has a dormant tenant; returns false if it has none. */
   boolean putDormant(PooledBlock block, long number) {
     if (!block.layDownDormant(number, clock.getOpaque())) {
       return false;

@@ -34,7 +34,7 @@ public final class Lease {
     this.pooled = pooled;
   }
 
-  /** The same; if the heap has no room for it, the block goes back. */
+  /** Creates a lease of a block; if the heap has no room for it, the block goes back. */
   public static Lease over(PooledBlock taken) {
     try {
       return new Lease(taken);
@@ -86,7 +86,8 @@ public final class Lease {
   }
 
   /**
-   * Ends the lease without giving the block back: it is the caller's, who moved what it held.
+   * Ends the lease without giving the block back. The caller owns the block, whose contents it has
+   * moved.
    *
    * @throws IllegalStateException if the lease has ended
    */

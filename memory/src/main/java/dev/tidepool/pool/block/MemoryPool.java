@@ -186,8 +186,8 @@ public final class MemoryPool implements AutoCloseable {
   }
 
   /**
-   * Takes a block as {@link #acquire} does, without a lease: the caller sees to it that the block
-   * goes back once, and says who has it by {@link PooledBlock#occupy}.
+   * Takes a block as {@link #acquire} does, without a lease. The caller gives the block back
+   * exactly once, and sets its tenant by {@link PooledBlock#occupy}.
    *
    * @param pooled whether it may be one that was used before, and is kept afterwards
    */
@@ -609,8 +609,7 @@ public final class MemoryPool implements AutoCloseable {
   }
 
   /**
-   * What is idle now and can go back to the source, for who frees some of it; first, what waits for
-   * that anyway goes back.
+   * Frees what waits to be freed, and returns what is idle now and can go back to the source.
    *
    * @param wanted which of the source's blocks count
    */

@@ -4,8 +4,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Blocks, and slabs by their first part, that wait to be freed, because who gave them back must not
- * wait for the driver.
+ * Blocks, and slabs by their first part, that wait to be freed. Threads that give blocks back must
+ * not wait for the driver.
  *
  * <p>A stack that is linked through the blocks themselves: adding allocates nothing, and all are
  * taken at once.

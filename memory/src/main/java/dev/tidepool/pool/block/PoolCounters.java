@@ -75,7 +75,7 @@ final class PoolCounters {
     }
   }
 
-  /** The same for all parts of a slab, which its caller claimed; makes no object. */
+  /** Counts all parts of a slab, which the caller has claimed, as retired; makes no object. */
   void retired(Slab slab) {
     for (int i = 0; i < slab.parts().size(); i++) {
       retired(slab.parts().get(i));

@@ -33,7 +33,7 @@ final class SharedFreeList {
   private int latest;
 
   // The first board with a free place, which leads on to the others; guarded by this. Linked
-  // through the boards: who frees a block makes no object.
+  // through the boards, so that freeing a block makes no object.
   private @Nullable SlotBitmap roomy;
 
   /** 64 boards. */

@@ -86,7 +86,7 @@ public final class Slab implements Reclaimable {
     return used ? idle : 0;
   }
 
-  /** Keeps others from claiming the slab, for who takes its parts one by one; false if taken. */
+  /** Reserves the slab for a thread that takes its parts one by one; returns false if taken. */
   boolean reserve() {
     return claimed.compareAndSet(false, true);
   }
@@ -112,7 +112,7 @@ public final class Slab implements Reclaimable {
 
   @Override
   public boolean isAllIdle() {
-    // By its number: an iterator is an object, and who gives a block back makes none.
+    // By index: an iterator would be an object, and giving a block back makes none.
     for (int i = 0; i < parts.size(); i++) {
       PooledBlock part = parts.get(i);
       if (!part.isIdle() && !part.ending) {

@@ -7,10 +7,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * The slabs of a pool, the newest first.
  *
- * <p>A list that is linked through the slabs themselves: one comes or goes in constant time, and
- * who looks through them makes no object, for that happens where blocks are given back too. Who
- * changes the list holds its monitor for some stores. Who reads it takes none: a slab that was
- * taken out still leads on to the one behind it, so nobody who stands there misses any that stays.
+ * <p>The list is linked through the slabs themselves. Adding and removing a slab take constant time.
+ * Reading the list makes no object, because blocks are also given back on that path. A change holds
+ * the monitor for a few stores. A read takes no lock: a removed slab still leads to the one behind
+ * it, so a reader that stands there misses none of the remaining slabs.
  */
 public final class SlabList implements Iterable<Slab> {
   private volatile @Nullable Slab first;

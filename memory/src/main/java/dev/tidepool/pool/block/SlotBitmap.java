@@ -31,7 +31,7 @@ final class SlotBitmap {
 
   private final int index;
 
-  /** Written by who settles a block there, before its bit is ever set. */
+  /** Written when a block is settled at a place, before its bit is set for the first time. */
   private final @Nullable PooledBlock[] places = new PooledBlock[PLACES];
 
   // Which places have a block; guarded by this.

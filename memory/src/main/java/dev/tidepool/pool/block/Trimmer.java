@@ -11,8 +11,8 @@ import java.util.function.Predicate;
 /**
  * Gives idle memory back: all of it, or what has not been used for a while.
  *
- * <p>A monitor guards the looks that maintenance takes; under it blocks are freed, but nobody who
- * allocates or gives back waits for it.
+ * <p>A monitor guards the runs of maintenance. Blocks are freed under it, but threads that allocate or
+ * give back never wait for it.
  */
 final class Trimmer {
   private final IdleBlocks idle;
@@ -42,7 +42,7 @@ final class Trimmer {
     return counted(freed);
   }
 
-  /** What is idle now, for who frees it one by one. */
+  /** Returns the idle memory, to be freed piece by piece. */
   List<ReclaimHandle> pieces(Predicate<Block> wanted) {
     return allIdle().stream()
         .filter(piece -> wanted.test(sourceOf(piece)))

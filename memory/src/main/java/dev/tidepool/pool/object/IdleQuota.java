@@ -2,7 +2,7 @@ package dev.tidepool.pool.object;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/** How much may lie idle, in whatever unit, shared by those who charge it. Safe for any thread. */
+/** A shared limit of what may lie idle, in any unit. Safe for use by any thread. */
 final class IdleQuota {
   private final long most;
   private final AtomicLong charged = new AtomicLong();

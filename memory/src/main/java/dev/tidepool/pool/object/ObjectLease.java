@@ -20,8 +20,8 @@ final class ObjectLease<T> implements ObjectPool.Lease<T> {
   private final PooledObject<T> member;
   private final long word;
 
-  // Not told from the member: the object is reset before its word changes, and who closes a
-  // second time meanwhile must not reset it again, when it may have its next holder.
+  // Not read from the member: the object is reset before its word changes. A second close meanwhile
+  // must not reset it again, when another thread may hold it already.
   @SuppressWarnings("unused") // through CLOSED
   private volatile boolean closed;
 

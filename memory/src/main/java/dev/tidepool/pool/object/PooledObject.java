@@ -14,10 +14,10 @@ import java.lang.invoke.VarHandle;
  * stale compare-and-set fails even where the same object is out again; and where it came back
  * without its place, the word says that too, so that no word comes again with another slot.
  *
- * <p>A processor that reads what it has just exchanged waits until that exchange is over, as long
- * as the exchange itself took. So the word that comes next is kept beside it: a hint of what a
- * member lies idle with, for who takes it, and what its owner has made of that. A wrong hint costs
- * an exchange that fails.
+ * <p>A read of a word that was just exchanged waits until the exchange is over, as long as the
+ * exchange itself took. So the next word is kept beside it: a hint of the word that a member lies
+ * idle with, for the thread that takes it, and the owner's word after that. A wrong hint costs a
+ * failed exchange.
  *
  * <p>The other fields are written by the owner, or by the user's thread on the way back, before the
  * word is. Who reads them without owning the member treats them as a hint, or reads the word before

@@ -31,8 +31,8 @@ import org.jspecify.annotations.Nullable;
 public final class BufferAllocator {
   private final StorageContext context;
   private final BlockAllocator blocks;
-  // By location, where buffers may have blocks of those before them. Here, because who takes a
-  // block waits for each link of the way to it.
+  // By location, where buffers may reuse the blocks of earlier ones. Kept here, because each
+  // dereference on the way to a block costs the allocation time.
   private final @Nullable MemoryPool[] near;
   private final LeakDetector leakDetector;
   private final AllocationLedger ledger;
@@ -191,7 +191,7 @@ public final class BufferAllocator {
     }
   }
 
-  /** The same on a library thread; a buffer that comes too late for its future is closed. */
+  /** Allocates on a library thread; closes a buffer that comes too late for its future. */
   public <A> CompletableFuture<UnifiedBuffer<A>> allocateAsync(
       ElementType<A> type, long length, Allocation allocation) {
     Objects.requireNonNull(allocation, "allocation");

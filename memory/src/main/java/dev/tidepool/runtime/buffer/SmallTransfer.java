@@ -47,7 +47,7 @@ public final class SmallTransfer implements Coalescable {
     return of(storage, source, at, Direction.HOST_TO_DEVICE, priority);
   }
 
-  /** The same from a storage. */
+  /** Like {@link #in}, for a copy from a storage. */
   public static @Nullable SmallTransfer out(
       Storage storage, HostRegion destination, long at, TransferPriority priority) {
     return of(storage, destination, at, Direction.DEVICE_TO_HOST, priority);

@@ -20,14 +20,14 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Tallies.</b> A total is the sum over the tallies of all stripes of threads. A platform
  * thread that finds its stripe's tally without an owner becomes its owner, and counts there with
- * plain writes that nobody else makes; everybody else (virtual threads, and threads that share a
- * stripe) adds to the same tally's shared half with atomic ones.
+ * plain writes, as the only writer. Other threads (virtual threads, and threads that share a
+ * stripe) add to the shared half of that tally with atomic writes.
  *
- * <p><b>The peak</b> is exact although nobody adds up on every allocation: each tally has a ceiling
- * for its live bytes, and the ceilings together are no higher than the peak so far. Only who would
- * go through his ceiling adds up, under the monitor, raises the peak if he must, and shares out
- * what is left below it. (Bytes that another thread allocates in that very moment may be counted
- * the next time, and a buffer counts until its close is over.)
+ * <p><b>The peak</b> is exact although an allocation does not add up all tallies. Each tally has a
+ * ceiling for its live bytes, and the ceilings together are no higher than the peak so far. A
+ * thread that would exceed its ceiling adds up under the monitor, raises the peak if necessary, and
+ * shares out the room that is left below it. (Bytes that another thread allocates at that moment
+ * may be counted the next time, and a buffer counts until its close is over.)
  */
 public final class AllocationCounters {
   private static final VarHandle OPEN;
@@ -82,7 +82,7 @@ public final class AllocationCounters {
   public static final class Tally extends CacheLinePadding {
     private @Nullable Owner owner;
 
-    // The owner's, who alone writes it: no other thread finds its own id here, whatever it reads.
+    // Written by the owner alone, so no other thread can read its own id here.
     private long ownerId;
 
     private LeakGroup.@Nullable Token open;
@@ -178,7 +178,7 @@ public final class AllocationCounters {
     allocated(of(thread), thread, bytes);
   }
 
-  /** The same for who knows what his thread's stripe has. */
+  /** Counts an allocation, for a caller that has its thread's tally at hand. */
   public void allocated(Tally tally, Thread thread, long bytes) {
     if (tally.isOwnedBy(thread)) {
       OWN_ALLOCATIONS.setRelease(tally, tally.ownAllocations + 1);
@@ -246,7 +246,7 @@ public final class AllocationCounters {
     reached(live);
     long room = peaks.getLast().bytes - live;
     for (Tally tally : tallies) {
-      // Half of the room for who needed it, the rest for all.
+      // Half of the room goes to the tally that needed it, the rest to all.
       tally.ceiling = tally.live() + (tally == through ? room / 2 : room / 2 / tallies.length);
     }
   }
@@ -324,7 +324,7 @@ public final class AllocationCounters {
 
   /** So many bytes were live at one time. */
   private void reached(long live) {
-    // By number: an iterator is an object, and who has just taken a block makes none.
+    // By index: an iterator would be an object, and an allocation must not make one here.
     for (int i = 0; i < peaks.size(); i++) {
       Peak peak = peaks.get(i);
       peak.bytes = Math.max(peak.bytes, live);
@@ -334,7 +334,7 @@ public final class AllocationCounters {
   /**
    * The most bytes that were live.
    *
-   * @param seen what was seen to be live by who asks, so that the peak never falls below it again
+   * @param seen live bytes that the caller has seen, below which the peak must not fall
    */
   public synchronized long peak(long seen) {
     Peak peak = peaks.getFirst();

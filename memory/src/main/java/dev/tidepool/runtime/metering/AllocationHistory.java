@@ -9,10 +9,10 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The latest allocations and frees of a manager, in a ring: each takes the place of the oldest.
+ * The latest allocations and frees of a manager, in a ring: a new entry replaces the oldest.
  *
- * <p>Safe for use by any thread. Nobody waits: who reads while others write misses what they
- * overwrite.
+ * <p>Safe for use by any thread. No thread waits: a reader misses entries that are overwritten
+ * while it reads.
  */
 public final class AllocationHistory {
   private final long bornNanos;
@@ -43,7 +43,7 @@ public final class AllocationHistory {
       Entry entry = new Entry(number, System.nanoTime() - bornNanos, bytes, tag);
       ring.setRelease((int) (number % ring.length()), entry);
     } catch (OutOfMemoryError e) {
-      // Better an event is missing than a block, which who tells it holds.
+      // A missing entry does less harm than a lost block, which the caller holds.
       return;
     }
   }

@@ -22,7 +22,7 @@ public final class AllocationLedger {
   }
 
   private static @Nullable AllocationHistory history(MemoryOptions options, long bornNanos) {
-    // An entry costs more than an allocation does, so only those who asked for it pay it.
+    // An entry costs more than an allocation, so the history is kept only where options ask for it.
     boolean usual =
         options.diagnostics() == DiagnosticsLevel.PARANOID || options.dumpDirectory().isPresent();
     int events = options.history() == -1 && usual ? USUAL_HISTORY : options.history();

@@ -56,7 +56,7 @@ public class LeakDetector {
     return join(counters.of(Thread.currentThread()));
   }
 
-  /** The same for who knows what his thread's stripe has. */
+  /** Like {@link #join()}, for a caller that has its thread's tally at hand. */
   public final LeakGroup.Token join(AllocationCounters.Tally tally) {
     LeakGroup.Token current = tally.open();
     return current != null && current.leakGroup().join(CAPACITY) ? current : replace(tally);

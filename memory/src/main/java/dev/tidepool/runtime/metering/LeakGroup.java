@@ -41,7 +41,7 @@ public final class LeakGroup extends PhantomReference<LeakGroup.Token> {
   private final String site;
   private final long createdNanos = System.nanoTime();
 
-  /** Counted by who joins, without care for others: a few more or less do no harm. */
+  /** Counted without synchronization by joining threads: a small error does no harm. */
   private int joined;
 
   private LeakGroup(Token token, ManagerContext context, ReferenceQueue<Token> queue, String site) {

@@ -20,7 +20,9 @@ final class SamplingLeakDetector extends LeakDetector {
     this.sampling = sampling;
   }
 
-  /** By its general type, or who chooses between the two would have to load this one. */
+  /**
+   * Declares the general type, so that a caller that takes the other one need not load this class.
+   */
   static LeakDetector of(
       ManagerContext context, AllocationCounters counters, AllocationSampler sampling) {
     return new SamplingLeakDetector(context, counters, sampling);

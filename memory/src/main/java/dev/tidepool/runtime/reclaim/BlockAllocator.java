@@ -71,7 +71,7 @@ public final class BlockAllocator implements BlockSource {
   }
 
   /**
-   * The block that a buffer is born with; its caller says who occupies it.
+   * Takes the first block of a new buffer. The caller sets the block's tenant.
    *
    * @throws UnsupportedOperationException if the device has no memory at that location
    */
@@ -98,7 +98,7 @@ public final class BlockAllocator implements BlockSource {
     return idle == null ? memory.earlyReuse().take(pool, bytes, false) : idle;
   }
 
-  /** The same for who gets no other. */
+  /** Takes the block of a request that no other location can serve. */
   private PooledBlock takeForBirth(
       MemoryPools.Kind kind, long bytes, long alignment, boolean pooled) {
     // A thread that closes the manager waits for this one, which need not wait for room any more.
@@ -142,8 +142,8 @@ public final class BlockAllocator implements BlockSource {
   }
 
   /**
-   * Has the ladder make room for so many bytes of the device, for who allocates past the pools;
-   * they are the driver's then.
+   * Makes room for so many bytes of the device, for a caller that allocates past the pools. The
+   * bytes are then free in the driver.
    */
   public void makeDeviceRoom(long bytes) {
     further(take(MemoryPools.Kind.DEVICE, bytes, 0, false, false), memory).discard();

@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
  * that only work waits for which has not begun. For one thread.
  *
  * <p>Bounded: a round passes each buffer once, each round must make room, and 32 are the most.
- * There are rounds because who refuses the request may be another after the first ones, and other
- * threads may be quicker to take what was made free.
+ * Several rounds are needed: after the first ones another limit may refuse the request, and other
+ * threads may take the memory that was freed.
  */
 final class Eviction {
   private static final int MOST_ROUNDS = 32;

@@ -12,7 +12,9 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** What users read when memory has run out: the numbers, who holds the bytes, what was tried. */
+/**
+ * The message when memory has run out: the numbers, the owners of the bytes, and what was tried.
+ */
 public final class OutOfMemoryMessage {
   private static final int TAGS_NAMED = 5;
 

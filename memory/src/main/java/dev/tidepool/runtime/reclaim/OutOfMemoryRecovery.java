@@ -19,10 +19,10 @@ import java.util.function.Supplier;
  * of the pools, unreachable buffers, small buffers moved together, idle buffers, those that only
  * work waits for which has not begun, and last what others use. Only then the request fails.
  *
- * <p>Bounded, as each strategy is. What a strategy itself needs is made room for by fewer of them,
- * which move nothing to the host: so the depth is two. Holds no lock but, for work that needs
- * several buffers at once, that of {@link MultiBufferAdmission}, which nobody needs who has what he
- * needs.
+ * <p>Bounded, as each strategy is. A strategy that itself needs memory gets it from fewer
+ * strategies, which move nothing to the host, so the depth is two. Holds no lock, except that of
+ * {@link MultiBufferAdmission} for work that needs several buffers at once. Work that has its
+ * buffers does not need that lock.
  */
 public final class OutOfMemoryRecovery {
   private static final long CLOSING_WAIT_NANOS = 2_000_000_000L;

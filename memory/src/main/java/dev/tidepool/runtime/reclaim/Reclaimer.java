@@ -82,7 +82,7 @@ public final class Reclaimer {
     return pools.trim();
   }
 
-  /** The same of all managers of the device. */
+  /** Trims the pools of all managers of the device; returns how many bytes went back. */
   public long trimDevice() {
     return onDevice().mapToLong(Reclaimer::trim).sum();
   }
@@ -101,7 +101,7 @@ public final class Reclaimer {
     return Defragmenter.run(pools);
   }
 
-  /** The same of all managers of the device; how many bytes went back. */
+  /** Defragments all managers of the device; returns how many bytes went back. */
   long defragmentDevice() {
     return onDevice().mapToLong(manager -> manager.defragment().returnedBytes()).sum();
   }
@@ -220,7 +220,7 @@ public final class Reclaimer {
   }
 
   private void giveUpDeviceCopy(Storage storage, Runnable evicted) {
-    // A failure is nobody's who comes behind, or needs the room: both copies stay valid.
+    // A failure concerns neither later work nor the request: both copies stay valid.
     try {
       EvictionEvent event = Flight.eviction();
       Lease lease = storage.coherence().evictDevice();
@@ -271,7 +271,7 @@ public final class Reclaimer {
     return spilling != null && spilling.spill(storage, SessionExecutors.evictions());
   }
 
-  /** The same although work that has not begun will want the storage. */
+  /** Spills a storage although work that has not begun will need it. */
   boolean spillAhead(Storage storage) {
     Spiller spilling = storage.context().spilling();
     return spilling != null && spilling.spillAhead(storage);

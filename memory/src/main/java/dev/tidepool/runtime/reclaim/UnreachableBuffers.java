@@ -67,7 +67,7 @@ public final class UnreachableBuffers {
       return collects ? reclaimMore() : 0;
     }
 
-    /** The same when nothing else makes room: the collector runs, unless it did. */
+    /** Like {@link #free}, when nothing else makes room: runs the collector, unless it has run. */
     long freeAtLast(long bytes) {
       if (!collected) {
         lastCollection.set(System.nanoTime());

@@ -16,8 +16,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The leaks that were found at one time, counted by who owned them and where they were allocated.
- * Used by one thread.
+ * The leaks that were found at one time, counted by owner and by allocation site. Used by one
+ * thread.
  */
 public final class LeakSummary {
   /** Lines in the log; the listener hears of every group. */

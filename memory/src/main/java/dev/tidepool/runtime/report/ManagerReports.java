@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * What a manager knows of its buffers, and tells: figures, the latest allocations and frees,
  * snapshots, and what is written down when memory runs out.
  *
- * <p>Safe for use by any thread; nobody who allocates or frees waits for who asks.
+ * <p>Safe for use by any thread; threads that allocate or free never wait for a report.
  */
 public final class ManagerReports {
   private final StorageContext context;
@@ -106,7 +106,7 @@ public final class ManagerReports {
             ledger.history());
   }
 
-  /** Tells those who record it that an allocation failed for good. Never throws. */
+  /** Records that an allocation has failed for good. Never throws. */
   public void exhausted(OutOfDeviceMemoryException failure) {
     Flight.exhausted(
         context.id(),

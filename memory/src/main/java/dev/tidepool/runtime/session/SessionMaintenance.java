@@ -16,7 +16,7 @@ import java.util.concurrent.locks.LockSupport;
  * session that nobody closed is unreachable, the thread closes what it left and ends.
  */
 final class SessionMaintenance implements AutoCloseable {
-  // Whom it waits for may be waiting for who closes.
+  // A listener that the thread is calling may wait for the closing thread.
   private static final long ENDING_MILLIS = 10_000;
 
   private final WeakReference<RuntimeSession> session;

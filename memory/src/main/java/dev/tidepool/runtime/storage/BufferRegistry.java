@@ -19,16 +19,16 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The buffers of a manager that have memory: found by looking who occupies the blocks of the pools,
- * so that a buffer's birth and death are written down nowhere else. Buffers over foreign memory
- * have no block, nor do those in a spill file: they stand in a set.
+ * The buffers of a manager that have memory. Most are found through the tenants of the pools'
+ * blocks, so that allocating and closing a buffer register nothing. Buffers over foreign memory and
+ * buffers in a spill file have no block: they are kept in a set.
  */
 public final class BufferRegistry {
   private final ManagerContext context;
   private final MemoryPools pools;
   private final Set<BufferCore> withoutBlock = ConcurrentHashMap.newKeySet();
 
-  // Of those that were woken by who found them dormant, until their handles know.
+  // Storages of dormant buffers that another thread has woken, until their handles know.
   private final Map<BufferCore, Storage> roused = new ConcurrentHashMap<>();
 
   // Those under way just now.

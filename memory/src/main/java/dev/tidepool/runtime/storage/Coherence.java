@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * State changes after the bytes have arrived, so that a failed movement leaves a valid side and a
  * state that says so. Where both copies are one block nothing travels, and only the state changes.
  *
- * <p><b>Locking.</b> Called by work in the storage's queue, and by who makes room while no work
+ * <p><b>Locking.</b> Called by work in the storage's queue, and by threads that make room while no work
  * {@linkplain PinState occupies} the storage. Reads run side by side, and two may find that the
  * same bytes must move: the {@code residency} lock lets one of them move. {@code state} and {@code
  * dirty} are guarded by the storage's monitor, which is never held while bytes move.
@@ -672,7 +672,7 @@ public final class Coherence {
     if (extent == null) {
       return;
     }
-    Spiller spilling = Objects.requireNonNull(context.spilling(), "who spilled it");
+    Spiller spilling = Objects.requireNonNull(context.spilling(), "the spiller of this storage");
     BufferCore core = storage.core();
     boolean asBorn = copies.isShared() || core.location() != MemoryLocation.DEVICE;
     Lease lease = asBorn ? context.blocks().forReturn(core) : context.blocks().forHost(size, core);
@@ -915,7 +915,7 @@ public final class Coherence {
   private void handBack() {
     if (hostHolds) {
       link().release(copies.device());
-      // Not before: who fails to give it up still has it, and goes on with it after a failed spill.
+      // Set last: if the release fails the host still has the block, and a failed spill goes on with it.
       hostHolds = false;
     }
   }

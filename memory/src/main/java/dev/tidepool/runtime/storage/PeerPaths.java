@@ -2,7 +2,7 @@ package dev.tidepool.runtime.storage;
 
 import dev.tidepool.spi.Device;
 
-/** The ways from device to device, for those who copy between buffers. */
+/** The links from device to device, for copies between buffers. */
 public interface PeerPaths {
   /** Whether the driver copies from one device to another now. */
   boolean carries(Device from, Device to);

@@ -87,7 +87,7 @@ public final class Spiller implements AutoCloseable {
     }
   }
 
-  /** The same as work that is not asked for yet. */
+  /** Returns the spill as work that is not submitted yet. */
   public Operation work(
       Storage storage, Executor executor, Runnable spilled, Consumer<TransferException> refused) {
     return Operation.makingRoom(

@@ -26,7 +26,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The bytes of one allocation: who may use them, in which order, and until when.
+ * The bytes of one allocation: which operations may use them, in which order, and until when.
  *
  * <p><b>Ownership.</b> A storage owns its blocks and gives them back once: when it is closed, no
  * mapping is open, and all work that was asked for before is done. Handles hold storages; a storage
@@ -237,7 +237,7 @@ public final class Storage extends PendingReleases.Link {
     return view == View.WRITABLE && viewed();
   }
 
-  /** The same for a reading view. */
+  /** Like {@link #viewsAgain}, for a reading view. */
   public boolean readsViewAgain() {
     return view != View.NONE && viewed();
   }
@@ -358,7 +358,7 @@ public final class Storage extends PendingReleases.Link {
     }
   }
 
-  /** {@link #isIdle} once who moves its bytes now, if anybody, is done. No monitor is held. */
+  /** Like {@link #isIdle}, after a movement of its bytes that is under way. No monitor is held. */
   public boolean isIdleWhenMoved() {
     synchronized (this) {
       if (queue().isIdle()) {

@@ -9,8 +9,8 @@ import java.util.Optional;
 
 /**
  * A block between two guard zones that are filled with a pattern, as allocators for debugging have
- * them. What is between is overwritten when it is freed, so that who still reads it through a bare
- * address sees no plausible bytes.
+ * them. Freeing overwrites the block, so that a read through a stale address finds no plausible
+ * bytes.
  */
 public final class GuardedBlock implements Block {
   /** Bytes of the zone behind the block, and the fewest of the one before it. */

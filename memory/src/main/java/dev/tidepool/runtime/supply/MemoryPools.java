@@ -527,9 +527,9 @@ public final class MemoryPools implements AutoCloseable {
   }
 
   /**
-   * Waits until each block of the shared pool that is on its way right now has arrived: who takes
-   * one later sees what the caller did before. Own pools need no such care, for their blocks count
-   * as {@linkplain #isInUse in use} without a tenant too.
+   * Waits until each block of the shared pool that is on its way right now has arrived. A thread
+   * that takes one later sees what the caller did before. Own pools need no such care, for their
+   * blocks count as {@linkplain #isInUse in use} without a tenant too.
    */
   public void awaitTenants() {
     if (shared == null) {

@@ -14,7 +14,7 @@ import java.util.stream.Stream;
  * idle in the pools of one of them must not keep a buffer of another from being page-locked.
  *
  * <p>Safe for use by any thread, and holds no lock: blocks of other managers are claimed as by
- * their own trimming. The devices stay open, for who asks is counted as busy in a pool of his own.
+ * their own trimming. The devices stay open, because the caller counts as busy in its own pool.
  */
 public final class PinnedReclaimer {
   private final PinnedBudget budget;

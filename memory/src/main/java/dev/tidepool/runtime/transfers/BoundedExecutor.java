@@ -12,7 +12,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  * places there, and what is ready of the list takes turns on them. It departs when the whole list
  * has been handed in, so that small transfers find each other.
  *
- * <p>The monitor guards the count, and is held by who takes from the line.
+ * <p>The monitor guards the count; a thread holds it while it takes from the queue.
  */
 final class BoundedExecutor extends Resumable implements HandoffExecutor {
   private final HandoffExecutor transferExecutor;
@@ -41,7 +41,7 @@ final class BoundedExecutor extends Resumable implements HandoffExecutor {
     takePlace();
   }
 
-  /** By who drives: its place is free at once, unless it tells a listener first. */
+  /** Called by a thread whose place is free at once, unless it calls a listener first. */
   @Override
   public void executeNext(Runnable task) {
     if (tells) {

@@ -17,9 +17,9 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
 
 /**
- * The ways between the devices of a session. The map never changes; each way has its own lock.
- * {@code switching} is shared by all that open or close a way by hand, and held alone by who closes
- * the devices.
+ * The links between the devices of a session. The map never changes; each link has its own lock.
+ * Calls that open or close a link share {@code switching}; the thread that closes the devices holds
+ * it exclusively.
  */
 public final class PeerLinks implements PeerAccess, PeerPaths {
   private record Pair(Device from, Device to) {}

@@ -25,7 +25,7 @@ public final class ProgressNotifier {
   // Changed only before the list departs.
   private long total;
   private volatile boolean done;
-  // Only who tells touches it.
+  // Used only by the thread that calls the listener.
   private long heard;
 
   /**

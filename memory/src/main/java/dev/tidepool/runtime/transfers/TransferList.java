@@ -197,7 +197,7 @@ final class TransferList {
                 work.attempts(),
                 Optional.empty()));
       }
-      // Else it was stopped, and who stopped it settles it.
+      // Otherwise it was stopped, and the thread that stopped it settles it.
     }
   }
 

@@ -23,9 +23,9 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Locks belong to the process</b>, and all of them on a file go when the process closes any
  * channel to it. So a path that this process has is not opened a second time.
  *
- * <p><b>Who has it may delete it</b>, between another one's opening and lock: that one has the lock
- * of a file that nobody finds any more. So who has a lock looks whether the path still leads to the
- * file that it led to before it was opened; if not, it begins anew.
+ * <p><b>The holder may delete the file</b> between the opening and the lock of another process.
+ * That process then has the lock of a file that has no name. So a thread that has a lock checks
+ * that the path still names the file that it named before the opening; if not, it starts again.
  */
 public final class LockedFile implements AutoCloseable {
   private static final int LOOKS = 16;

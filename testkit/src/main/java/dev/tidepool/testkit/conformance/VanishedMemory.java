@@ -109,7 +109,7 @@ public final class VanishedMemory {
       this.kernels = kernels;
     }
 
-    /** The same with the first elements of everything. */
+    /** Returns a scene with the first elements of everything. */
     Scene front(int length) {
       return new Scene(
           tidepool,

@@ -13,7 +13,7 @@ public enum Failure {
    * are {@link #REFUSED}, as are acquire and release.
    */
   BROKEN,
-  /** The same, but the error says that the same call may succeed later. */
+  /** Like {@link #BROKEN}, but the error says that a second try may succeed. */
   TRANSIENT,
   /**
    * A write is accepted, and one of its bytes arrives changed; nobody says so. All other calls are

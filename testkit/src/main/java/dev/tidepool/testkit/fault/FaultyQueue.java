@@ -135,7 +135,7 @@ final class FaultyQueue implements Queue {
         bytes -> queue.read(own(source), offset, destination.asSlice(0, bytes)));
   }
 
-  /** The same bytes but one, which is not what it was. */
+  /** Returns a copy of the bytes with one of them changed. */
   private static MemorySegment damaged(MemorySegment source) {
     MemorySegment copy = Arena.ofAuto().allocate(source.byteSize()).copyFrom(source);
     long at = source.byteSize() / 2;

@@ -30,8 +30,8 @@ public final class DriverLedger {
   static final ScopedValue<Place> SUBMITTED = ScopedValue.newInstance();
 
   /**
-   * Where a call of the device came from. Every command has one, so it is taken quickly; who reads
-   * it has time.
+   * Where a call of the device came from. Every command has one, so taking it is fast; reading it
+   * may be slow.
    */
   static final class Place extends Throwable {
     private static final long serialVersionUID = 1L;
@@ -40,7 +40,7 @@ public final class DriverLedger {
       super("the place of a call");
     }
 
-    /** Those who called the device, a line for each. */
+    /** The callers of the device, a line for each. */
     String callers() {
       return Arrays.stream(getStackTrace())
           .filter(frame -> !isOwn(frame))

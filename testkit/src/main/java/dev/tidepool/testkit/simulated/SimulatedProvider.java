@@ -62,7 +62,7 @@ public final class SimulatedProvider implements AcceleratorProvider {
   /**
    * What a real driver would have punished so far, on any device: use of freed blocks, copies out
    * of range, blocks freed under pending commands, events closed twice, things alive when their
-   * device closed. Each line says who did it.
+   * device closed. Each line names the caller.
    */
   public List<String> violations() {
     return opened.stream().flatMap(device -> device.ledger().violations().stream()).toList();

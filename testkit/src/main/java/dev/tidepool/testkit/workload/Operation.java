@@ -26,13 +26,13 @@ public record Operation(
     WRITE_ALL(6),
     /** Copies a part of an array into a part. */
     WRITE_PART(10),
-    /** The same, in the background. */
+    /** A {@link #WRITE_PART} in the background. */
     WRITE_LATER(10),
     /** Copies all of a buffer to an array. */
     READ_ALL(6),
     /** Copies a part. */
     READ_PART(8),
-    /** The same, in the background. */
+    /** A {@link #READ_PART} in the background. */
     READ_LATER(8),
     /** Copies a segment, native or of the heap, into a part. */
     WRITE_SEGMENT(5),
@@ -48,7 +48,7 @@ public record Operation(
     MAP(6),
     /** Copies a slice of one buffer to a slice of another, or of the same. */
     COPY(8),
-    /** The same, in the background. */
+    /** A {@link #COPY} in the background. */
     COPY_LATER(8),
     /** A kernel that writes all of a slice. */
     KERNEL_OUT(4),
@@ -64,7 +64,7 @@ public record Operation(
     KERNELS_THROUGH_ANOTHER(6),
     /** A list of transfers to and from parts of a buffer, with options of all kinds. */
     TRANSFERS(3),
-    /** The same, in the background. */
+    /** A {@link #TRANSFERS} in the background. */
     TRANSFERS_LATER(4),
     /** A broadcast, scatter or gather from one buffer to another. */
     DISTRIBUTE(3),

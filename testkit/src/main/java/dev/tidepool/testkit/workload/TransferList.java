@@ -105,7 +105,7 @@ final class TransferList {
   void ask(boolean later, boolean stoppable) {
     TransferOptions options = options(stoppable);
     CompletableFuture<TransferReport> report =
-        Objects.requireNonNull(slot.manager, "who allocated it")
+        Objects.requireNonNull(slot.manager, "the manager that allocated it")
             .transfers()
             .transferAsync(pairs, options);
     slices.forEach(UnifiedBuffer::close);
