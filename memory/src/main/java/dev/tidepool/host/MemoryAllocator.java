@@ -2,6 +2,7 @@ package dev.tidepool.host;
 
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.spi.support.SegmentAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
@@ -36,9 +37,6 @@ public final class MemoryAllocator {
   private static final long CHECKED_FROM = 64L << 20;
 
   private static final System.Logger LOG = System.getLogger(MemoryAllocator.class.getName());
-
-  /** Some thread that is not the caller's; never started. */
-  private static final Thread OTHER_THREAD = Thread.ofPlatform().unstarted(() -> {});
 
   private final boolean nativeAllocation;
   private final AllocatorCounters counters = new AllocatorCounters();
@@ -196,7 +194,7 @@ public final class MemoryAllocator {
   }
 
   private static void checkForeign(MemorySegment memory) {
-    if (!memory.isNative() || memory.isReadOnly() || !memory.isAccessibleBy(OTHER_THREAD)) {
+    if (!memory.isNative() || memory.isReadOnly() || !SegmentAccess.isForAllThreads(memory)) {
       throw new IllegalArgumentException(
           "a block is made over writable native memory that all threads may access, such as a"
               + " segment of Arena.ofShared(); copy other memory into an allocated block");

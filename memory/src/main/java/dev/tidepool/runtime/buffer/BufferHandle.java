@@ -19,6 +19,7 @@ import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.Coherence;
 import dev.tidepool.runtime.storage.FillPattern;
 import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.spi.support.SegmentAccess;
 import dev.tidepool.transfer.TransferPriority;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -327,7 +328,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   }
 
   private void checkForAllThreads(MemorySegment segment) {
-    if (!ExternalBuffers.isForAllThreads(segment)) {
+    if (!SegmentAccess.isForAllThreads(segment)) {
       throw new IllegalArgumentException(
           "a copy of "
               + core()
@@ -338,7 +339,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
 
   /** Whether the thread that will copy may touch a segment, which may be confined to the caller. */
   private boolean mayTouch(MemorySegment segment) {
-    return storage().runsHere() || ExternalBuffers.isForAllThreads(segment);
+    return storage().runsHere() || SegmentAccess.isForAllThreads(segment);
   }
 
   /** Copies by way of a block, because the caller must not block and others must not touch. */

@@ -22,6 +22,7 @@ import dev.tidepool.runtime.supply.SessionResources;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.DeviceSharing;
 import dev.tidepool.spi.SharedBlock;
+import dev.tidepool.spi.support.SegmentAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -35,9 +36,6 @@ import org.jspecify.annotations.Nullable;
  * buffer cannot be created. Safe for use by any thread.
  */
 public final class ExternalBuffers {
-  /** A thread other than any caller; never started. */
-  private static final Thread OTHER_THREAD = Thread.ofPlatform().unstarted(() -> {});
-
   private final StorageContext context;
   private final SessionResources resources;
   private final Reclaimer room;
@@ -58,11 +56,6 @@ public final class ExternalBuffers {
     this.blocks = blocks;
     this.leakDetector = leakDetector;
     this.ledger = ledger;
-  }
-
-  /** Whether threads other than the caller may access a segment. */
-  public static boolean isForAllThreads(MemorySegment segment) {
-    return segment.isAccessibleBy(OTHER_THREAD);
   }
 
   /** Wraps a segment, which stays the caller's. */
@@ -98,7 +91,7 @@ public final class ExternalBuffers {
   private static void checkWrappable(ElementType<?> type, MemorySegment segment) {
     Objects.requireNonNull(type, "type");
     Objects.requireNonNull(segment, "memory");
-    if (!segment.isNative() || segment.isReadOnly() || !isForAllThreads(segment)) {
+    if (!segment.isNative() || segment.isReadOnly() || !SegmentAccess.isForAllThreads(segment)) {
       throw new IllegalArgumentException(
           "wrap takes a writable native segment that all threads may access, such as one of"
               + " Arena.ofShared(); use copyOf or allocate for others");

@@ -6,13 +6,13 @@ import dev.tidepool.link.HostRegion;
 import dev.tidepool.link.TransferContext;
 import dev.tidepool.runtime.buffer.BufferCopy;
 import dev.tidepool.runtime.buffer.BufferHandle;
-import dev.tidepool.runtime.buffer.ExternalBuffers;
 import dev.tidepool.runtime.buffer.SmallTransfer;
 import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.ResourceAccess;
 import dev.tidepool.runtime.order.RetryPolicy;
 import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.spi.support.SegmentAccess;
 import dev.tidepool.transfer.Transfer;
 import dev.tidepool.transfer.TransferOptions;
 import dev.tidepool.transfer.TransferProgress;
@@ -175,7 +175,7 @@ record TransferTask(
   }
 
   private static void checkShared(MemorySegment segment) {
-    if (!ExternalBuffers.isForAllThreads(segment)) {
+    if (!SegmentAccess.isForAllThreads(segment)) {
       throw new IllegalArgumentException(
           "the segment belongs to one thread, but others move its bytes; take one of a shared"
               + " arena, or use copyFrom and copyTo");
