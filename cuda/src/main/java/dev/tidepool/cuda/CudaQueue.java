@@ -11,7 +11,6 @@ import dev.tidepool.spi.Shutdown;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,10 +19,6 @@ import org.jspecify.annotations.Nullable;
  * reported.
  */
 final class CudaQueue implements Queue {
-  // Ids are unique over all backends; these bits keep this one's apart ("CUDA" in ASCII).
-  private static final AtomicLong IDS = new AtomicLong(0x43554441L << 24);
-
-  private final long id = IDS.incrementAndGet();
   private final CudaDevice device;
   private final Context context;
   private final EventPool events;
@@ -35,11 +30,6 @@ final class CudaQueue implements Queue {
     this.context = context;
     this.events = events;
     this.stream = stream;
-  }
-
-  @Override
-  public long id() {
-    return id;
   }
 
   @Override

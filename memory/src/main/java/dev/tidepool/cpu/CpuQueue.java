@@ -9,7 +9,6 @@ import dev.tidepool.spi.Launch;
 import dev.tidepool.spi.Queue;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Runs each command on the calling thread, before it returns: in order for each caller. Commands of
@@ -17,15 +16,6 @@ import java.util.concurrent.atomic.AtomicLong;
  * a kernel's body may use this queue, and may wait for others that do.
  */
 final class CpuQueue implements Queue {
-  private static final AtomicLong IDS = new AtomicLong();
-
-  private final long id = IDS.getAndIncrement();
-
-  @Override
-  public long id() {
-    return id;
-  }
-
   @Override
   public Event write(MemorySegment source, Block destination, long offset) {
     return run(() -> MemorySegment.copy(source, 0, bytes(destination), offset, source.byteSize()));

@@ -16,11 +16,11 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>All commands may throw {@link dev.tidepool.AcceleratorException} when they are refused at
  * once.
+ *
+ * <p>Queues are told apart by their objects. A driver may use the handle of a closed queue again;
+ * no handle is known above this interface.
  */
 public interface Queue extends AutoCloseable {
-  /** Unique in the process, never reused. */
-  long id();
-
   /** Copies a native segment of the host to a block. */
   Event write(MemorySegment source, Block destination, long offset);
 

@@ -175,13 +175,6 @@ class CpuDeviceTest {
   }
 
   @Test
-  void queuesHaveIdsOfTheirOwn() {
-    try (Queue other = device.createQueue()) {
-      assertThat(other.id()).isNotEqualTo(queue.id());
-    }
-  }
-
-  @Test
   void sourcesOfOtherDevicesAreRefusedByName() {
     assertThatThrownBy(() -> device.compile(KernelSource.opencl("", "f"), List.of()))
         .isInstanceOf(UnsupportedOperationException.class)

@@ -11,7 +11,6 @@ import dev.tidepool.spi.Shutdown;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
 /**
@@ -23,10 +22,6 @@ import java.util.function.Consumer;
  * enqueuing afterwards is a mistake that is reported.
  */
 final class OpenClQueue implements Queue {
-  // Ids are unique over all backends; these bits keep this one's apart ("OCL" in ASCII).
-  private static final AtomicLong IDS = new AtomicLong(0x4F434CL << 32);
-
-  private final long id = IDS.incrementAndGet();
   private final OpenClDevice device;
   private final Context context;
   private final long queue;
@@ -38,11 +33,6 @@ final class OpenClQueue implements Queue {
     this.context = context;
     this.queue = queue;
     this.scatter = new Scatter(device.scatterKernel(), context);
-  }
-
-  @Override
-  public long id() {
-    return id;
   }
 
   @Override

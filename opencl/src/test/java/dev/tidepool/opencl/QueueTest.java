@@ -14,10 +14,8 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,18 +25,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 @ExtendWith(NothingLeaks.class)
 class QueueTest {
   private static final int SIZE = 1 << 16;
-
-  @Test
-  void idsAreNeverReused() {
-    try (Device device = Pocl.device(Map.of())) {
-      Set<Long> ids = new HashSet<>();
-      for (int i = 0; i < 100; i++) {
-        try (Queue queue = device.createQueue()) {
-          assertThat(ids.add(queue.id())).isTrue();
-        }
-      }
-    }
-  }
 
   @ParameterizedTest
   @EnumSource

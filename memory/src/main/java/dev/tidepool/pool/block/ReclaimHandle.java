@@ -3,8 +3,9 @@ package dev.tidepool.pool.block;
 import dev.tidepool.pooling.EvictionPolicy;
 
 /**
- * Memory that was seen idle in a pool, and that one call gives back to the source. It serves callers
- * that free blocks of several pools in one order. Another thread may have taken the memory since.
+ * Memory that was seen idle in a pool, and that one call gives back to the source. It serves
+ * callers that free blocks of several pools in one order. Another thread may have taken the memory
+ * since.
  */
 public final class ReclaimHandle {
   private final Trimmer trimming;

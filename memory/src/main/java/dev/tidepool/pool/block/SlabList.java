@@ -7,10 +7,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * The slabs of a pool, the newest first.
  *
- * <p>The list is linked through the slabs themselves. Adding and removing a slab take constant time.
- * Reading the list makes no object, because blocks are also given back on that path. A change holds
- * the monitor for a few stores. A read takes no lock: a removed slab still leads to the one behind
- * it, so a reader that stands there misses none of the remaining slabs.
+ * <p>The list is linked through the slabs themselves. Adding and removing a slab take constant
+ * time. Reading the list makes no object, because blocks are also given back on that path. A change
+ * holds the monitor for a few stores. A read takes no lock: a removed slab still leads to the one
+ * behind it, so a reader that stands there misses none of the remaining slabs.
  */
 public final class SlabList implements Iterable<Slab> {
   private volatile @Nullable Slab first;

@@ -11,8 +11,8 @@ import java.util.function.Predicate;
 /**
  * Gives idle memory back: all of it, or what has not been used for a while.
  *
- * <p>A monitor guards the runs of maintenance. Blocks are freed under it, but threads that allocate or
- * give back never wait for it.
+ * <p>A monitor guards the runs of maintenance. Blocks are freed under it, but threads that allocate
+ * or give back never wait for it.
  */
 final class Trimmer {
   private final IdleBlocks idle;

@@ -30,10 +30,10 @@ import org.jspecify.annotations.Nullable;
  * State changes after the bytes have arrived, so that a failed movement leaves a valid side and a
  * state that says so. Where both copies are one block nothing travels, and only the state changes.
  *
- * <p><b>Locking.</b> Called by work in the storage's queue, and by threads that make room while no work
- * {@linkplain PinState occupies} the storage. Reads run side by side, and two may find that the
- * same bytes must move: the {@code residency} lock lets one of them move. {@code state} and {@code
- * dirty} are guarded by the storage's monitor, which is never held while bytes move.
+ * <p><b>Locking.</b> Called by work in the storage's queue, and by threads that make room while no
+ * work {@linkplain PinState occupies} the storage. Reads run side by side, and two may find that
+ * the same bytes must move: the {@code residency} lock lets one of them move. {@code state} and
+ * {@code dirty} are guarded by the storage's monitor, which is never held while bytes move.
  */
 public final class Coherence {
   private final Storage storage;
@@ -915,7 +915,8 @@ public final class Coherence {
   private void handBack() {
     if (hostHolds) {
       link().release(copies.device());
-      // Set last: if the release fails the host still has the block, and a failed spill goes on with it.
+      // Set last: if the release fails the host still has the block, and a failed spill goes on
+      // with it.
       hostHolds = false;
     }
   }

@@ -61,7 +61,9 @@ public final class Scrubber {
     }
   }
 
-  /** Overwrites a block of the device whose contents have moved; returns whether it is clean now. */
+  /**
+   * Overwrites a block of the device whose contents have moved; returns whether it is clean now.
+   */
   public boolean overwroteAbandoned(Block block) {
     return !wanted || block.segment() != null || overwroteQuietly(block);
   }

@@ -65,11 +65,6 @@ final class FaultyQueue implements Queue {
   }
 
   @Override
-  public long id() {
-    return queue.id();
-  }
-
-  @Override
   public Event write(MemorySegment source, Block destination, long offset) {
     Failure failure = device.next(SpiCall.WRITE);
     MemorySegment sent = failure == Failure.DAMAGED ? damaged(source) : source;

@@ -25,7 +25,6 @@ import org.jspecify.annotations.Nullable;
 final class SimulatedQueue implements Queue {
   private final SimulatedDevice device;
   private final DriverLedger ledger;
-  private final long id;
   private final LinkedBlockingQueue<Command> commands = new LinkedBlockingQueue<>();
   private final Thread thread;
   private boolean closed;
@@ -50,7 +49,6 @@ final class SimulatedQueue implements Queue {
 
   SimulatedQueue(SimulatedDevice device, long id) {
     this.device = device;
-    this.id = id;
     ledger = device.ledger();
     thread = Thread.ofPlatform().daemon().name(device + " queue " + id).unstarted(this::run);
     thread.start();
@@ -124,11 +122,6 @@ final class SimulatedQueue implements Queue {
       throw e;
     }
     commands.add(command);
-  }
-
-  @Override
-  public long id() {
-    return id;
   }
 
   @Override
