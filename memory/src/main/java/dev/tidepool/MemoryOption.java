@@ -66,6 +66,13 @@ public final class MemoryOption<T> {
           "eviction-policy", EvictionPolicy.LRU, "which idle block goes first when a pool is full");
   static final MemoryOption<Boolean> PEER_ACCESS =
       flag("peer-access", true, "whether accelerators copy directly from each other");
+  static final MemoryOption<Boolean> DEVICE_ORDER =
+      flag(
+          "device-order",
+          true,
+          "whether a kernel that is executed in the background is submitted behind kernels that it"
+              + " depends on, where the device can; otherwise it is submitted when they have"
+              + " ended");
   static final MemoryOption<Long> PINNED_LIMIT =
       bytesOrUnset(
           "pinned-limit",

@@ -153,6 +153,15 @@ public final class MemoryOptions {
   }
 
   /**
+   * {@code device-order}: whether a kernel that is executed in the background is submitted behind
+   * kernels that it depends on, where the device can; true. Otherwise it is submitted when they
+   * have ended.
+   */
+  public boolean deviceOrder() {
+    return get(MemoryOption.DEVICE_ORDER);
+  }
+
+  /**
    * {@code pinned-limit}: page-locked bytes at most over all managers of a {@link Tidepool}; a
    * quarter of the machine's memory where -1.
    */
@@ -421,6 +430,11 @@ public final class MemoryOptions {
     /** Whether accelerators copy straight from each other where they can. */
     public Builder peerAccess(boolean straight) {
       return set(MemoryOption.PEER_ACCESS, straight);
+    }
+
+    /** Whether kernels in the background are submitted behind those that they depend on. */
+    public Builder deviceOrder(boolean byDevice) {
+      return set(MemoryOption.DEVICE_ORDER, byDevice);
     }
 
     /** Page-locked bytes at most over all managers of a Tidepool. */

@@ -55,8 +55,11 @@ public class KernelChainBenchmark {
   private static final int KERNELS = 2000;
   private static final int LENGTH = 16;
 
-  /** PoCL, whose launches block, or a simulated device whose commands take 4 µs at least. */
-  @Param({"pocl", "simulated"})
+  /**
+   * PoCL, whose launches block; or a simulated device, where a launch keeps the thread that submits
+   * it for 4 µs, or where the device takes 4 µs for it.
+   */
+  @Param({"pocl", "launch-4us", "device-4us"})
   public String device;
 
   private Tidepool tidepool;
@@ -76,7 +79,10 @@ public class KernelChainBenchmark {
             .filter(provider -> provider.getClass().getSimpleName().equals("OpenClProvider"))
             .findFirst()
             .orElseThrow()
-        : new SimulatedProvider(SimulatedHardware.discrete().withLatency(Duration.ofNanos(4000)));
+        : new SimulatedProvider(
+            device.equals("launch-4us")
+                ? SimulatedHardware.discrete().withLaunchCost(Duration.ofNanos(4000))
+                : SimulatedHardware.discrete().withLatency(Duration.ofNanos(4000)));
   }
 
   /** Compiles the kernel on both sides, and touches the memory. */

@@ -10,6 +10,7 @@ import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceInfo;
 import dev.tidepool.spi.DeviceSharing;
+import dev.tidepool.spi.LaunchOrder;
 import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
@@ -169,6 +170,11 @@ final class CudaDevice implements Device {
    * All of them: where two devices do not reach each other's memory the driver passes the bytes
    * through the host.
    */
+  @Override
+  public LaunchOrder launchOrder() {
+    return LaunchOrder.ACROSS_QUEUES;
+  }
+
   @Override
   public boolean copiesFrom(Device other) {
     return other instanceof CudaDevice;

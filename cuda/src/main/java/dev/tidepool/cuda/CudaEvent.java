@@ -21,6 +21,7 @@ final class CudaEvent implements Event {
   private final EventPool pool;
   private final String command;
   private final long event;
+  private final long stream;
   private final UseCount users = new UseCount("an event");
   private final AtomicBoolean closed = new AtomicBoolean();
   private volatile boolean ended;
@@ -29,12 +30,19 @@ final class CudaEvent implements Event {
    * Takes over an event that was recorded behind a command.
    *
    * @param command the function that submitted it
+   * @param stream where it was recorded
    */
-  CudaEvent(Context context, EventPool pool, String command, long event) {
+  CudaEvent(Context context, EventPool pool, String command, long event, long stream) {
     this.context = context;
     this.pool = pool;
     this.command = command;
     this.event = event;
+    this.stream = stream;
+  }
+
+  /** Whether it was recorded on a stream. */
+  boolean isOf(long other) {
+    return stream == other;
   }
 
   @Override

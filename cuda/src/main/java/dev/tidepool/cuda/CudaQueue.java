@@ -189,14 +189,15 @@ final class CudaQueue implements Queue {
   }
 
   @Override
-  public void await(Event event) {
+  public void after(Event event) {
     requireOpen();
     if (!(event instanceof CudaEvent awaited)) {
       throw new IllegalArgumentException(
           "an event of another backend cannot be awaited by a queue of " + device.info().id());
     }
-    // An event that is done holds nothing up; one that failed would fail what comes after it.
-    if (!awaited.isDone()) {
+    // A stream keeps its own order. An event that is done holds nothing up; one that failed would
+    // fail what comes after it.
+    if (!awaited.isOf(stream) && !awaited.isDone()) {
       context.run(() -> awaited.holdUp(stream));
     }
   }
@@ -223,7 +224,7 @@ final class CudaQueue implements Queue {
             events.giveBack(event);
             throw refused;
           }
-          return new CudaEvent(context, events, command, event);
+          return new CudaEvent(context, events, command, event, stream);
         });
   }
 

@@ -128,13 +128,13 @@ class QueueTest {
       Block far = second.allocate(SIZE, 64, BlockKind.DEVICE);
       for (int round = 1; round <= 20; round++) {
         Event written = producer.fill(block, 0, SIZE, (byte) round);
-        neighbour.await(written);
-        stranger.await(written);
+        neighbour.after(written);
+        stranger.after(written);
         written.close();
         Event copied = neighbour.copy(block, 0, near, 0, SIZE);
         Event sent = stranger.copy(block, 0, far, 0, SIZE);
-        producer.await(copied);
-        producer.await(sent);
+        producer.after(copied);
+        producer.after(sent);
         copied.close();
         sent.close();
       }

@@ -57,7 +57,7 @@ final class CpuQueue implements Queue {
   }
 
   @Override
-  public void await(Event event) {
+  public void after(Event event) {
     event.await();
   }
 

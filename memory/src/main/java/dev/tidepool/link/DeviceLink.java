@@ -112,6 +112,11 @@ public final class DeviceLink implements AutoCloseable {
     return compute.get(Math.floorMod(turn.getAndIncrement(), COMPUTE_QUEUES));
   }
 
+  /** All queues for kernels. */
+  public List<Queue> computeQueues() {
+    return compute;
+  }
+
   /** What the ways cost; null before that is measured. */
   public @Nullable TransferCalibration calibration() {
     return ways.calibration();

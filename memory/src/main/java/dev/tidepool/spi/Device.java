@@ -105,6 +105,11 @@ public interface Device extends AutoCloseable {
     return createQueue();
   }
 
+  /** Whether launches may be submitted before those that they depend on have ended. */
+  default LaunchOrder launchOrder() {
+    return LaunchOrder.HOST;
+  }
+
   /**
    * Makes code. May take long, and may be called by several threads at once.
    *

@@ -97,6 +97,21 @@ public interface Queue extends AutoCloseable {
   /** Runs a program. */
   Event launch(Launch launch);
 
+  /**
+   * Runs a program that uses what other commands made: it begins when they have ended. A device
+   * that can skip it does not run it if one of them failed, and its event fails then. Other devices
+   * may run it. The runtime calls this on devices whose {@link Device#launchOrder} is not {@link
+   * LaunchOrder#HOST}, and discards the results of what depends on a failed command either way.
+   *
+   * @param dependsOn events of this queue, and where launches are ordered {@linkplain
+   *     LaunchOrder#ACROSS_QUEUES across queues}, of others of this device. They may have ended,
+   *     well or not. They stay open until this returns
+   */
+  default Event launch(Launch launch, List<Event> dependsOn) {
+    dependsOn.forEach(this::after);
+    return launch(launch);
+  }
+
   /** Lets the host use the segment of a {@link HostAccess#MAPPED} block, once done. */
   Event acquire(Block block);
 
@@ -111,8 +126,13 @@ public interface Queue extends AutoCloseable {
     return null;
   }
 
-  /** What is submitted after this waits for a command of any queue of the same provider. */
-  void await(Event event);
+  /**
+   * What is submitted after this, by any thread, begins when a command of any queue of the same
+   * provider has ended, well or not. A device whose launches are ordered {@linkplain
+   * LaunchOrder#ACROSS_QUEUES across queues} does not block the calling thread for an event of its
+   * own; others may.
+   */
+  void after(Event event);
 
   /** Waits until all commands have ended, well or not; called on platform threads. */
   void finish();

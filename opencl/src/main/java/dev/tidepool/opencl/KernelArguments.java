@@ -119,7 +119,9 @@ final class KernelArguments implements AutoCloseable {
   }
 
   void run(long[] global, long[] group) {
-    submission.add(OpenCL.clEnqueueNDRangeKernel(submission.queue(), kernel, global, group));
+    submission.add(
+        OpenCL.clEnqueueNDRangeKernel(
+            submission.queue(), kernel, global, group, submission.waits()));
   }
 
   /** Enqueues, behind the kernel, the way back of what it wrote to stages. */

@@ -354,17 +354,28 @@ final class OpenCL {
    * Launches over {@code global.length} dimensions.
    *
    * @param group the group's size in each dimension, or an empty array for the driver's choice
+   * @param waits the events that it waits for
    */
-  static long clEnqueueNDRangeKernel(long queue, long kernel, long[] global, long[] group) {
+  static long clEnqueueNDRangeKernel(
+      long queue, long kernel, long[] global, long[] group, long... waits) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment globalSize = arena.allocateFrom(JAVA_LONG, global);
       MemorySegment groupSize = group.length == 0 ? NULL : arena.allocateFrom(JAVA_LONG, group);
+      MemorySegment list = waits.length == 0 ? NULL : arena.allocateFrom(JAVA_LONG, waits);
       return command(
           "clEnqueueNDRangeKernel",
           event ->
               (int)
                   ENQUEUE_ND_RANGE_KERNEL.invokeExact(
-                      queue, kernel, global.length, NULL, globalSize, groupSize, 0, NULL, event));
+                      queue,
+                      kernel,
+                      global.length,
+                      NULL,
+                      globalSize,
+                      groupSize,
+                      waits.length,
+                      list,
+                      event));
     }
   }
 

@@ -9,6 +9,7 @@ import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceInfo;
+import dev.tidepool.spi.LaunchOrder;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.spi.Shutdown;
@@ -127,6 +128,14 @@ final class OpenClDevice implements Device {
       case KernelSource.Cuda _, KernelSource.CudaImage _, KernelSource.Java _ ->
           throw DriverCall.wrongLanguage(info.id(), "elementwise and OpenCL C", source);
     };
+  }
+
+  /**
+   * A wait for another queue would fail with that queue's command, also where only order counts.
+   */
+  @Override
+  public LaunchOrder launchOrder() {
+    return properties.runsKernelsAlone() ? LaunchOrder.HOST : LaunchOrder.IN_QUEUE;
   }
 
   @Override

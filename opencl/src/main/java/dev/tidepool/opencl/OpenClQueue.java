@@ -117,11 +117,38 @@ final class OpenClQueue implements Queue {
 
   @Override
   public Event launch(Launch launch) {
+    return launch(launch, List.of());
+  }
+
+  @Override
+  public Event launch(Launch launch, List<Event> dependsOn) {
     if (!(launch.program() instanceof OpenClProgram program) || !program.runsOn(device)) {
       throw new IllegalArgumentException(
           "a program that was not compiled for " + device.info().id() + " cannot run there");
     }
-    return launch.range().items() == 0 ? marker() : submitKernel(to -> program.enqueue(to, launch));
+    if (launch.range().items() == 0) {
+      return marker();
+    }
+    if (device.properties().runsKernelsAlone()) {
+      dependsOn.forEach(this::after);
+      return submitAlone(to -> program.enqueue(to, launch));
+    }
+    long[] waits = dependsOn.stream().mapToLong(this::retained).toArray();
+    try {
+      return enqueue(to -> program.enqueue(to, launch), waits);
+    } finally {
+      for (long event : waits) {
+        OpenCL.clReleaseEvent(event);
+      }
+    }
+  }
+
+  private long retained(Event event) {
+    if (event instanceof OpenClEvent own && own.context() == context) {
+      return own.retained();
+    }
+    throw new IllegalArgumentException(
+        "a launch on " + device.info().id() + " cannot depend on an event of another context");
   }
 
   @Override
@@ -167,7 +194,7 @@ final class OpenClQueue implements Queue {
   }
 
   @Override
-  public void await(Event event) {
+  public void after(Event event) {
     requireOpen();
     if (!(event instanceof OpenClEvent awaited)) {
       throw new IllegalArgumentException(
@@ -223,9 +250,9 @@ final class OpenClQueue implements Queue {
         });
   }
 
-  private OpenClEvent enqueue(Consumer<Submission> commands) {
+  private OpenClEvent enqueue(Consumer<Submission> commands, long... waits) {
     requireOpen();
-    try (Submission submission = new Submission(context, queue)) {
+    try (Submission submission = new Submission(context, queue, waits)) {
       commands.accept(submission);
       return submission.end();
     }

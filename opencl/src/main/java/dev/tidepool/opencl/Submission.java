@@ -10,12 +10,23 @@ import java.util.Arrays;
 final class Submission implements AutoCloseable {
   private final Context context;
   private final long queue;
+  private final long[] waits;
   private long[] events = new long[1];
   private int count;
 
   Submission(Context context, long queue) {
+    this(context, queue, new long[0]);
+  }
+
+  /**
+   * Commands on their way into a queue.
+   *
+   * @param waits the events that kernels among them wait for; they fail with these
+   */
+  Submission(Context context, long queue, long[] waits) {
     this.context = context;
     this.queue = queue;
+    this.waits = waits;
   }
 
   Context context() {
@@ -24,6 +35,10 @@ final class Submission implements AutoCloseable {
 
   long queue() {
     return queue;
+  }
+
+  long[] waits() {
+    return waits;
   }
 
   /** Takes over the event of a command that was enqueued. */

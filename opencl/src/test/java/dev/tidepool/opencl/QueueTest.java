@@ -102,10 +102,10 @@ class QueueTest {
       for (int round = 0; round < 50; round++) {
         first.fill(block, 0, SIZE, (byte) 0).close();
         Event written = first.fill(block, 0, SIZE, (byte) (round + 1));
-        second.await(written);
+        second.after(written);
         written.close();
         Event copied = second.copy(block, 0, copy, 0, SIZE);
-        first.await(copied);
+        first.after(copied);
         Bytes.await(copied);
         assertThat(Bytes.read(second, copy, 0, SIZE)).containsOnly(round + 1);
       }
@@ -171,7 +171,7 @@ class QueueTest {
       UserEvent.end(signal, ErrorCodes.CL_OUT_OF_RESOURCES);
       Block block = device.allocate(SIZE, 64, BlockKind.DEVICE);
       try (OpenClEvent failed = new OpenClEvent(context, signal)) {
-        queue.await(failed);
+        queue.after(failed);
       }
       Bytes.await(queue.fill(block, 0, SIZE, (byte) 3));
       assertThat(Bytes.read(queue, block, 0, SIZE)).containsOnly(3);
@@ -218,7 +218,7 @@ class QueueTest {
         assertThat(device.copiesFrom(stranger)).isFalse();
         Block block = stranger.allocate(SIZE, 64, BlockKind.DEVICE);
         try (Event event = foreign.fill(block, 0, SIZE, (byte) 1)) {
-          queue.await(event);
+          queue.after(event);
           queue.finish();
           assertThat(event.isDone()).isTrue();
         }

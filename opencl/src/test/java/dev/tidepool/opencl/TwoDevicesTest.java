@@ -79,10 +79,10 @@ class TwoDevicesTest {
       Block target = second.allocate(SIZE, 64, BlockKind.DEVICE);
       for (int round = 1; round <= 30; round++) {
         Event written = queue.fill(source, 0, SIZE, (byte) round);
-        other.await(written);
+        other.after(written);
         written.close();
         Event copied = other.copy(source, 0, target, 0, SIZE);
-        queue.await(copied);
+        queue.after(copied);
         Bytes.await(queue.fill(source, 0, SIZE, (byte) 0));
         Bytes.await(copied);
         assertThat(Bytes.read(other, target, 0, SIZE)).containsOnly(round);

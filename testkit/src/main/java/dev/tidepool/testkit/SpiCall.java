@@ -33,8 +33,8 @@ public enum SpiCall {
   ACQUIRE(true),
   /** {@code Queue.release}. */
   RELEASE(true),
-  /** {@code Queue.await}. */
-  QUEUE_AWAIT(true),
+  /** {@code Queue.after}. */
+  AFTER(true),
   /** {@code Queue.finish}. */
   FINISH(false),
   /** {@code Queue.close}. */

@@ -12,6 +12,7 @@ import dev.tidepool.link.DeviceLink;
 import dev.tidepool.runtime.buffer.BufferAllocator;
 import dev.tidepool.runtime.buffer.BufferHandle;
 import dev.tidepool.runtime.order.CompositeFuture;
+import dev.tidepool.runtime.order.DeviceLaunch;
 import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.KernelBody;
 import dev.tidepool.runtime.order.MultiBufferAdmission;
@@ -60,6 +61,11 @@ final class KernelLaunch implements AutoCloseable {
   private @Nullable Operation work;
   // Of the launch: what it would do again may not be the same then. Its attempts follow each other.
   private boolean submitted;
+  // Set where the device orders the launch.
+  private @Nullable DeviceLaunch command;
+  // For each of `placed`: whether its host copy counts again if the launch fails.
+  private boolean[] revocable = {};
+  private int[] revocations = {};
 
   /** A copy between a temporary and what it stands for, now or in the background. */
   private record Copy(Runnable perform, Supplier<CompletableFuture<Void>> submit) {}
@@ -249,6 +255,12 @@ final class KernelLaunch implements AutoCloseable {
     List<CompletableFuture<Void>> parts = new ArrayList<>();
     inbound.forEach(copy -> parts.add(copy.submit().get()));
     Operation launched = work();
+    if (range.items() > 0
+        && context.isDeviceOrdered()
+        && !(run.source() instanceof KernelSource.Java)) {
+      command = new DeviceLaunch(context.launchQueues(), this::settled);
+      launched.launching(command);
+    }
     run.endsWith(launched);
     parts.add(context.submit(launched, run::end));
     outbound.forEach(copy -> parts.add(copy.submit().get()));
@@ -273,6 +285,10 @@ final class KernelLaunch implements AutoCloseable {
     Program program = run.program(parameters);
     if (range.items() == 0) {
       return;
+    }
+    if (command != null) {
+      revocations =
+          placed.stream().mapToInt(argument -> coherence(argument).revocations()).toArray();
     }
     provideMemory();
     List<KernelArgument> arguments = new ArrayList<>();
@@ -344,13 +360,47 @@ final class KernelLaunch implements AutoCloseable {
 
   private void run(Launch launch) {
     submitted = true;
+    revocable = new boolean[placed.size()];
     try {
-      DeviceLink.finish(context.link().compute().launch(launch));
+      if (command == null) {
+        DeviceLink.finish(context.link().compute().launch(launch));
+      } else {
+        command.submit(
+            Objects.requireNonNull(work, "who runs this"),
+            (queue, dependsOn) ->
+                dependsOn.isEmpty() ? queue.launch(launch) : queue.launch(launch, dependsOn));
+        expectWritten();
+      }
     } catch (RuntimeException | Error e) {
       forEachWritten(Coherence::deviceWriteFailed);
       throw e;
     }
-    forEachWritten(Coherence::deviceWritten);
+    if (command == null) {
+      forEachWritten(Coherence::deviceWritten);
+    }
+  }
+
+  private void expectWritten() {
+    for (int i = 0; i < revocable.length; i++) {
+      Placed argument = placed.get(i);
+      BufferHandle<?> buffer = argument.buffer();
+      revocable[i] =
+          argument.parameter().access().writes()
+              && coherence(argument).deviceWillWrite(buffer.from(), buffer.to(), revocations[i]);
+    }
+  }
+
+  /** The launch has ended, or one that it comes behind has failed. */
+  private void settled(@Nullable Throwable failure) {
+    if (failure != null) {
+      for (int i = 0; i < revocable.length; i++) {
+        if (revocable[i]) {
+          Placed argument = placed.get(i);
+          BufferHandle<?> buffer = argument.buffer();
+          coherence(argument).deviceWriteRevoked(buffer.from(), buffer.to());
+        }
+      }
+    }
   }
 
   private interface Range {

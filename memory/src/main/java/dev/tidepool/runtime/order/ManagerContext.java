@@ -7,9 +7,11 @@ import dev.tidepool.diagnostics.DiagnosticsLevel;
 import dev.tidepool.link.DeviceLink;
 import dev.tidepool.link.TransferMeter;
 import dev.tidepool.spi.Device;
+import dev.tidepool.spi.LaunchOrder;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What all that works for one manager may need: its device and options, the threads, the retry
@@ -25,6 +27,8 @@ public class ManagerContext {
   private final TransferMeter meter = new TransferMeter();
   private final RetryPolicy retries;
   private final PendingFutures futures = new PendingFutures();
+  // Made when something is first launched in the background; guarded by `futures`.
+  private @Nullable LaunchQueues launchQueues;
 
   /**
    * A new manager's.
@@ -142,6 +146,25 @@ public class ManagerContext {
 
   public final Executor kernelThreads() {
     return shared.workers().kernels();
+  }
+
+  /** Whether the device keeps launches in order, rather than the host. */
+  public final boolean isDeviceOrdered() {
+    return options.deviceOrder() && device().launchOrder() != LaunchOrder.HOST;
+  }
+
+  /** The queues of launches, where {@link #isDeviceOrdered}. */
+  public final LaunchQueues launchQueues() {
+    synchronized (futures) {
+      LaunchQueues made = launchQueues;
+      if (made == null) {
+        made =
+            new LaunchQueues(
+                link().computeQueues(), device().launchOrder(), shared.workers().events());
+        launchQueues = made;
+      }
+      return made;
+    }
   }
 
   public final Executor completions() {

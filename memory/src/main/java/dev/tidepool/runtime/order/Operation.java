@@ -15,6 +15,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
@@ -26,7 +27,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Order.</b> Asking for work enters it into the queues of all its storages at once, under
  * their monitors, always taken in the order of the storages' numbers: so no two pieces of work wait
  * for each other. It starts when everything that it came behind is done: a write comes behind all,
- * a read behind the last write. Nothing waits while it holds a monitor.
+ * a read behind the last write. A {@link DeviceLaunch} may be submitted behind launches that are
+ * not done; then the device keeps the order. Nothing waits while it holds a monitor.
  *
  * <p><b>Memory.</b> Only work that has begun {@linkplain PinState occupies} what it uses: the
  * copies of storages that only work in their queues waits for may be moved to make room.
@@ -60,6 +62,7 @@ public final class Operation extends Resumable implements Runnable {
     WAITING,
     CANCELLED,
     STARTED,
+    SUBMITTED,
     DONE
   }
 
@@ -69,6 +72,13 @@ public final class Operation extends Resumable implements Runnable {
     private @Nullable Successor next;
     private boolean sharesInherited;
     private boolean sharesOwn;
+    // The operation ahead, until that has ended, and the next one of those that `work` has ahead.
+    // Kept for launches that come behind launches.
+    private volatile @Nullable Operation ahead;
+    private @Nullable Successor nextAhead;
+    // Whether the one ahead was submitted, so that the device keeps `work` behind it.
+    private boolean submitted;
+    private boolean onDevice;
     // Whether it knows of the end; touched only by the thread that ends the work before it.
     private boolean told;
 
@@ -95,6 +105,10 @@ public final class Operation extends Resumable implements Runnable {
   // Whether who ends it looks for a task next, and may take what comes behind it.
   private boolean endsTask;
 
+  // The launch, if the device may order it; the places of it behind others, linked.
+  private @Nullable DeviceLaunch launch;
+  private @Nullable Successor firstAhead;
+
   // Set before the work enters its queues: whether the thread that asked waits to run it, what may
   // travel with others, when it is tried again, and who hears of its own failure.
   private boolean awaited;
@@ -103,6 +117,8 @@ public final class Operation extends Resumable implements Runnable {
   private @Nullable Consumer<Throwable> failing;
 
   // Guarded by this.
+  // Whether launches may be submitted behind this one's command.
+  private boolean isFollowed;
   private boolean turn;
   private Stage stage = Stage.WAITING;
   private @Nullable Successor firstSuccessor;
@@ -185,6 +201,22 @@ public final class Operation extends Resumable implements Runnable {
   public Operation failing(Consumer<Throwable> listener) {
     failing = listener;
     return this;
+  }
+
+  /**
+   * With a body that submits a launch, which its device may order; before it is asked for. It runs
+   * when all operations ahead have ended or are submitted launches, and the operation ends when the
+   * command and all operations ahead have ended. Only for operations that are {@link #submit}ted.
+   */
+  public Operation launching(DeviceLaunch command) {
+    launch = command;
+    // One more than the operations ahead: the end of its own command.
+    ahead.incrementAndGet();
+    return this;
+  }
+
+  @Nullable DeviceLaunch launch() {
+    return launch;
   }
 
   private static List<ResourceAccess> distinct(List<ResourceAccess> uses) {
@@ -423,9 +455,13 @@ public final class Operation extends Resumable implements Runnable {
       if (over || (taken && !Thread.currentThread().equals(runner))) {
         return;
       }
+      if (stage == Stage.SUBMITTED && !ending) {
+        // Its queue waits for the command.
+        return;
+      }
       // So that it is lost once.
       runner = null;
-      turn |= ahead.get() == 0;
+      turn |= isNothingAhead();
       claimed = false;
       if (ending) {
         endInterrupted = true;
@@ -476,12 +512,22 @@ public final class Operation extends Resumable implements Runnable {
 
   /** Whether nothing is ahead of it and it has not ended. */
   public boolean isItsTurn() {
-    if (ahead.get() > 0) {
+    if (!isNothingAhead()) {
       return false;
     }
     synchronized (this) {
       return stage != Stage.DONE;
     }
+  }
+
+  /** Whether its body may run, as far as operations ahead are concerned. */
+  private boolean isNothingAhead() {
+    return launch == null ? ahead.get() == 0 : launch.unsubmitted.get() == 0;
+  }
+
+  /** Whether it only waits for its device. */
+  synchronized boolean isSubmitted() {
+    return stage == Stage.SUBMITTED;
   }
 
   /** Waits for the turn of work that the calling thread runs. */
@@ -732,11 +778,24 @@ public final class Operation extends Resumable implements Runnable {
 
   /** Whether nothing is ahead any more. */
   private boolean entered() {
-    return ahead.decrementAndGet() == 0;
+    int left = ahead.decrementAndGet();
+    return launch == null ? left == 0 : launch.unsubmitted.decrementAndGet() == 0;
   }
 
   /** Comes behind other work; called while this enters its queues. */
   void follow(Operation other, boolean failsWithIt, boolean otherWrites) {
+    follow(other, failsWithIt, otherWrites, launch != null && other.launch != null);
+  }
+
+  /**
+   * Comes behind the end of what the buffer before does with the block; called while this enters
+   * its queues. It shares no failure: what failed was another's.
+   */
+  void followOnHost(Operation other) {
+    follow(other, false, false, false);
+  }
+
+  private void follow(Operation other, boolean failsWithIt, boolean otherWrites, boolean onDevice) {
     synchronized (other) {
       if (other.stage != Stage.DONE) {
         Successor place = Objects.requireNonNull(places, "one for each piece of work ahead");
@@ -747,6 +806,16 @@ public final class Operation extends Resumable implements Runnable {
         place.next = null;
         place.sharesInherited = failsWithIt && !isOld;
         place.sharesOwn = failsWithIt && !isOld && otherWrites;
+        if (onDevice) {
+          place.ahead = other;
+          place.nextAhead = firstAhead;
+          firstAhead = place;
+        }
+        place.submitted = onDevice && other.isFollowed;
+        if (launch != null && !place.submitted) {
+          launch.unsubmitted.incrementAndGet();
+        }
+        place.onDevice = onDevice;
         if (other.lastSuccessor == null) {
           other.firstSuccessor = place;
         } else {
@@ -764,17 +833,158 @@ public final class Operation extends Resumable implements Runnable {
    */
   @Override
   public void run() {
+    if (launch != null && ahead.get() == 0) {
+      settle();
+      return;
+    }
     if (!take()) {
       return;
     }
     try {
+      if (launch != null && !launch.takePlace(this)) {
+        return;
+      }
       if (claim()) {
         runClaimed();
       } else {
-        finish(lost());
+        bodyEnded(lost());
       }
     } catch (Throwable e) {
       lose(e);
+    }
+  }
+
+  /** There is no place for the launch: another thread runs it when there is. */
+  synchronized void giveTurnUp() {
+    taken = false;
+    runner = null;
+  }
+
+  /** The queue of a launch ahead, if there is one under way; on the thread that runs this. */
+  @Nullable LaunchQueue queueAhead() {
+    for (Successor place = firstAhead; place != null; place = place.nextAhead) {
+      Operation other = place.ahead;
+      if (other != null && other.launch != null && other.launch.queue() != null) {
+        return other.launch.queue();
+      }
+    }
+    return null;
+  }
+
+  /**
+   * Calls an action with each launch ahead that may be under way, and whether this one fails if
+   * that fails; on the thread that runs this, once.
+   */
+  void forEachAhead(BiConsumer<DeviceLaunch, Boolean> action) {
+    for (Successor place = firstAhead; place != null; place = place.nextAhead) {
+      Operation other = place.ahead;
+      if (other != null && other.launch != null) {
+        action.accept(other.launch, place.sharesOwn || place.sharesInherited);
+      }
+    }
+    firstAhead = null;
+  }
+
+  /** The body was run for the last time, or will not be. */
+  private void bodyEnded(@Nullable Throwable thrown) {
+    if (launch == null) {
+      finish(thrown);
+    } else if (launch.isSubmitted()) {
+      try {
+        own = thrown;
+        if (thrown == null) {
+          tellOfSubmission();
+        } else {
+          isUnderWay();
+        }
+      } finally {
+        launch.follow(this);
+      }
+    } else {
+      commandEnded(thrown);
+    }
+  }
+
+  private synchronized void isUnderWay() {
+    stage = Stage.SUBMITTED;
+    runner = null;
+  }
+
+  /** What comes behind may be submitted too. */
+  private void tellOfSubmission() {
+    isUnderWay();
+    Successor newest;
+    Successor place;
+    synchronized (this) {
+      isFollowed = true;
+      place = firstSuccessor;
+      newest = lastSuccessor;
+    }
+    for (; place != null; place = place == newest ? null : place.next) {
+      DeviceLaunch behind = place.work.launch;
+      if (behind != null && place.onDevice && !place.submitted) {
+        place.submitted = true;
+        if (behind.unsubmitted.decrementAndGet() == 0) {
+          readyBehind(place.work);
+        }
+      }
+    }
+  }
+
+  /**
+   * The command has ended on the device.
+   *
+   * @param thrown what it failed with. If the body failed when the command was under way, that
+   *     counts
+   */
+  void deviceEnded(@Nullable Throwable thrown) {
+    Throwable failure = own == null ? thrown : own;
+    try {
+      failure = own == null && thrown != null ? explained(thrown) : failure;
+    } catch (Throwable e) {
+      // It ends as it was thrown.
+      failure = thrown;
+    }
+    commandEnded(failure);
+  }
+
+  /**
+   * The command has ended, or there will be none. The operation ends too, unless something ahead
+   * has not ended. Called once; does not throw.
+   *
+   * @param thrown what the command or the body failed with
+   */
+  void commandEnded(@Nullable Throwable thrown) {
+    try {
+      if (launch != null && launch.end()) {
+        own = thrown;
+        if (ahead.decrementAndGet() == 0) {
+          settle();
+        }
+      }
+    } catch (Throwable e) {
+      lose(e);
+    }
+  }
+
+  /** Ends an operation whose command, and everything ahead, has ended. */
+  private void settle() {
+    if (launch != null && launch.beginToSettle()) {
+      runner = Thread.currentThread();
+      try {
+        finish(own);
+      } catch (Throwable e) {
+        lose(e);
+      }
+    }
+  }
+
+  /** An operation behind this one has its turn. */
+  private void readyBehind(Operation next) {
+    if (endsTask) {
+      next.readyFor(executor);
+    } else {
+      next.ready();
     }
   }
 
@@ -827,7 +1037,7 @@ public final class Operation extends Resumable implements Runnable {
       CompletableFuture.delayedExecutor(pause, TimeUnit.NANOSECONDS, this::handInAgain)
           .execute(this::runAgain);
     } else {
-      finish(thrown);
+      bodyEnded(thrown);
     }
   }
 
@@ -860,16 +1070,21 @@ public final class Operation extends Resumable implements Runnable {
       body.run();
       return null;
     } catch (Throwable e) {
-      Throwable explained = e;
-      for (ResourceAccess use : uses) {
-        explained = use.storage().explained(explained);
-      }
-      return explained;
+      return explained(e);
     } finally {
       for (ResourceAccess use : uses) {
         use.storage().ran();
       }
     }
+  }
+
+  /** Returns what users see of a failure. */
+  Throwable explained(Throwable thrown) {
+    Throwable explained = thrown;
+    for (ResourceAccess use : uses) {
+      explained = use.storage().explained(explained);
+    }
+    return explained;
   }
 
   /** What several storages have in files must be in memory together. */
@@ -1001,6 +1216,10 @@ public final class Operation extends Resumable implements Runnable {
       own = thrown;
       ending = true;
     }
+    if (launch != null && stage() != Stage.DONE) {
+      Throwable first = outcome();
+      launch.settle(first == null ? own : first);
+    }
     Consumer<Throwable> hears = failing;
     if (own != null && hears != null) {
       hears.accept(own);
@@ -1016,7 +1235,9 @@ public final class Operation extends Resumable implements Runnable {
     synchronized (this) {
       if (stage != Stage.DONE) {
         inherited = failure;
-        failure = own == null ? failure : own;
+        // A launch that the device ran behind one that failed counts for nothing.
+        boolean keeps = own == null || (launch != null && failure != null);
+        failure = keeps ? failure : own;
         stage = Stage.DONE;
         notifyAll();
       }
@@ -1054,6 +1275,10 @@ public final class Operation extends Resumable implements Runnable {
     over = true;
   }
 
+  private synchronized Stage stage() {
+    return stage;
+  }
+
   private synchronized @Nullable Throwable outcome() {
     return failure;
   }
@@ -1062,20 +1287,25 @@ public final class Operation extends Resumable implements Runnable {
     Throwable shared = successor.sharesInherited ? inherited : null;
     shared = successor.sharesOwn ? outcome() : shared;
     Operation next = successor.work;
+    boolean isLast;
+    boolean starts = false;
     if (!successor.told) {
       next.inherit(shared);
-      boolean isItsTurn = next.ahead.decrementAndGet() == 0;
-      successor.told = true;
-      if (!isItsTurn) {
-        return;
+      successor.ahead = null;
+      if (next.launch != null && !successor.submitted) {
+        starts = next.launch.unsubmitted.decrementAndGet() == 0;
       }
-    } else if (next.ahead.get() > 0) {
-      return;
-    }
-    if (endsTask) {
-      next.readyFor(executor);
+      isLast = next.ahead.decrementAndGet() == 0;
+      successor.told = true;
     } else {
-      next.ready();
+      isLast = next.ahead.get() == 0;
+      starts = next.launch != null && next.isNothingAhead();
+    }
+    if (next.launch != null && isLast) {
+      // Its command has ended. Not here: of a long chain, each would be ended within the other.
+      next.handIn();
+    } else if (isLast || starts) {
+      readyBehind(next);
     }
   }
 

@@ -26,6 +26,9 @@ public record PriorUse(List<Operation> works, Operation end) {
       if (!work.isDone()) {
         allDone = false;
         Thread runner = work.runner();
+        if (work.isSubmitted()) {
+          return true;
+        }
         if (runner == null ? work.isItsTurn() : !MemoryWaiters.isStopped(runner)) {
           return true;
         }
@@ -45,12 +48,12 @@ public record PriorUse(List<Operation> works, Operation end) {
   void precede(Operation next) {
     // By index: an iterator is an object, and entering a queue allocates none.
     for (int i = 0; i < works.size(); i++) {
-      next.follow(works.get(i), false, false);
+      next.followOnHost(works.get(i));
     }
     if (next.runsAlways()) {
       // It gives the block up or moves what is in it, which the buffer before must not hear of
       // late.
-      next.follow(end, false, false);
+      next.followOnHost(end);
     }
   }
 }

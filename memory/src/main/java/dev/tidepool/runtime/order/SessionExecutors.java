@@ -2,7 +2,10 @@ package dev.tidepool.runtime.order;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -20,6 +23,15 @@ public final class SessionExecutors implements AutoCloseable {
 
   private final TransferExecutor transfers;
   private final KernelThreads kernels = new KernelThreads();
+  // One thread for each queue with launches under way: each may block in the driver.
+  private final ThreadPoolExecutor events =
+      new ThreadPoolExecutor(
+          0,
+          Integer.MAX_VALUE,
+          10,
+          TimeUnit.SECONDS,
+          new SynchronousQueue<>(),
+          factory("tidepool-event-"));
   private final ThreadFactory completing =
       Thread.ofVirtual().name("tidepool-completion-", 0).factory();
 
@@ -48,6 +60,10 @@ public final class SessionExecutors implements AutoCloseable {
 
   Executor kernels() {
     return kernels;
+  }
+
+  Executor events() {
+    return events;
   }
 
   /**
@@ -84,5 +100,6 @@ public final class SessionExecutors implements AutoCloseable {
   public void close() {
     transfers.close();
     kernels.close();
+    events.shutdown();
   }
 }

@@ -42,9 +42,10 @@ public final class Coherence {
   private final long size;
   // Made when it is first taken: bytes that one block holds for both sides seldom move.
   private volatile @Nullable ReentrantLock moving;
-  // Both guarded by the storage's monitor.
+  // All three guarded by the storage's monitor.
   private BufferState state;
   private final DirtyRanges dirty;
+  private int revocations;
   // Whether the host holds a mapped block; guarded by `moving`.
   private boolean hostHolds;
 
@@ -296,6 +297,51 @@ public final class Coherence {
       }
       dirty.add(from, to);
     }
+  }
+
+  /**
+   * A launch that will write a range was submitted. What comes behind it on the device may build on
+   * that. If it fails, {@link #deviceWriteRevoked} follows, where this returns true.
+   *
+   * @param seen the {@link #revocations} before the bytes for the launch were pushed
+   * @return whether the host's bytes count again if the launch fails
+   */
+  public boolean deviceWillWrite(long from, long to, int seen) {
+    synchronized (storage) {
+      if (revocations != seen) {
+        // A launch ahead has failed meanwhile, and this one fails with it.
+        countHost(from, to);
+        return false;
+      }
+      boolean hostIsValid = state == BufferState.SYNCHRONIZED || state == BufferState.HOST_DIRTY;
+      deviceWritten(from, to);
+      return hostIsValid && !copies.isShared();
+    }
+  }
+
+  /**
+   * A launch failed before which the host's bytes were valid: they count, as all that was written
+   * on the device since came behind it, and failed with it.
+   */
+  public void deviceWriteRevoked(long from, long to) {
+    synchronized (storage) {
+      revocations++;
+      countHost(from, to);
+    }
+  }
+
+  /** How often launches failed after others were submitted behind them. */
+  public int revocations() {
+    synchronized (storage) {
+      return revocations;
+    }
+  }
+
+  private void countHost(long from, long to) {
+    if (state == BufferState.DEVICE_DIRTY || state == BufferState.SYNCHRONIZED) {
+      state = BufferState.HOST_DIRTY;
+    }
+    dirty.add(from, to);
   }
 
   /**

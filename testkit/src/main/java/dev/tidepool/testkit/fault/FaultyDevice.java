@@ -11,6 +11,7 @@ import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceInfo;
 import dev.tidepool.spi.DeviceSharing;
 import dev.tidepool.spi.HostAccess;
+import dev.tidepool.spi.LaunchOrder;
 import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
@@ -191,6 +192,11 @@ final class FaultyDevice implements Device {
   public Queue createUrgentQueue() {
     check(SpiCall.CREATE_QUEUE);
     return new FaultyQueue(this, device.createUrgentQueue());
+  }
+
+  @Override
+  public LaunchOrder launchOrder() {
+    return device.launchOrder();
   }
 
   @Override

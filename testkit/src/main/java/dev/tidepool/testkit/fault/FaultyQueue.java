@@ -164,6 +164,18 @@ final class FaultyQueue implements Queue {
 
   @Override
   public Event launch(Launch launch) {
+    Launch own = own(launch);
+    return command(SpiCall.LAUNCH, 0, _ -> queue.launch(own));
+  }
+
+  @Override
+  public Event launch(Launch launch, List<Event> dependsOn) {
+    Launch own = own(launch);
+    List<Event> events = dependsOn.stream().map(FaultyQueue::own).toList();
+    return command(SpiCall.LAUNCH, 0, _ -> queue.launch(own, events));
+  }
+
+  private static Launch own(Launch launch) {
     Program program =
         launch.program() instanceof FaultyProgram faulty ? faulty.program() : launch.program();
     List<KernelArgument> arguments = new ArrayList<>();
@@ -173,8 +185,7 @@ final class FaultyQueue implements Queue {
               ? new KernelArgument.Array(own(block), offset, bytes)
               : argument);
     }
-    return command(
-        SpiCall.LAUNCH, 0, _ -> queue.launch(new Launch(program, arguments, launch.range())));
+    return new Launch(program, arguments, launch.range());
   }
 
   @Override
@@ -197,9 +208,9 @@ final class FaultyQueue implements Queue {
   }
 
   @Override
-  public void await(Event event) {
-    device.check(SpiCall.QUEUE_AWAIT);
-    queue.await(event instanceof FaultyEvent faulty ? faulty.event() : event);
+  public void after(Event event) {
+    device.check(SpiCall.AFTER);
+    queue.after(own(event));
   }
 
   @Override
@@ -212,6 +223,10 @@ final class FaultyQueue implements Queue {
   public void close() {
     device.next(SpiCall.CLOSE_QUEUE);
     queue.close();
+  }
+
+  private static Event own(Event event) {
+    return event instanceof FaultyEvent faulty ? faulty.event() : event;
   }
 
   private static Block own(Block block) {

@@ -15,6 +15,7 @@ import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceInfo;
 import dev.tidepool.spi.HostAccess;
+import dev.tidepool.spi.LaunchOrder;
 import dev.tidepool.spi.PinnedRanges;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
@@ -64,6 +65,10 @@ public final class SimulatedDevice implements Device {
 
   private final Object gate = new Object();
   private boolean paused;
+
+  // Launches until one fails; 0 while none shall.
+  private final AtomicLong launchesToFailure = new AtomicLong();
+  private volatile @Nullable AcceleratorException lost;
 
   SimulatedDevice(SimulatedProvider provider, String id, SimulatedHardware hardware) {
     this.provider = provider;
@@ -131,6 +136,64 @@ public final class SimulatedDevice implements Device {
   /** Events that nobody has closed yet. */
   public int openEvents() {
     return events.size();
+  }
+
+  /**
+   * Has a launch run and fail, after which its device does what its {@link FailureModel} says.
+   *
+   * @param nth which one from now, counted from 1
+   */
+  public void failLaunch(long nth) {
+    if (nth < 1) {
+      throw new IllegalArgumentException("the next launch is number 1, not " + nth);
+    }
+    launchesToFailure.set(nth);
+  }
+
+  boolean nextLaunchFails() {
+    return launchesToFailure.get() > 0 && launchesToFailure.decrementAndGet() == 0;
+  }
+
+  AcceleratorException launchFailed() {
+    AcceleratorException failure =
+        new AcceleratorException(
+            "LAUNCH",
+            -4,
+            "SIMULATED_LAUNCH_FAILED",
+            "this launch was chosen to fail",
+            hardware.failures() == FailureModel.STICKY
+                ? AcceleratorException.Kind.DEVICE_LOST
+                : AcceleratorException.Kind.PERMANENT);
+    if (hardware.failures() == FailureModel.STICKY) {
+      lost = failure;
+    }
+    return failure;
+  }
+
+  boolean isLost() {
+    return lost != null;
+  }
+
+  /** Refuses what is asked of a device that is lost. */
+  void checkAlive(String call) {
+    AcceleratorException earlier = lost;
+    if (earlier != null) {
+      throw new AcceleratorException(
+          call,
+          -4,
+          "SIMULATED_LAUNCH_FAILED",
+          "an earlier launch failed",
+          AcceleratorException.Kind.DEVICE_LOST);
+    }
+  }
+
+  /** Refuses to run a command, where it comes behind one that failed. */
+  void checkRuns(String command, boolean dependencyFailed) {
+    checkAlive(command);
+    if (dependencyFailed && hardware.failures() == FailureModel.SKIPS) {
+      throw new AcceleratorException(
+          command, -14, "SIMULATED_DEPENDENCY_FAILED", "a command that it depends on failed");
+    }
   }
 
   /** From now on no command begins, on any queue, until {@link #resume()}. */
@@ -321,6 +384,11 @@ public final class SimulatedDevice implements Device {
     }
     programs.add(program);
     return program;
+  }
+
+  @Override
+  public LaunchOrder launchOrder() {
+    return hardware.launchOrder();
   }
 
   @Override

@@ -13,6 +13,7 @@ final class SimulatedEvent implements Event {
   private final SimulatedDevice device;
   private final Completion completion;
   private final AtomicBoolean closed = new AtomicBoolean();
+  private volatile boolean endedWell;
 
   SimulatedEvent(SimulatedDevice device, Completion completion) {
     this.device = device;
@@ -32,6 +33,11 @@ final class SimulatedEvent implements Event {
 
     boolean isDone() {
       return ended.getCount() == 0;
+    }
+
+    /** Whether the command has ended and failed. */
+    boolean hasFailed() {
+      return failure != null;
     }
 
     /** Waits, whatever the outcome; an interrupt stays set. */
@@ -57,7 +63,9 @@ final class SimulatedEvent implements Event {
   @Override
   public boolean isDone() {
     checkOpen();
-    return completion.isDone();
+    boolean done = completion.isDone();
+    endedWell |= done && !completion.hasFailed() && !device.isLost();
+    return done;
   }
 
   @Override
@@ -73,6 +81,10 @@ final class SimulatedEvent implements Event {
               failure.call(), failure.code(), failure.codeName(), "the command failed");
       thrown.initCause(failure);
       throw thrown;
+    }
+    if (!endedWell) {
+      device.checkAlive("Event.await");
+      endedWell = true;
     }
   }
 

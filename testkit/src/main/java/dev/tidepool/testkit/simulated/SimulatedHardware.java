@@ -1,6 +1,7 @@
 package dev.tidepool.testkit.simulated;
 
 import dev.tidepool.spi.HostAccess;
+import dev.tidepool.spi.LaunchOrder;
 import java.time.Duration;
 import java.util.OptionalInt;
 import java.util.function.Consumer;
@@ -20,6 +21,10 @@ import java.util.function.Consumer;
  * @param scatters whether its queues scatter staged bytes in one command
  * @param link how long the ways to, from and on it take, beside the above
  * @param numaNode the node of the host that it is attached to
+ * @param launchOrder whether launches may be submitted behind others
+ * @param failures what happens behind a launch that {@linkplain SimulatedDevice#failLaunch fails}
+ * @param launchCost how long a launch keeps the thread that submits it
+ * @param jitter how much longer than usual a command may take, by chance
  */
 public record SimulatedHardware(
     long memoryBytes,
@@ -32,7 +37,11 @@ public record SimulatedHardware(
     long bytesPerSecond,
     boolean scatters,
     SimulatedLink link,
-    OptionalInt numaNode) {
+    OptionalInt numaNode,
+    LaunchOrder launchOrder,
+    FailureModel failures,
+    Duration launchCost,
+    Duration jitter) {
 
   /** Checks the numbers. */
   public SimulatedHardware {
@@ -42,8 +51,10 @@ public record SimulatedHardware(
                   .formatted(memoryBytes, maximumAllocation, pinnedBytes, bytesPerSecond)
               + " need at least 1 byte, the others at least 0");
     }
-    if (latency.isNegative()) {
-      throw new IllegalArgumentException("latency is " + latency + "; it must be zero or more");
+    if (latency.isNegative() || launchCost.isNegative() || jitter.isNegative()) {
+      throw new IllegalArgumentException(
+          "latency is %s, launch cost %s, jitter %s; they must be zero or more"
+              .formatted(latency, launchCost, jitter));
     }
   }
 
@@ -60,7 +71,11 @@ public record SimulatedHardware(
         0,
         true,
         SimulatedLink.INSTANT,
-        OptionalInt.empty());
+        OptionalInt.empty(),
+        LaunchOrder.ACROSS_QUEUES,
+        FailureModel.RUNS_ON,
+        Duration.ZERO,
+        Duration.ZERO);
   }
 
   /** With memory of that size, and blocks of up to half of it. */
@@ -107,6 +122,26 @@ public record SimulatedHardware(
     return with(parts -> parts.bytesPerSecond = perSecond);
   }
 
+  /** With launches that may be submitted behind others, or not. */
+  public SimulatedHardware withLaunchOrder(LaunchOrder order) {
+    return with(parts -> parts.launchOrder = order);
+  }
+
+  /** With commands behind a failed one that fare so. */
+  public SimulatedHardware withFailures(FailureModel model) {
+    return with(parts -> parts.failures = model);
+  }
+
+  /** With launches that keep the thread that submits them so long. */
+  public SimulatedHardware withLaunchCost(Duration perLaunch) {
+    return with(parts -> parts.launchCost = perLaunch);
+  }
+
+  /** With commands that take up to so much longer, so that queues overtake each other. */
+  public SimulatedHardware withJitter(Duration most) {
+    return with(parts -> parts.jitter = most);
+  }
+
   /** With ways that take as long as that says. */
   public SimulatedHardware withLink(SimulatedLink speeds) {
     return with(parts -> parts.link = speeds);
@@ -141,6 +176,10 @@ public record SimulatedHardware(
     private boolean scatters;
     private SimulatedLink link;
     private OptionalInt numaNode;
+    private LaunchOrder launchOrder;
+    private FailureModel failures;
+    private Duration launchCost;
+    private Duration jitter;
 
     Parts(SimulatedHardware from) {
       memoryBytes = from.memoryBytes;
@@ -154,6 +193,10 @@ public record SimulatedHardware(
       scatters = from.scatters;
       link = from.link;
       numaNode = from.numaNode;
+      launchOrder = from.launchOrder;
+      failures = from.failures;
+      launchCost = from.launchCost;
+      jitter = from.jitter;
     }
 
     SimulatedHardware whole() {
@@ -168,7 +211,11 @@ public record SimulatedHardware(
           bytesPerSecond,
           scatters,
           link,
-          numaNode);
+          numaNode,
+          launchOrder,
+          failures,
+          launchCost,
+          jitter);
     }
   }
 }

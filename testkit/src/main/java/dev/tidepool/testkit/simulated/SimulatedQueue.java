@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -23,6 +24,9 @@ import org.jspecify.annotations.Nullable;
  * <p>The monitor orders submissions against {@link #close}; it is not held while a command runs.
  */
 final class SimulatedQueue implements Queue {
+  /** A sleep may end so much later than asked for. */
+  private static final long SLEEP_NANOS = 100_000;
+
   private final SimulatedDevice device;
   private final DriverLedger ledger;
   private final LinkedBlockingQueue<Command> commands = new LinkedBlockingQueue<>();
@@ -40,10 +44,11 @@ final class SimulatedQueue implements Queue {
       List<SimulatedBlock> blocks,
       Work work,
       Completion completion,
+      List<Completion> dependsOn,
       DriverLedger.Place place) {
     Command(
         String name, long bytes, List<SimulatedBlock> blocks, Work work, Completion completion) {
-      this(name, bytes, blocks, work, completion, new DriverLedger.Place());
+      this(name, bytes, blocks, work, completion, List.of(), new DriverLedger.Place());
     }
   }
 
@@ -76,6 +81,9 @@ final class SimulatedQueue implements Queue {
   private @Nullable AcceleratorException perform(Command command) {
     try {
       delay(command.bytes());
+      command.dependsOn().forEach(Completion::join);
+      boolean dependencyFailed = command.dependsOn().stream().anyMatch(Completion::hasFailed);
+      device.checkRuns(command.name(), dependencyFailed);
       ScopedValue.where(DriverLedger.SUBMITTED, command.place()).run(command.work()::run);
       return null;
     } catch (AcceleratorException e) {
@@ -93,14 +101,27 @@ final class SimulatedQueue implements Queue {
     if (device.hardware().bytesPerSecond() > 0) {
       nanos += (long) (bytes * 1e9 / device.hardware().bytesPerSecond());
     }
+    long jitter = device.hardware().jitter().toNanos();
+    spend(jitter == 0 ? nanos : nanos + ThreadLocalRandom.current().nextLong(jitter));
+  }
+
+  /** Keeps the calling thread busy so long; asleep only as far as a sleep ends in time. */
+  private static void spend(long nanos) {
+    if (nanos == 0) {
+      return;
+    }
     long end = System.nanoTime() + nanos;
-    while (nanos > 0) {
-      LockSupport.parkNanos(nanos);
-      nanos = end - System.nanoTime();
+    for (long left = nanos; left > 0; left = end - System.nanoTime()) {
+      if (left > SLEEP_NANOS) {
+        LockSupport.parkNanos(left - SLEEP_NANOS);
+      } else {
+        Thread.onSpinWait();
+      }
     }
   }
 
   private Event submit(SpiCall call, long bytes, List<SimulatedBlock> blocks, Work work) {
+    device.checkAlive(call.name());
     ledger.count(call);
     Completion completion = new Completion();
     enqueue(new Command(call.name(), bytes, blocks, work, completion));
@@ -278,15 +299,44 @@ final class SimulatedQueue implements Queue {
 
   @Override
   public Event launch(Launch launch) {
+    return launch(launch, List.of());
+  }
+
+  @Override
+  public Event launch(Launch launch, List<Event> dependsOn) {
     if (!(launch.program() instanceof SimulatedProgram program) || !device.owns(program)) {
       throw device.punished("launch of a program that this device has not, or that is closed");
     }
     SimulatedProgram.Bound bound = program.bind(launch);
-    return submit(
-        SpiCall.LAUNCH,
-        bound.bytes(),
-        bound.blocks(),
-        () -> device.carryWithin(bound.bytes(), bound::run));
+    List<Completion> completions = dependsOn.stream().map(this::completion).toList();
+    device.checkAlive(SpiCall.LAUNCH.name());
+    boolean fails = device.nextLaunchFails();
+    spend(device.hardware().launchCost().toNanos());
+    ledger.count(SpiCall.LAUNCH);
+    Completion completion = new Completion();
+    enqueue(
+        new Command(
+            SpiCall.LAUNCH.name(),
+            bound.bytes(),
+            bound.blocks(),
+            () -> {
+              device.carryWithin(bound.bytes(), bound::run);
+              if (fails) {
+                throw device.launchFailed();
+              }
+            },
+            completion,
+            completions,
+            new DriverLedger.Place()));
+    return new SimulatedEvent(device, completion);
+  }
+
+  private Completion completion(Event event) {
+    if (!(event instanceof SimulatedEvent other) || !device.isPeer(other.device())) {
+      throw device.punished("an event of another provider: " + event);
+    }
+    other.checkOpen();
+    return other.completion();
   }
 
   @Override
@@ -302,14 +352,10 @@ final class SimulatedQueue implements Queue {
   }
 
   @Override
-  public void await(Event event) {
-    ledger.count(SpiCall.QUEUE_AWAIT);
-    if (!(event instanceof SimulatedEvent other) || !device.isPeer(other.device())) {
-      throw device.punished("await of an event of another provider: " + event);
-    }
-    other.checkOpen();
-    Completion completion = other.completion();
-    enqueue(new Command("AWAIT", 0, List.of(), completion::join, new Completion()));
+  public void after(Event event) {
+    ledger.count(SpiCall.AFTER);
+    Completion completion = completion(event);
+    enqueue(new Command("AFTER", 0, List.of(), completion::join, new Completion()));
   }
 
   @Override

@@ -118,7 +118,7 @@ class SimulatedDeviceTest {
       simulated.pause();
       Event first = queue.fill(block, 0, 100, (byte) 1);
       Event second = queue.fill(block, 0, 100, (byte) 2);
-      other.await(second);
+      other.after(second);
       Event read = other.read(block, 0, target);
       assertThat(first.isDone() || second.isDone() || read.isDone()).isFalse();
       simulated.resume();

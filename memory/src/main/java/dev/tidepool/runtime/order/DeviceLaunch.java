@@ -1,0 +1,220 @@
+package dev.tidepool.runtime.order;
+
+import dev.tidepool.spi.Event;
+import dev.tidepool.spi.Queue;
+import java.lang.System.Logger.Level;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The launch of an operation that the device may order: it is submitted behind launches that have
+ * not ended. Belongs to one {@link Operation}, which says when it is submitted and when it settles.
+ *
+ * <p>The event is closed when its command has ended and no other launch is being submitted behind
+ * it. The monitor guards that count.
+ */
+public final class DeviceLaunch {
+  private static final System.Logger LOG = System.getLogger("dev.tidepool");
+
+  /** Submits a command behind others. */
+  @FunctionalInterface
+  public interface Submission {
+    Event submit(Queue queue, List<Event> dependsOn);
+  }
+
+  /** A launch ahead whose event is kept open while this one is submitted. */
+  private record Ahead(DeviceLaunch launch, Event event, boolean sharesFailure) {}
+
+  private final LaunchQueues queues;
+  private final Consumer<@Nullable Throwable> settled;
+  private final AtomicBoolean settling = new AtomicBoolean();
+
+  /** Operations ahead that are not submitted, and one more until the operation is entered. */
+  final AtomicInteger unsubmitted = new AtomicInteger(1);
+
+  // Touched by the thread that runs the operation, then by the one that waits for the command.
+  private @Nullable LaunchQueue queue;
+  private boolean hasPlace;
+  private boolean ended;
+
+  // Of the queue, guarded by that.
+  @Nullable Operation next;
+
+  // Guarded by this.
+  private @Nullable Event event;
+  private int holders;
+
+  /**
+   * A launch that is not asked for yet.
+   *
+   * @param queues of the manager whose device runs it
+   * @param settled is told the failure, or null, before anything that comes behind the operation
+   *     starts on the host
+   */
+  public DeviceLaunch(LaunchQueues queues, Consumer<@Nullable Throwable> settled) {
+    this.queues = queues;
+    this.settled = settled;
+  }
+
+  /**
+   * Chooses the queue, and takes a place among the commands that are under way there.
+   *
+   * @return false if there is none; the operation is then run again when there is
+   */
+  boolean takePlace(Operation operation) {
+    if (hasPlace) {
+      return true;
+    }
+    LaunchQueue chosen = queue;
+    if (chosen == null) {
+      LaunchQueue ahead = operation.queueAhead();
+      chosen = ahead == null ? queues.next() : ahead;
+      queue = chosen;
+    }
+    // If there is none, another thread may run the operation by now.
+    boolean takes = chosen.takePlace(operation);
+    if (takes) {
+      hasPlace = true;
+    }
+    return takes;
+  }
+
+  /**
+   * Submits the command behind those that it comes after. Called once, by the body of the
+   * operation.
+   *
+   * @throws RuntimeException what the driver refuses it with
+   */
+  public void submit(Operation operation, Submission submission) {
+    LaunchQueue own = Objects.requireNonNull(queue, "it has a place");
+    List<Ahead> ahead = new ArrayList<>();
+    operation.forEachAhead((launch, shares) -> launch.keep(ahead, shares));
+    try {
+      List<Event> dependsOn = new ArrayList<>(ahead.size());
+      for (Ahead each : ahead) {
+        if (each.sharesFailure()) {
+          dependsOn.add(each.event());
+        } else if (each.launch().queue != own) {
+          own.queue().after(each.event());
+        }
+      }
+      Event submitted = submission.submit(own.queue(), dependsOn);
+      synchronized (this) {
+        event = submitted;
+        holders = 1;
+      }
+    } finally {
+      // By index: nothing may fail for want of heap now that a command is under way.
+      for (int i = 0; i < ahead.size(); i++) {
+        ahead.get(i).launch().releaseQuietly();
+      }
+    }
+  }
+
+  private synchronized void keep(List<Ahead> kept, boolean sharesFailure) {
+    Event open = event;
+    if (open != null) {
+      kept.add(new Ahead(this, open, sharesFailure));
+      holders++;
+    }
+  }
+
+  private void release() {
+    Event last = null;
+    synchronized (this) {
+      if (--holders == 0) {
+        last = event;
+        event = null;
+      }
+    }
+    if (last != null) {
+      last.close();
+    }
+  }
+
+  /** Lets the event go; what a driver fails with then concerns no operation. */
+  private void releaseQuietly() {
+    try {
+      release();
+    } catch (RuntimeException | Error e) {
+      try {
+        LOG.log(Level.DEBUG, "an event could not be closed", e);
+      } catch (VirtualMachineError full) {
+        // There is no room for the message.
+        return;
+      }
+    }
+  }
+
+  @Nullable LaunchQueue queue() {
+    return queue;
+  }
+
+  /** Whether a command is under way, or has ended that was. */
+  synchronized boolean isSubmitted() {
+    return holders > 0;
+  }
+
+  /** Hands the command to its queue, which waits for the end. */
+  void follow(Operation operation) {
+    Objects.requireNonNull(queue, "it was submitted").add(operation);
+  }
+
+  /**
+   * Waits for the end of the command.
+   *
+   * @return what it failed with. Does not throw
+   */
+  @Nullable Throwable awaitEnd() {
+    Event submitted;
+    synchronized (this) {
+      submitted = Objects.requireNonNull(event, "it was submitted");
+    }
+    Throwable failure = null;
+    try {
+      await(submitted);
+    } catch (RuntimeException | Error e) {
+      failure = e;
+    }
+    releaseQuietly();
+    return failure;
+  }
+
+  private static void await(Event submitted) {
+    try {
+      submitted.await();
+    } catch (OutOfMemoryError | StackOverflowError e) {
+      // The heap or the stack did not suffice to ask: the command may be under way still.
+      submitted.await();
+      throw e;
+    }
+  }
+
+  /** The command has ended, or there will be none; false if that was known. */
+  boolean end() {
+    if (ended) {
+      return false;
+    }
+    ended = true;
+    if (hasPlace) {
+      hasPlace = false;
+      Objects.requireNonNull(queue, "it has a place").leavePlace();
+    }
+    return true;
+  }
+
+  /** Whether the calling thread is the one that settles the operation; true once. */
+  boolean beginToSettle() {
+    return settling.compareAndSet(false, true);
+  }
+
+  /** Tells how the operation ended. May be called again when that was interrupted. */
+  void settle(@Nullable Throwable failure) {
+    settled.accept(failure);
+  }
+}

@@ -1,0 +1,34 @@
+package dev.tidepool.runtime.order;
+
+import dev.tidepool.spi.LaunchOrder;
+import dev.tidepool.spi.Queue;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * The queues of one manager for launches that the device orders. Safe for use by any thread.
+ *
+ * <p>Launches that come after others go to the queue of those. Others take turns, if the device
+ * orders launches across queues; if not, all go to one queue.
+ */
+public final class LaunchQueues {
+  private final List<LaunchQueue> queues;
+  private final AtomicInteger turn = new AtomicInteger();
+
+  /**
+   * Nothing is under way.
+   *
+   * @param queues of the device
+   * @param order what the device promises; not HOST
+   * @param threads platform threads, which may block in the driver
+   */
+  public LaunchQueues(List<Queue> queues, LaunchOrder order, Executor threads) {
+    List<Queue> used = order == LaunchOrder.ACROSS_QUEUES ? queues : queues.subList(0, 1);
+    this.queues = used.stream().map(queue -> new LaunchQueue(queue, threads)).toList();
+  }
+
+  LaunchQueue next() {
+    return queues.get(Math.floorMod(turn.getAndIncrement(), queues.size()));
+  }
+}
