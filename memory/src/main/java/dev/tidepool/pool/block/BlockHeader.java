@@ -9,12 +9,13 @@ import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is written each time that a block changes hands.
+ * The fields of a block that are written each time it changes hands.
  *
  * <p>A block is old, and a reference from an old object to a new one costs the collector more than
- * the rest of an allocation, above all when two threads do it. A tenant that does nothing with its
- * block is therefore noted without one: a number, and references that are only written where they
- * differ from those of the tenant before, which they seldom do.
+ * the rest of an allocation, above all when two threads do it. A dormant tenant, which has no
+ * storage yet, is therefore noted without one: a number, and references that are only written where
+ * they differ from those of the tenant before, which they seldom do. Such a tenant may copy to and
+ * from the block, and hand its memory out as a segment.
  */
 abstract class BlockHeader extends CacheLinePadding {
   private static final VarHandle TENANT;
@@ -30,7 +31,7 @@ abstract class BlockHeader extends CacheLinePadding {
     }
   }
 
-  /** Somebody owns it alone, or it lies on a shelf. */
+  /** One thread or tenant owns it alone, or it lies on a shelf. */
   private static final long OWNED = 0;
 
   /** It is idle, in its stripe. */
@@ -39,24 +40,24 @@ abstract class BlockHeader extends CacheLinePadding {
   /** Its dormant tenant has it. */
   private static final long DORMANT = 2;
 
-  /** Its dormant tenant has it, and copies to or from it just now. */
+  /** Its dormant tenant has it, and copies to or from it now. */
   private static final long COPYING = 3;
 
   private static final long STATE = 3;
   private static final int STATE_BITS = 2;
 
-  /** Who has it; written with release, for the holder or the shelf's bit is what decides. */
+  /** The tenant; written with release, because the holder or the shelf's bit decides. */
   @SuppressWarnings("unused") // through TENANT
   private @Nullable Object tenant;
 
   /**
-   * Whose it is: the number of the dormant tenant that has or had it last, and in the lowest bits
-   * whether it has it still. While it is {@link #OWNED}, only its owner may write this.
+   * The number of the dormant tenant that has or had it last, and in the lowest bits whether it has
+   * it still. While it is {@link #OWNED}, only its owner may write this.
    */
   @SuppressWarnings("unused") // through HOLDER
   private volatile long holder;
 
-  // Of the last dormant tenant. Written by the block's owner while nobody is dormant.
+  // Of the last dormant tenant. Written by the block's owner while no tenant is dormant.
   private long length;
   private @Nullable ElementType<?> type;
   private @Nullable Allocation allocation;
@@ -66,6 +67,11 @@ abstract class BlockHeader extends CacheLinePadding {
   private long copier;
   private long copies;
   private int copyTick;
+
+  // The last tenant that handed the memory out as a segment while it was dormant; written likewise.
+  private long exposer;
+  // How often it handed that segment out again. Written by any thread: a lost one does no harm.
+  private long views;
 
   /** How often it was leased after it was made. */
   long hits;
@@ -80,7 +86,7 @@ abstract class BlockHeader extends CacheLinePadding {
    * @param type of its elements
    * @param length elements
    * @param allocation what was asked for
-   * @param watch whose it is, and who notices when nobody holds it any more
+   * @param watch notices when no handle of the tenant is left
    */
   public record Dormant(
       long number, ElementType<?> type, long length, Allocation allocation, Object watch) {}
@@ -95,23 +101,23 @@ abstract class BlockHeader extends CacheLinePadding {
     return (holder >>> STATE_BITS) + 1;
   }
 
-  /** Says who has the block, for all who look at what lives; a block that goes back has none. */
+  /** Sets the tenant, which is seen by all that look for live buffers. */
   public void occupy(Object tenant) {
     TENANT.setRelease(this, tenant);
   }
 
-  /** Who has the block; null if nobody has, has not said so yet, or is dormant. */
+  /** Returns the tenant; null if there is none, if it is not set yet, or if it is dormant. */
   public @Nullable Object tenant() {
     return TENANT.getAcquire(this);
   }
 
   /**
-   * Says that a tenant has the block who asks nothing of it yet. For the block's owner, who has
-   * just taken it; who has it from then on is who {@linkplain #endDormancy ends} that.
+   * Gives the block to a dormant tenant. For the block's owner, which has just taken it. The next
+   * owner is the thread that {@linkplain #endDormancy ends} the dormancy.
    *
    * @param number {@link #nextDormant()}
    */
-  @SuppressWarnings("ReferenceEquality") // another equal one will do, but the same is quicker seen
+  @SuppressWarnings("ReferenceEquality") // an equal one will do, but identity is quicker to compare
   public void occupyDormant(
       long number, ElementType<?> type, long length, Allocation allocation, Object watch) {
     this.length = length;
@@ -134,7 +140,7 @@ abstract class BlockHeader extends CacheLinePadding {
     }
   }
 
-  /** Whether that tenant has the block and asked nothing of it yet but copies. */
+  /** Whether that tenant has the block and is dormant. */
   public boolean isDormant(long number) {
     return isDormant(number, holder);
   }
@@ -168,12 +174,54 @@ abstract class BlockHeader extends CacheLinePadding {
     HOLDER.setRelease(this, word(number, DORMANT));
   }
 
-  /** How often a tenant copied while it was dormant. For the block's owner. */
-  public long copies(long number) {
-    return copier == number ? copies : 0;
+  /**
+   * Notes that a dormant tenant hands its memory out as a segment, which counts as a copy.
+   *
+   * @return whether it may; false if it is not dormant, or copies on another thread
+   */
+  public boolean expose(long number, int tick) {
+    if (!beginCopy(number, tick)) {
+      return false;
+    }
+    exposer = number;
+    views = 0;
+    endCopy(number);
+    return true;
   }
 
-  /** The clock's tick at the last of those copies. For the block's owner. */
+  /**
+   * Counts that a dormant tenant hands the same segment out again.
+   *
+   * @return whether it may; false if it is not dormant, or has handed none out
+   */
+  public boolean exposeAgain(long number, int tick) {
+    if (!isDormant(number) || exposer != number) {
+      return false;
+    }
+    views++;
+    if (copyTick != tick) {
+      copyTick = tick;
+    }
+    return true;
+  }
+
+  /**
+   * Whether a tenant handed its memory out as a segment while it was dormant. For the block's
+   * owner; a dormant tenant may do so any moment.
+   */
+  public boolean isExposed(long number) {
+    return exposer == number;
+  }
+
+  /**
+   * How often a tenant copied, or handed its segment out, while it was dormant. For the block's
+   * owner.
+   */
+  public long copies(long number) {
+    return (copier == number ? copies : 0) + (exposer == number ? views : 0);
+  }
+
+  /** The clock's tick at the last of those. For the block's owner. */
   public int copyTick() {
     return copyTick;
   }
@@ -183,8 +231,8 @@ abstract class BlockHeader extends CacheLinePadding {
   }
 
   /**
-   * Ends a tenant's dormancy, after the copy that it makes just now. Who does owns the block then,
-   * and says who has it or gives it back.
+   * Ends a tenant's dormancy, after the copy that it makes now. The caller owns the block then: it
+   * sets the tenant or gives the block back.
    *
    * @return whether it was the caller who ended it
    */
@@ -203,8 +251,9 @@ abstract class BlockHeader extends CacheLinePadding {
   }
 
   /**
-   * Ends a tenant's dormancy, and puts the block down in its stripe, at a tick of the pool's clock;
-   * whether the caller did.
+   * Ends a tenant's dormancy, and puts the block down in its stripe, at a tick of the pool's clock.
+   *
+   * @return whether the caller did
    */
   boolean layDownDormant(long number, long tick) {
     if (!isDormant(number)) {
@@ -216,11 +265,11 @@ abstract class BlockHeader extends CacheLinePadding {
 
   /** Puts the block down in its stripe. For its owner. */
   void layDown() {
-    // With a fence behind it: who puts a block down looks at its credit next.
+    // With a fence behind it: the caller looks at the block's credit next.
     holder |= LAID_DOWN;
   }
 
-  /** Takes the block if it lies in its stripe; whether it is the caller's now. */
+  /** Takes the block if it lies in its stripe; returns whether it is the caller's now. */
   boolean takeUp() {
     long now = holder;
     return (now & STATE) == LAID_DOWN && HOLDER.compareAndSet(this, now, now & ~STATE);
@@ -228,7 +277,7 @@ abstract class BlockHeader extends CacheLinePadding {
 
   /**
    * Takes the block if it lies in its stripe, and the next dormant tenant is still the one with
-   * that number; whether it is the caller's now.
+   * that number; returns whether it is the caller's now.
    */
   boolean takeUp(long next) {
     return HOLDER.compareAndSet(this, word(next - 1, LAID_DOWN), word(next - 1, OWNED));
@@ -251,7 +300,7 @@ abstract class BlockHeader extends CacheLinePadding {
       Allocation asked = allocation;
       Object watcher = watch;
       VarHandle.acquireFence();
-      // Notes are written while nobody is dormant, and numbers never come twice: they are all his.
+      // Notes are written while no tenant is dormant, and numbers are unique: all are this one's.
       if (isDormant(now >>> STATE_BITS, holder)
           && elements != null
           && asked != null
@@ -261,7 +310,7 @@ abstract class BlockHeader extends CacheLinePadding {
     }
   }
 
-  /** Whether somebody has the block, and has said so. */
+  /** Whether the block has a tenant. */
   boolean isOccupied() {
     return (holder & STATE) >= DORMANT || tenant() != null;
   }

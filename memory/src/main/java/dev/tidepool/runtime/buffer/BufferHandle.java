@@ -26,7 +26,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,8 +41,9 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
 
   private final LeakGroup.Token token;
   private final ElementType<A> type;
-  // What was handed out before; null again once the handle is closed.
-  private volatile @Nullable View view;
+  // What was handed out before; null again once the handle is closed. Not volatile, which would
+  // cost an exchange: a thread that sees an old one asks the storage whether it is current.
+  private @Nullable View view;
 
   /** A host view, and its read-only twin, which is made when it is asked for. */
   private static final class View {
@@ -368,27 +368,30 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   @Override
   public MemorySegment asSegment() {
     View known = view;
-    return known != null && storage().viewsAgain() ? known.segment() : openView();
-  }
-
-  private MemorySegment openView() {
-    return openView(true, storage -> storage.coherence().hostForWrite(from(), to(), false))
-        .segment();
+    return known != null && viewsAgain(true) ? known.segment() : openView(true).segment();
   }
 
   @Override
   public MemorySegment asReadOnlySegment() {
     View known = view;
-    if (known != null && storage().readsViewAgain()) {
-      return known.readOnly();
-    }
-    return openView(false, storage -> storage.coherence().hostForRead(from(), to())).readOnly();
+    return known != null && viewsAgain(false) ? known.readOnly() : openView(false).readOnly();
   }
 
-  private View openView(boolean writing, Function<Storage, MemorySegment> host) {
+  /** Whether the view that was handed out last is what a new one would be; counted then. */
+  boolean viewsAgain(boolean writing) {
+    return writing ? storage().viewsAgain() : storage().readsViewAgain();
+  }
+
+  private View openView(boolean writing) {
+    StackReserve.check();
+    MemorySegment dormant = viewDormant(writing);
+    if (dormant != null) {
+      View at = new View(dormant);
+      view = at;
+      return at;
+    }
     checkOpen();
     Storage storage = storage();
-    StackReserve.check();
     MemorySegment inPlace = storage.viewInPlace(from(), to(), writing);
     if (inPlace != null) {
       View at = new View(part(inPlace));
@@ -404,7 +407,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
                 storage.context().transferThreads(),
                 guarded(
                     () -> {
-                      opened[0] = new View(part(host.apply(storage)));
+                      opened[0] = new View(part(hostBytes(storage.coherence(), writing)));
                       storage.exposing();
                     },
                     "fetching"))
@@ -412,6 +415,18 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     view = opened[0];
     storage.exposed(writing);
     return opened[0];
+  }
+
+  /** The host's bytes, moved here where the device's are newer. */
+  private MemorySegment hostBytes(Coherence coherence, boolean writing) {
+    return writing
+        ? coherence.hostForWrite(from(), to(), false)
+        : coherence.hostForRead(from(), to());
+  }
+
+  /** The bytes of a buffer that needs no storage to hand them out; null of any other. */
+  @Nullable MemorySegment viewDormant(boolean writing) {
+    return null;
   }
 
   @Override
@@ -515,10 +530,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   @Override
   public void close() {
     StackReserve.check();
-    // Only where it differs: a volatile write costs as much as an exchange.
-    if (view != null) {
-      view = null;
-    }
+    view = null;
     end();
   }
 

@@ -1,6 +1,7 @@
 package dev.tidepool.runtime.buffer;
 
 import dev.tidepool.Allocation;
+import dev.tidepool.Capability;
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.pool.block.PooledBlock;
@@ -17,9 +18,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The handle on all of a buffer; closing it closes the buffer.
  *
- * <p>Of a buffer that nothing was asked of yet there is nothing else but the notes in its block:
- * its {@link BufferCore} is made by the first who needs it. So an allocation makes one object, and
- * a buffer that was never used, or for short copies only, is closed with one exchange.
+ * <p>A dormant buffer has nothing else but the notes in its block; its {@link BufferCore} is made
+ * when it is first needed. So an allocation makes one object. A buffer that was used for nothing,
+ * or only for short copies and as a segment of host memory, is closed with one exchange.
  */
 final class RootBuffer<A> extends BufferHandle<A> {
   private static final VarHandle CORE;
@@ -32,13 +33,12 @@ final class RootBuffer<A> extends BufferHandle<A> {
     }
   }
 
-  // The token knows the way there, too, but who closes a buffer waits for each link of it.
+  // The token leads there, too, but a close would wait for each load on that way.
   private final BufferReleaser releases;
   private final Allocation allocation;
   private final long length;
 
-  // Written before anybody else has this handle; without a block there is a buffer core from then
-  // on.
+  // Written before another thread has this handle. Without a block there is a core from then on.
   private @Nullable PooledBlock block;
   private long number;
 
@@ -61,25 +61,25 @@ final class RootBuffer<A> extends BufferHandle<A> {
   RootBuffer(BufferCore core, LeakGroup.Token token, ElementType<A> type) {
     this(core.context().releases(), token, type, core.length(), core.allocation());
     this.core = core;
-    // Whoever gets hold of the handle finds it, as if it were final.
+    // Every thread that has the handle finds it, as if it were final.
     VarHandle.storeStoreFence();
   }
 
-  /** This is the next dormant tenant of a block that the caller has taken. */
+  /** Makes this the next dormant tenant of a block that the caller has taken. */
   void moveInto(PooledBlock taken) {
     block = taken;
     number = taken.nextDormant();
   }
 
-  /** The same for a block that was seen to lie near the caller; false if another has taken it. */
+  /** Takes a block that was seen near the caller, and moves in; false if it was taken meanwhile. */
   boolean movesInto(PooledBlock seen) {
     moveInto(seen);
     return seen.takeNear(number);
   }
 
-  /** Lets others see that the block which this moved into has a tenant. */
+  /** Shows other threads that the block has a tenant. */
   void occupy(PooledBlock taken) {
-    // Whoever gets hold of the handle finds block and number, as if they were final.
+    // Every thread that has the handle finds block and number, as if they were final.
     VarHandle.storeStoreFence();
     taken.occupyDormant(number, type(), length, allocation, token().leakGroup());
   }
@@ -97,7 +97,7 @@ final class RootBuffer<A> extends BufferHandle<A> {
             length,
             allocation,
             token().leakGroup(),
-            Objects.requireNonNull(block, "who has no block has a core"),
+            Objects.requireNonNull(block, "a buffer without a block has a core"),
             number);
     BufferCore other = (BufferCore) CORE.compareAndExchange(this, null, fresh);
     return other == null ? fresh : other;
@@ -112,10 +112,8 @@ final class RootBuffer<A> extends BufferHandle<A> {
         || (writing && allocation.location() == MemoryLocation.UNIFIED)) {
       return false;
     }
-    MemorySegment bytes = held.block().segment();
-    if (bytes == null
-        || held.block().hostAccess() != HostAccess.DIRECT
-        || !held.beginCopy(number, releases.tick())) {
+    MemorySegment bytes = hostBytes(held);
+    if (bytes == null || !held.beginCopy(number, releases.tick())) {
       return false;
     }
     try {
@@ -129,6 +127,46 @@ final class RootBuffer<A> extends BufferHandle<A> {
       held.endCopy(number);
     }
     return true;
+  }
+
+  /** The bytes of a block, if the host may touch them at any time; else null. */
+  private static @Nullable MemorySegment hostBytes(PooledBlock held) {
+    return held.block().hostAccess() == HostAccess.DIRECT ? held.block().segment() : null;
+  }
+
+  @Override
+  @Nullable MemorySegment viewDormant(boolean writing) {
+    PooledBlock held = block;
+    if (core != null || held == null || !mayExpose(writing)) {
+      return null;
+    }
+    MemorySegment bytes = hostBytes(held);
+    if (bytes == null) {
+      return null;
+    }
+    MemorySegment view = bytes.asSlice(0, bytes());
+    return held.expose(number, releases.tick()) ? view : null;
+  }
+
+  @Override
+  boolean viewsAgain(boolean writing) {
+    PooledBlock held = block;
+    return (core == null && held != null && held.exposeAgain(number, releases.tick()))
+        || super.viewsAgain(writing);
+  }
+
+  /**
+   * Whether a view needs no storage. It leaves the state of host memory as it is. All other memory
+   * counts as written by the host from then on, which the block notes. Reading device memory would
+   * give it a state that the block cannot note.
+   */
+  private boolean mayExpose(boolean writing) {
+    return switch (allocation.location()) {
+      case HOST, PINNED -> true;
+      case UNIFIED -> writing;
+      case DEVICE ->
+          writing && token().leakGroup().context().device().info().can(Capability.SHARED_MEMORY);
+    };
   }
 
   @Override

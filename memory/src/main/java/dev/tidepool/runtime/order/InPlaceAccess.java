@@ -11,10 +11,14 @@ import java.lang.invoke.VarHandle;
  * <p>A copy in place has no position in the order of the storage's work. So it is allowed only
  * while there is no such work, nothing is being moved, and the copy changes no state. The thread
  * that asks for work, moves the bytes or closes the buffer first {@linkplain #stop stops} this,
- * under the storage's monitor, and waits for the copies that have begun. A copy in place takes no
- * lock and waits for other copies only, so that wait is short.
+ * under the storage's monitor, and waits for the copies that have begun. A copy in place waits for
+ * other copies only, so that wait is short.
  *
- * <p>Reads run side by side; a write is alone.
+ * <p>Reads run side by side; a write is alone. Threads compete: no thread is handed its turn, since
+ * a turn for a thread that sleeps would make all others wait until it runs. A thread that does not
+ * succeed within a moment waits on the monitor of this object, which guards {@code waiters}. Either
+ * {@code WAITING} is set, or a thread that was woken is about to compete and wakes the next one if
+ * it gives up.
  */
 abstract class InPlaceAccess {
   private static final VarHandle WORD;
@@ -28,11 +32,26 @@ abstract class InPlaceAccess {
   /** A write waits for reads to end, so no further ones begin. */
   private static final int WANTED = 8;
 
-  private static final int READER = 16;
+  /** Threads wait on the monitor: the copy that leaves no other under way wakes one of them. */
+  private static final int WAITING = 16;
+
+  private static final int READER = 32;
   private static final int ALLOWED = READABLE | WRITABLE;
 
   /** After so many tries a write keeps further reads off. */
-  private static final int PATIENCE = 32;
+  private static final int PATIENCE = 2;
+
+  /** After so many tries a thread waits on the monitor. */
+  private static final int TRIES = 8;
+
+  /**
+   * Turns of a spin between the first two tries; then twice as many each time, up to {@link
+   * #LONGEST_SPIN}. Two threads that looked at the word all the time would send it and the bytes
+   * from one processor to the other for each copy, which costs several times the copy.
+   */
+  private static final int FIRST_SPIN = 8;
+
+  private static final int LONGEST_SPIN = 64;
 
   static {
     try {
@@ -44,48 +63,117 @@ abstract class InPlaceAccess {
 
   private volatile int word;
 
+  // How many threads wait; guarded by this.
+  private int waiters;
+
   /**
-   * Begins a copy; {@link #leaveInPlace} follows. Waits a moment for copies of other threads.
+   * Begins a copy; {@link #leaveInPlace} follows. Waits for copies of other threads, however long:
+   * to ask for work instead would make all others do so, one behind the other.
    *
    * @return whether it is allowed; if not, the caller asks for work
    */
   public final boolean enterInPlace(boolean writing) {
-    int allowed = writing ? WRITABLE : READABLE;
-    for (int tries = 0; ; tries++) {
+    int spin = FIRST_SPIN;
+    for (int tries = 0; tries < TRIES; tries++) {
       int seen = word;
-      if ((seen & allowed) == 0) {
+      if (!allows(seen, writing)) {
         return false;
       }
-      if (writing ? enterToWrite(seen, tries) : enterToRead(seen)) {
+      if (writing ? enterToWrite(seen) : (seen & WANTED) == 0 && enterToRead(seen)) {
         return true;
       }
-      try {
-        // However long: to ask for work instead would make all others do so, one behind the other.
-        ShortWait.pause(tries % ShortWait.TRIES);
-      } catch (Throwable e) {
-        // A thread that goes must not keep reads off.
-        WORD.getAndBitwiseAnd(this, ~WANTED);
-        throw e;
+      if (writing && tries == PATIENCE) {
+        WORD.compareAndSet(this, seen, seen | WANTED);
       }
+      for (int i = 0; i < spin; i++) {
+        Thread.onSpinWait();
+      }
+      spin = Math.min(2 * spin, LONGEST_SPIN);
     }
+    return enterLater(writing);
+  }
+
+  private static boolean allows(int seen, boolean writing) {
+    return (seen & (writing ? WRITABLE : READABLE)) != 0;
   }
 
   private boolean enterToRead(int seen) {
-    return (seen & (WRITER | WANTED)) == 0 && WORD.compareAndSet(this, seen, seen + READER);
+    return (seen & WRITER) == 0 && WORD.compareAndSet(this, seen, seen + READER);
   }
 
-  private boolean enterToWrite(int seen, int tries) {
-    if ((seen & ~(ALLOWED | WANTED)) == 0) {
-      return WORD.compareAndSet(this, seen, (seen & ~WANTED) | WRITER);
+  private boolean enterToWrite(int seen) {
+    return !isBusy(seen) && WORD.compareAndSet(this, seen, (seen & ~WANTED) | WRITER);
+  }
+
+  private static boolean isBusy(int seen) {
+    return (seen & ~(ALLOWED | WANTED | WAITING)) != 0;
+  }
+
+  /** {@link #enterInPlace} of a thread that waits on the monitor whenever it may not begin. */
+  private boolean enterLater(boolean writing) {
+    boolean entered = false;
+    boolean interrupted = false;
+    synchronized (this) {
+      waiters++;
+      try {
+        int seen = word;
+        while (!entered && allows(seen, writing)) {
+          entered = writing ? enterToWrite(seen) : enterToRead(seen);
+          if (!entered && awaitEnd(seen, writing)) {
+            interrupted |= pause();
+          }
+          seen = word;
+        }
+      } finally {
+        waiters--;
+        wakeNext(entered && writing);
+      }
     }
-    if (tries >= PATIENCE && (seen & WANTED) == 0) {
-      WORD.compareAndSet(this, seen, seen | WANTED);
+    if (interrupted) {
+      Thread.currentThread().interrupt();
     }
-    return false;
+    return entered;
+  }
+
+  /** Has the copy that ends last wake a waiting thread; false if the word has changed. */
+  private boolean awaitEnd(int seen, boolean writing) {
+    return WORD.compareAndSet(this, seen, seen | WAITING | (writing ? WANTED : 0));
+  }
+
+  /** Waits to be woken; whether the thread was interrupted. The monitor is held. */
+  @SuppressWarnings("WaitNotInLoop") // the caller loops
+  private boolean pause() {
+    try {
+      wait();
+      return false;
+    } catch (InterruptedException e) {
+      return true;
+    }
+  }
+
+  /** Sees to it that the other waiting threads are woken; the monitor is held. */
+  private void wakeNext(boolean atItsEnd) {
+    if (waiters > 0) {
+      if (atItsEnd) {
+        WORD.getAndBitwiseOr(this, WAITING);
+      } else {
+        // It may read beside this thread, or must learn that nothing is allowed any more.
+        notify();
+      }
+    }
   }
 
   public final void leaveInPlace(boolean writing) {
-    WORD.getAndAdd(this, writing ? -WRITER : -READER);
+    int left =
+        (int) WORD.getAndAdd(this, writing ? -WRITER : -READER) - (writing ? WRITER : READER);
+    if ((left & WAITING) != 0 && !isBusy(left)) {
+      wakeOne();
+    }
+  }
+
+  private synchronized void wakeOne() {
+    WORD.getAndBitwiseAnd(this, ~WAITING);
+    notify();
   }
 
   /** Whether {@link #enterInPlace} may succeed. */
@@ -106,8 +194,13 @@ abstract class InPlaceAccess {
     if (word == 0) {
       return;
     }
-    WORD.getAndBitwiseAnd(this, ~(ALLOWED | WANTED));
-    for (int tries = 0; word != 0; tries++) {
+    int seen = (int) WORD.getAndBitwiseAnd(this, ~(ALLOWED | WANTED | WAITING));
+    if ((seen & WAITING) != 0) {
+      synchronized (this) {
+        notifyAll();
+      }
+    }
+    for (int tries = 0; isBusy(word); tries++) {
       ShortWait.pause(tries);
     }
   }

@@ -17,20 +17,20 @@ import org.jspecify.annotations.Nullable;
 /**
  * One buffer's hold on its memory, from the first use to the close.
  *
- * <p>A buffer that nothing was asked of yet is dormant: it has a block and nothing else, not even
- * this, and if it is closed like that, the block goes back with one exchange. The first use wakes
- * the {@link Storage}, which keeps order, coherence and mappings from then on. Which of the two
- * comes first is decided by one atomic exchange, in the block.
+ * <p>A buffer begins dormant: it has a block and nothing else, not even this. Short copies and
+ * segments of its memory leave it so; if it is closed then, the block goes back with one exchange.
+ * Any other use wakes it, which makes the {@link Storage} that keeps order, coherence and mappings
+ * from then on. One atomic exchange, in the block, decides which of the two comes first.
  *
  * <p>Blocks are occupied by the buffer core of a buffer that is awake, and hold notes of a dormant
- * one; so live buffers are found, and a buffer core is made from the notes that {@linkplain #equals
- * is} the one that the handle has or will make, which the block does not know. If it is woken by
- * who found it, the handle's own finds its storage in the manager. It holds no handle.
+ * one. So live buffers are found: a buffer core is made from the notes, which is {@linkplain
+ * #equals equal} to the one that the handle has or will make. If the one that was found wakes the
+ * buffer, that of the handle finds the storage in the registry. It holds no handle.
  */
 public final class BufferCore {
   private static final VarHandle STORAGE;
 
-  /** What stands in the place of the storage once a dormant buffer is closed. */
+  /** Takes the place of the storage once a dormant buffer is closed. */
   private static final Object GONE = new Object();
 
   static {
@@ -46,10 +46,10 @@ public final class BufferCore {
   private final Allocation allocation;
   private final LeakGroup leakGroup;
 
-  /** What it was born with; null if that is no block of a pool. */
+  /** The block that it began with; null if that is no block of a pool. */
   private final @Nullable PooledBlock block;
 
-  /** Its number among the block's dormant tenants. */
+  /** Its number among the dormant tenants of the block. */
   private final long number;
 
   /** Whether it was made from a block's notes: the handle has another one, equal to it. */
@@ -74,7 +74,7 @@ public final class BufferCore {
     this.found = found;
   }
 
-  /** The one that a handle makes, once, of the dormant tenant of a block with that number. */
+  /** Returns the core that a handle makes, once, for the dormant tenant with that number. */
   public static BufferCore dormant(
       ElementType<?> type,
       long length,
@@ -86,8 +86,8 @@ public final class BufferCore {
   }
 
   /**
-   * Takes over the block of a closed buffer that kernels still use, and is awake from the start:
-   * its work comes behind theirs. For one {@linkplain #withoutBlock without} a block.
+   * Takes over the block of a closed buffer that kernels still use. This is awake from the start,
+   * and its work comes behind theirs. For a core {@linkplain #withoutBlock without} a block.
    */
   public void succeed(BufferCore last, PooledBlock claimed) {
     BackingBlocks copies =
@@ -104,20 +104,20 @@ public final class BufferCore {
   }
 
   private BlockHandover handover() {
-    return Objects.requireNonNull(storage().handover(), "who has it offered it");
+    return Objects.requireNonNull(storage().handover(), "it was offered");
   }
 
-  /** One that has no block, and is {@linkplain #settle given} its storage. */
+  /** Returns a core that has no block, and is {@linkplain #settle given} its storage. */
   public static BufferCore withoutBlock(
       ElementType<?> type, long length, Allocation allocation, LeakGroup leakGroup) {
     return new BufferCore(type, length, allocation, leakGroup, null, 0, false);
   }
 
-  /** The buffer that has a block; null if none has. */
+  /** Returns the core of the buffer that has a block; null if none has. */
   public static @Nullable BufferCore of(PooledBlock block) {
     BufferCore found = find(block);
     if (found == null && block.isOnItsWay()) {
-      // It may be waking up, or only now be born.
+      // It may be waking up, or be made just now.
       synchronized (block) {
         found = find(block);
       }
@@ -145,7 +145,7 @@ public final class BufferCore {
         true);
   }
 
-  /** What its manager has given its leak group. */
+  /** Returns what its manager has given its leak group. */
   public StorageContext context() {
     return (StorageContext) leakGroup.context();
   }
@@ -204,14 +204,14 @@ public final class BufferCore {
     return storage instanceof Storage awake ? awake : null;
   }
 
-  /** Ends the dormancy, or finds who did; the block's monitor is held. */
+  /** Ends the dormancy, or finds the storage that was made; the block's monitor is held. */
   private Object rouse(PooledBlock held) {
     if (held.isDormant(number)) {
       BackingBlocks copies =
           BackingBlocks.atBirth(context().device(), location(), byteSize(), new Lease(held));
       Storage fresh = new Storage(this, copies, true);
       if (found) {
-        // Before the exchange: the handle's buffer core then finds this, or somebody dormant.
+        // Before the exchange, so that the handle's own core finds this storage after it.
         context().registry().roused(this, fresh);
       }
       boolean ended = false;
@@ -223,7 +223,7 @@ public final class BufferCore {
         }
       }
       if (ended) {
-        fresh.copiedDormant(held.copies(number), held.copyTick());
+        fresh.usedDormant(held.copies(number), held.copyTick(), held.isExposed(number));
         held.occupy(this);
         return fresh;
       }
@@ -235,7 +235,7 @@ public final class BufferCore {
     return roused == null ? GONE : roused;
   }
 
-  /** Its storage's end: nobody will look for it any more. */
+  /** Its storage has ended: it will not be looked for any more. */
   void forgetRoused() {
     if (found) {
       context().registry().forgetRoused(this);
@@ -278,10 +278,12 @@ public final class BufferCore {
   /** Whether it has memory that could go to the spill file; wakes nothing. */
   public boolean isSpillable() {
     Storage awake = awake();
-    return awake == null ? byteSize() > 0 : awake.coherence().isSpillable();
+    return awake == null
+        ? byteSize() > 0 && (block == null || !block.isExposed(number))
+        : awake.coherence().isSpillable();
   }
 
-  /** Whether nothing was asked of it yet but copies in place. */
+  /** Whether it has no storage yet. */
   boolean isDormant() {
     return storage == null && block != null && block.isDormant(number);
   }
@@ -289,7 +291,12 @@ public final class BufferCore {
   /** Where the newest bytes are. */
   public BufferState state() {
     Storage awake = awake();
-    return awake == null ? birthState() : awake.coherence().state();
+    if (awake != null) {
+      return awake.coherence().state();
+    }
+    BufferState state = birthState();
+    boolean written = state != BufferState.HOST_ONLY && block != null && block.isExposed(number);
+    return written ? BufferState.HOST_DIRTY : state;
   }
 
   BufferState birthState() {
@@ -316,28 +323,28 @@ public final class BufferCore {
     return new IllegalStateException(this + " is closed; allocate another, or close it later");
   }
 
-  /** Closes; frees once work and mappings end. Whether it was open. */
+  /** Closes, and frees once work and mappings have ended; returns whether it was open. */
   public boolean close() {
-    if (closedDormant()) {
+    if (closedDormant(false)) {
       return true;
     }
     Storage awake = awake();
     return awake != null && awake.close();
   }
 
-  /** Closes because no handle is left. Whether it was open. */
+  /** Closes because no handle is left; returns whether it was open. */
   public boolean reclaim() {
-    if (closedDormant()) {
+    if (closedDormant(true)) {
       return true;
     }
     Storage awake = awake();
     return awake != null && awake.reclaim();
   }
 
-  private boolean closedDormant() {
+  private boolean closedDormant(boolean leaked) {
     return block != null
         && storage == null
-        && context().releases().freeDormant(this, block, number);
+        && context().releases().freeDormant(this, block, number, leaked);
   }
 
   /** Whether memory is still on its way back. */

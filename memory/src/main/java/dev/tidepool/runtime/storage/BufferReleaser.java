@@ -14,9 +14,9 @@ import java.lang.System.Logger.Level;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How the memory of buffers goes back, when nothing uses it any more: guard zones are looked at,
- * the buffer leaves the accounts, and then its blocks go; only the exchange that gives the block of
- * a buffer back that was never used comes before. Nothing here throws. Safe for use by any thread.
+ * Gives the memory of buffers back when nothing uses it any more: guard zones are inspected, the
+ * buffer leaves the accounts, and then its blocks go. Only the exchange that gives back the block
+ * of a dormant buffer comes before. Nothing here throws. Safe for use by any thread.
  */
 public final class BufferReleaser {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
@@ -41,7 +41,7 @@ public final class BufferReleaser {
     this.writesHistory = ledger.history() != null;
   }
 
-  /** Whether blocks may go back on the calling thread: it must not block a carrier. */
+  /** Whether blocks may go back on the calling thread, which must not block a carrier. */
   boolean happenHere(Storage storage) {
     return !Thread.currentThread().isVirtual() || context.scrubber().asksNothing(storage);
   }
@@ -155,28 +155,33 @@ public final class BufferReleaser {
   }
 
   /**
-   * The end of a buffer that was never used, if it is that still.
+   * Ends a buffer, if it is dormant.
    *
    * @param number the buffer core's, in its block
-   * @return whether it was the caller who ended it
+   * @param leaked whether a segment of it may still be in use, if one was handed out
+   * @return whether the caller ended it
    */
-  boolean freeDormant(BufferCore core, PooledBlock block, long number) {
+  boolean freeDormant(BufferCore core, PooledBlock block, long number, boolean leaked) {
     if (!block.endDormancy(number)) {
       return false;
     }
     left(core);
-    block.giveBack();
+    if (leaked && block.isExposed(number)) {
+      block.discard();
+    } else {
+      block.giveBack();
+    }
     waiters.released(device);
     state.goOn();
     return true;
   }
 
   /**
-   * The same with one exchange, where the block needs no other care. Asked first by who closes.
+   * Ends a dormant buffer with one exchange, if its block needs no other care. A close tries this
+   * first.
    *
    * @param bytes of the buffer
-   * @return whether it was the caller who ended it; if not, it may be {@link #freeDormant} that
-   *     does
+   * @return whether the caller ended it; if not, {@link #freeDormant} may
    */
   public boolean freeAtOnce(PooledBlock block, long number, long bytes) {
     if (writesHistory || !block.endDormancyAtOnce(number)) {
@@ -189,9 +194,7 @@ public final class BufferReleaser {
     return true;
   }
 
-  /**
-   * Something went wrong on the way of a storage's memory; nobody is there to be told but a log.
-   */
+  /** Logs a failure to give the memory of a storage back; no caller could handle it. */
   void failed(Storage storage, Throwable failure) {
     try {
       LOG.log(Level.WARNING, "the memory of " + storage + " could not be given back", failure);

@@ -788,7 +788,8 @@ public final class Coherence {
     }
   }
 
-  private void hostWritten(long from, long to) {
+  /** The host has written a range, or may do so any moment. */
+  void hostWritten(long from, long to) {
     synchronized (storage) {
       if (state == BufferState.HOST_ONLY) {
         return;

@@ -322,11 +322,21 @@ public final class Storage extends PendingReleases.Link {
     }
   }
 
-  /** It was copied to or from before it had a storage. Called once, before others know of it. */
-  void copiedDormant(long copies, int tick) {
-    if (copies > 0) {
+  /**
+   * The buffer was used before it had a storage. Called once, before other threads know of this.
+   *
+   * @param uses how often
+   * @param seen whether its bytes were handed out as a segment, to be written unless only the host
+   *     has them
+   */
+  void usedDormant(long uses, int tick, boolean seen) {
+    if (seen) {
+      exposed = true;
+      coherence.hostWritten(0, byteSize());
+    }
+    if (uses > 0) {
       queue().usedInPlace();
-      bufferCounters.accessed(copies);
+      bufferCounters.accessed(uses);
       viewedTick = tick;
       // Never the moment of the wake itself, by which a buffer that was not used is told.
       lastUse = Math.min(woken - 1, context.releases().nanosOf(tick));

@@ -25,6 +25,9 @@ public class HolderModelTest {
   /** What the handle of the latest tenant knows. */
   private final AtomicLong latest = new AtomicLong();
 
+  /** The latest tenant that handed its memory out. */
+  private final AtomicLong exposed = new AtomicLong();
+
   /** An idle block. */
   public HolderModelTest() {
     block = new PooledBlock(Owners.NO_POOL, new BareBlock(), 1024, 0, null);
@@ -77,6 +80,16 @@ public class HolderModelTest {
     return true;
   }
 
+  /** The tenant hands its memory out as a segment, the first time or again. */
+  @Operation
+  public boolean expose() {
+    long number = latest.get();
+    if (!block.exposeAgain(number, 0) && block.expose(number, 0)) {
+      exposed.set(number);
+    }
+    return true;
+  }
+
   /** Somebody finds the tenant and wakes it, and gives the block back then. */
   @Operation
   public boolean wake() {
@@ -107,6 +120,9 @@ public class HolderModelTest {
     boolean held = block.isDormant(latest.get());
     if (held == block.isLaidDown()) {
       throw new AssertionError("the block is lost, or idle while somebody has it");
+    }
+    if (exposed.get() == latest.get() && latest.get() > 0 && !block.isExposed(latest.get())) {
+      throw new AssertionError("it is forgotten that a segment was handed out");
     }
     if (held && ends.get((int) latest.get()) != 0) {
       throw new AssertionError("a tenant whose hold ended has the block");

@@ -8,9 +8,12 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Copies in place keep off each other, and off the thread that stops them. */
 final class InPlaceAccessTest {
@@ -79,6 +82,75 @@ final class InPlaceAccessTest {
     access.leaveInPlace(true);
     stopping.join();
     assertThat(stopped).isTrue();
+  }
+
+  @Test
+  void aStopSendsWaitingThreadsAway() throws Exception {
+    access.allow(true, true);
+    assertThat(access.enterInPlace(true)).isTrue();
+    try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
+      List<Future<Boolean>> waiting = new ArrayList<>();
+      for (int i = 0; i < 3; i++) {
+        boolean writing = i > 0;
+        waiting.add(threads.submit(() -> access.enterInPlace(writing)));
+      }
+      Thread.sleep(20);
+      Future<?> stop = threads.submit(access::stop);
+      for (Future<Boolean> each : waiting) {
+        assertThat(each.get()).isFalse();
+      }
+      assertThat(stop.isDone()).isFalse();
+      access.leaveInPlace(true);
+      stop.get();
+    }
+  }
+
+  @Test
+  void aWaitingThreadThatIsInterruptedStillEntersAndStaysInterrupted() throws Exception {
+    access.allow(true, true);
+    assertThat(access.enterInPlace(true)).isTrue();
+    try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
+      Future<Boolean> waiting =
+          threads.submit(
+              () -> {
+                Thread.currentThread().interrupt();
+                return access.enterInPlace(false) && Thread.interrupted();
+              });
+      Thread.sleep(20);
+      assertThat(waiting.isDone()).isFalse();
+      access.leaveInPlace(true);
+      assertThat(waiting.get()).isTrue();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void manyThreadsThatCompeteAllFinish(boolean virtual) throws Exception {
+    access.allow(true, true);
+    int[] written = new int[1];
+    try (ExecutorService threads =
+        virtual ? Executors.newVirtualThreadPerTaskExecutor() : Executors.newFixedThreadPool(64)) {
+      List<Future<?>> ends = new ArrayList<>();
+      for (int t = 0; t < 64; t++) {
+        int thread = t;
+        ends.add(
+            threads.submit(
+                () -> {
+                  for (int i = 0; i < 2_000; i++) {
+                    boolean writing = (thread + i) % 4 > 0;
+                    assertThat(access.enterInPlace(writing)).isTrue();
+                    if (writing) {
+                      written[0]++;
+                    }
+                    access.leaveInPlace(writing);
+                  }
+                }));
+      }
+      for (Future<?> end : ends) {
+        end.get(60, TimeUnit.SECONDS);
+      }
+    }
+    assertThat(written[0]).isEqualTo(64 * 1_500);
   }
 
   @Test
