@@ -5,14 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.lang.classfile.ClassBuilder;
 import java.lang.classfile.ClassFile;
-import java.lang.classfile.ClassModel;
-import java.lang.classfile.constantpool.ClassEntry;
-import java.lang.classfile.constantpool.PoolEntry;
-import java.lang.classfile.constantpool.Utf8Entry;
 import java.lang.constant.ClassDesc;
 import java.lang.constant.ConstantDescs;
 import java.lang.constant.MethodTypeDesc;
-import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -20,17 +15,13 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Consumer;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * The packages stand on one another like the floors of a house: each uses only those below it.
  *
- * <p>The class files are read rather than the sources, so that every use counts: a call, a field, a
- * type argument, an annotation, a class that is only named in a signature.
+ * @see CyclesTest
  */
 class FloorsTest {
   /** The packages that users program against. They are one floor: each may use the others. */
@@ -72,18 +63,15 @@ class FloorsTest {
           "dev.tidepool.stream.file",
           "dev.tidepool.stream");
 
-  /** A type in a descriptor or in a generic signature. */
-  private static final Pattern DESCRIBED = Pattern.compile("L(dev/tidepool/[\\w/$]+)[;<.]");
-
   @Test
   void everyPackageUsesOnlyThoseBelowIt() throws Exception {
-    assertThat(violations(library())).isEmpty();
+    assertThat(violations(ClassUses.library())).isEmpty();
   }
 
   @Test
   void theCheckSeesTheLibrary() throws Exception {
     // A check of an empty folder would pass.
-    assertThat(uses(library())).containsKeys("dev.tidepool", "dev.tidepool.spi");
+    assertThat(uses(ClassUses.library())).containsKeys("dev.tidepool", "dev.tidepool.spi");
   }
 
   @Test
@@ -130,10 +118,6 @@ class FloorsTest {
         .containsExactly("dev.tidepool.attic stands on no floor: give it one in FloorsTest");
   }
 
-  private static Path library() throws URISyntaxException {
-    return Path.of(UnifiedBuffer.class.getProtectionDomain().getCodeSource().getLocation().toURI());
-  }
-
   private static List<String> violations(Path classes) throws IOException {
     TreeSet<String> found = new TreeSet<>();
     uses(classes)
@@ -156,46 +140,14 @@ class FloorsTest {
   /** Every package of the library, with all packages of it that its classes name. */
   private static Map<String, TreeSet<String>> uses(Path classes) throws IOException {
     Map<String, TreeSet<String>> uses = new TreeMap<>();
-    try (Stream<Path> files = Files.walk(classes)) {
-      for (Path file : files.filter(FloorsTest::isClass).toList()) {
-        ClassModel type = ClassFile.of().parse(file);
-        TreeSet<String> used =
-            uses.computeIfAbsent(
-                packageOf(type.thisClass().asInternalName()), name -> new TreeSet<>());
-        for (PoolEntry entry : type.constantPool()) {
-          switch (entry) {
-            case ClassEntry named -> addNamed(named.asInternalName(), used);
-            case Utf8Entry text -> addDescribed(text.stringValue(), used);
-            default -> {}
-          }
-        }
-      }
-    }
+    ClassUses.of(classes)
+        .forEach(
+            (user, used) -> {
+              TreeSet<String> packages =
+                  uses.computeIfAbsent(ClassUses.packageOf(user), name -> new TreeSet<>());
+              used.forEach(other -> packages.add(ClassUses.packageOf(other)));
+            });
     return uses;
-  }
-
-  private static boolean isClass(Path file) {
-    String name = file.getFileName().toString();
-    return name.endsWith(".class") && !name.equals("module-info.class");
-  }
-
-  private static void addNamed(String internalName, TreeSet<String> used) {
-    if (internalName.startsWith("dev/tidepool/")) {
-      used.add(packageOf(internalName));
-    } else {
-      addDescribed(internalName, used);
-    }
-  }
-
-  private static void addDescribed(String text, TreeSet<String> used) {
-    Matcher types = DESCRIBED.matcher(text);
-    while (types.find()) {
-      used.add(packageOf(types.group(1)));
-    }
-  }
-
-  private static String packageOf(String internalName) {
-    return internalName.substring(0, internalName.lastIndexOf('/')).replace('/', '.');
   }
 
   private static void plant(Path folder, String name, Consumer<ClassBuilder> content)

@@ -2,6 +2,7 @@ package dev.tidepool.benchmarks;
 
 import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.pool.block.MemoryPool;
+import dev.tidepool.pool.block.PoolLimits;
 import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.spi.Block;
 import java.lang.foreign.Arena;
@@ -46,7 +47,7 @@ public class PoolMissBenchmark {
             "benchmark",
             (bytes, alignment) -> block,
             64,
-            new MemoryPool.Limits(true, 0, 0, 0, EvictionPolicy.LRU, false));
+            new PoolLimits(true, 0, 0, 0, EvictionPolicy.LRU, false));
   }
 
   /** Closes it. */

@@ -3,6 +3,7 @@ package dev.tidepool.benchmarks;
 import dev.tidepool.link.StagingAllocator;
 import dev.tidepool.pool.block.Lease;
 import dev.tidepool.pool.block.MemoryPool;
+import dev.tidepool.pool.block.PoolLimits;
 import dev.tidepool.pool.block.PooledBlock;
 import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.spi.BlockKind;
@@ -20,7 +21,7 @@ final class StagingBlocks implements StagingAllocator, AutoCloseable {
             "staging",
             (bytes, alignment) -> device.allocate(bytes, alignment, BlockKind.PINNED),
             64,
-            new MemoryPool.Limits(true, KEPT, KEPT, KEPT, EvictionPolicy.LRU, false));
+            new PoolLimits(true, KEPT, KEPT, KEPT, EvictionPolicy.LRU, false));
   }
 
   @Override

@@ -170,7 +170,7 @@ public record HostPlatform(
     if (limit.isEmpty() || limit.getAsLong() > LARGEST_TRIED || !LibC.hasMapping()) {
       return limit;
     }
-    long beyond = MappedRegion.roundUp(limit.getAsLong(), PageSizes.BYTES) + PageSizes.BYTES;
+    long beyond = PageSizes.roundUp(limit.getAsLong(), PageSizes.BYTES) + PageSizes.BYTES;
     LibC.Mapped map = LibC.map(beyond);
     if (map.address() == 0) {
       return limit;

@@ -35,7 +35,7 @@ record MappedRegion(
     }
     // aligned_alloc wants at least a pointer's alignment, and a size that is a multiple of it.
     long aligned = Math.max(alignment, 16);
-    long address = LibC.alignedAllocate(roundUp(bytes, aligned), aligned);
+    long address = LibC.alignedAllocate(PageSizes.roundUp(bytes, aligned), aligned);
     return address == 0
         ? null
         : new MappedRegion(address, Origin.HEAP, 0, 0, GrantedMemory.plain(bytes));
@@ -45,7 +45,7 @@ record MappedRegion(
     // A huge page only fits where the block starts at a multiple of its size.
     boolean huge = PageSizes.HUGE_BYTES > 0 && bytes >= PageSizes.HUGE_BYTES;
     long wanted = Math.max(alignment, huge ? PageSizes.HUGE_BYTES : PageSizes.BYTES);
-    long length = roundUp(bytes, PageSizes.BYTES);
+    long length = PageSizes.roundUp(bytes, PageSizes.BYTES);
     LibC.Mapped map = LibC.map(length);
     if (map.address() == 0) {
       checkRefusal(map, length);
@@ -93,10 +93,6 @@ record MappedRegion(
       }
       case MAPPING -> unmap(mapBase, mapBytes);
     }
-  }
-
-  static long roundUp(long bytes, long multiple) {
-    return Math.addExact(bytes, multiple - 1) & -multiple;
   }
 
   static void unmap(long address, long bytes) {

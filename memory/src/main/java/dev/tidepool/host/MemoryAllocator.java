@@ -53,7 +53,7 @@ public final class MemoryAllocator {
 
   /** The alignment that a block of this size gets when none is asked for. */
   public static long defaultAlignment(long bytes) {
-    return bytes >= LARGE_FROM ? LARGE_ALIGNMENT : SMALL_ALIGNMENT;
+    return HostRequest.defaultAlignment(bytes);
   }
 
   /** A block with the default alignment; see {@link #allocate(HostRequest)}. */

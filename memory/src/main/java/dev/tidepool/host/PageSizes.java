@@ -31,6 +31,11 @@ final class PageSizes {
 
   private PageSizes() {}
 
+  /** Returns the next multiple of a power of two. */
+  static long roundUp(long bytes, long multiple) {
+    return Math.addExact(bytes, multiple - 1) & -multiple;
+  }
+
   /** The sizes of explicit huge pages, largest first; a class of its own, because few ask. */
   private static final class Explicit {
     static final List<Long> SIZES = sizes();
@@ -67,7 +72,7 @@ final class PageSizes {
 
   /** Whether a block that wants huge pages is rounded up to whole ones of this size. */
   static boolean worthRoundingUp(long bytes, long pageBytes) {
-    long waste = MappedRegion.roundUp(bytes, pageBytes) - bytes;
+    long waste = roundUp(bytes, pageBytes) - bytes;
     return waste <= Math.max(WASTE_ALLOWED, bytes / WASTE_DIVISOR);
   }
 

@@ -20,7 +20,7 @@ final class ReservedMapping {
     long bytes = request.bytes();
     if (!LibC.hasMapping()) {
       return MappedRegion.allocate(
-          MappedRegion.roundUp(bytes, PageSizes.BYTES),
+          PageSizes.roundUp(bytes, PageSizes.BYTES),
           Math.max(request.alignment(), PageSizes.BYTES));
     }
     PageKind kind = request.pagesOrDefault();
@@ -36,7 +36,7 @@ final class ReservedMapping {
     long hugeBytes = kind == PageKind.SMALL ? 0 : PageSizes.HUGE_BYTES;
     boolean whole =
         hugeBytes > 0 && request.pages().isPresent() && PageSizes.worthRoundingUp(bytes, hugeBytes);
-    long length = whole ? MappedRegion.roundUp(bytes, hugeBytes) : bytes;
+    long length = whole ? PageSizes.roundUp(bytes, hugeBytes) : bytes;
     boolean huge = hugeBytes > 0 && length >= hugeBytes;
     MappedRegion memory =
         anonymous(
@@ -52,14 +52,14 @@ final class ReservedMapping {
    * @param alignment at least a page
    */
   static @Nullable MappedRegion anonymous(long bytes, long alignment, PageKind kind) {
-    long length = MappedRegion.roundUp(bytes, PageSizes.BYTES);
+    long length = PageSizes.roundUp(bytes, PageSizes.BYTES);
     long reserved = length + alignment + PageSizes.BYTES;
     LibC.Mapped map = LibC.reserve(reserved);
     if (map.address() == 0) {
       MappedRegion.checkRefusal(map, reserved);
       return null;
     }
-    long address = MappedRegion.roundUp(map.address() + PageSizes.BYTES, alignment);
+    long address = PageSizes.roundUp(map.address() + PageSizes.BYTES, alignment);
     if (!LibC.open(address, length)) {
       MappedRegion.unmap(map.address(), reserved);
       return null;
@@ -91,7 +91,7 @@ final class ReservedMapping {
 
   /** Huge pages that were set aside; null if too few of this size are left. */
   private static @Nullable MappedRegion explicit(HostRequest request, long pageBytes) {
-    long length = MappedRegion.roundUp(request.bytes(), pageBytes);
+    long length = PageSizes.roundUp(request.bytes(), pageBytes);
     // The system aligns to the page; for more, take more addresses and trim.
     boolean aligned = request.alignment() <= pageBytes;
     long mapped = aligned ? length : length + request.alignment();
@@ -99,7 +99,7 @@ final class ReservedMapping {
     if (map.address() == 0) {
       return null;
     }
-    long address = MappedRegion.roundUp(map.address(), request.alignment());
+    long address = PageSizes.roundUp(map.address(), request.alignment());
     trim(map.address(), address);
     trim(address + length, map.address() + mapped);
     MappedRegion memory =

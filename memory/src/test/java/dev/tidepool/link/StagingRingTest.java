@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.pool.block.MemoryPool;
+import dev.tidepool.pool.block.PoolLimits;
 import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Event;
@@ -22,7 +23,7 @@ class StagingRingTest {
           "staging",
           (bytes, alignment) -> new Staged(Arena.ofAuto().allocate(bytes, alignment)),
           64,
-          new MemoryPool.Limits(true, 1 << 30, 1 << 30, 0, EvictionPolicy.LRU, false));
+          new PoolLimits(true, 1 << 30, 1 << 30, 0, EvictionPolicy.LRU, false));
   private final List<String> calls = new ArrayList<>();
 
   private record Staged(MemorySegment segment) implements Block {

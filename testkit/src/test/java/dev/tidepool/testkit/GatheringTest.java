@@ -11,6 +11,7 @@ import dev.tidepool.link.DeviceLink;
 import dev.tidepool.link.HostRegion;
 import dev.tidepool.pool.block.Lease;
 import dev.tidepool.pool.block.MemoryPool;
+import dev.tidepool.pool.block.PoolLimits;
 import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
@@ -60,7 +61,7 @@ class GatheringTest {
             "staging",
             (bytes, alignment) -> device.allocate(bytes, alignment, BlockKind.PINNED),
             64,
-            new MemoryPool.Limits(true, BLOCK, BLOCK, BLOCK, EvictionPolicy.LRU, false));
+            new PoolLimits(true, BLOCK, BLOCK, BLOCK, EvictionPolicy.LRU, false));
     link = new DeviceLink(device, (bytes, _) -> lease(bytes), CHUNK, () -> {});
   }
 

@@ -14,8 +14,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Charges.</b> A block on a shelf is charged before it is put down and discharged after it
  * was taken. A block of a stripe stays charged while it is leased: that is its credit, with which
- * it comes back by one atomic operation. Who finds the budget used up takes the credits of leased
- * blocks away; such a block is charged anew when it comes back. So the caps hold at every moment.
+ * it comes back by one atomic operation. A thread that finds the budget used up takes the credits
+ * of leased blocks away; such a block is charged anew when it comes back. So the caps hold at every
+ * moment.
  *
  * <p><b>A credit that is taken while its block comes back.</b> The returning thread puts the block
  * down, then looks at the credit; the other takes the credit, then looks whether the block lies.
@@ -26,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * that came back between two ticks count as equally old. Among many only a sample of each class is
  * compared.
  */
-final class IdleBlocks {
+final class IdleBlocks implements IdleSet {
   /** The class of blocks above the largest size class; it has a shelf, and no place in stripes. */
   static final int BEYOND_CLASSES = SizeClasses.COUNT;
 
@@ -52,18 +53,18 @@ final class IdleBlocks {
    * @param evict takes over a block that had to make room
    * @param evictSlab frees an idle slab, if there is one
    */
-  IdleBlocks(MemoryPool.Limits limits, Consumer<PooledBlock> evict, BooleanSupplier evictSlab) {
+  IdleBlocks(PoolLimits limits, Consumer<PooledBlock> evict, BooleanSupplier evictSlab) {
     this.budget =
         new IdleBudget(limits.maxBytes(), limits.maxBytesPerClass(), SizeClasses.COUNT + 1);
     this.policy = limits.policy();
     this.evict = evict;
     this.evictSlab = evictSlab;
     for (int i = 0; i < shelves.length; i++) {
-      shelves[i] = new SharedFreeList(i < MemoryPool.SLAB_CLASSES);
+      shelves[i] = new SharedFreeList(i < Slab.CLASSES);
     }
   }
 
-  /** Where a thread finds what it gave back before. */
+  /** Returns the stripes, where a thread finds what it gave back before. */
   Magazines stripes() {
     return stripes;
   }
@@ -120,7 +121,8 @@ final class IdleBlocks {
   }
 
   /** Takes this block if it is idle. */
-  boolean take(PooledBlock block) {
+  @Override
+  public boolean take(PooledBlock block) {
     if (block.takeUp()) {
       withoutCredit(block);
       return true;
@@ -219,8 +221,9 @@ final class IdleBlocks {
     return false;
   }
 
-  /** Puts a block down whether there is room or not: for parts that cannot be freed alone. */
-  void putAnyway(PooledBlock block) {
+  /** Puts a block down even if there is no room: for parts that cannot be freed alone. */
+  @Override
+  public void putAnyway(PooledBlock block) {
     block.idleTick = clock.incrementAndGet();
     budget.chargeAnyway(block.sizeClass, block.bytes);
     putDown(block);

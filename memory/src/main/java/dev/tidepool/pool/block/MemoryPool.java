@@ -2,7 +2,6 @@ package dev.tidepool.pool.block;
 
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.pool.SizeClasses;
-import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.pooling.PoolStatistics;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
@@ -36,14 +35,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Safe for use by any thread, virtual ones too.
  */
-public final class MemoryPool implements AutoCloseable {
+public final class MemoryPool extends BlockPool implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(MemoryPool.class.getName());
-
-  /** Blocks of this size and above come from the source one by one. */
-  private static final long SINGLE_FROM = 64L << 10;
-
-  /** The classes of smaller blocks are the first ones. */
-  static final int SLAB_CLASSES = SizeClasses.indexOf(SINGLE_FROM - 1);
 
   private static final long FIRST_SLAB = 64L << 10;
   private static final long LARGEST_SLAB = 32L << 20;
@@ -58,7 +51,7 @@ public final class MemoryPool implements AutoCloseable {
   private final Source source;
   private final long alignment;
   private final long largestBlock;
-  private final Limits limits;
+  private final PoolLimits limits;
   private final boolean zeroesOnRelease;
 
   private final IdleBlocks idle;
@@ -71,7 +64,7 @@ public final class MemoryPool implements AutoCloseable {
   // Allocations, and frees, that are under way.
   private final AtomicInteger calls = new AtomicInteger();
   private final HighWater highWater;
-  private final AtomicLongArray slabBytes = new AtomicLongArray(SLAB_CLASSES);
+  private final AtomicLongArray slabBytes = new AtomicLongArray(Slab.CLASSES);
 
   /** The slab that was cut last; races lose a doubling at most. */
   private volatile @Nullable Cut lastCut;
@@ -96,48 +89,14 @@ public final class MemoryPool implements AutoCloseable {
   }
 
   /**
-   * How much is kept.
-   *
-   * @param pooling whether anything is; if not, each block is allocated and freed for one lease
-   * @param maxBytes of idle blocks in all
-   * @param maxBytesPerClass of idle blocks in one size class; those above 1 GiB are one class
-   * @param keptBytes of idle blocks that {@link #trimIdleSince} leaves however old they are
-   * @param policy which idle block goes first when there is no room; with {@code TIME_TO_LIVE} the
-   *     one that was allocated first, and {@link #trimIdleSince} goes by the time of allocation
-   * @param zeroOnRelease whether blocks that the host reaches directly are cleared before they are
-   *     kept
-   */
-  public record Limits(
-      boolean pooling,
-      long maxBytes,
-      long maxBytesPerClass,
-      long keptBytes,
-      EvictionPolicy policy,
-      boolean zeroOnRelease) {
-    /** Checks that no limit is negative. */
-    public Limits {
-      if (maxBytes < 0 || maxBytesPerClass < 0 || keptBytes < 0) {
-        throw new IllegalArgumentException(
-            "limits of a pool are not negative, but these are "
-                + maxBytes
-                + " bytes in all, "
-                + maxBytesPerClass
-                + " in a class, "
-                + keptBytes
-                + " kept");
-      }
-    }
-  }
-
-  /**
-   * A pool of blocks of any size; see {@link #MemoryPool(String, Source, long, long, Limits)}.
+   * A pool of blocks of any size; see {@link #MemoryPool(String, Source, long, long, PoolLimits)}.
    *
    * @param name what messages call it
    * @param source where blocks come from
    * @param alignment that every block has, in bytes, a power of two
    * @param limits how much is kept
    */
-  public MemoryPool(String name, Source source, long alignment, Limits limits) {
+  public MemoryPool(String name, Source source, long alignment, PoolLimits limits) {
     this(name, source, alignment, Long.MAX_VALUE, limits);
   }
 
@@ -150,13 +109,14 @@ public final class MemoryPool implements AutoCloseable {
    * @param largestBlock what the source can give at most; sizes are not rounded up beyond it
    * @param limits how much is kept
    */
-  public MemoryPool(String name, Source source, long alignment, long largestBlock, Limits limits) {
+  public MemoryPool(
+      String name, Source source, long alignment, long largestBlock, PoolLimits limits) {
     this.name = Objects.requireNonNull(name, "name");
     this.source = Objects.requireNonNull(source, "source");
     this.alignment = checkedAlignment(alignment);
     this.largestBlock = largestBlock;
     this.limits = limits;
-    this.zeroesOnRelease = limits.zeroOnRelease;
+    this.zeroesOnRelease = limits.zeroOnRelease();
     this.idle = new IdleBlocks(limits, this::letGo, this::evictSlab);
     this.stripes = idle.stripes();
     this.highWater = new HighWater(idle, ledger, this::evictNow);
@@ -165,6 +125,7 @@ public final class MemoryPool implements AutoCloseable {
   }
 
   /** What messages call it. */
+  @Override
   public String name() {
     return name;
   }
@@ -196,7 +157,7 @@ public final class MemoryPool implements AutoCloseable {
       throw new IllegalArgumentException(
           bytes + " bytes were asked of the pool " + name + "; ask for at least 1");
     }
-    if (!limits.pooling || !pooled || checkedAlignment(alignment) > this.alignment) {
+    if (!limits.pooling() || !pooled || checkedAlignment(alignment) > this.alignment) {
       return allocateSingle(
           bytes, Math.max(checkedAlignment(alignment), this.alignment), PooledBlock.NOT_KEPT);
     }
@@ -258,7 +219,7 @@ public final class MemoryPool implements AutoCloseable {
 
   private @Nullable PooledBlock takeAnyOfClass(long bytes, int sizeClass) {
     PooledBlock block = idle.takeAny(sizeClass);
-    return block == null && sizeClass >= SLAB_CLASSES ? idle.takeRoomier(bytes, sizeClass) : block;
+    return block == null && sizeClass >= Slab.CLASSES ? idle.takeRoomier(bytes, sizeClass) : block;
   }
 
   /** Bytes of the blocks that serve requests of so many bytes; at least 0, which is like 1. */
@@ -271,7 +232,7 @@ public final class MemoryPool implements AutoCloseable {
     long least = blockBytes(bytes);
     long most = SizeClasses.mostFor(bytes);
     // Where the larger sizes would have no class any more, there is none between them to try.
-    return isBeyondClasses(most) || least < SINGLE_FROM ? least : Math.max(least, most);
+    return isBeyondClasses(most) || least < Slab.LARGER_FROM ? least : Math.max(least, most);
   }
 
   private boolean isBeyondClasses(long bytes) {
@@ -288,7 +249,7 @@ public final class MemoryPool implements AutoCloseable {
     if (block != null) {
       return again(block);
     }
-    return sizeClass < SLAB_CLASSES && cuts
+    return sizeClass < Slab.CLASSES && cuts
         ? allocateSlab(sizeClass)
         : allocateSingle(classBytes, alignment, sizeClass);
   }
@@ -322,7 +283,7 @@ public final class MemoryPool implements AutoCloseable {
       if (sizeClass != PooledBlock.NOT_KEPT) {
         idle.settle(pooled);
       }
-      if (sizeClass < SLAB_CLASSES) {
+      if (sizeClass < Slab.CLASSES) {
         cuts = !isTakenInTurn(block);
       }
       ledger.enrol(pooled);
@@ -409,7 +370,7 @@ public final class MemoryPool implements AutoCloseable {
     if (last != null && last.sizeClass() == sizeClass) {
       wanted = Math.max(wanted, 2L * last.parts());
     }
-    long kept = Math.min(limits.maxBytes, limits.maxBytesPerClass);
+    long kept = Math.min(limits.maxBytes(), limits.maxBytesPerClass());
     long largest = Math.min(LARGEST_SLAB, kept / SLABS_IN_POOL);
     long most = Math.min(largest, largestBlock) / classBytes;
     return (int) Math.min(most, wanted);
@@ -435,6 +396,7 @@ public final class MemoryPool implements AutoCloseable {
   }
 
   /** {@link PooledBlock#giveBack}. */
+  @Override
   void giveBack(PooledBlock block) {
     block.vacated();
     if (closed || block.sizeClass == PooledBlock.NOT_KEPT || !readyToKeep(block)) {
@@ -451,6 +413,7 @@ public final class MemoryPool implements AutoCloseable {
   }
 
   /** {@link PooledBlock#endDormancyAtOnce}. */
+  @Override
   boolean giveBackAtOnce(PooledBlock block, long number) {
     if (zeroesOnRelease || !idle.putDormant(block, number)) {
       return false;
@@ -463,6 +426,7 @@ public final class MemoryPool implements AutoCloseable {
   }
 
   /** {@link PooledBlock#discard}. */
+  @Override
   void discard(PooledBlock block) {
     block.vacated();
     end(block);
@@ -543,6 +507,7 @@ public final class MemoryPool implements AutoCloseable {
     return true;
   }
 
+  @Override
   void countRepeatedRelease() {
     ledger.repeatedReleases.incrementAndGet();
   }

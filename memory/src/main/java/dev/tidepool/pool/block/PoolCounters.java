@@ -36,7 +36,7 @@ final class PoolCounters {
   private final SlabList slabs = new SlabList();
 
   void enrol(PooledBlock single) {
-    if (single.sizeClass < MemoryPool.SLAB_CLASSES) {
+    if (single.sizeClass < Slab.CLASSES) {
       hasSmallSingles = true;
     }
     singles.add(single);
@@ -44,7 +44,7 @@ final class PoolCounters {
 
   /** The least size class that blocks may be of which the source gave one by one. */
   int smallestSingle() {
-    return hasSmallSingles ? 0 : MemoryPool.SLAB_CLASSES;
+    return hasSmallSingles ? 0 : Slab.CLASSES;
   }
 
   void enrol(Slab slab) {

@@ -13,8 +13,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * A block of a pool, with the pool's notes on it.
  *
- * <p><b>Ownership.</b> Whoever took it owns it alone until it goes back, once. Its plain fields are
- * its owner's: the pool's, while it is being moved or freed. Others may glimpse them.
+ * <p><b>Ownership.</b> The thread or buffer that took it owns it alone until it goes back, once.
+ * Its plain fields are its owner's: the pool's, while it is being moved or freed. Other threads may
+ * read them, and see old values.
  */
 public final class PooledBlock extends BlockHeader implements Reclaimable {
   /** The class of blocks that the pool never keeps. */
@@ -33,7 +34,7 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
     }
   }
 
-  final MemoryPool pool;
+  final BlockPool pool;
   final Block block;
 
   /** Bytes that count against the caps. */
@@ -61,7 +62,7 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
   private long seenHits = -1;
 
   // Where it lies when it is idle: in a stripe, or else in a place of a shelf's board. Changed by
-  // its owner; others may see a mixture of old and new.
+  // its owner; other threads may see a mixture of old and new.
   private int stripe = NO_STRIPE;
   private @Nullable SlotBitmap board;
   private int place;
@@ -72,7 +73,7 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
    */
   private volatile boolean credited;
 
-  PooledBlock(MemoryPool pool, Block block, long bytes, int sizeClass, @Nullable Slab slab) {
+  PooledBlock(BlockPool pool, Block block, long bytes, int sizeClass, @Nullable Slab slab) {
     this.pool = pool;
     this.block = block;
     this.bytes = bytes;
@@ -81,7 +82,7 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
   }
 
   /** The pool that it belongs to. */
-  public MemoryPool pool() {
+  public BlockPool pool() {
     return pool;
   }
 
@@ -91,15 +92,15 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
   }
 
   /**
-   * Gives the block back to its pool; nobody may use it any more. Never throws, allocates or waits,
-   * unless the block is one that is not kept: that is freed here. For its owner, once.
+   * Gives the block back to its pool and ends its use. Never throws, allocates or waits, unless the
+   * block is one that is not kept: that is freed here. For its owner, once.
    */
   public void giveBack() {
     pool.giveBack(this);
   }
 
   /**
-   * Takes a block that {@linkplain MemoryPool#seenNear was seen} to lie near the caller.
+   * Takes a block that was seen to lie near the caller.
    *
    * @param next the {@link #nextDormant} of it, read before
    * @return whether it is the caller's now
@@ -116,16 +117,16 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
    * Ends a tenant's dormancy and gives the block back, both with one exchange. Never throws,
    * allocates or waits.
    *
-   * @return whether it was the caller who ended it; if not, the block may be one that needs more
-   *     care, and {@link #endDormancy} ends it
+   * @return whether the caller ended it; if not, the block may be one that needs more care, and
+   *     {@link #endDormancy} ends it
    */
   public boolean endDormancyAtOnce(long number) {
     return credited && pool.giveBackAtOnce(this, number);
   }
 
   /**
-   * Gives the block up so that nobody gets it again: for blocks whose segment may still be in
-   * someone's hands. Never throws. For its owner, once.
+   * Gives the block up so that it is never leased again: for blocks whose segment may still be in
+   * use. Never throws. For its owner, once.
    */
   public void discard() {
     pool.discard(this);
@@ -141,7 +142,7 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
     hits++;
   }
 
-  /** Whether the driver was asked for it just now: nobody had it before. */
+  /** Whether the driver was asked for it just now, so that it had no tenant before. */
   public boolean isFresh() {
     return hits == 0;
   }
@@ -156,7 +157,7 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
     return System.nanoTime() - createdNanos;
   }
 
-  /** Whether somebody has just taken it, or is giving it back or freeing it. */
+  /** Whether a thread has just taken it, or is giving it back or freeing it. */
   public boolean isOnItsWay() {
     return !isOccupied() && !isIdle() && !ending;
   }
@@ -272,12 +273,12 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
   }
 
   @Override
-  public boolean claim(IdleBlocks idle) {
+  public boolean claim(IdleSet idle) {
     return idle.take(this);
   }
 
   @Override
-  public void unclaim(IdleBlocks idle) {
+  public void unclaim(IdleSet idle) {
     idle.putAnyway(this);
   }
 }

@@ -30,8 +30,8 @@ sealed interface Reclaimable permits PooledBlock, Slab {
   boolean wasUsedSinceLook();
 
   /** Makes all of it the caller's; false, and nothing is changed, if some of it is in use. */
-  boolean claim(IdleBlocks idle);
+  boolean claim(IdleSet idle);
 
   /** Puts back what was claimed. */
-  void unclaim(IdleBlocks idle);
+  void unclaim(IdleSet idle);
 }

@@ -16,9 +16,15 @@ import org.jspecify.annotations.Nullable;
  * One block of the driver, cut into blocks of one class.
  *
  * <p>It goes back to the driver when all its parts are idle; a part that may not be reused, because
- * somebody may still hold its segment, waits for that as if it were idle.
+ * its segment may still be in use, waits for that as if it were idle.
  */
 public final class Slab implements Reclaimable {
+  /** Blocks of this size and above are never parts of slabs. */
+  static final long LARGER_FROM = 64L << 10;
+
+  /** The classes of smaller blocks are the first ones. */
+  static final int CLASSES = SizeClasses.indexOf(LARGER_FROM - 1);
+
   final Block whole;
   private final List<PooledBlock> parts = new ArrayList<>();
   private final List<PooledBlock> shown = Collections.unmodifiableList(parts);
@@ -39,7 +45,7 @@ public final class Slab implements Reclaimable {
   }
 
   /** Cuts the block. */
-  List<PooledBlock> cut(MemoryPool pool, int sizeClass) {
+  List<PooledBlock> cut(BlockPool pool, int sizeClass) {
     long bytes = SizeClasses.bytesOf(sizeClass);
     for (long start = 0; bytes <= whole.byteSize() - start; start += bytes) {
       parts.add(new PooledBlock(pool, new Part(whole, start, bytes), bytes, sizeClass, this));
@@ -65,7 +71,7 @@ public final class Slab implements Reclaimable {
     return lostBytes.get();
   }
 
-  /** Parts that somebody seems to have. */
+  /** Returns how many parts seem to be taken. */
   int liveParts() {
     int live = 0;
     for (PooledBlock part : parts) {
@@ -137,7 +143,7 @@ public final class Slab implements Reclaimable {
   }
 
   @Override
-  public boolean claim(IdleBlocks idle) {
+  public boolean claim(IdleSet idle) {
     if (!reserve()) {
       return false;
     }
@@ -152,11 +158,11 @@ public final class Slab implements Reclaimable {
   }
 
   @Override
-  public void unclaim(IdleBlocks idle) {
+  public void unclaim(IdleSet idle) {
     unclaim(idle, parts.size());
   }
 
-  private void unclaim(IdleBlocks idle, int count) {
+  private void unclaim(IdleSet idle, int count) {
     for (int i = 0; i < count; i++) {
       PooledBlock part = parts.get(i);
       if (!part.ending) {

@@ -17,11 +17,10 @@ import java.util.function.Predicate;
 final class Trimmer {
   private final IdleBlocks idle;
   private final PoolCounters ledger;
-  private final MemoryPool.Limits limits;
+  private final PoolLimits limits;
   private final Consumer<Reclaimable> free;
 
-  Trimmer(
-      IdleBlocks idle, PoolCounters ledger, MemoryPool.Limits limits, Consumer<Reclaimable> free) {
+  Trimmer(IdleBlocks idle, PoolCounters ledger, PoolLimits limits, Consumer<Reclaimable> free) {
     this.idle = idle;
     this.ledger = ledger;
     this.limits = limits;

@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.storage;
 
+import dev.tidepool.pool.block.BlockPool;
 import dev.tidepool.pool.block.MemoryPool;
 import dev.tidepool.pool.block.PooledBlock;
 import java.util.HashMap;
@@ -29,7 +30,7 @@ public final class EarlyReuse {
   private static final int IN_TURN = 2;
 
   /** What was offered of one size, of one pool. */
-  private record Size(MemoryPool pool, long bytes) {
+  private record Size(BlockPool pool, long bytes) {
     static Size of(PooledBlock block) {
       return new Size(block.pool(), block.bytes());
     }

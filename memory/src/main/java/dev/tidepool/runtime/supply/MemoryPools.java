@@ -13,6 +13,7 @@ import dev.tidepool.host.ThreadNumaPolicy;
 import dev.tidepool.pool.ShortWait;
 import dev.tidepool.pool.block.BlockMover;
 import dev.tidepool.pool.block.MemoryPool;
+import dev.tidepool.pool.block.PoolLimits;
 import dev.tidepool.pool.block.PooledBlock;
 import dev.tidepool.pool.block.ReclaimHandle;
 import dev.tidepool.pooling.EvictionPolicy;
@@ -67,8 +68,8 @@ public final class MemoryPools implements AutoCloseable {
     }
   }
 
-  private static final MemoryPool.Limits NOTHING_KEPT =
-      new MemoryPool.Limits(false, 0, 0, 0, EvictionPolicy.LRU, false);
+  private static final PoolLimits NOTHING_KEPT =
+      new PoolLimits(false, 0, 0, 0, EvictionPolicy.LRU, false);
 
   private record Placed(Kind kind, Placement placement) {}
 
@@ -183,7 +184,7 @@ public final class MemoryPools implements AutoCloseable {
     return ownPool(kind, Placement.ANYWHERE, limits(options, totalBytes));
   }
 
-  private MemoryPool ownPool(Kind kind, Placement placement, MemoryPool.Limits limits) {
+  private MemoryPool ownPool(Kind kind, Placement placement, PoolLimits limits) {
     long largest = kind.isOfDevice() ? largest(kind) : Long.MAX_VALUE;
     MemoryPool pool =
         new MemoryPool(
@@ -211,13 +212,13 @@ public final class MemoryPools implements AutoCloseable {
     return device.largestBlock(kind == Kind.UNIFIED ? BlockKind.UNIFIED : BlockKind.DEVICE);
   }
 
-  private static MemoryPool.Limits limits(MemoryOptions options, long totalBytes) {
+  private static PoolLimits limits(MemoryOptions options, long totalBytes) {
     long wanted =
         options.maxPoolBytes() == -1
             ? Math.min(totalBytes / 4, LARGEST_POOL)
             : options.maxPoolBytes();
     long most = options.memoryLimit() == -1 ? wanted : Math.min(wanted, options.memoryLimit());
-    return new MemoryPool.Limits(
+    return new PoolLimits(
         options.pooling(),
         most,
         options.maxPoolBytesPerClass(),

@@ -16,8 +16,8 @@ public class CreditModelTest {
   private static final int CLASS = SizeClasses.indexOf(BYTES);
 
   /** Room for one idle block of the class. */
-  private static final MemoryPool.Limits LIMITS =
-      new MemoryPool.Limits(true, 1 << 20, BYTES, 0, EvictionPolicy.LRU, false);
+  private static final PoolLimits LIMITS =
+      new PoolLimits(true, 1 << 20, BYTES, 0, EvictionPolicy.LRU, false);
 
   private final IdleBlocks idle = new IdleBlocks(LIMITS, this::own, () -> false);
   private final PooledBlock[] blocks = {

@@ -68,7 +68,7 @@ class FullHeapTest {
         "test",
         (bytes, alignment) -> new OnFullHeap(memory.allocate(bytes, alignment), this::isFull),
         64,
-        new MemoryPool.Limits(true, cap, cap, 0, EvictionPolicy.LRU, false));
+        new PoolLimits(true, cap, cap, 0, EvictionPolicy.LRU, false));
   }
 
   /** At each of the calls by which a block is looked at and cut, until there is none any more. */

@@ -32,8 +32,7 @@ class MemoryPoolTest {
         "test",
         memory,
         64,
-        new MemoryPool.Limits(
-            true, maxBytes, maxBytesPerClass, keptBytes, EvictionPolicy.LRU, false));
+        new PoolLimits(true, maxBytes, maxBytesPerClass, keptBytes, EvictionPolicy.LRU, false));
   }
 
   private MemoryPool roomyPool() {
@@ -117,7 +116,7 @@ class MemoryPoolTest {
             memory,
             64,
             17 * MIB,
-            new MemoryPool.Limits(true, 4 * GIB, 4 * GIB, 0, EvictionPolicy.LRU, false));
+            new PoolLimits(true, 4 * GIB, 4 * GIB, 0, EvictionPolicy.LRU, false));
     assertThat(pool.mostBytesFor(8 * MIB)).isEqualTo(9 * MIB);
     assertThat(pool.mostBytesFor(16 * MIB)).isEqualTo(16 * MIB);
     // Where its class is larger than what the source gives, a block has just the size asked for.
@@ -191,10 +190,7 @@ class MemoryPoolTest {
   void withoutPoolingEachLeaseHasABlockOfItsOwn() {
     MemoryPool pool =
         new MemoryPool(
-            "test",
-            memory,
-            64,
-            new MemoryPool.Limits(false, GIB, GIB, 0, EvictionPolicy.LRU, false));
+            "test", memory, 64, new PoolLimits(false, GIB, GIB, 0, EvictionPolicy.LRU, false));
     Lease lease = pool.acquire(1000, 1);
     assertThat(lease.block().byteSize()).isEqualTo(1000);
     lease.release();
@@ -226,7 +222,7 @@ class MemoryPoolTest {
             memory,
             64,
             991 * MIB,
-            new MemoryPool.Limits(true, GIB, GIB, 0, EvictionPolicy.LRU, false));
+            new PoolLimits(true, GIB, GIB, 0, EvictionPolicy.LRU, false));
     Lease lease = pool.acquire(990 * MIB, 1);
     assertThat(lease.block().byteSize()).isEqualTo(990 * MIB);
     Block block = lease.block();
@@ -253,8 +249,7 @@ class MemoryPoolTest {
   @CsvSource({"LRU, 1", "LFU, 2", "FIFO, 01", "TIME_TO_LIVE, 01"})
   void overTheCapThePolicyNamesTheBlockThatGoes(EvictionPolicy policy, String victims) {
     MemoryPool pool =
-        new MemoryPool(
-            "test", memory, 64, new MemoryPool.Limits(true, 7 * MIB, GIB, 0, policy, false));
+        new MemoryPool("test", memory, 64, new PoolLimits(true, 7 * MIB, GIB, 0, policy, false));
     List<CountedBlock> blocks = new ArrayList<>();
     List<Lease> leases = new ArrayList<>();
     for (long bytes : new long[] {MIB, 2 * MIB, 3 * MIB}) {
@@ -279,7 +274,7 @@ class MemoryPoolTest {
             "test",
             memory,
             64,
-            new MemoryPool.Limits(true, GIB, GIB, 0, EvictionPolicy.TIME_TO_LIVE, false));
+            new PoolLimits(true, GIB, GIB, 0, EvictionPolicy.TIME_TO_LIVE, false));
     pool.acquire(MIB, 1).release();
     long before = System.nanoTime();
     pool.acquire(MIB, 1).release();
@@ -421,10 +416,7 @@ class MemoryPoolTest {
       memory.arena = arena;
       MemoryPool pool =
           new MemoryPool(
-              "test",
-              memory,
-              64,
-              new MemoryPool.Limits(true, GIB, GIB, 0, EvictionPolicy.LRU, true));
+              "test", memory, 64, new PoolLimits(true, GIB, GIB, 0, EvictionPolicy.LRU, true));
       for (long bytes : new long[] {100, 5000, 300_000}) {
         Lease lease = pool.acquire(bytes, 1);
         Block block = lease.block();
@@ -474,7 +466,7 @@ class MemoryPoolTest {
     assertThatIllegalArgumentException().isThrownBy(() -> pool.acquire(0, 1));
     assertThatIllegalArgumentException().isThrownBy(() -> pool.acquire(1, 3));
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new MemoryPool.Limits(true, -1, 0, 0, EvictionPolicy.LRU, false))
+        .isThrownBy(() -> new PoolLimits(true, -1, 0, 0, EvictionPolicy.LRU, false))
         .withMessageContaining("-1");
   }
 }

@@ -50,10 +50,7 @@ class MemoryPoolThreadsTest {
     memory.access = access;
     MemoryPool pool =
         new MemoryPool(
-            "test",
-            memory,
-            64,
-            new MemoryPool.Limits(true, cap, cap / 2, 0, EvictionPolicy.LRU, false));
+            "test", memory, 64, new PoolLimits(true, cap, cap / 2, 0, EvictionPolicy.LRU, false));
     Queue<Lease> handedOver = new ConcurrentLinkedQueue<>();
     AtomicLong acquired = new AtomicLong();
     AtomicLong repeated = new AtomicLong();
@@ -140,7 +137,7 @@ class MemoryPoolThreadsTest {
             "test",
             memory,
             64,
-            new MemoryPool.Limits(true, MIB / 2, MIB / 2, 0, EvictionPolicy.LRU, false));
+            new PoolLimits(true, MIB / 2, MIB / 2, 0, EvictionPolicy.LRU, false));
     AtomicLong asked = new AtomicLong();
     AtomicLong refused = new AtomicLong();
     Threads.run(
@@ -198,10 +195,7 @@ class MemoryPoolThreadsTest {
     long cap = 256 << 10;
     MemoryPool pool =
         new MemoryPool(
-            "test",
-            memory,
-            64,
-            new MemoryPool.Limits(true, cap, cap, 0, EvictionPolicy.LRU, false));
+            "test", memory, 64, new PoolLimits(true, cap, cap, 0, EvictionPolicy.LRU, false));
     AtomicLong leased = new AtomicLong();
     AtomicLong mostIdle = new AtomicLong();
     Threads.run(
@@ -228,10 +222,7 @@ class MemoryPoolThreadsTest {
   void aDoubleReleaseByTwoThreadsIsOneRelease() throws Exception {
     MemoryPool pool =
         new MemoryPool(
-            "test",
-            memory,
-            64,
-            new MemoryPool.Limits(true, MIB, MIB, 0, EvictionPolicy.LRU, false));
+            "test", memory, 64, new PoolLimits(true, MIB, MIB, 0, EvictionPolicy.LRU, false));
     for (int round = 0; round < 2_000; round++) {
       Lease lease = pool.acquire(1024, 1);
       CountDownLatch start = new CountDownLatch(1);
@@ -265,10 +256,7 @@ class MemoryPoolThreadsTest {
     for (int round = 0; round < 50; round++) {
       MemoryPool pool =
           new MemoryPool(
-              "test",
-              memory,
-              64,
-              new MemoryPool.Limits(true, MIB, MIB, 0, EvictionPolicy.LRU, false));
+              "test", memory, 64, new PoolLimits(true, MIB, MIB, 0, EvictionPolicy.LRU, false));
       AtomicBoolean closed = new AtomicBoolean();
       Threads.run(
           THREADS,

@@ -13,7 +13,7 @@ final class Owners {
             throw new AssertionError("the model allocates nothing");
           },
           64,
-          new MemoryPool.Limits(true, 0, 0, 0, EvictionPolicy.LRU, false));
+          new PoolLimits(true, 0, 0, 0, EvictionPolicy.LRU, false));
 
   // 1 while somebody has the block.
   private final AtomicIntegerArray owners;

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.pool.block.Lease;
 import dev.tidepool.pool.block.MemoryPool;
+import dev.tidepool.pool.block.PoolLimits;
 import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.HostAccess;
@@ -58,7 +59,7 @@ class BudgetedBlockTest {
                           pool[0].forEachBlock(block -> shownAtTheFree.add(block.bytes()));
                         })),
             64,
-            new MemoryPool.Limits(true, 4 * BYTES, 4 * BYTES, 0, EvictionPolicy.LRU, false));
+            new PoolLimits(true, 4 * BYTES, 4 * BYTES, 0, EvictionPolicy.LRU, false));
     Lease lease = pool[0].acquire(BYTES, 1);
     assertThat(limit.usedBytes()).isEqualTo(BYTES);
     if (kept) {

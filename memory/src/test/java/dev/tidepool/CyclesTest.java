@@ -1,0 +1,106 @@
+package dev.tidepool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Classes that use one another in a circle can only be understood together, so there are few in
+ * each circle.
+ *
+ * @see FloorsTest
+ */
+class CyclesTest {
+  /** The most classes of a package that may form one cycle. */
+  private static final int MOST = 6;
+
+  /** Packages with a larger cycle. The bounds only ever become smaller. */
+  private static final Map<String, Integer> LARGER =
+      Map.of("dev.tidepool.runtime.order", 17, "dev.tidepool.runtime.storage", 14);
+
+  @Test
+  void noCycleOfClassesIsLargerThanItsBound() throws Exception {
+    List<List<String>> tooLarge =
+        cycles(ClassUses.of(ClassUses.library())).stream()
+            .filter(
+                cycle ->
+                    cycle.size() > LARGER.getOrDefault(ClassUses.packageOf(cycle.getFirst()), MOST))
+            .toList();
+    assertThat(tooLarge).isEmpty();
+  }
+
+  @Test
+  void aCycleThroughSeveralClassesIsFound() {
+    Map<String, TreeSet<String>> uses =
+        Map.of(
+            "p.A", new TreeSet<>(List.of("p.B", "p.D")),
+            "p.B", new TreeSet<>(List.of("p.C", "elsewhere.X")),
+            "p.C", new TreeSet<>(List.of("p.A", "p.C")),
+            "p.D", new TreeSet<>(List.of("p.D")));
+    assertThat(cycles(uses))
+        .containsExactlyInAnyOrder(List.of("p.A", "p.B", "p.C"), List.of("p.D"));
+  }
+
+  /**
+   * Returns the strongly connected components of a graph, each sorted (Tarjan, "Depth-first search
+   * and linear graph algorithms", 1972).
+   */
+  private static List<List<String>> cycles(Map<String, TreeSet<String>> uses) {
+    Search search = new Search(uses);
+    uses.keySet().forEach(search::visit);
+    return search.found;
+  }
+
+  private static final class Search {
+    private final Map<String, TreeSet<String>> uses;
+    private final Map<String, Integer> numbers = new HashMap<>();
+    private final Map<String, Integer> lowest = new HashMap<>();
+    private final Deque<String> open = new ArrayDeque<>();
+    private final List<List<String>> found = new ArrayList<>();
+
+    Search(Map<String, TreeSet<String>> uses) {
+      this.uses = uses;
+    }
+
+    void visit(String name) {
+      if (numbers.containsKey(name)) {
+        return;
+      }
+      int number = numbers.size();
+      numbers.put(name, number);
+      lowest.put(name, number);
+      open.push(name);
+      for (String used : uses.getOrDefault(name, new TreeSet<>())) {
+        boolean isNew = !numbers.containsKey(used);
+        if (isNew && uses.containsKey(used)) {
+          visit(used);
+          lowest.merge(name, lowest.get(used), Math::min);
+        } else if (open.contains(used)) {
+          lowest.merge(name, numbers.get(used), Math::min);
+        }
+      }
+      if (lowest.get(name) == number) {
+        take(name);
+      }
+    }
+
+    private void take(String first) {
+      List<String> cycle = new ArrayList<>();
+      String name;
+      do {
+        name = open.pop();
+        cycle.add(name);
+      } while (!name.equals(first));
+      Collections.sort(cycle);
+      found.add(cycle);
+    }
+  }
+}
