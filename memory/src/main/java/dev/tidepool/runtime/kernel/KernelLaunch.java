@@ -66,6 +66,10 @@ final class KernelLaunch implements AutoCloseable {
   // For each of `placed`: whether its host copy counts again if the launch fails.
   private boolean[] revocable = {};
   private int[] revocations = {};
+  // Of the device for each of `placed`, where that is in place; and whether all were found so by
+  // the thread that asked.
+  private @Nullable Block[] blocks = {};
+  private boolean isInPlace;
 
   /** A copy between a temporary and what it stands for, now or in the background. */
   private record Copy(Runnable perform, Supplier<CompletableFuture<Void>> submit) {}
@@ -258,13 +262,13 @@ final class KernelLaunch implements AutoCloseable {
     if (range.items() > 0
         && context.isDeviceOrdered()
         && !(run.source() instanceof KernelSource.Java)) {
-      command = new DeviceLaunch(context.launchQueues(), this::settled);
+      command = new DeviceLaunch(context.launchQueues(), this::findAhead, this::settled);
       launched.launching(command);
     }
     run.endsWith(launched);
     parts.add(context.submit(launched, run::end));
     outbound.forEach(copy -> parts.add(copy.submit().get()));
-    return context.track(CompositeFuture.of(parts));
+    return parts.size() == 1 ? parts.getFirst() : context.track(CompositeFuture.of(parts));
   }
 
   private Operation work() {
@@ -286,22 +290,61 @@ final class KernelLaunch implements AutoCloseable {
     if (range.items() == 0) {
       return;
     }
-    if (command != null) {
-      revocations =
-          placed.stream().mapToInt(argument -> coherence(argument).revocations()).toArray();
-    }
-    provideMemory();
-    List<KernelArgument> arguments = new ArrayList<>();
-    int array = 0;
-    for (KernelParameter parameter : parameters) {
-      arguments.add(
-          parameter.access().isArray()
-              ? argument(placed.get(array++))
-              : new KernelArgument.Scalar(scalar(parameter)));
-    }
-    Launch launch = new Launch(program, arguments, range);
+    boolean areInPlace = isInPlace;
+    // Another attempt, if there is one, looks again.
+    isInPlace = false;
+    Launch launch = new Launch(program, arguments(areInPlace), range);
     Operation running = Objects.requireNonNull(work, "who runs this");
     KernelBody.launch(run.source(), parameters, context, running, () -> run(launch));
+  }
+
+  /**
+   * Whether the launch can be submitted without blocking: code and blocks are there, and no byte
+   * has to move. Called by an operation that occupies its storages.
+   */
+  private boolean findAhead() {
+    isInPlace = run.latestProgram(parameters) != null && findInPlace();
+    return isInPlace;
+  }
+
+  /** Looks for the blocks of all arguments; whether each is in place. */
+  private boolean findInPlace() {
+    int count = placed.size();
+    int[] seen = new int[count];
+    @Nullable Block[] found = new Block[count];
+    boolean all = true;
+    for (int i = 0; i < count; i++) {
+      Placed argument = placed.get(i);
+      BufferHandle<?> buffer = argument.buffer();
+      Coherence coherence = coherence(argument);
+      seen[i] = coherence.revocations();
+      found[i] =
+          coherence.deviceInPlace(
+              buffer.from(), buffer.to(), argument.parameter().access().writes());
+      all &= found[i] != null;
+    }
+    revocations = seen;
+    blocks = found;
+    return all;
+  }
+
+  private List<KernelArgument> arguments(boolean areInPlace) {
+    if (!areInPlace && !findInPlace()) {
+      provideMemory();
+    }
+    List<KernelArgument> arguments = new ArrayList<>(parameters.size());
+    int array = 0;
+    for (KernelParameter parameter : parameters) {
+      if (parameter.access().isArray()) {
+        Placed argument = placed.get(array);
+        Block block = blocks[array];
+        arguments.add(argument(argument, block == null ? block(argument) : block));
+        array++;
+      } else {
+        arguments.add(new KernelArgument.Scalar(scalar(parameter)));
+      }
+    }
+    return arguments;
   }
 
   /** Sees to device memory for all arguments, before the bytes of any travel. */
@@ -336,9 +379,8 @@ final class KernelLaunch implements AutoCloseable {
         : value;
   }
 
-  private static KernelArgument argument(Placed argument) {
+  private static KernelArgument argument(Placed argument, Block block) {
     BufferHandle<?> buffer = argument.buffer();
-    Block block = block(argument);
     return new KernelArgument.Array(block.whole(), block.start() + buffer.from(), buffer.bytes());
   }
 

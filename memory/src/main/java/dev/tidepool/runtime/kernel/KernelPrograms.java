@@ -77,6 +77,12 @@ final class KernelPrograms {
     return answer.program();
   }
 
+  /** The program for parameters if it was asked for last; else null. */
+  @Nullable Program latest(List<KernelParameter> parameters) {
+    Answer answer = latest;
+    return answer != null && answer.isFor(parameters) ? answer.program() : null;
+  }
+
   private Program find(List<KernelParameter> parameters) {
     synchronized (this) {
       ProgramCache.Entry known = held.get(parameters);

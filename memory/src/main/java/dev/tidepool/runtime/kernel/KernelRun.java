@@ -61,6 +61,11 @@ final class KernelRun implements AutoCloseable {
     return programs.program(parameters);
   }
 
+  /** The program for parameters if it is ready; else null. Does not block. */
+  @Nullable Program latestProgram(List<KernelParameter> parameters) {
+    return programs.latest(parameters);
+  }
+
   /** Leaves it to work to {@linkplain #end end} the run, if the work is asked for. */
   void endsWith(Operation work) {
     last = work;

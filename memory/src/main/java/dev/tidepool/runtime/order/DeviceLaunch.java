@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -27,10 +28,28 @@ public final class DeviceLaunch {
     Event submit(Queue queue, List<Event> dependsOn);
   }
 
-  /** A launch ahead whose event is kept open while this one is submitted. */
-  private record Ahead(DeviceLaunch launch, Event event, boolean sharesFailure) {}
+  /** A launch that another one comes behind, while that is submitted. */
+  static final class Ahead {
+    private final DeviceLaunch launch;
+    private final boolean sharesFailure;
+    private final @Nullable Ahead next;
+    private @Nullable Event event;
+
+    /**
+     * One of several.
+     *
+     * @param sharesFailure whether the one behind fails if this fails
+     * @param next the others
+     */
+    Ahead(DeviceLaunch launch, boolean sharesFailure, @Nullable Ahead next) {
+      this.launch = launch;
+      this.sharesFailure = sharesFailure;
+      this.next = next;
+    }
+  }
 
   private final LaunchQueues queues;
+  private final BooleanSupplier inPlace;
   private final Consumer<@Nullable Throwable> settled;
   private final AtomicBoolean settling = new AtomicBoolean();
 
@@ -53,12 +72,27 @@ public final class DeviceLaunch {
    * A launch that is not asked for yet.
    *
    * @param queues of the manager whose device runs it
+   * @param inPlace whether nothing has to be made or moved for it, so that the thread that asks for
+   *     it can submit it without blocking
    * @param settled is told the failure, or null, before anything that comes behind the operation
    *     starts on the host
    */
-  public DeviceLaunch(LaunchQueues queues, Consumer<@Nullable Throwable> settled) {
+  public DeviceLaunch(
+      LaunchQueues queues, BooleanSupplier inPlace, Consumer<@Nullable Throwable> settled) {
     this.queues = queues;
+    this.inPlace = inPlace;
     this.settled = settled;
+  }
+
+  /** Whether the calling thread, which asks for it, can submit it. Does not throw. */
+  boolean mayRunHere() {
+    try {
+      StackReserve.check();
+      return inPlace.getAsBoolean();
+    } catch (RuntimeException | Error e) {
+      // The body fails with it, on another thread.
+      return false;
+    }
   }
 
   /**
@@ -92,36 +126,49 @@ public final class DeviceLaunch {
    */
   public void submit(Operation operation, Submission submission) {
     LaunchQueue own = Objects.requireNonNull(queue, "it has a place");
-    List<Ahead> ahead = new ArrayList<>();
-    operation.forEachAhead((launch, shares) -> launch.keep(ahead, shares));
+    Ahead ahead = operation.launchesAhead();
+    for (Ahead each = ahead; each != null; each = each.next) {
+      each.event = each.launch.keep();
+    }
     try {
-      List<Event> dependsOn = new ArrayList<>(ahead.size());
-      for (Ahead each : ahead) {
-        if (each.sharesFailure()) {
-          dependsOn.add(each.event());
-        } else if (each.launch().queue != own) {
-          own.queue().after(each.event());
-        }
-      }
-      Event submitted = submission.submit(own.queue(), dependsOn);
-      synchronized (this) {
-        event = submitted;
-        holders = 1;
-      }
+      submitted(submission.submit(own.queue(), eventsBefore(own, ahead)));
     } finally {
-      // By index: nothing may fail for want of heap now that a command is under way.
-      for (int i = 0; i < ahead.size(); i++) {
-        ahead.get(i).launch().releaseQuietly();
+      for (Ahead each = ahead; each != null; each = each.next) {
+        if (each.event != null) {
+          each.launch.releaseQuietly();
+        }
       }
     }
   }
 
-  private synchronized void keep(List<Ahead> kept, boolean sharesFailure) {
-    Event open = event;
-    if (open != null) {
-      kept.add(new Ahead(this, open, sharesFailure));
+  private synchronized void submitted(Event submitted) {
+    event = submitted;
+    holders = 1;
+  }
+
+  /** What the command depends on; the queue comes after others where only the order counts. */
+  private static List<Event> eventsBefore(LaunchQueue own, @Nullable Ahead ahead) {
+    if (ahead == null) {
+      return List.of();
+    }
+    List<Event> dependsOn = new ArrayList<>(2);
+    for (Ahead each = ahead; each != null; each = each.next) {
+      Event before = each.event;
+      if (before != null && each.sharesFailure) {
+        dependsOn.add(before);
+      } else if (before != null && each.launch.queue != own) {
+        own.queue().after(before);
+      }
+    }
+    return dependsOn;
+  }
+
+  /** Keeps the event open until it is released; null if it is closed, so that it has ended. */
+  private synchronized @Nullable Event keep() {
+    if (event != null) {
       holders++;
     }
+    return event;
   }
 
   private void release() {
@@ -165,16 +212,22 @@ public final class DeviceLaunch {
     Objects.requireNonNull(queue, "it was submitted").add(operation);
   }
 
+  /** Whether the command has ended; false if that cannot be told. Does not throw, nor wait. */
+  boolean hasEnded() {
+    try {
+      return submitted().isDone();
+    } catch (RuntimeException | Error e) {
+      return false;
+    }
+  }
+
   /**
-   * Waits for the end of the command.
+   * Waits for the end of the command, and lets its event go.
    *
    * @return what it failed with. Does not throw
    */
   @Nullable Throwable awaitEnd() {
-    Event submitted;
-    synchronized (this) {
-      submitted = Objects.requireNonNull(event, "it was submitted");
-    }
+    Event submitted = submitted();
     Throwable failure = null;
     try {
       await(submitted);
@@ -183,6 +236,10 @@ public final class DeviceLaunch {
     }
     releaseQuietly();
     return failure;
+  }
+
+  private synchronized Event submitted() {
+    return Objects.requireNonNull(event, "it was submitted");
   }
 
   private static void await(Event submitted) {

@@ -23,7 +23,7 @@ public final class KernelThreads implements HandoffExecutor, AutoCloseable {
   private static final int RUNNING = 4;
 
   /** Tasks that a thread takes from the end of the one before, until others have a turn. */
-  private static final int MOST_IN_A_ROW = 16;
+  private static final int MOST_IN_A_ROW = 64;
 
   private static final int MOST = RUNNING + 256;
   private static final long IDLE_SECONDS = 10;

@@ -4,6 +4,7 @@ import dev.tidepool.spi.Queue;
 import java.util.ArrayDeque;
 import java.util.Objects;
 import java.util.concurrent.Executor;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,8 +13,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A bounded number is under way: what is not submitted can still be cancelled, and drivers block
  * the thread that submits to a full queue. One thread waits for the ends, in the order of
- * submission, as long as there are any. Safe for use by any thread. Nothing else is called under
- * the monitor, except that an operation gives its turn up.
+ * submission, as long as there are any. Where many come fast, it waits for several at once, as
+ * network drivers moderate interrupts: to wake it takes longer than a small kernel. Safe for use by
+ * any thread. Nothing else is called under the monitor, except that an operation gives its turn up.
  */
 final class LaunchQueue extends Resumable implements Runnable {
   /** Launches that are under way at most. */
@@ -22,8 +24,20 @@ final class LaunchQueue extends Resumable implements Runnable {
   /** Operations wait until so few are under way, so that they come in groups and not one by one. */
   private static final int LOW = PLACES / 2;
 
+  /** A command that ends so soon after the one before it is fast. */
+  private static final long FAST_NANOS = 20_000;
+
+  /** After so many fast ones in a row, several are waited for at once, for so long. */
+  private static final int STREAM = PLACES;
+
+  private static final long STREAM_NANOS = 50_000;
+
   private final Queue queue;
   private final Executor threads;
+
+  // Of the thread that waits.
+  private long lastNanos;
+  private int fastEnds;
 
   // All guarded by this.
   private int taken;
@@ -106,15 +120,40 @@ final class LaunchQueue extends Resumable implements Runnable {
   /** Waits for the ends of all that is under way. */
   @Override
   public void run() {
-    for (Operation oldest = poll(); oldest != null; oldest = poll()) {
-      oldest.deviceEnded(launchOf(oldest).awaitEnd());
+    fastEnds = 0;
+    lastNanos = System.nanoTime();
+    while (true) {
+      if (fastEnds >= STREAM) {
+        LockSupport.parkNanos(STREAM_NANOS);
+      }
+      Operation oldest = poll(false);
+      if (oldest == null) {
+        return;
+      }
+      int ends = 0;
+      for (Operation next = oldest; next != null; next = poll(true)) {
+        next.deviceEnded(launchOf(next).awaitEnd());
+        ends++;
+      }
+      long now = System.nanoTime();
+      fastEnds = now - lastNanos < ends * FAST_NANOS ? fastEnds + ends : 0;
+      lastNanos = now;
     }
   }
 
-  private synchronized @Nullable Operation poll() {
+  /**
+   * Takes the oldest launch off the list.
+   *
+   * @param ended whether only one that has ended is taken; if not, this thread goes when there is
+   *     none
+   */
+  private synchronized @Nullable Operation poll(boolean ended) {
     Operation oldest = first;
     if (oldest == null) {
-      awaited = false;
+      awaited = ended;
+      return null;
+    }
+    if (ended && !launchOf(oldest).hasEnded()) {
       return null;
     }
     first = launchOf(oldest).next;

@@ -182,12 +182,12 @@ public class ManagerContext {
    * @param ended is run when the work has ended, by the thread that ends it
    */
   public final CompletableFuture<Void> submit(Operation work, Runnable ended) {
-    return track(OperationFuture.submit(work, completions(), ended));
+    return OperationFuture.submit(work, shared.workers().futures(), futures, ended);
   }
 
   /** Asks for work, which does not start before it is told to {@link Operation#begin}. */
   public final CompletableFuture<Void> reserve(Operation work) {
-    return track(OperationFuture.reserve(work, completions(), () -> {}));
+    return OperationFuture.reserve(work, shared.workers().futures(), futures, () -> {});
   }
 
   /** Lets {@link #awaitFutures} wait for a future. */

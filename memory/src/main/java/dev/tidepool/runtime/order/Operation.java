@@ -15,7 +15,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
@@ -563,7 +562,16 @@ public final class Operation extends Resumable implements Runnable {
 
   /** Lets work start that was {@link #reserve}d; nothing if it was not let in. */
   public void begin() {
-    if (entered && entered()) {
+    if (!entered || !entered()) {
+      return;
+    }
+    if (launch == null || !begun) {
+      ready();
+    } else if (launch.mayRunHere()) {
+      run();
+    } else {
+      vacate();
+      begun = false;
       ready();
     }
   }
@@ -717,9 +725,15 @@ public final class Operation extends Resumable implements Runnable {
     }
     places = null;
     // Who runs it at once need not come back for that, and what makes room must never wait for it.
-    if ((awaited || always) && ahead.get() == 1 && !isAnyMoving()) {
+    boolean isFirst = (awaited || always) && ahead.get() == 1;
+    if ((isFirst || mayLaunchHere()) && !isAnyMoving()) {
       beginToOccupy();
     }
+  }
+
+  /** Whether the thread that asks may submit the launch, as far as operations ahead go. */
+  private boolean mayLaunchHere() {
+    return launch != null && launch.unsubmitted.get() == 1 && !Thread.currentThread().isVirtual();
   }
 
   private @Nullable Successor places() {
@@ -865,18 +879,17 @@ public final class Operation extends Resumable implements Runnable {
     return null;
   }
 
-  /**
-   * Calls an action with each launch ahead that may be under way, and whether this one fails if
-   * that fails; on the thread that runs this, once.
-   */
-  void forEachAhead(BiConsumer<DeviceLaunch, Boolean> action) {
+  /** The launches ahead that may be under way; on the thread that runs this, once. */
+  DeviceLaunch.@Nullable Ahead launchesAhead() {
+    DeviceLaunch.Ahead all = null;
     for (Successor place = firstAhead; place != null; place = place.nextAhead) {
       Operation other = place.ahead;
       if (other != null && other.launch != null) {
-        action.accept(other.launch, place.sharesOwn || place.sharesInherited);
+        all = new DeviceLaunch.Ahead(other.launch, place.sharesOwn || place.sharesInherited, all);
       }
     }
     firstAhead = null;
+    return all;
   }
 
   /** The body was run for the last time, or will not be. */

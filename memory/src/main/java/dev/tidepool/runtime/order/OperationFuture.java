@@ -2,7 +2,6 @@ package dev.tidepool.runtime.order;
 
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,34 +18,47 @@ final class OperationFuture extends CheckedFuture {
   /**
    * Asks for the work. The future completes on a thread of {@code completions}.
    *
+   * @param pending has the future until it completes
    * @param ended is run by the thread that ends the work, before the future completes
    */
-  static CompletableFuture<Void> submit(Operation work, Executor completions, Runnable ended) {
+  static CompletableFuture<Void> submit(
+      Operation work, Completions completions, PendingFutures pending, Runnable ended) {
     try {
-      return reserve(work, completions, ended);
+      return reserve(work, completions, pending, ended);
     } finally {
       work.begin();
     }
   }
 
   /** Asks for the work, which does not start before it is told to {@link Operation#begin}. */
-  static CompletableFuture<Void> reserve(Operation work, Executor completions, Runnable ended) {
+  static CompletableFuture<Void> reserve(
+      Operation work, Completions completions, PendingFutures pending, Runnable ended) {
     OperationFuture future = new OperationFuture(work);
-    Completion completion = new Completion(future, completions, ended);
-    work.reserve(completion::begin);
+    Completion completion = new Completion(future, completions, pending, ended);
+    pending.add(future);
+    try {
+      work.reserve(completion::begin);
+    } finally {
+      if (!work.hasEntered()) {
+        pending.remove(future);
+      }
+    }
     return future;
   }
 
   /** The end of a future, which comes although the heap is full now. */
-  private static final class Completion extends Resumable implements Runnable {
+  private static final class Completion extends Resumable implements Completions.Completion {
     private final OperationFuture future;
-    private final Executor completions;
+    private final Completions completions;
+    private final PendingFutures pending;
     private final Runnable ended;
     private volatile @Nullable Throwable failure;
 
-    Completion(OperationFuture future, Executor completions, Runnable ended) {
+    Completion(
+        OperationFuture future, Completions completions, PendingFutures pending, Runnable ended) {
       this.future = future;
       this.completions = completions;
+      this.pending = pending;
       this.ended = ended;
     }
 
@@ -61,13 +73,19 @@ final class OperationFuture extends CheckedFuture {
 
     @Override
     public void resume() {
-      completions.execute(this);
+      completions.add(this);
     }
 
     @Override
-    public void run() {
+    public boolean hasDependents() {
+      return future.getNumberOfDependents() > 0;
+    }
+
+    @Override
+    public void complete() {
       try {
         future.ended(failure);
+        pending.remove(future);
       } catch (VirtualMachineError e) {
         leaveUnfinished();
       }

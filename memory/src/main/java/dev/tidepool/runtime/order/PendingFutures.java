@@ -1,24 +1,33 @@
 package dev.tidepool.runtime.order;
 
-import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicLong;
 
 /** Futures that a manager handed out and has not completed yet. Safe for use by any thread. */
+// Futures are told apart by identity, as they have no other equality.
+@SuppressWarnings("CollectionUndefinedEquality")
 final class PendingFutures {
-  private final Map<Long, CompletableFuture<?>> open = new ConcurrentHashMap<>();
-  private final AtomicLong numbers = new AtomicLong();
+  private final Set<CompletableFuture<?>> open = ConcurrentHashMap.newKeySet();
 
+  /** Keeps a future until it completes. */
   <T> CompletableFuture<T> track(CompletableFuture<T> future) {
-    long number = numbers.getAndIncrement();
-    open.put(number, future);
-    var _ = future.whenComplete((_, _) -> open.remove(number));
+    add(future);
+    var _ = future.whenComplete((_, _) -> remove(future));
     return future;
   }
 
+  /** Keeps a future until it is removed. */
+  void add(CompletableFuture<?> future) {
+    open.add(future);
+  }
+
+  void remove(CompletableFuture<?> future) {
+    open.remove(future);
+  }
+
   void await() {
-    for (CompletableFuture<?> future : open.values()) {
+    for (CompletableFuture<?> future : open) {
       // Failures are its owner's business.
       future.handle((_, _) -> true).join();
     }

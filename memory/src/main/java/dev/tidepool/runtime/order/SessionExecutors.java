@@ -35,6 +35,8 @@ public final class SessionExecutors implements AutoCloseable {
   private final ThreadFactory completing =
       Thread.ofVirtual().name("tidepool-completion-", 0).factory();
 
+  private final Completions futures = new Completions(completions());
+
   /**
    * The threads of a session, none of them started.
    *
@@ -90,6 +92,17 @@ public final class SessionExecutors implements AutoCloseable {
     }
   }
 
+  /** Completes the futures of operations. */
+  Completions futures() {
+    return futures;
+  }
+
+  /** Sees to it that the completion of one future does not hold up others. */
+  public void checkFutures() {
+    futures.check();
+  }
+
+  /** Runs each task on a thread that it may block. */
   public Executor completions() {
     // Never shut down: what ends while the session closes must still complete its future.
     return task -> completing.newThread(task).start();

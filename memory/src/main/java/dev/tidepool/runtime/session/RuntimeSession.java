@@ -360,6 +360,11 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     closeDevicesIfLast();
   }
 
+  /** Its threads. */
+  SessionExecutors workers() {
+    return workers;
+  }
+
   /** Closes; a thread that comes while another closes waits for it. */
   @Override
   public void close() {

@@ -74,6 +74,7 @@ final class SessionMaintenance implements AutoCloseable {
   }
 
   private static void lookAfter(RuntimeSession session) {
+    session.workers().checkFutures();
     boolean hostIsShort = LowMemory.in(HostMemory.now());
     for (DeviceMemoryManager manager : session.managers()) {
       attempt(() -> manager.maintain(System.nanoTime(), hostIsShort));

@@ -45,7 +45,7 @@ public final class Coherence {
   // All three guarded by the storage's monitor.
   private BufferState state;
   private final DirtyRanges dirty;
-  private int revocations;
+  private volatile int revocations;
   // Whether the host holds a mapped block; guarded by `moving`.
   private boolean hostHolds;
 
@@ -218,6 +218,29 @@ public final class Coherence {
     }
   }
 
+  /**
+   * The device's block for a launch, if no memory is needed for it and no byte has to move; else
+   * null. Called by work that occupies the storage.
+   *
+   * @param written whether the launch writes the range
+   */
+  public @Nullable Block deviceInPlace(long from, long to, boolean written) {
+    ReentrantLock lock = moving();
+    if (!lock.tryLock()) {
+      return null;
+    }
+    try {
+      boolean isThere = copies.spilled() == null && copies.hasDevice() && !copies.isMapped();
+      if (!isThere || !(written ? isDeviceNewest() : deviceHasNewest(from, to))) {
+        return null;
+      }
+      storage.bufferCounters().accessed(true);
+      return copies.device();
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private ReentrantLock moving() {
     ReentrantLock made = moving;
     if (made == null) {
@@ -332,9 +355,7 @@ public final class Coherence {
 
   /** How often launches failed after others were submitted behind them. */
   public int revocations() {
-    synchronized (storage) {
-      return revocations;
-    }
+    return revocations;
   }
 
   private void countHost(long from, long to) {
