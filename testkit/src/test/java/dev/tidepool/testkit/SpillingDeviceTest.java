@@ -200,11 +200,9 @@ class SpillingDeviceTest {
     assertThat(simulated.device("simulated:0").liveBlocks()).isZero();
   }
 
-  /**
-   * The first buffer's kernel uses the second one's block; the third one needs the second's room.
-   */
+  /** The second buffer needs the room of the first, which a kernel uses; the third the second's. */
   @Test
-  void aRequestWaitsForTheLastUseOfABlockThatIsAboutToRunOrToEnd() {
+  void aRequestWaitsForTheKernelOfAClosedBuffer() {
     SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
     int length = 1 << 18;
     try (Tidepool tidepool =

@@ -204,40 +204,9 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
     return block == null ? takeShared(bytes) : again(block);
   }
 
-  /**
-   * Takes a block that is idle anywhere in the pool; null if there is none.
-   *
-   * @param bytes at least 0, which is served like 1
-   */
-  public @Nullable PooledBlock takeAnyIdle(long bytes) {
-    PooledBlock block =
-        isBeyondClasses(bytes)
-            ? idle.takeBeyondClasses(bytes)
-            : takeAnyOfClass(bytes, SizeClasses.indexOf(bytes));
-    return block == null ? null : again(block);
-  }
-
   private @Nullable PooledBlock takeAnyOfClass(long bytes, int sizeClass) {
     PooledBlock block = idle.takeAny(sizeClass);
     return block == null && sizeClass >= Slab.CLASSES ? idle.takeRoomier(bytes, sizeClass) : block;
-  }
-
-  /** Bytes of the blocks that serve requests of so many bytes; at least 0, which is like 1. */
-  public long blockBytes(long bytes) {
-    return isBeyondClasses(bytes) ? bytes : SizeClasses.bytesOf(SizeClasses.indexOf(bytes));
-  }
-
-  /** Bytes of the largest blocks that serve such requests. */
-  public long mostBytesFor(long bytes) {
-    long least = blockBytes(bytes);
-    long most = SizeClasses.mostFor(bytes);
-    // Where the larger sizes would have no class any more, there is none between them to try.
-    return isBeyondClasses(most) || least < Slab.LARGER_FROM ? least : Math.max(least, most);
-  }
-
-  private boolean isBeyondClasses(long bytes) {
-    return bytes > SizeClasses.LARGEST
-        || SizeClasses.bytesOf(SizeClasses.indexOf(bytes)) > largestBlock;
   }
 
   private PooledBlock takeSlowly(long bytes, int sizeClass) {

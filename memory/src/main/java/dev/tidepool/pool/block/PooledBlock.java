@@ -132,16 +132,6 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
     pool.discard(this);
   }
 
-  /** Whether the pool keeps it when it comes back, if there is room. */
-  public boolean isKept() {
-    return sizeClass != NOT_KEPT;
-  }
-
-  /** It goes from one owner to the next without being idle in between, which counts as a hit. */
-  public void handedOn() {
-    hits++;
-  }
-
   /** Whether the driver was asked for it just now, so that it had no tenant before. */
   public boolean isFresh() {
     return hits == 0;

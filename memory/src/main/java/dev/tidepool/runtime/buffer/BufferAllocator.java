@@ -15,7 +15,6 @@ import dev.tidepool.runtime.metering.LeakGroup;
 import dev.tidepool.runtime.order.ManagerState;
 import dev.tidepool.runtime.order.StackReserve;
 import dev.tidepool.runtime.reclaim.BlockAllocator;
-import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.BufferReleaser;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
@@ -137,33 +136,19 @@ public final class BufferAllocator {
       long bytes,
       LeakGroup.@Nullable Token sampled) {
     PooledBlock block = blocks.forBuffer(bytes, allocation);
-    // Only a block that the buffer before still uses has a tenant.
-    BufferCore last = block.tenant() instanceof BufferCore before ? before : null;
     RootBuffer<A> buffer;
     try {
       // Only now: whoever makes room must not hold the token of a leak group that may have leaked.
       LeakGroup.Token token = sampled == null ? leakDetector.join() : sampled;
-      if (last == null) {
-        buffer = new RootBuffer<>(releases, token, type, length, allocation);
-        buffer.moveInto(block);
-      } else {
-        BufferCore core = BufferCore.withoutBlock(type, length, allocation, token.leakGroup());
-        buffer = new RootBuffer<>(core, token, type);
-        core.succeed(last, block);
-      }
+      buffer = new RootBuffer<>(releases, token, type, length, allocation);
+      buffer.moveInto(block);
     } catch (Throwable e) {
       // The heap may be full: the block is nobody's, and must not be lost.
-      if (last == null) {
-        block.giveBack();
-      } else {
-        last.giveUpSuccession();
-      }
+      block.giveBack();
       throw e;
     }
     ledger.allocated(allocation.tag(), bytes);
-    if (last == null) {
-      buffer.occupy(block);
-    }
+    buffer.occupy(block);
     if (Flight.recordsAllocations()) {
       record(type, allocation, bytes);
     }

@@ -275,7 +275,7 @@ final class KernelLaunch implements AutoCloseable {
     List<ResourceAccess> uses = new ArrayList<>();
     for (Placed argument : placed) {
       uses.add(
-          ResourceAccess.byKernel(
+          ResourceAccess.onDevice(
               argument.buffer().storage(), argument.parameter().access().writes()));
     }
     Operation asked =

@@ -524,11 +524,6 @@ public final class Operation extends Resumable implements Runnable {
     return launch == null ? ahead.get() == 0 : launch.unsubmitted.get() == 0;
   }
 
-  /** Whether it only waits for its device. */
-  synchronized boolean isSubmitted() {
-    return stage == Stage.SUBMITTED;
-  }
-
   /** Waits for the turn of work that the calling thread runs. */
   private void awaitTurn() {
     KernelThreads.whileReplaced(this::waitForTurn);
@@ -753,11 +748,6 @@ public final class Operation extends Resumable implements Runnable {
     return made;
   }
 
-  /** Whether it runs whatever failed before it. */
-  boolean runsAlways() {
-    return always;
-  }
-
   /** The thread that runs it now, or did last; null if none has begun. */
   public @Nullable Thread runner() {
     return runner;
@@ -786,7 +776,22 @@ public final class Operation extends Resumable implements Runnable {
   /** Lets what it uses be moved, though it has begun: it will see to its memory again. */
   void vacate() {
     for (ResourceAccess use : uses) {
-      use.storage().pins().end(use);
+      unpin(use);
+    }
+  }
+
+  /** Ends the use of the copies, if it has begun, and tells requests that wait for memory. */
+  private static void unpin(ResourceAccess use) {
+    OrderedResource storage = use.storage();
+    if (!storage.pins().end(use)) {
+      return;
+    }
+    ManagerContext context = storage.context();
+    if (use.purpose() == ResourceAccess.Purpose.MOVE) {
+      // The storage has no more to give than before, and requests would try it in turns.
+      context.waiters().released(context.device());
+    } else {
+      context.waiters().released(storage);
     }
   }
 
@@ -798,18 +803,7 @@ public final class Operation extends Resumable implements Runnable {
 
   /** Comes behind other work; called while this enters its queues. */
   void follow(Operation other, boolean failsWithIt, boolean otherWrites) {
-    follow(other, failsWithIt, otherWrites, launch != null && other.launch != null);
-  }
-
-  /**
-   * Comes behind the end of what the buffer before does with the block; called while this enters
-   * its queues. It shares no failure: what failed was another's.
-   */
-  void followOnHost(Operation other) {
-    follow(other, false, false, false);
-  }
-
-  private void follow(Operation other, boolean failsWithIt, boolean otherWrites, boolean onDevice) {
+    boolean onDevice = launch != null && other.launch != null;
     synchronized (other) {
       if (other.stage != Stage.DONE) {
         Successor place = Objects.requireNonNull(places, "one for each piece of work ahead");
@@ -1241,7 +1235,7 @@ public final class Operation extends Resumable implements Runnable {
     for (ResourceAccess use : uses) {
       OrderedResource storage = use.storage();
       synchronized (storage) {
-        storage.pins().end(use);
+        unpin(use);
         storage.queue().leave(this, use);
       }
     }

@@ -18,38 +18,14 @@ public final class OperationQueue {
   private @Nullable ResourceAccess lastRead;
   private int reads;
 
-  // Of the buffer that had the block before; null if that has ended.
-  private @Nullable PriorUse lastUse;
-  // Unfinished work that is no kernel's, and whether there ever was any.
-  private int besidesKernels;
-  private boolean kernelsAlone = true;
-
-  /** All work comes behind what the buffer before does with the block. */
-  public void begin(PriorUse before) {
-    lastUse = before;
-  }
-
-  public void lastUseEnded() {
-    lastUse = null;
-  }
-
-  /** The most pieces of work that one with this use would come behind if it entered now. */
+  /** Returns how many operations one with this use would come behind if it entered now. */
   int mostAhead(ResourceAccess use) {
-    return (lastUse == null ? 0 : lastUse.size())
-        + (lastWrite == null ? 0 : 1)
-        + (use.alone() ? reads : 0);
+    return (lastWrite == null ? 0 : 1) + (use.alone() ? reads : 0);
   }
 
   void enter(Operation work, ResourceAccess use) {
     use.work = work;
     use.entered = true;
-    if (use.purpose() != ResourceAccess.Purpose.KERNEL) {
-      besidesKernels++;
-      kernelsAlone = false;
-    }
-    if (lastUse != null) {
-      lastUse.precede(work);
-    }
     if (lastWrite != null) {
       work.follow(lastWrite, !use.forgives(), lastWrites);
     }
@@ -71,9 +47,6 @@ public final class OperationQueue {
       return;
     }
     use.entered = false;
-    if (use.purpose() != ResourceAccess.Purpose.KERNEL) {
-      besidesKernels--;
-    }
     if (lastWrite == work) {
       lastWrite = null;
     } else if (use.reads) {
@@ -112,34 +85,12 @@ public final class OperationQueue {
     reads--;
   }
 
-  /** Something beside kernels uses it, without work. */
-  public void usedInPlace() {
-    kernelsAlone = false;
-  }
-
   public boolean isIdle() {
-    return lastUse == null && isOwnIdle();
-  }
-
-  private boolean isOwnIdle() {
     return lastWrite == null && firstRead == null;
   }
 
-  /** Whether nothing but kernels is under way. */
-  public boolean hasKernelsOnly() {
-    return besidesKernels == 0 && !isIdle();
-  }
-
-  /** Whether nothing but kernels ever was. */
-  public boolean isForKernelsAlone() {
-    return kernelsAlone;
-  }
-
-  /** The unfinished work that everything else comes before. */
+  /** Returns the unfinished operations that all other unfinished ones come before. */
   public List<Operation> tail() {
-    if (lastUse != null && isOwnIdle()) {
-      return lastUse.works();
-    }
     List<Operation> tail = new ArrayList<>(reads + 1);
     for (ResourceAccess read = firstRead; read != null; read = read.readAfter) {
       tail.add(Objects.requireNonNull(read.work, "it has entered"));

@@ -31,11 +31,9 @@ public final class ResourceAccess {
   public enum Purpose {
     /** Copies and views, which go where the newest bytes are. */
     ACCESS,
-    /** What brings the bytes to the device, or to both sides. */
+    /** Kernels, and what brings the bytes to the device, or to both sides. */
     DEVICE,
-    /** A kernel's, which uses the bytes on the device and leaves them there. */
-    KERNEL,
-    /** Making room, which moves the bytes and uses none. */
+    /** An eviction, which moves the bytes and uses none. */
     MOVE,
     /** The beginning of a mapping that only reads. */
     MAP_TO_READ,
@@ -83,10 +81,6 @@ public final class ResourceAccess {
     return of(storage, writes, Purpose.DEVICE);
   }
 
-  public static ResourceAccess byKernel(OrderedResource storage, boolean writes) {
-    return of(storage, writes, Purpose.KERNEL);
-  }
-
   /** Moving bytes changes none, but nothing may run beside it. */
   static ResourceAccess eviction(OrderedResource storage) {
     return new ResourceAccess(storage, false, true, Purpose.MOVE, false);
@@ -118,7 +112,7 @@ public final class ResourceAccess {
 
   /** Whether the device will have the bytes, which an open mapping may forbid. */
   public boolean isOnDevice() {
-    return purpose == Purpose.DEVICE || purpose == Purpose.KERNEL;
+    return purpose == Purpose.DEVICE;
   }
 
   /** One use that covers both, of the same storage. */

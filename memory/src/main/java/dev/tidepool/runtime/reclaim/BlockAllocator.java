@@ -18,7 +18,6 @@ import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.spi.Placement;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Where a manager's buffers, their second copies and its transfers get their blocks from: a pool
@@ -79,9 +78,6 @@ public final class BlockAllocator implements BlockSource {
   public PooledBlock forBuffer(long bytes, Allocation allocation) {
     if (keeps && allocation.isPlain()) {
       PooledBlock block = births[allocation.location().ordinal()].takeIdle(bytes);
-      if (block == null && allocation.location() == MemoryLocation.DEVICE) {
-        block = takeInTurn(pools.pool(pools.kindOf(MemoryLocation.DEVICE)), bytes);
-      }
       if (block != null) {
         return block;
       }
@@ -89,30 +85,14 @@ public final class BlockAllocator implements BlockSource {
     return takeAsTold(bytes, allocation, false);
   }
 
-  /** A block that is idle, or will be once kernels have ended, which the buffer comes behind. */
-  private @Nullable PooledBlock takeInTurn(MemoryPool pool, long bytes) {
-    if (memory.earlyReuse().isEmpty()) {
-      return null;
-    }
-    PooledBlock idle = pool.takeAnyIdle(bytes);
-    return idle == null ? memory.earlyReuse().take(pool, bytes, false) : idle;
-  }
-
-  /** Takes the block of a request that no other location can serve. */
+  /**
+   * Takes the block of a new buffer, unless the manager is closed: the thread that closes it waits
+   * for this one, which must not wait for memory any more.
+   */
   private PooledBlock takeForBirth(
       MemoryPools.Kind kind, long bytes, long alignment, boolean pooled) {
-    // A thread that closes the manager waits for this one, which need not wait for room any more.
     memory.checkOpen();
-    try {
-      return pools.take(kind, bytes, alignment, pooled);
-    } catch (OutOfDeviceMemoryException refused) {
-      PooledBlock block =
-          pooled && alignment == 0 ? memory.earlyReuse().take(pools.pool(kind), bytes, true) : null;
-      if (block == null) {
-        throw refused;
-      }
-      return block;
-    }
+    return pools.take(kind, bytes, alignment, pooled);
   }
 
   private PooledBlock takeAsTold(long bytes, Allocation allocation, boolean inWork) {

@@ -84,6 +84,9 @@ public final class OutOfMemoryRecovery {
     private final MemoryRequest request;
     private final Eviction eviction;
     private final UnreachableBuffers.Reclaim leaks;
+    // When it does not wait for closed buffers any more.
+    private final long end = System.nanoTime() + CLOSING_WAIT_NANOS;
+    private boolean waited;
 
     Climb(MemoryRequest request) {
       this.request = request;
@@ -96,7 +99,7 @@ public final class OutOfMemoryRecovery {
         return up(
             List.of(
                 once(this::freeClosed),
-                once(this::waitForClosing),
+                this::waitForClosing,
                 once(this::trimPools),
                 leaks::free,
                 once(this::joinSmallBuffers),
@@ -152,24 +155,29 @@ public final class OutOfMemoryRecovery {
     }
 
     /**
-     * Waits for what is closing. The library's own threads do not: it may be queued behind them.
-     * Operation waits with the others, for what closes may be behind it.
+     * Waits for closed buffers whose last operations are under way, for the one first that was
+     * closed first. Threads of the library do not wait here, because those operations may be queued
+     * behind theirs.
      */
-    private long waitForClosing() {
+    private long waitForClosing(long bytes) {
       List<Storage> closing = memory.releases().pending().all();
-      if (closing.isEmpty()
+      if (System.nanoTime() - end >= 0
+          || closing.isEmpty()
           || request.isInWork()
           || SessionExecutors.isWorker(Thread.currentThread())) {
         return 0;
       }
-      long deadline = System.nanoTime() + CLOSING_WAIT_NANOS;
       long freed = 0;
-      for (Storage storage : closing) {
-        for (Operation work : storage.unfinished()) {
-          freed += work.await(deadline - System.nanoTime()) ? storage.byteSize() : 0;
+      for (Storage storage : closing.reversed()) {
+        for (Operation operation : storage.unfinished()) {
+          freed += operation.await(end - System.nanoTime()) ? storage.byteSize() : 0;
+        }
+        if (freed >= bytes) {
+          break;
         }
       }
-      if (freed > 0) {
+      if (freed > 0 && !waited) {
+        waited = true;
         request.tried("waited for buffers that were closing");
       }
       return freed;

@@ -74,7 +74,7 @@ public final class Reclaimer {
   boolean anyWorkGoesOn() {
     return all.get()
         .flatMap(manager -> manager.memory.awake().stream())
-        .anyMatch(storage -> storage.pins().othersOfWaiting() == PinState.Users.GOING_ON);
+        .anyMatch(storage -> storage.pins().others() == PinState.Users.GOING_ON);
   }
 
   /** Gives idle blocks back, also while the manager closes; how many bytes. */

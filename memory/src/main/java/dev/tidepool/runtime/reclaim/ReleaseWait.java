@@ -148,7 +148,7 @@ final class ReleaseWait implements AutoCloseable {
   private boolean goesOn() {
     boolean anyWaits = false;
     for (Asked each : asked) {
-      PinState.Users users = each.storage().pins().othersOfWaiting();
+      PinState.Users users = each.storage().pins().others();
       if (users == PinState.Users.GOING_ON) {
         return true;
       }

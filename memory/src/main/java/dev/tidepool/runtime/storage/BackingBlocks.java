@@ -196,11 +196,6 @@ public final class BackingBlocks {
     device = lease.block();
   }
 
-  /** The lease of the device's copy, or of the one that is both; null if there is none. */
-  @Nullable Lease deviceLease() {
-    return deviceLease;
-  }
-
   /** Takes the device's copy away from a storage that has both. */
   Lease detachDevice() {
     Lease detached = Objects.requireNonNull(deviceLease, "no device copy");

@@ -11,7 +11,6 @@ import dev.tidepool.runtime.metering.LeakGroup;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.time.Duration;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -83,28 +82,6 @@ public final class BufferCore {
       PooledBlock block,
       long number) {
     return new BufferCore(type, length, allocation, leakGroup, block, number, false);
-  }
-
-  /**
-   * Takes over the block of a closed buffer that kernels still use. This is awake from the start,
-   * and its work comes behind theirs. For a core {@linkplain #withoutBlock without} a block.
-   */
-  public void succeed(BufferCore last, PooledBlock claimed) {
-    BackingBlocks copies =
-        BackingBlocks.atBirth(context().device(), location(), byteSize(), new Lease(claimed));
-    Storage fresh = new Storage(this, copies, true);
-    last.handover().passTo(fresh);
-    settle(fresh);
-    claimed.occupy(this);
-  }
-
-  /** The block that was claimed from this closed buffer gets no next owner. */
-  public void giveUpSuccession() {
-    handover().abandon();
-  }
-
-  private BlockHandover handover() {
-    return Objects.requireNonNull(storage().handover(), "it was offered");
   }
 
   /** Returns a core that has no block, and is {@linkplain #settle given} its storage. */

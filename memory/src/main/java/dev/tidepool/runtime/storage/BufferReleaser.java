@@ -1,8 +1,5 @@
 package dev.tidepool.runtime.storage;
 
-import dev.tidepool.MemoryLocation;
-import dev.tidepool.cpu.CpuDevice;
-import dev.tidepool.pool.block.Lease;
 import dev.tidepool.pool.block.PooledBlock;
 import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.metering.AllocationLedger;
@@ -11,7 +8,6 @@ import dev.tidepool.runtime.order.ManagerState;
 import dev.tidepool.runtime.order.MemoryWaiters;
 import dev.tidepool.spi.Device;
 import java.lang.System.Logger.Level;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Gives the memory of buffers back when nothing uses it any more: guard zones are inspected, the
@@ -100,58 +96,6 @@ public final class BufferReleaser {
   /** A buffer leaves the accounts. */
   private void left(BufferCore core) {
     ledger.freed(core.tag(), core.byteSize());
-  }
-
-  /**
-   * How the block of a storage that closes, with kernels alone under way, may be had by the next
-   * buffer before they end; null if it may not. The storage's monitor is held.
-   */
-  @Nullable BlockHandover handover(Storage storage) {
-    Lease lease = storage.coherence().deviceAlone();
-    // Where blocks are overwritten in between, and with the pool that managers share, none may.
-    try {
-      return storage.location() == MemoryLocation.DEVICE
-              && lease != null
-              && lease.pooled().isKept()
-              && !context.scrubber().isWanted()
-              && !(context.device() instanceof CpuDevice)
-          ? new BlockHandover(
-              storage, lease, storage.queue().tail(), storage.queue().isForKernelsAlone())
-          : null;
-    } catch (OutOfMemoryError e) {
-      return null;
-    }
-  }
-
-  /** Lets the next buffer have the block of a closed storage, if it may. */
-  void offer(Storage storage) {
-    BlockHandover handover = storage.handover();
-    if (handover != null) {
-      try {
-        context.earlyReuse().offer(handover);
-      } catch (OutOfMemoryError e) {
-        // The block goes back when its kernels have ended.
-        return;
-      }
-    }
-  }
-
-  /** The last work of a storage runs; whether its block has become another's before. */
-  boolean succeeded(Storage storage) {
-    BlockHandover handover = storage.handover();
-    if (handover == null) {
-      return false;
-    }
-    boolean another = handover.end();
-    context.earlyReuse().withdraw(handover);
-    return another;
-  }
-
-  /** The end of a storage whose block goes on to the next one. */
-  void handedOn(Storage storage) {
-    left(storage.core());
-    context.registry().gone(storage.core());
-    storage.core().forgetRoused();
   }
 
   /**

@@ -555,16 +555,6 @@ public final class Coherence {
   }
 
   /**
-   * The lease of the device's copy if that is all there is, and the device has it, so that kernels
-   * leave it as it is; else null. The storage's monitor is held, and nobody moves the bytes.
-   */
-  @Nullable Lease deviceAlone() {
-    boolean alone =
-        copies.isShared() ? !hostHolds : state == BufferState.DEVICE_ONLY && !copies.hasHost();
-    return alone ? copies.deviceLease() : null;
-  }
-
-  /**
    * Brings what the device has newer back to memory that outlives the buffer. The arena of a
    * caller's memory is held open meanwhile, so that it cannot end under the copy.
    *

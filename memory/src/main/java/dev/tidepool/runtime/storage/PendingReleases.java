@@ -58,7 +58,7 @@ public final class PendingReleases {
     storage.behind = null;
   }
 
-  /** Returns the storages whose memory has not been given back. */
+  /** Returns the storages whose memory has not been given back, the one closed last first. */
   public synchronized List<Storage> all() {
     if (first == null) {
       return List.of();

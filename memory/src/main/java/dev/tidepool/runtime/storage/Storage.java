@@ -7,14 +7,12 @@ import dev.tidepool.MemoryLocation;
 import dev.tidepool.TransferException;
 import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.diagnostics.BufferMetrics;
-import dev.tidepool.pool.block.Lease;
 import dev.tidepool.runtime.metering.AllocationTrace;
 import dev.tidepool.runtime.metering.BufferCounters;
 import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.KernelBody;
 import dev.tidepool.runtime.order.KernelThreads;
 import dev.tidepool.runtime.order.Operation;
-import dev.tidepool.runtime.order.PriorUse;
 import dev.tidepool.runtime.order.ResourceAccess;
 import dev.tidepool.runtime.order.StackReserve;
 import dev.tidepool.spi.support.Uninterruptibly;
@@ -22,7 +20,6 @@ import java.lang.foreign.MemorySegment;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -64,7 +61,6 @@ public final class Storage extends PendingReleases.Link {
   private int openMappings;
   private @Nullable Throwable prefetchFailure;
   private @Nullable Operation release;
-  private @Nullable BlockHandover handover;
   private @Nullable AllocationTrace trace;
 
   // Written while the bytes are moved, when no work is under way; read by work.
@@ -197,7 +193,7 @@ public final class Storage extends PendingReleases.Link {
         mappings++;
         writingMappings++;
       }
-      case ACCESS, DEVICE, KERNEL, MOVE -> {}
+      case ACCESS, DEVICE, MOVE -> {}
     }
     view = View.NONE;
     lastUse = nowNanos;
@@ -315,7 +311,6 @@ public final class Storage extends PendingReleases.Link {
       if (!isInPlace()) {
         return false;
       }
-      queue().usedInPlace();
       inPlace = coherence.copies().host();
       pins().allow(coherence.isReadableInPlace(), writable && coherence.isWritableInPlace());
       return pins().isAllowed(writing);
@@ -335,7 +330,6 @@ public final class Storage extends PendingReleases.Link {
       coherence.hostWritten(0, byteSize());
     }
     if (uses > 0) {
-      queue().usedInPlace();
       bufferCounters.accessed(uses);
       viewedTick = tick;
       // Never the moment of the wake itself, by which a buffer that was not used is told.
@@ -433,7 +427,7 @@ public final class Storage extends PendingReleases.Link {
       frees = settled && mappings == 0;
     }
     if (frees) {
-      var _ = release();
+      release();
     }
   }
 
@@ -470,16 +464,12 @@ public final class Storage extends PendingReleases.Link {
       freesAtOnce = frees && isUnused() && context.releases().happenHere(this);
       if (freesAtOnce) {
         pins().close();
-      } else if (frees && !exposed && !pins().isMoving() && queue().hasKernelsOnly()) {
-        handover = context.releases().handover(this);
       }
     }
     if (freesAtOnce) {
       free();
     } else if (frees) {
-      if (release()) {
-        context.releases().offer(this);
-      }
+      release();
     }
     return true;
   }
@@ -555,7 +545,7 @@ public final class Storage extends PendingReleases.Link {
       notifyAll();
     }
     if (frees) {
-      var _ = release();
+      release();
       if (waits) {
         KernelThreads.whileReplaced(this::awaitFreed);
       }
@@ -649,23 +639,21 @@ public final class Storage extends PendingReleases.Link {
       openMappings = 0;
     }
     if (frees) {
-      var _ = release();
+      release();
     }
     return wasOpen;
   }
 
   /**
    * Has the memory given back in the order of the work; a little later if the heap has no room for
-   * that now. Whether it was asked for at once.
+   * that now.
    */
-  private boolean release() {
+  private void release() {
     context.releases().pending().add(this);
     try {
       resume();
-      return true;
     } catch (VirtualMachineError e) {
       leaveUnfinished();
-      return false;
     }
   }
 
@@ -700,44 +688,6 @@ public final class Storage extends PendingReleases.Link {
     }
   }
 
-  /** How the next buffer may have its block before the work on it ends; null if it may not. */
-  @Nullable BlockHandover handover() {
-    synchronized (this) {
-      return handover;
-    }
-  }
-
-  /** Whether kernels use that block, and all that there is is in it and the device's. */
-  boolean keepsToDevice(Lease lease) {
-    synchronized (this) {
-      return !pins().isMoving() && lease.equals(coherence.deviceAlone());
-    }
-  }
-
-  /** What it asked for last of all: what frees it. */
-  Operation lastWork() {
-    synchronized (this) {
-      return Objects.requireNonNull(release, "it is closed");
-    }
-  }
-
-  /** Its work comes behind what the buffer before does with the block. */
-  void beginBehind(PriorUse before) {
-    synchronized (this) {
-      queue().begin(before);
-      pins().begin(before);
-    }
-  }
-
-  /** The buffer before does nothing with the block any more. */
-  void lastUseEnded() {
-    synchronized (this) {
-      queue().lastUseEnded();
-      pins().endLastUse();
-    }
-    context.waiters().released(this);
-  }
-
   /** Moves the bytes if no work under way uses them; whether it came to that. */
   public boolean moveIfUnused(Runnable move) {
     try {
@@ -745,13 +695,6 @@ public final class Storage extends PendingReleases.Link {
     } finally {
       context.waiters().released(context.device());
     }
-  }
-
-  /** Its block is about to be another's, and it leaves the books. */
-  void handedOn() {
-    context.releases().pending().remove(this);
-    recordFree();
-    context.releases().handedOn(this);
   }
 
   private void recordFree() {
@@ -817,7 +760,7 @@ public final class Storage extends PendingReleases.Link {
   private void freeBlocks() {
     context.releases().pending().remove(this);
     pins().close();
-    if (freedAhead || context.releases().succeeded(this)) {
+    if (freedAhead) {
       return;
     }
     if (outlived && isLeaked()) {

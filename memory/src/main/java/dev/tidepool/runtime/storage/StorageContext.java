@@ -29,7 +29,6 @@ public final class StorageContext extends ManagerContext {
   private final Guards guards;
   private final LostResults lostResults;
   private final Scrubber scrubber;
-  private final EarlyReuse earlyReuse = new EarlyReuse();
   private final BufferReleaser releases;
   private final PeerPaths peers;
   private final @Nullable Spiller spilling;
@@ -106,11 +105,6 @@ public final class StorageContext extends ManagerContext {
   /** What gives the memory of buffers back. */
   public BufferReleaser releases() {
     return releases;
-  }
-
-  /** The blocks that are on offer before their last use has ended. */
-  public EarlyReuse earlyReuse() {
-    return earlyReuse;
   }
 
   /** The ways from device to device. */

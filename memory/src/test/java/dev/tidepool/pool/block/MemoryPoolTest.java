@@ -76,52 +76,16 @@ class MemoryPoolTest {
   }
 
   @Test
-  void whoTakesOnlyWhatIsIdleAsksTheSourceForNothing() throws Exception {
-    MemoryPool pool = roomyPool();
-    assertThat(pool.takeAnyIdle(5000)).isNull();
-    assertThat(pool.statistics().misses()).isZero();
-    Lease lease = pool.acquire(5000, 1);
-    assertThat(lease.pooled().bytes()).isEqualTo(pool.blockBytes(5000));
-    lease.release();
-    List<PooledBlock> found = Collections.synchronizedList(new ArrayList<>());
-    Thread.ofPlatform().start(() -> found.add(pool.takeAnyIdle(5001))).join();
-    assertThat(found).containsExactly(lease.pooled());
-    assertThat(pool.statistics()).returns(1L, PoolStatistics::hits);
-    Lease large = pool.acquire(GIB + 1, 1);
-    assertThat(large.pooled().bytes()).isEqualTo(pool.blockBytes(GIB + 1)).isEqualTo(GIB + 1);
-    large.release();
-    assertThat(pool.takeAnyIdle(GIB + 2)).isNull();
-    assertThat(pool.takeAnyIdle(GIB + 1)).isSameAs(large.pooled());
-  }
-
-  @Test
-  void theLargestBlockForARequestIsAnEighthLargerOrOfItsOwnClass() {
-    MemoryPool pool = roomyPool();
-    assertThat(pool.mostBytesFor(5000)).isEqualTo(pool.blockBytes(5000));
-    assertThat(pool.mostBytesFor(16 * MIB)).isEqualTo(18 * MIB);
-    // Rounded up, it may be more than the eighth.
-    assertThat(pool.mostBytesFor(64 * KIB + 1)).isEqualTo(72 * KIB + 1);
-    assertThat(pool.mostBytesFor(GIB / 9 * 8)).isEqualTo(GIB / 9 * 9);
-    // Nothing is kept by classes above the largest one: there is no larger block to look for.
-    assertThat(pool.mostBytesFor(GIB - 1)).isEqualTo(GIB);
-    assertThat(pool.mostBytesFor(GIB)).isEqualTo(GIB);
-    assertThat(pool.mostBytesFor(GIB + 1)).isEqualTo(GIB + 1);
-  }
-
-  @Test
-  void noLargerBlockServesARequestThanTheSourceGives() {
+  void aBlockWhoseClassExceedsTheSourcesLargestHasTheSizeThatWasAskedFor() {
     MemoryPool pool =
         new MemoryPool(
             "test",
             memory,
             64,
-            17 * MIB,
+            17 * MIB - 1,
             new PoolLimits(true, 4 * GIB, 4 * GIB, 0, EvictionPolicy.LRU, false));
-    assertThat(pool.mostBytesFor(8 * MIB)).isEqualTo(9 * MIB);
-    assertThat(pool.mostBytesFor(16 * MIB)).isEqualTo(16 * MIB);
-    // Where its class is larger than what the source gives, a block has just the size asked for.
-    assertThat(pool.mostBytesFor(17 * MIB - 1)).isEqualTo(pool.blockBytes(17 * MIB - 1));
-    assertThat(pool.mostBytesFor(17 * MIB + 1)).isEqualTo(17 * MIB + 1);
+    assertThat(pool.acquire(16 * MIB, 1).pooled().bytes()).isEqualTo(16 * MIB);
+    assertThat(pool.acquire(17 * MIB - 2, 1).pooled().bytes()).isEqualTo(17 * MIB - 2);
   }
 
   @Test

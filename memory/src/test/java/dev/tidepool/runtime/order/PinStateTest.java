@@ -4,23 +4,25 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.tidepool.spi.support.Uninterruptibly;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
-/** Work that is under way and who moves its bytes keep off each other. */
+/** Bytes are not moved while an operation uses them, and no operation begins during a move. */
 final class PinStateTest {
   private final MemoryWaiters waiters = new MemoryWaiters();
   private final PinState pins = new PinState(new Object());
   private final Operation kernel = Operation.of(List.of(), Runnable::run, () -> {});
-  private final PriorUse lastUse = new PriorUse(List.of(kernel), kernel);
+  private final ResourceAccess use = ResourceAccess.read(new Bytes());
 
   @Test
   void nothingIsMovedUnderWorkThatIsUnderWay() {
-    pins.begin(lastUse);
+    pins.begin(use);
     assertThat(pins.moveIfUnused(() -> {})).isFalse();
-    pins.endLastUse();
+    pins.end(use);
     AtomicBoolean moved = new AtomicBoolean();
     assertThat(pins.moveIfUnused(() -> moved.set(true))).isTrue();
     assertThat(moved).isTrue();
@@ -40,7 +42,7 @@ final class PinStateTest {
                       Thread.ofPlatform()
                           .start(
                               () -> {
-                                pins.begin(lastUse);
+                                pins.begin(use);
                                 movedBefore.set(moved.get());
                                 interrupted.set(Thread.interrupted());
                               }));
@@ -67,32 +69,38 @@ final class PinStateTest {
                       throw new IllegalStateException("on purpose");
                     }))
         .hasMessage("on purpose");
-    pins.begin(lastUse);
-    pins.endLastUse();
+    pins.begin(use);
+    pins.end(use);
     assertThat(pins.moveIfUnused(() -> {})).isTrue();
   }
 
   @Test
-  void aLastUseGoesOnUnlessItHasNotBegunOrWaitsForMemory() throws Exception {
+  void anOperationGoesOnUnlessItWaitsForMemory() throws Exception {
     assertThat(pins.others()).isEqualTo(PinState.Users.NONE);
-    pins.begin(lastUse);
-    assertThat(pins.others()).as("not begun").isEqualTo(PinState.Users.WAITING);
-    AtomicReference<PinState.Users> running = new AtomicReference<>();
-    AtomicReference<PinState.Users> waiting = new AtomicReference<>();
+    use.work = kernel;
+    pins.begin(use);
+    assertThat(pins.others()).as("no thread yet").isEqualTo(PinState.Users.GOING_ON);
+    AtomicReference<PinState.Users> own = new AtomicReference<>();
+    CountDownLatch stopped = new CountDownLatch(1);
+    CountDownLatch seen = new CountDownLatch(1);
     Thread runner =
         Thread.ofPlatform()
             .start(
                 () -> {
                   kernel.take();
-                  running.set(pins.others());
                   waiters.stops();
-                  waiting.set(pins.others());
+                  own.set(pins.others());
+                  stopped.countDown();
+                  Uninterruptibly.await(seen::await);
                   waiters.goesOn();
                 });
+    stopped.await();
+    assertThat(pins.others()).as("for others").isEqualTo(PinState.Users.WAITING);
+    seen.countDown();
     runner.join();
-    assertThat(running).hasValue(PinState.Users.GOING_ON);
-    assertThat(waiting).hasValue(PinState.Users.WAITING);
-    pins.endLastUse();
+    assertThat(own).as("for itself").hasValue(PinState.Users.NONE);
+    assertThat(pins.others()).as("with its memory").isEqualTo(PinState.Users.GOING_ON);
+    pins.end(use);
     assertThat(pins.others()).isEqualTo(PinState.Users.NONE);
   }
 
@@ -100,5 +108,53 @@ final class PinStateTest {
   void whatIsOnItsWayBackIsNotMoved() {
     pins.close();
     assertThat(pins.moveIfUnused(() -> {})).isFalse();
+  }
+
+  /** A storage of which only the uses count here. */
+  private static final class Bytes extends OrderedResource {
+    @Override
+    public ManagerContext context() {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public boolean isExclusive() {
+      return false;
+    }
+
+    @Override
+    public void check(ResourceAccess use, long nowNanos) {}
+
+    @Override
+    public boolean isOpen() {
+      return true;
+    }
+
+    @Override
+    public boolean isIdle() {
+      return true;
+    }
+
+    @Override
+    public Throwable explained(Throwable failure) {
+      return failure;
+    }
+
+    @Override
+    public void runs() {}
+
+    @Override
+    public void ran() {}
+
+    @Override
+    public boolean isSpilled() {
+      return false;
+    }
+
+    @Override
+    public void provideMemory() {}
+
+    @Override
+    public void resume() {}
   }
 }
