@@ -39,9 +39,8 @@ final class ObjectSlots<T> {
   private final int slotMask;
   private final AtomicReferenceArray<@Nullable PooledObject<T>> slots;
 
-  // A clock for each stripe, a cache line apart, ahead of none that all share but by what the
-  // stripe
-  // itself returned: members of one stripe are told apart, those of two as far as the clocks are.
+  // A count of returns for each stripe, a cache line apart, so that stripes share no line. It
+  // orders the objects of one stripe exactly, and those of two stripes approximately.
   private final long[] clocks;
   private final AtomicLong clock = new AtomicLong();
 

@@ -33,7 +33,7 @@ final class RootBuffer<A> extends BufferHandle<A> {
     }
   }
 
-  // The token leads there, too, but a close would wait for each load on that way.
+  // The leak group refers to it, too; here it saves loads that each close would wait for.
   private final BufferReleaser releases;
   private final Allocation allocation;
   private final long length;

@@ -202,7 +202,7 @@ public final class DeviceLaunch {
     return queue;
   }
 
-  /** Whether a command is under way, or has ended that was. */
+  /** Whether a command was submitted whose event is not let go. */
   synchronized boolean isSubmitted() {
     return holders > 0;
   }

@@ -48,7 +48,7 @@ public final class MemoryWaiters {
     return waiter;
   }
 
-  /** Operation has let go of a storage, whose bytes may be moved from now on. */
+  /** An operation has let go of a storage, whose bytes may be moved from now on. */
   public void released(OrderedResource storage) {
     if (waiting > 0) {
       tell(storage.context().device(), storage);

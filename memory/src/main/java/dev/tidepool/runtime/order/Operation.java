@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
  * (the release of memory). What is asked for later starts afresh.
  *
  * <p><b>Recovery.</b> A body that failed may run again, at the same place in the order, if its
- * {@link RetryPolicy} say so.
+ * {@link RetryPolicy} says so.
  *
  * <p><b>Errors.</b> An error may come from anywhere: the heap is full, no thread starts, the stack
  * ends. To enter is done as a whole or not at all: memory and stack for it are made sure of before.

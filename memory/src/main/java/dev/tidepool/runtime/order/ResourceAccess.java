@@ -16,8 +16,8 @@ public final class ResourceAccess {
   private final Purpose purpose;
   private final boolean forgives;
 
-  // All guarded by the storage's monitor; the first five are the queue's, the others the
-  // occupancy's.
+  // All guarded by the storage's monitor; the first five are the queue's, the others
+  // those of PinState.
   @Nullable Operation work;
   boolean entered;
   boolean reads;

@@ -28,7 +28,7 @@ public final class BlockAllocator implements BlockSource {
   private final StorageContext memory;
   private final MemoryPools pools;
   private final AllocationCounters counters;
-  // By location; see Pools.
+  // By the ordinal of the location.
   private final MemoryPool[] births;
   private final OutOfMemoryRecovery ladder;
   private final OutOfMemoryMessage refusal;
@@ -74,7 +74,7 @@ public final class BlockAllocator implements BlockSource {
    *
    * @throws UnsupportedOperationException if the device has no memory at that location
    */
-  @SuppressWarnings("EnumOrdinal") // as in Allocations
+  @SuppressWarnings("EnumOrdinal") // the index of births
   public PooledBlock forBuffer(long bytes, Allocation allocation) {
     if (keeps && allocation.isPlain()) {
       PooledBlock block = births[allocation.location().ordinal()].takeIdle(bytes);
@@ -175,7 +175,7 @@ public final class BlockAllocator implements BlockSource {
     return further(block, memory);
   }
 
-  /** {@link #forHost} for what the ladder moves to the host, being on its rung. */
+  /** {@link #forHost} for bytes that the recovery moves to the host, from one of its steps. */
   @Override
   public Lease forHostFromRung(long bytes, Object tenant) {
     return further(

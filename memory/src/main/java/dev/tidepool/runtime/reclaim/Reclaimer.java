@@ -177,15 +177,14 @@ public final class Reclaimer {
   }
 
   /**
-   * Begins to fetch what is newer on the device of a storage that is the next one to be evicted, if
-   * it is large, idle, and has a place for that on the host: so its bytes travel while the room
-   * that was just made is filled, for a link carries both directions at once. Whether the storage
-   * is idle, so that it is no use to look further.
+   * Begins to fetch what is newer on the device of the storage that is to be evicted next, if it is
+   * large and idle and has a place on the host. Its bytes travel while the room that was just made
+   * is filled, as a link carries both directions at once.
    */
-  boolean fetchAhead(Storage storage) {
+  void fetchAhead(Storage storage) {
     synchronized (storage) {
       if (!storage.isIdle()) {
-        return false;
+        return;
       }
     }
     if (storage.byteSize() >= WORTH_A_THREAD && storage.coherence().canFetchAhead()) {
@@ -206,7 +205,6 @@ public final class Reclaimer {
                 }
               });
     }
-    return true;
   }
 
   /** Asks for a storage's device copy as soon as what is under way on it has ended. */

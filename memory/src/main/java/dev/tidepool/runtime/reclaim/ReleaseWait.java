@@ -45,7 +45,7 @@ final class ReleaseWait implements AutoCloseable {
   private boolean over;
   private long start;
 
-  /** Operation that was asked to give a storage's memory up, behind what uses it. */
+  /** An operation that was asked to give a storage's memory up, behind what uses it. */
   private record Asked(Storage storage, Operation work) {}
 
   ReleaseWait(StorageContext memory, Reclaimer room, MemoryRequest request, Eviction eviction) {
@@ -111,7 +111,7 @@ final class ReleaseWait implements AutoCloseable {
     return 1;
   }
 
-  /** Operation has let go of these storages, and what comes behind it may not have begun. */
+  /** An operation has let go of these storages, and what comes behind it may not have begun. */
   private long free(List<OrderedResource> released) {
     long freed = 0;
     for (OrderedResource each : released) {

@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Locking.</b> Called by work in the storage's queue, and by threads that make room while no
  * work {@linkplain PinState occupies} the storage. Reads run side by side, and two may find that
- * the same bytes must move: the {@code residency} lock lets one of them move. {@code state} and
+ * the same bytes must move: the lock {@code moving} lets one of them move. {@code state} and
  * {@code dirty} are guarded by the storage's monitor, which is never held while bytes move.
  */
 public final class Coherence {
