@@ -352,6 +352,8 @@ final class KernelLaunch implements AutoCloseable {
     if (placed.stream().noneMatch(KernelLaunch::lacksMemory)) {
       return;
     }
+    // The operation lets its buffers go meanwhile, and the blocks that were found may move.
+    blocks = new Block[placed.size()];
     MultiBufferAdmission.inTurn(
         Objects.requireNonNull(work, "who runs this"),
         List.of(context.placing()),
