@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.order;
 
+import dev.tidepool.spi.support.Uninterruptibly;
 import java.lang.System.Logger.Level;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -14,7 +15,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
@@ -524,25 +524,13 @@ public final class Operation extends Resumable implements Runnable {
     return launch == null ? ahead.get() == 0 : launch.unsubmitted.get() == 0;
   }
 
-  /** Waits for the turn of work that the calling thread runs. */
-  private void awaitTurn() {
-    KernelThreads.whileReplaced(this::waitForTurn);
+  private synchronized boolean isTurn() {
+    return turn;
   }
 
-  private void waitForTurn() {
-    boolean interrupted = false;
-    synchronized (this) {
-      while (!turn) {
-        try {
-          wait();
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+  /** Waits for the turn of an operation that the calling thread runs. */
+  private void awaitTurn() {
+    KernelThreads.whileReplaced(() -> Uninterruptibly.await(this, this::isTurn));
   }
 
   /** Asks for the work; {@code listener} hears of its end on the thread that ends it. */
@@ -609,47 +597,13 @@ public final class Operation extends Resumable implements Runnable {
   public void await() {
     if (!isDone()) {
       KernelBody.checkMayAwait(this);
-      KernelThreads.whileReplaced(this::waitForEnd);
+      KernelThreads.whileReplaced(() -> Uninterruptibly.await(this, this::isDone));
     }
   }
 
-  private void waitForEnd() {
-    boolean interrupted = false;
-    synchronized (this) {
-      while (stage != Stage.DONE) {
-        try {
-          wait();
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
-  /** Waits for the end for so long at most; whether it came. */
+  /** Waits for the end, but only for some time. Returns whether the operation has ended. */
   public boolean await(long nanos) {
-    long deadline = System.nanoTime() + nanos;
-    boolean interrupted = false;
-    boolean done;
-    synchronized (this) {
-      long left = nanos;
-      while (stage != Stage.DONE && left > 0) {
-        try {
-          wait(left / 1_000_000, (int) (left % 1_000_000));
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-        left = deadline - System.nanoTime();
-      }
-      done = stage == Stage.DONE;
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
-    return done;
+    return Uninterruptibly.await(this, nanos, this::isDone);
   }
 
   /** Whether it has ended. */
@@ -1112,17 +1066,10 @@ public final class Operation extends Resumable implements Runnable {
     return any;
   }
 
-  /** Waits on the thread that asked. Not interruptible: an interrupt stays set. */
+  /** Waits on the thread that asked. An interrupt stays set. */
   private static void waitFor(long nanos) {
     long end = System.nanoTime() + nanos;
-    boolean interrupted = false;
-    for (long left = nanos; left > 0; left = end - System.nanoTime()) {
-      LockSupport.parkNanos(left);
-      interrupted |= Thread.interrupted();
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    Uninterruptibly.await(() -> TimeUnit.NANOSECONDS.sleep(end - System.nanoTime()));
   }
 
   private long pause(Throwable failure) {
