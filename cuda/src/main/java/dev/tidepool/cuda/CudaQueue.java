@@ -218,13 +218,13 @@ final class CudaQueue implements Queue {
           try {
             commands.run();
             Cuda.cuEventRecord(event, stream);
+            return new CudaEvent(context, events, command, event, stream);
           } catch (RuntimeException | Error refused) {
             // What was submitted before must not outlive it: the caller would free what it uses.
             Closing.surviving(() -> Cuda.cuStreamSynchronize(stream));
             events.giveBack(event);
             throw refused;
           }
-          return new CudaEvent(context, events, command, event, stream);
         });
   }
 

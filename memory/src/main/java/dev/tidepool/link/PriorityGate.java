@@ -1,16 +1,17 @@
 package dev.tidepool.link;
 
+import dev.tidepool.spi.support.Uninterruptibly;
 import dev.tidepool.transfer.TransferPriority;
 
 /**
- * Who submits the next chunk in one direction of a link: a transfer waits between its chunks while
- * a more urgent one is on its way, so what is urgent is held up by chunks that are under way, never
- * by whole transfers.
+ * Decides which transfer submits the next chunk in one direction of a link. A transfer waits
+ * between its chunks while a more urgent one is under way. So an urgent transfer waits for single
+ * chunks of others, never for whole transfers.
  *
- * <p><b>Starvation</b> is excluded: who has let sixteen chunks of others pass goes on.
+ * <p><b>Starvation</b> is excluded: a transfer goes on after sixteen chunks of others.
  *
  * <p><b>Locking.</b> The monitor guards the counts. A transfer enters when it has all that it needs
- * of the host, staging blocks included, so that nobody inside waits for somebody at the gate. Used
+ * of the host, staging blocks included. So no transfer inside waits for one that waits here. Used
  * by platform threads.
  */
 final class PriorityGate {
@@ -22,8 +23,8 @@ final class PriorityGate {
   private int waiting;
 
   /**
-   * Lets a transfer in that is one chunk, and waits until that may be submitted, which its passage
-   * is still to hear. Not interruptible: an interrupt stays set.
+   * Lets a transfer of one chunk in, and waits until the chunk may be submitted. The caller tells
+   * the transfer's context of the submission. An interrupt stays set.
    */
   Turn enterWithOneChunk(TransferContext passage) {
     synchronized (this) {
@@ -41,7 +42,7 @@ final class PriorityGate {
     return new Turn(passage);
   }
 
-  /** Whether a transfer is inside, as it seems. */
+  /** Returns whether a transfer is inside. */
   synchronized boolean isBusy() {
     for (int transfers : inside) {
       if (transfers > 0) {
@@ -59,7 +60,7 @@ final class PriorityGate {
       this.passage = passage;
     }
 
-    /** Waits until the next chunk may be submitted. Not interruptible: an interrupt stays set. */
+    /** Waits until the next chunk may be submitted. An interrupt stays set. */
     void chunk(long bytes) {
       pass(passage.priority());
       passage.submitted().accept(bytes);
@@ -76,24 +77,19 @@ final class PriorityGate {
   }
 
   private void pass(TransferPriority priority) {
-    boolean interrupted = false;
     synchronized (this) {
       long first = passed;
-      while (isMoreUrgentInside(priority) && passed - first < PATIENCE) {
+      if (isMoreUrgentInside(priority)) {
         waiting++;
         try {
-          wait();
-        } catch (InterruptedException e) {
-          interrupted = true;
+          Uninterruptibly.await(
+              this, () -> !isMoreUrgentInside(priority) || passed - first >= PATIENCE);
         } finally {
           waiting--;
         }
       }
       passed++;
       wakeWaiting();
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
     }
   }
 

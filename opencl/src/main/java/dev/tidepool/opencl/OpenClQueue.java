@@ -133,12 +133,17 @@ final class OpenClQueue implements Queue {
       dependsOn.forEach(this::after);
       return submitAlone(to -> program.enqueue(to, launch));
     }
-    long[] waits = dependsOn.stream().mapToLong(this::retained).toArray();
+    long[] waits = new long[dependsOn.size()];
+    int retained = 0;
     try {
+      for (Event event : dependsOn) {
+        waits[retained] = retained(event);
+        retained++;
+      }
       return enqueue(to -> program.enqueue(to, launch), waits);
     } finally {
-      for (long event : waits) {
-        OpenCL.clReleaseEvent(event);
+      for (int i = 0; i < retained; i++) {
+        OpenCL.clReleaseEvent(waits[i]);
       }
     }
   }

@@ -269,6 +269,31 @@ class DeviceOrderTest {
   }
 
   @Test
+  void nothingIsPushedUnderAKernelThatRunsBehindAFailedOne() {
+    Rig rig = open(SimulatedHardware.discrete().withFailures(FailureModel.RUNS_ON));
+    UnifiedBuffer<int[]> y = rig.filled(MemoryLocation.HOST, 7);
+    UnifiedBuffer<int[]> z = rig.filled(MemoryLocation.DEVICE, 0);
+    Kernel next = rig.kernel("y = y + 1");
+    Kernel copy = rig.kernel("z = y");
+    next.execute(Arguments.of("y", y));
+    assertThat(y.asReadOnlySegment().get(java.lang.foreign.ValueLayout.JAVA_INT, 0)).isEqualTo(8);
+    rig.device().pause();
+    rig.device().failLaunch(1);
+    List<CompletableFuture<Void>> futures = execute(next, Arguments.of("y", y), 2);
+    await().until(() -> rig.launches() == 3);
+    rig.device().admit(1);
+    Throwable cause = causeOf(futures.get(0));
+    // The second kernel has not begun; what is asked for now would push the host's bytes under it.
+    CompletableFuture<Void> behind = copy.executeAsync(Arguments.of("y", y, "z", z));
+    rig.device().resume();
+    assertThat(causeOf(futures.get(1))).isSameAs(cause);
+    assertThat(causeOf(behind)).isSameAs(cause);
+    copy.execute(Arguments.of("y", y, "z", z));
+    assertThat(valueOf(z)).isEqualTo(8);
+    assertThat(valueOf(y)).isEqualTo(8);
+  }
+
+  @Test
   void aKernelThatIsRefusedFailsWhatComesBehindIt() {
     Rig rig = open(SimulatedHardware.discrete());
     UnifiedBuffer<int[]> y = rig.filled(MemoryLocation.DEVICE, 1);

@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * <p>It keeps its place while it is leased, and says itself whether it is idle, in the word that
  * also names its dormant tenant: so the exchange that ends the tenant's hold puts it down, and
  * nothing else is written when it changes hands. A thread that takes one follows a chain of loads,
- * which cannot begin before the exchange before it is over. So a stripe is a plain array, its places
- * class by class.
+ * which cannot begin before the exchange before it is over. So a stripe is a plain array, its
+ * places class by class.
  */
 final class Magazines {
   private static final VarHandle PLACES_OF_ALL;

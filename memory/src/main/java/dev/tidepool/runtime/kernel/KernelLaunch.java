@@ -15,6 +15,7 @@ import dev.tidepool.runtime.order.CompositeFuture;
 import dev.tidepool.runtime.order.DeviceLaunch;
 import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.KernelBody;
+import dev.tidepool.runtime.order.LaunchQueues;
 import dev.tidepool.runtime.order.MultiBufferAdmission;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.ResourceAccess;
@@ -63,7 +64,9 @@ final class KernelLaunch implements AutoCloseable {
   private boolean submitted;
   // Set where the device orders the launch.
   private @Nullable DeviceLaunch command;
-  // For each of `placed`: whether its host copy counts again if the launch fails.
+  // For each of `placed`: whether the launch was submitted to write it, and whether its host copy
+  // counts again if that fails.
+  private boolean[] expected = {};
   private boolean[] revocable = {};
   private int[] revocations = {};
   // Of the device for each of `placed`, where that is in place; and whether all were found so by
@@ -259,16 +262,30 @@ final class KernelLaunch implements AutoCloseable {
     List<CompletableFuture<Void>> parts = new ArrayList<>();
     inbound.forEach(copy -> parts.add(copy.submit().get()));
     Operation launched = work();
-    if (range.items() > 0
-        && context.isDeviceOrdered()
-        && !(run.source() instanceof KernelSource.Java)) {
-      command = new DeviceLaunch(context.launchQueues(), this::findAhead, this::settled);
+    LaunchQueues queues = launchQueues();
+    if (queues != null) {
+      command = new DeviceLaunch(queues, this::findAhead, this::settled);
       launched.launching(command);
     }
     run.endsWith(launched);
     parts.add(context.submit(launched, run::end));
     outbound.forEach(copy -> parts.add(copy.submit().get()));
     return parts.size() == 1 ? parts.getFirst() : context.track(CompositeFuture.of(parts));
+  }
+
+  /** The queues if the device orders this launch; else null. */
+  private @Nullable LaunchQueues launchQueues() {
+    if (range.items() == 0
+        || !context.isDeviceOrdered()
+        || run.source() instanceof KernelSource.Java) {
+      return null;
+    }
+    try {
+      return context.launchQueues();
+    } catch (RuntimeException refused) {
+      // The body asks for a queue, too, and its failure is the future's.
+      return null;
+    }
   }
 
   private Operation work() {
@@ -404,6 +421,7 @@ final class KernelLaunch implements AutoCloseable {
 
   private void run(Launch launch) {
     submitted = true;
+    expected = new boolean[placed.size()];
     revocable = new boolean[placed.size()];
     try {
       if (command == null) {
@@ -428,21 +446,24 @@ final class KernelLaunch implements AutoCloseable {
     for (int i = 0; i < revocable.length; i++) {
       Placed argument = placed.get(i);
       BufferHandle<?> buffer = argument.buffer();
-      revocable[i] =
-          argument.parameter().access().writes()
-              && coherence(argument).deviceWillWrite(buffer.from(), buffer.to(), revocations[i]);
+      if (argument.parameter().access().writes()) {
+        revocable[i] =
+            coherence(argument).deviceWillWrite(buffer.from(), buffer.to(), revocations[i]);
+        expected[i] = true;
+      }
     }
   }
 
   /** The launch has ended, or one that it comes behind has failed. */
   private void settled(@Nullable Throwable failure) {
-    if (failure != null) {
-      for (int i = 0; i < revocable.length; i++) {
-        if (revocable[i]) {
-          Placed argument = placed.get(i);
-          BufferHandle<?> buffer = argument.buffer();
-          coherence(argument).deviceWriteRevoked(buffer.from(), buffer.to());
-        }
+    for (int i = 0; i < expected.length; i++) {
+      if (expected[i]) {
+        // Once: this is called again if it was interrupted.
+        expected[i] = false;
+        Placed argument = placed.get(i);
+        BufferHandle<?> buffer = argument.buffer();
+        coherence(argument)
+            .deviceWriteSettled(buffer.from(), buffer.to(), failure != null && revocable[i]);
       }
     }
   }

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -21,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class DeviceLaunch {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
+  private static final long RETRY_NANOS = 1_000_000;
 
   /** Submits a command behind others. */
   @FunctionalInterface
@@ -58,10 +60,11 @@ public final class DeviceLaunch {
 
   // Touched by the thread that runs the operation, then by the one that waits for the command.
   private @Nullable LaunchQueue queue;
-  private boolean hasPlace;
   private boolean ended;
 
-  // Of the queue, guarded by that.
+  // Of the queue, changed under its monitor.
+  boolean hasPlace;
+  boolean isListed;
   @Nullable Operation next;
 
   // Guarded by this.
@@ -101,21 +104,23 @@ public final class DeviceLaunch {
    * @return false if there is none; the operation is then run again when there is
    */
   boolean takePlace(Operation operation) {
-    if (hasPlace) {
-      return true;
-    }
+    // If there is none, another thread may run the operation by now.
+    return hasPlace || chosen(operation).takePlace(operation);
+  }
+
+  /** Takes a place if there is one; the operation is not listed otherwise. */
+  boolean tryPlace(Operation operation) {
+    return hasPlace || chosen(operation).tryPlace(operation);
+  }
+
+  private LaunchQueue chosen(Operation operation) {
     LaunchQueue chosen = queue;
     if (chosen == null) {
       LaunchQueue ahead = operation.queueAhead();
       chosen = ahead == null ? queues.next() : ahead;
       queue = chosen;
     }
-    // If there is none, another thread may run the operation by now.
-    boolean takes = chosen.takePlace(operation);
-    if (takes) {
-      hasPlace = true;
-    }
-    return takes;
+    return chosen;
   }
 
   /**
@@ -243,26 +248,40 @@ public final class DeviceLaunch {
   }
 
   private static void await(Event submitted) {
-    try {
-      submitted.await();
-    } catch (OutOfMemoryError | StackOverflowError e) {
-      // The heap or the stack did not suffice to ask: the command may be under way still.
-      submitted.await();
-      throw e;
+    while (true) {
+      try {
+        submitted.await();
+        return;
+      } catch (OutOfMemoryError | StackOverflowError e) {
+        // The heap or the stack did not suffice to ask: the command may be under way still, and its
+        // memory must not go before it has ended.
+        LockSupport.parkNanos(RETRY_NANOS);
+      }
     }
   }
 
   /** The command has ended, or there will be none; false if that was known. */
   boolean end() {
-    if (ended) {
-      return false;
-    }
+    boolean first = !ended;
     ended = true;
-    if (hasPlace) {
-      hasPlace = false;
-      Objects.requireNonNull(queue, "it has a place").leavePlace();
+    return first;
+  }
+
+  /** Gives the place back, if it has one. */
+  void leavePlace() {
+    LaunchQueue own = queue;
+    if (own != null) {
+      own.leavePlace(this);
     }
-    return true;
+  }
+
+  /** Has a thread settle the operation, whose command and everything ahead have ended. */
+  void settleLater(Operation operation) {
+    try {
+      queues.threads().execute(operation);
+    } catch (Throwable e) {
+      operation.leaveUnfinished();
+    }
   }
 
   /** Whether the calling thread is the one that settles the operation; true once. */

@@ -1,7 +1,6 @@
 package dev.tidepool.runtime.order;
 
 import dev.tidepool.spi.Queue;
-import java.util.ArrayDeque;
 import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.concurrent.locks.LockSupport;
@@ -41,7 +40,9 @@ final class LaunchQueue extends Resumable implements Runnable {
 
   // All guarded by this.
   private int taken;
-  private final ArrayDeque<Operation> waiting = new ArrayDeque<>();
+  // Both lists are linked through the launches, so that they take no memory.
+  private @Nullable Operation firstWaiting;
+  private @Nullable Operation lastWaiting;
   private @Nullable Operation first;
   private @Nullable Operation last;
   private boolean awaited;
@@ -62,32 +63,66 @@ final class LaunchQueue extends Resumable implements Runnable {
 
   /** Takes a place, or lists the operation until there is one. */
   synchronized boolean takePlace(Operation operation) {
-    if (taken < PLACES) {
-      taken++;
+    DeviceLaunch launch = launchOf(operation);
+    if (launch.hasPlace || tryPlace(operation)) {
       return true;
     }
-    waiting.add(operation);
+    if (!launch.isListed) {
+      launch.isListed = true;
+      if (lastWaiting == null) {
+        firstWaiting = operation;
+      } else {
+        launchOf(lastWaiting).next = operation;
+      }
+      lastWaiting = operation;
+    }
     operation.giveTurnUp();
     return false;
   }
 
-  /** A place is free: operations that wait are handed in when there are enough. */
-  void leavePlace() {
-    int free;
-    synchronized (this) {
-      taken--;
-      free = taken <= LOW ? PLACES - taken : 0;
+  /** Takes a place if there is one that no other operation waits for. */
+  synchronized boolean tryPlace(Operation operation) {
+    if (taken == PLACES || firstWaiting != null) {
+      return false;
     }
-    for (int i = 0; i < free; i++) {
-      Operation next;
-      synchronized (this) {
-        next = waiting.poll();
-      }
-      if (next == null) {
+    taken++;
+    launchOf(operation).hasPlace = true;
+    return true;
+  }
+
+  /** Gives a place back, if the launch has one. Operations that wait get theirs in groups. */
+  void leavePlace(DeviceLaunch launch) {
+    synchronized (this) {
+      if (!launch.hasPlace) {
         return;
       }
+      launch.hasPlace = false;
+      taken--;
+      if (taken > LOW) {
+        return;
+      }
+    }
+    for (Operation next = nextWaiting(); next != null; next = nextWaiting()) {
       next.handIn();
     }
+  }
+
+  /** Gives the operation that waited longest a place; null if none waits, or there is none. */
+  private synchronized @Nullable Operation nextWaiting() {
+    Operation longest = firstWaiting;
+    if (longest == null || taken == PLACES) {
+      return null;
+    }
+    DeviceLaunch launch = launchOf(longest);
+    firstWaiting = launch.next;
+    if (firstWaiting == null) {
+      lastWaiting = null;
+    }
+    launch.next = null;
+    launch.isListed = false;
+    launch.hasPlace = true;
+    taken++;
+    return longest;
   }
 
   /** An operation was submitted: its end is waited for from now on. */
@@ -120,19 +155,31 @@ final class LaunchQueue extends Resumable implements Runnable {
   /** Waits for the ends of all that is under way. */
   @Override
   public void run() {
+    try {
+      awaitAll();
+    } catch (Throwable e) {
+      // Another thread goes on: what is under way must be waited for.
+      leaveUnfinished();
+      throw e;
+    }
+  }
+
+  private void awaitAll() {
     fastEnds = 0;
     lastNanos = System.nanoTime();
     while (true) {
       if (fastEnds >= STREAM) {
         LockSupport.parkNanos(STREAM_NANOS);
       }
-      Operation oldest = poll(false);
+      Operation oldest = oldest();
       if (oldest == null) {
         return;
       }
       int ends = 0;
-      for (Operation next = oldest; next != null; next = poll(true)) {
-        next.deviceEnded(launchOf(next).awaitEnd());
+      for (Operation next = oldest; next != null; next = nextEnded()) {
+        Throwable failure = launchOf(next).awaitEnd();
+        remove(next);
+        next.deviceEnded(failure);
         ends++;
       }
       long now = System.nanoTime();
@@ -141,27 +188,28 @@ final class LaunchQueue extends Resumable implements Runnable {
     }
   }
 
-  /**
-   * Takes the oldest launch off the list.
-   *
-   * @param ended whether only one that has ended is taken; if not, this thread goes when there is
-   *     none
-   */
-  private synchronized @Nullable Operation poll(boolean ended) {
-    Operation oldest = first;
-    if (oldest == null) {
-      awaited = ended;
-      return null;
+  /** The oldest launch under way; if there is none, this thread waits no longer. */
+  private synchronized @Nullable Operation oldest() {
+    awaited = first != null;
+    return first;
+  }
+
+  /** The oldest launch under way if it has ended. The driver is asked under no monitor. */
+  private @Nullable Operation nextEnded() {
+    Operation oldest;
+    synchronized (this) {
+      oldest = first;
     }
-    if (ended && !launchOf(oldest).hasEnded()) {
-      return null;
-    }
+    return oldest != null && launchOf(oldest).hasEnded() ? oldest : null;
+  }
+
+  /** Takes the oldest launch off the list. */
+  private synchronized void remove(Operation oldest) {
     first = launchOf(oldest).next;
     launchOf(oldest).next = null;
     if (first == null) {
       last = null;
     }
-    return oldest;
   }
 
   private static DeviceLaunch launchOf(Operation operation) {

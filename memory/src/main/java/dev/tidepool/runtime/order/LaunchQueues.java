@@ -14,6 +14,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 public final class LaunchQueues {
   private final List<LaunchQueue> queues;
+  private final Executor threads;
   private final AtomicInteger turn = new AtomicInteger();
 
   /**
@@ -24,8 +25,14 @@ public final class LaunchQueues {
    * @param threads platform threads, which may block in the driver
    */
   public LaunchQueues(List<Queue> queues, LaunchOrder order, Executor threads) {
+    this.threads = threads;
     List<Queue> used = order == LaunchOrder.ACROSS_QUEUES ? queues : queues.subList(0, 1);
     this.queues = used.stream().map(queue -> new LaunchQueue(queue, threads)).toList();
+  }
+
+  /** Threads that wait for no memory. */
+  Executor threads() {
+    return threads;
   }
 
   LaunchQueue next() {

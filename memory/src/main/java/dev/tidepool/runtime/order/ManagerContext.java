@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What all that works for one manager may need: its device and options, the threads, the retry
- * policy, the link to the device, and whether it is open. What one package asks of another is
- * not here: constructors hand that over.
+ * policy, the link to the device, and whether it is open. What one package asks of another is not
+ * here: constructors hand that over.
  */
 public class ManagerContext {
   private final UnifiedMemoryManager manager;

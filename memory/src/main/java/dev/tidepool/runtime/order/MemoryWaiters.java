@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.order;
 
+import dev.tidepool.spi.support.Uninterruptibly;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -8,8 +9,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The requests of a session that wait for memory which others use. Every release of memory, and
- * every end of work on a storage, is told to them, so they wait without polling and look only at
- * what was released.
+ * every end of an operation on a storage, is told to them, so they wait without polling and look
+ * only at what was released.
  *
  * <p>A request {@linkplain #enter enters} first, then searches for memory, then {@linkplain
  * Waiter#await waits}. A thread that releases something reads {@link #waiting} after the release.
@@ -17,8 +18,8 @@ import org.jspecify.annotations.Nullable;
  * memory by atomic operations or under the monitor of a storage, so the release needs no further
  * fence.
  *
- * <p>There is one for each session, not for each device: work over buffers of two devices may hold
- * memory of one while it waits for the other. Requests of different sessions do not meet.
+ * <p>There is one for each session, not for each device: an operation over buffers of two devices
+ * may hold memory of one while it waits for the other. Requests of different sessions do not meet.
  */
 public final class MemoryWaiters {
   /** Storages that a request is told of one by one; with more it searches all. */
@@ -48,7 +49,7 @@ public final class MemoryWaiters {
     return waiter;
   }
 
-  /** An operation has let go of a storage, whose bytes may be moved from now on. */
+  /** An operation has ended its use of a storage, whose bytes may be moved from now on. */
   public void released(OrderedResource storage) {
     if (waiting > 0) {
       tell(storage.context().device(), storage);
@@ -70,7 +71,7 @@ public final class MemoryWaiters {
     notifyAll();
   }
 
-  /** The calling thread stops in the middle of work from now on; {@link #goesOn} follows. */
+  /** The calling thread waits in the middle of an operation until {@link #goesOn}. */
   public void stops() {
     STOPPED.add(Thread.currentThread());
     // What others wait for does not go on any more.
@@ -107,7 +108,7 @@ public final class MemoryWaiters {
       }
     }
 
-    /** The storages of the device that work let go of. */
+    /** The storages of the device that operations have stopped to use. */
     public List<OrderedResource> released() {
       return released;
     }
@@ -117,7 +118,7 @@ public final class MemoryWaiters {
       return any;
     }
 
-    /** Whether work let go of memory of the device, or memory of it went back. */
+    /** Whether an operation has stopped to use memory of the device, or memory went back. */
     public boolean anyFreed() {
       return anyFreed;
     }
@@ -152,32 +153,18 @@ public final class MemoryWaiters {
     }
 
     /**
-     * Waits until something happens, unless it has since the last wait, and returns what it was.
-     * Not interruptible: an interrupt stays set.
+     * Waits until something happens, unless it has since the last wait, and returns what it was. An
+     * interrupt stays set.
      *
      * @param nanos the longest wait; 0 or less for none
      */
     public Changes await(long nanos) {
-      long deadline = System.nanoTime() + nanos;
-      boolean interrupted = false;
-      Changes seen;
       synchronized (MemoryWaiters.this) {
-        long left = nanos;
-        while (!changes.any && left > 0) {
-          try {
-            MemoryWaiters.this.wait(left / 1_000_000, (int) (left % 1_000_000));
-          } catch (InterruptedException e) {
-            interrupted = true;
-          }
-          left = deadline - System.nanoTime();
-        }
-        seen = changes;
+        var _ = Uninterruptibly.await(MemoryWaiters.this, nanos, () -> changes.any);
+        Changes seen = changes;
         changes = new Changes();
+        return seen;
       }
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
-      return seen;
     }
 
     @Override

@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.order;
 
+import dev.tidepool.spi.support.Uninterruptibly;
 import java.lang.System.Logger.Level;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -14,7 +15,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
@@ -479,6 +479,9 @@ public final class Operation extends Resumable implements Runnable {
   /** Goes on with the end that a thread could not finish, or has the work handed in again. */
   @Override
   public void resume() {
+    if (launch != null && ahead.get() == 0 && settle()) {
+      return;
+    }
     boolean ends;
     boolean waits;
     boolean fails;
@@ -524,25 +527,13 @@ public final class Operation extends Resumable implements Runnable {
     return launch == null ? ahead.get() == 0 : launch.unsubmitted.get() == 0;
   }
 
-  /** Waits for the turn of work that the calling thread runs. */
-  private void awaitTurn() {
-    KernelThreads.whileReplaced(this::waitForTurn);
+  private synchronized boolean isTurn() {
+    return turn;
   }
 
-  private void waitForTurn() {
-    boolean interrupted = false;
-    synchronized (this) {
-      while (!turn) {
-        try {
-          wait();
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+  /** Waits for the turn of an operation that the calling thread runs. */
+  private void awaitTurn() {
+    KernelThreads.whileReplaced(() -> Uninterruptibly.await(this, this::isTurn));
   }
 
   /** Asks for the work; {@code listener} hears of its end on the thread that ends it. */
@@ -567,7 +558,7 @@ public final class Operation extends Resumable implements Runnable {
     }
     if (launch == null || !begun) {
       ready();
-    } else if (launch.mayRunHere()) {
+    } else if (launch.tryPlace(this) && launch.mayRunHere()) {
       run();
     } else {
       vacate();
@@ -609,47 +600,13 @@ public final class Operation extends Resumable implements Runnable {
   public void await() {
     if (!isDone()) {
       KernelBody.checkMayAwait(this);
-      KernelThreads.whileReplaced(this::waitForEnd);
+      KernelThreads.whileReplaced(() -> Uninterruptibly.await(this, this::isDone));
     }
   }
 
-  private void waitForEnd() {
-    boolean interrupted = false;
-    synchronized (this) {
-      while (stage != Stage.DONE) {
-        try {
-          wait();
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
-  /** Waits for the end for so long at most; whether it came. */
+  /** Waits for the end, but only for some time. Returns whether the operation has ended. */
   public boolean await(long nanos) {
-    long deadline = System.nanoTime() + nanos;
-    boolean interrupted = false;
-    boolean done;
-    synchronized (this) {
-      long left = nanos;
-      while (stage != Stage.DONE && left > 0) {
-        try {
-          wait(left / 1_000_000, (int) (left % 1_000_000));
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-        left = deadline - System.nanoTime();
-      }
-      done = stage == Stage.DONE;
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
-    return done;
+    return Uninterruptibly.await(this, nanos, this::isDone);
   }
 
   /** Whether it has ended. */
@@ -842,14 +799,14 @@ public final class Operation extends Resumable implements Runnable {
   @Override
   public void run() {
     if (launch != null && ahead.get() == 0) {
-      settle();
+      var _ = settle();
       return;
     }
     if (!take()) {
       return;
     }
     try {
-      if (launch != null && !launch.takePlace(this)) {
+      if (launch != null && isWanted() && !launch.takePlace(this)) {
         return;
       }
       if (claim()) {
@@ -908,6 +865,12 @@ public final class Operation extends Resumable implements Runnable {
         launch.follow(this);
       }
     } else {
+      // It keeps its place in the order until all ahead has ended, and needs nothing any more.
+      vacate();
+      begun = false;
+      synchronized (this) {
+        runner = null;
+      }
       commandEnded(thrown);
     }
   }
@@ -965,8 +928,12 @@ public final class Operation extends Resumable implements Runnable {
     try {
       if (launch != null && launch.end()) {
         own = thrown;
-        if (ahead.decrementAndGet() == 0) {
-          settle();
+        try {
+          if (ahead.decrementAndGet() == 0) {
+            var _ = settle();
+          }
+        } finally {
+          launch.leavePlace();
         }
       }
     } catch (Throwable e) {
@@ -974,16 +941,22 @@ public final class Operation extends Resumable implements Runnable {
     }
   }
 
-  /** Ends an operation whose command, and everything ahead, has ended. */
-  private void settle() {
-    if (launch != null && launch.beginToSettle()) {
-      runner = Thread.currentThread();
-      try {
-        finish(own);
-      } catch (Throwable e) {
-        lose(e);
-      }
+  /**
+   * Ends an operation whose command, and everything ahead, has ended.
+   *
+   * @return false if another thread does
+   */
+  private boolean settle() {
+    if (launch == null || !launch.beginToSettle()) {
+      return false;
     }
+    runner = Thread.currentThread();
+    try {
+      finish(own);
+    } catch (Throwable e) {
+      lose(e);
+    }
+    return true;
   }
 
   /** An operation behind this one has its turn. */
@@ -1112,17 +1085,10 @@ public final class Operation extends Resumable implements Runnable {
     return any;
   }
 
-  /** Waits on the thread that asked. Not interruptible: an interrupt stays set. */
+  /** Waits on the thread that asked. An interrupt stays set. */
   private static void waitFor(long nanos) {
     long end = System.nanoTime() + nanos;
-    boolean interrupted = false;
-    for (long left = nanos; left > 0; left = end - System.nanoTime()) {
-      LockSupport.parkNanos(left);
-      interrupted |= Thread.interrupted();
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    Uninterruptibly.await(() -> TimeUnit.NANOSECONDS.sleep(end - System.nanoTime()));
   }
 
   private long pause(Throwable failure) {
@@ -1254,6 +1220,7 @@ public final class Operation extends Resumable implements Runnable {
       tell(firstSuccessor);
       firstSuccessor = firstSuccessor.next;
     }
+    firstAhead = null;
     lastSuccessor = null;
     // Requests that wait for memory look who goes on; only now is it the turn of what comes behind.
     if (uses.length > 0) {
@@ -1310,7 +1277,7 @@ public final class Operation extends Resumable implements Runnable {
     }
     if (next.launch != null && isLast) {
       // Its command has ended. Not here: of a long chain, each would be ended within the other.
-      next.handIn();
+      next.launch.settleLater(next);
     } else if (isLast || starts) {
       readyBehind(next);
     }

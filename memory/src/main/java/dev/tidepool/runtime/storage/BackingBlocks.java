@@ -18,9 +18,9 @@ import org.jspecify.annotations.Nullable;
  * The memory behind a storage: a block on the host, a block on the device, or one block that is
  * both; or a part of a spill file while there is no room for any.
  *
- * <p>Changed only under the lock {@code moving} of {@link Coherence}, by work in the storage's queue or by the thread that
- * moves the bytes while no work {@linkplain PinState occupies} them; work that begins later sees it
- * through the storage's monitor.
+ * <p>Changed only under the lock {@code moving} of {@link Coherence}, by work in the storage's
+ * queue or by the thread that moves the bytes while no work {@linkplain PinState occupies} them;
+ * work that begins later sees it through the storage's monitor.
  */
 public final class BackingBlocks {
   private final long byteSize;

@@ -32,8 +32,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Locking.</b> Called by work in the storage's queue, and by threads that make room while no
  * work {@linkplain PinState occupies} the storage. Reads run side by side, and two may find that
- * the same bytes must move: the lock {@code moving} lets one of them move. {@code state} and
- * {@code dirty} are guarded by the storage's monitor, which is never held while bytes move.
+ * the same bytes must move: the lock {@code moving} lets one of them move. {@code state} and {@code
+ * dirty} are guarded by the storage's monitor, which is never held while bytes move.
  */
 public final class Coherence {
   private final Storage storage;
@@ -46,6 +46,8 @@ public final class Coherence {
   private BufferState state;
   private final DirtyRanges dirty;
   private volatile int revocations;
+  // Launches that were submitted to write, and have not ended.
+  private int unsettledWrites;
   // Whether the host holds a mapped block; guarded by `moving`.
   private boolean hostHolds;
 
@@ -324,13 +326,14 @@ public final class Coherence {
 
   /**
    * A launch that will write a range was submitted. What comes behind it on the device may build on
-   * that. If it fails, {@link #deviceWriteRevoked} follows, where this returns true.
+   * that. {@link #deviceWriteSettled} follows.
    *
    * @param seen the {@link #revocations} before the bytes for the launch were pushed
    * @return whether the host's bytes count again if the launch fails
    */
   public boolean deviceWillWrite(long from, long to, int seen) {
     synchronized (storage) {
+      unsettledWrites++;
       if (revocations != seen) {
         // A launch ahead has failed meanwhile, and this one fails with it.
         countHost(from, to);
@@ -343,13 +346,31 @@ public final class Coherence {
   }
 
   /**
-   * A launch failed before which the host's bytes were valid: they count, as all that was written
-   * on the device since came behind it, and failed with it.
+   * A launch that was submitted to write a range has ended.
+   *
+   * @param revoked whether it failed and the host's bytes were valid before it: they count, as all
+   *     that was written on the device since came behind it, and fails with it
    */
-  public void deviceWriteRevoked(long from, long to) {
+  public void deviceWriteSettled(long from, long to, boolean revoked) {
     synchronized (storage) {
-      revocations++;
-      countHost(from, to);
+      unsettledWrites--;
+      if (revoked) {
+        revocations++;
+        countHost(from, to);
+      }
+    }
+  }
+
+  /**
+   * Checks that no launch writes the device's copy. Bytes have to be pushed under one only if a
+   * launch ahead has failed. What asks for them fails with that, and must not touch the copy
+   * before.
+   */
+  private void checkNoneWrites() {
+    synchronized (storage) {
+      if (unsettledWrites > 0) {
+        throw new IllegalStateException("a kernel failed that " + storage + " depends on");
+      }
     }
   }
 
@@ -883,6 +904,9 @@ public final class Coherence {
   private void travel(Direction direction, List<DirtyRanges.Range> ranges) {
     if (!copies.isShared() && !ranges.isEmpty()) {
       long bytes = ranges.stream().mapToLong(DirtyRanges.Range::bytes).sum();
+      if (direction == Direction.HOST_TO_DEVICE) {
+        checkNoneWrites();
+      }
       move(direction, bytes, () -> TransferContext.aside(() -> carry(direction, ranges)));
     }
     synchronized (storage) {

@@ -65,6 +65,7 @@ public final class SimulatedDevice implements Device {
 
   private final Object gate = new Object();
   private boolean paused;
+  private int admitted;
 
   // Launches until one fails; 0 while none shall.
   private final AtomicLong launchesToFailure = new AtomicLong();
@@ -211,8 +212,19 @@ public final class SimulatedDevice implements Device {
     }
   }
 
+  /** Lets so many commands begin while the device is {@linkplain #pause paused}. */
+  public void admit(int commands) {
+    synchronized (gate) {
+      admitted += commands;
+      gate.notifyAll();
+    }
+  }
+
   void passGate() {
-    Uninterruptibly.await(gate, () -> !paused);
+    synchronized (gate) {
+      Uninterruptibly.await(gate, () -> !paused || admitted > 0);
+      admitted = paused ? admitted - 1 : 0;
+    }
   }
 
   @Override
