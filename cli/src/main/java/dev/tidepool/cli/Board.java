@@ -56,7 +56,8 @@ final class Board {
   }
 
   private static String factor(double times) {
-    String form = times < 9.95 ? "%.1fx" : "%,.0fx";
+    // A million times and more as a power of ten, or the line would be too long.
+    String form = times < 9.95 ? "%.1fx" : times < 999_999 ? "%,.0fx" : "%.1ex";
     return String.format(Locale.ROOT, form, times);
   }
 
