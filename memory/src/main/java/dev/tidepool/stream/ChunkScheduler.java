@@ -216,21 +216,37 @@ final class ChunkScheduler {
     return true;
   }
 
+  /** What a lane does that found no memory for the smallest chunk. */
+  enum WithoutMemory {
+    /** It has left its ranges to others, and ends. */
+    LEAVE,
+    /** It is the last one, but others held memory while it tried: it tries again. */
+    RETRY,
+    /** It is the last one, and held all the memory there was: it fails. */
+    FAIL
+  }
+
+  /** How many lanes have not left. */
+  long lanesAtWork() {
+    return running.getCount();
+  }
+
   /**
-   * A lane gives up for lack of memory, leaves its ranges to others, and ends; false if there is no
-   * other that may take them, and it must fail instead.
+   * A lane found no memory for the smallest chunk.
+   *
+   * @param lanesBefore {@link #lanesAtWork} before the lane tried
    */
-  boolean giveUp(AcceleratorRate pace, Collection<Range> ranges) {
+  WithoutMemory withoutMemory(AcceleratorRate pace, Collection<Range> ranges, long lanesBefore) {
     lock.lock();
     try {
       int able =
           paces.stream().filter(AcceleratorRate::isActive).mapToInt(AcceleratorRate::lanes).sum();
       if (able == (pace.isActive() ? 1 : 0)) {
-        return false;
+        return lanesAtWork() < lanesBefore ? WithoutMemory.RETRY : WithoutMemory.FAIL;
       }
       giveBack(ranges);
       left(pace);
-      return true;
+      return WithoutMemory.LEAVE;
     } finally {
       lock.unlock();
     }

@@ -104,6 +104,7 @@ final class PipelineWorker implements Runnable {
         open.addAll(ChunkScheduler.split(part, pace.size()));
         continue;
       }
+      long lanesBefore = chunks.lanesAtWork();
       try {
         compute(part);
       } catch (OutOfDeviceMemoryException e) {
@@ -113,10 +114,13 @@ final class PipelineWorker implements Runnable {
         }
         open.push(part);
         if (!ChunkScheduler.halve(pace, part.count())) {
-          if (chunks.giveUp(pace, open)) {
-            return false;
+          switch (chunks.withoutMemory(pace, open, lanesBefore)) {
+            case LEAVE -> {
+              return false;
+            }
+            case FAIL -> throw e;
+            case RETRY -> {}
           }
-          throw e;
         }
       } catch (RuntimeException | Error e) {
         open.push(part);

@@ -3,6 +3,7 @@ package dev.tidepool.stream;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.stream.ChunkScheduler.Range;
+import dev.tidepool.stream.ChunkScheduler.WithoutMemory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.PriorityQueue;
@@ -177,7 +178,24 @@ class ChunkSchedulerTest {
     Range second = chunks.take(last);
     assertThat(chunks.dropOut(lost, List.of(failed), new IllegalStateException())).isTrue();
 
-    assertThat(chunks.giveUp(last, List.of(first))).isTrue();
-    assertThat(chunks.giveUp(last, List.of(second))).isFalse();
+    long before = chunks.lanesAtWork();
+    assertThat(chunks.withoutMemory(last, List.of(first), before)).isEqualTo(WithoutMemory.LEAVE);
+    assertThat(chunks.withoutMemory(last, List.of(second), chunks.lanesAtWork()))
+        .isEqualTo(WithoutMemory.FAIL);
+  }
+
+  @Test
+  void theLastLaneTriesAgainWhereOthersHeldMemoryWhileItTried() {
+    AcceleratorRate pace = new AcceleratorRate("simulated:0", false, new ChunkPlan(2, 1024));
+    ChunkScheduler chunks =
+        new ChunkScheduler(2048, List.of(new Range(0, 2048)), List.of(pace), 2);
+    Range first = chunks.take(pace);
+    Range second = chunks.take(pace);
+    long before = chunks.lanesAtWork();
+
+    assertThat(chunks.withoutMemory(pace, List.of(first), before)).isEqualTo(WithoutMemory.LEAVE);
+    assertThat(chunks.withoutMemory(pace, List.of(second), before)).isEqualTo(WithoutMemory.RETRY);
+    assertThat(chunks.withoutMemory(pace, List.of(second), chunks.lanesAtWork()))
+        .isEqualTo(WithoutMemory.FAIL);
   }
 }

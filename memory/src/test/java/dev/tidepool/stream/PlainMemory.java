@@ -94,12 +94,12 @@ final class PlainMemory {
 
   private UnifiedBuffer<?> allocate(ElementType<?> type, long length) {
     long bytes = type.bytes(length);
-    if (live.addAndGet(bytes) > capacity) {
-      live.addAndGet(-bytes);
+    long before = live.getAndUpdate(now -> now + bytes <= capacity ? now + bytes : now);
+    if (before + bytes > capacity) {
       throw new OutOfDeviceMemoryException(
-          "no room for " + bytes + " bytes", bytes, capacity - live.get(), capacity, 0);
+          "no room for " + bytes + " bytes", bytes, capacity - before, capacity, 0);
     }
-    peak.accumulateAndGet(live.get(), Math::max);
+    peak.accumulateAndGet(before + bytes, Math::max);
     open.incrementAndGet();
     AtomicInteger closes = new AtomicInteger();
     return buffer(
