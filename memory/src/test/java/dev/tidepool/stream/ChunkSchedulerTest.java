@@ -187,8 +187,7 @@ class ChunkSchedulerTest {
   @Test
   void theLastLaneTriesAgainWhereOthersHeldMemoryWhileItTried() {
     AcceleratorRate pace = new AcceleratorRate("simulated:0", false, new ChunkPlan(2, 1024));
-    ChunkScheduler chunks =
-        new ChunkScheduler(2048, List.of(new Range(0, 2048)), List.of(pace), 2);
+    ChunkScheduler chunks = new ChunkScheduler(2048, List.of(new Range(0, 2048)), List.of(pace), 2);
     Range first = chunks.take(pace);
     Range second = chunks.take(pace);
     long before = chunks.lanesAtWork();
