@@ -315,6 +315,54 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    */
   void synchronize();
 
+  /**
+   * Lends buffers to native code, as a kernel launch uses them: the bytes that it reads are brought
+   * to the device, and their memory stays where it is until the access is closed and the work that
+   * was submitted to {@link NativeAccess#queue()} has ended. That queue comes after earlier work on
+   * the buffers; the calling thread does not wait for kernels that the device orders. For a {@link
+   * NativeKind#HOST_POINTER} it does, and native code has finished when it closes the access. On
+   * {@code cpu:0} all handles are of that kind. All buffers are lent, or none.
+   *
+   * {@snippet :
+   * try (NativeAccess access = memory.lend(NativeUse.read(x), NativeUse.readWrite(y))) {
+   *   axpy(access.handle(x).address(), access.handle(y).address(), access.queue());
+   * }
+   * y.copyTo(result); // Waits for what was submitted.
+   * }
+   *
+   * <p>While buffers are lent, work that conflicts is refused: on one that native code writes all
+   * other work, on one that it only reads whatever writes it. Closing such a buffer frees it when
+   * the access is closed and its work has ended. An access that becomes unreachable is closed, and
+   * reported.
+   *
+   * <p>What native code does with the memory is not checked. A segment or address that it uses
+   * after the access is closed and its work has ended may end the virtual machine.
+   *
+   * @param uses the buffers of this manager, each once, and what native code does with them
+   * @throws IllegalArgumentException if a buffer belongs to another manager or is named twice, or
+   *     none is named, or the kind of handle that was asked for needs another alignment
+   * @throws IllegalStateException if a buffer is closed, mapped, or lent already, such that the two
+   *     conflict
+   * @throws OutOfDeviceMemoryException if there is no room on the device
+   * @throws UnsupportedOperationException if the accelerator has no handle of the kind that was
+   *     asked for, or a buffer that is to be written is mapped from a file for reading
+   * @throws TransferException if bytes could not be brought to the device
+   */
+  NativeAccess lend(NativeUse... uses);
+
+  /**
+   * Lends buffers to native code that has a queue of its own: what it submits there after this call
+   * comes after earlier work on the buffers, and later work on them after what it has submitted
+   * before it closes the access. A queue that runs commands out of order may be used.
+   *
+   * @param queue a {@code CUstream} of the accelerator's context, which may be 0, or a {@code
+   *     cl_command_queue} of its context and device. It must live until the access is closed
+   * @param uses as for {@link #lend}
+   * @throws IllegalArgumentException also if the queue is of another context or device
+   * @throws UnsupportedOperationException also if the accelerator has no queues
+   */
+  NativeAccess lendOn(long queue, NativeUse... uses);
+
   /** What moves bytes between buffers. */
   TransferEngine transfers();
 

@@ -58,6 +58,7 @@ class FloorsTest {
           "dev.tidepool.runtime.buffer",
           "dev.tidepool.runtime.transfers",
           "dev.tidepool.runtime.kernel",
+          "dev.tidepool.runtime.lending",
           "dev.tidepool.runtime.report",
           "dev.tidepool.runtime.session",
           "dev.tidepool.stream.file",

@@ -177,6 +177,8 @@ final class Cuda {
       Installed.DRIVER.code("cuStreamCreateWithPriority", POINTER, INT, INT);
   private static final MethodHandle STREAM_DESTROY =
       Installed.DRIVER.code("cuStreamDestroy_v2", HANDLE);
+  private static final MethodHandle STREAM_GET_CTX =
+      Installed.DRIVER.code("cuStreamGetCtx", HANDLE, POINTER);
   private static final MethodHandle STREAM_SYNCHRONIZE =
       Installed.DRIVER.code("cuStreamSynchronize", HANDLE);
   private static final MethodHandle STREAM_WAIT_EVENT =
@@ -555,6 +557,15 @@ final class Cuda {
   static void cuStreamDestroy(long stream) {
     release(
         "cuStreamDestroy_v2", ObjectKind.STREAM, () -> (int) STREAM_DESTROY.invokeExact(stream));
+  }
+
+  /** The context that a stream belongs to. */
+  static long cuStreamGetCtx(long stream) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment context = arena.allocate(HANDLE);
+      call("cuStreamGetCtx", () -> (int) STREAM_GET_CTX.invokeExact(stream, context));
+      return context.get(HANDLE, 0);
+    }
   }
 
   static void cuStreamSynchronize(long stream) {

@@ -5,12 +5,16 @@ import dev.tidepool.Capability;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryInfo;
+import dev.tidepool.NativeHandle;
+import dev.tidepool.NativeKind;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceInfo;
 import dev.tidepool.spi.DeviceSharing;
 import dev.tidepool.spi.LaunchOrder;
+import dev.tidepool.spi.NativeMemory;
+import dev.tidepool.spi.NativeQueue;
 import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
@@ -151,6 +155,40 @@ final class CudaDevice implements Device {
     requireOpen();
     long stream = context.call(() -> Cuda.cuStreamCreateWithPriority(priority));
     return new CudaQueue(this, context, events, stream);
+  }
+
+  @Override
+  public boolean lendsBlocks() {
+    return true;
+  }
+
+  @Override
+  public long contextHandle() {
+    return context.handle();
+  }
+
+  @Override
+  public long deviceHandle() {
+    return properties.handle();
+  }
+
+  @Override
+  public NativeMemory lend(Block block, long offset, long bytes, @Nullable NativeKind kind) {
+    if (!(block instanceof CudaBlock own) || own.owner() != memory) {
+      throw new IllegalArgumentException("the block is not of " + name());
+    }
+    if (kind != null && kind != NativeKind.CUDA_POINTER) {
+      throw new UnsupportedOperationException(name() + " lends CUDA_POINTER and not " + kind);
+    }
+    return NativeMemory.of(
+        new NativeHandle(
+            NativeKind.CUDA_POINTER, own.requireDevices().address() + offset, 0, bytes));
+  }
+
+  @Override
+  public NativeQueue foreignQueue(long handle) {
+    requireOpen();
+    return ForeignStream.of(this, context, events, handle);
   }
 
   @Override

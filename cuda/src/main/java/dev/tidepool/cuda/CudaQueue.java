@@ -191,6 +191,11 @@ final class CudaQueue implements Queue {
   @Override
   public void after(Event event) {
     requireOpen();
+    after(device, context, stream, event);
+  }
+
+  /** What is submitted to a stream from now on waits for a command. */
+  static void after(CudaDevice device, Context context, long stream, Event event) {
     if (!(event instanceof CudaEvent awaited)) {
       throw new IllegalArgumentException(
           "an event of another backend cannot be awaited by a queue of " + device.info().id());
@@ -200,6 +205,16 @@ final class CudaQueue implements Queue {
     if (!awaited.isOf(stream) && !awaited.isDone()) {
       context.run(() -> awaited.holdUp(stream));
     }
+  }
+
+  @Override
+  public long handle() {
+    return stream;
+  }
+
+  @Override
+  public Event mark() {
+    return marker();
   }
 
   private CudaEvent marker() {

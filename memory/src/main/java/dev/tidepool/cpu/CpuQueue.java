@@ -61,6 +61,11 @@ final class CpuQueue implements Queue {
     event.await();
   }
 
+  @Override
+  public Event mark() {
+    return new CpuEvent(null);
+  }
+
   /** Every command has ended when its call returned. */
   @Override
   public void finish() {}

@@ -3,6 +3,7 @@ package dev.tidepool.spi;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryInfo;
+import dev.tidepool.NativeKind;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Optional;
@@ -108,6 +109,46 @@ public interface Device extends AutoCloseable {
   /** Whether launches may be submitted before those that they depend on have ended. */
   default LaunchOrder launchOrder() {
     return LaunchOrder.HOST;
+  }
+
+  /**
+   * Whether code outside of Tidepool can use blocks in commands of its own, and queues for them. If
+   * not, it gets host pointers.
+   */
+  default boolean lendsBlocks() {
+    return false;
+  }
+
+  /** The driver's handle of the context; 0 where the device has none. */
+  default long contextHandle() {
+    return 0;
+  }
+
+  /** The driver's handle of the device; 0 where it has none. */
+  default long deviceHandle() {
+    return 0;
+  }
+
+  /**
+   * Memory of a block for code outside of Tidepool. Only for devices that {@linkplain #lendsBlocks
+   * lend blocks}.
+   *
+   * @param kind the kind of handle; null for the one that the block has anyway. Never HOST_POINTER
+   * @throws UnsupportedOperationException if the block has no handle of that kind
+   * @throws IllegalArgumentException if the driver cannot make one that begins at that offset
+   */
+  default NativeMemory lend(Block block, long offset, long bytes, @Nullable NativeKind kind) {
+    throw new UnsupportedOperationException(info().id() + " lends host pointers only");
+  }
+
+  /**
+   * A queue that was made by code outside of Tidepool. Only for devices that {@linkplain
+   * #lendsBlocks lend blocks}.
+   *
+   * @throws IllegalArgumentException if the queue is not of this device and context
+   */
+  default NativeQueue foreignQueue(long handle) {
+    throw new UnsupportedOperationException(info().id() + " has no queues");
   }
 
   /**

@@ -17,10 +17,9 @@ import org.jspecify.annotations.Nullable;
  * <p>All commands may throw {@link dev.tidepool.AcceleratorException} when they are refused at
  * once.
  *
- * <p>Queues are told apart by their objects. A driver may use the handle of a closed queue again;
- * no handle is known above this interface.
+ * <p>Queues are told apart by their objects. A driver may use the handle of a closed queue again.
  */
-public interface Queue extends AutoCloseable {
+public interface Queue extends NativeQueue {
   /** Copies a native segment of the host to a block. */
   Event write(MemorySegment source, Block destination, long offset);
 
@@ -125,17 +124,6 @@ public interface Queue extends AutoCloseable {
   default @Nullable Event prefetch(Block block, long offset, long bytes, boolean toDevice) {
     return null;
   }
-
-  /**
-   * What is submitted after this, by any thread, begins when a command of any queue of the same
-   * provider has ended, well or not. A device whose launches are ordered {@linkplain
-   * LaunchOrder#ACROSS_QUEUES across queues} does not block the calling thread for an event of its
-   * own; others may.
-   */
-  void after(Event event);
-
-  /** Waits until all commands have ended, well or not; called on platform threads. */
-  void finish();
 
   /** Ends the queue after its commands have ended. Idempotent; survives a lost device. */
   @Override

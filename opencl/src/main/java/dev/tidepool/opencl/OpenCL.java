@@ -60,6 +60,8 @@ final class OpenCL {
   private static final int CL_KERNEL_WORK_GROUP_SIZE = 0x11B0;
   private static final int CL_KERNEL_NUM_ARGS = 0x1191;
   private static final int CL_BUFFER_CREATE_TYPE_REGION = 0x1220;
+  private static final int CL_QUEUE_CONTEXT = 0x1090;
+  private static final int CL_QUEUE_DEVICE = 0x1091;
 
   static final OpenClLibrary LIBRARY = OpenClLibrary.open(Settings.library());
 
@@ -78,6 +80,9 @@ final class OpenCL {
       LIBRARY.handle("clCreateCommandQueue", HANDLE, HANDLE, BITFIELD, POINTER);
   private static final MethodHandle RELEASE_COMMAND_QUEUE =
       LIBRARY.code("clReleaseCommandQueue", HANDLE);
+  private static final MethodHandle RETAIN_COMMAND_QUEUE =
+      LIBRARY.code("clRetainCommandQueue", HANDLE);
+  private static final MethodHandle GET_COMMAND_QUEUE_INFO = info("clGetCommandQueueInfo");
   private static final MethodHandle CREATE_BUFFER =
       LIBRARY.handle("clCreateBuffer", HANDLE, BITFIELD, SIZE, POINTER, POINTER);
   private static final MethodHandle CREATE_SUB_BUFFER =
@@ -208,6 +213,33 @@ final class OpenCL {
         "clCreateCommandQueue",
         ObjectKind.QUEUE,
         error -> (long) CREATE_COMMAND_QUEUE.invokeExact(context, device, 0L, error));
+  }
+
+  /** One more release is due afterwards. */
+  static void clRetainCommandQueue(long queue) {
+    call("clRetainCommandQueue", () -> (int) RETAIN_COMMAND_QUEUE.invokeExact(queue));
+    ObjectKind.LIVE.created(ObjectKind.QUEUE);
+  }
+
+  static long clGetCommandQueueContext(long queue) {
+    return queueInfo(queue, CL_QUEUE_CONTEXT);
+  }
+
+  static long clGetCommandQueueDevice(long queue) {
+    return queueInfo(queue, CL_QUEUE_DEVICE);
+  }
+
+  private static long queueInfo(long queue, int parameter) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment value = arena.allocate(JAVA_LONG);
+      call(
+          "clGetCommandQueueInfo",
+          () ->
+              (int)
+                  GET_COMMAND_QUEUE_INFO.invokeExact(
+                      queue, parameter, JAVA_LONG.byteSize(), value, NULL));
+      return value.get(JAVA_LONG, 0);
+    }
   }
 
   static void clReleaseCommandQueue(long queue) {
@@ -384,6 +416,16 @@ final class OpenCL {
     return command(
         "clEnqueueMarkerWithWaitList",
         event -> (int) ENQUEUE_MARKER.invokeExact(queue, 0, NULL, event));
+  }
+
+  /**
+   * An event that completes when all commands enqueued so far have; nothing enqueued later starts
+   * before.
+   */
+  static long clEnqueueBarrierWithWaitList(long queue) {
+    return command(
+        "clEnqueueBarrierWithWaitList",
+        event -> (int) ENQUEUE_BARRIER.invokeExact(queue, 0, NULL, event));
   }
 
   /** Nothing enqueued later starts before the awaited event has completed. */

@@ -5,11 +5,14 @@ import dev.tidepool.Capability;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryInfo;
+import dev.tidepool.NativeKind;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceInfo;
 import dev.tidepool.spi.LaunchOrder;
+import dev.tidepool.spi.NativeMemory;
+import dev.tidepool.spi.NativeQueue;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.spi.Shutdown;
@@ -19,6 +22,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An opened OpenCL device. It holds the context of its platform and one queue of its own, for the
@@ -116,6 +120,36 @@ final class OpenClDevice implements Device {
     requireOpen();
     return new OpenClQueue(
         this, context, OpenCL.clCreateCommandQueue(context.handle(), properties.handle()));
+  }
+
+  @Override
+  public boolean lendsBlocks() {
+    return true;
+  }
+
+  @Override
+  public long contextHandle() {
+    return context.handle();
+  }
+
+  @Override
+  public long deviceHandle() {
+    return properties.handle();
+  }
+
+  @Override
+  public NativeMemory lend(Block block, long offset, long bytes, @Nullable NativeKind kind) {
+    if (block instanceof OpenClBlock own && own.context() == context) {
+      own.requireLive();
+      return LentMemory.of(this, own, offset, bytes, kind);
+    }
+    throw new IllegalArgumentException("the block is not of " + info.id());
+  }
+
+  @Override
+  public NativeQueue foreignQueue(long handle) {
+    requireOpen();
+    return ForeignQueue.of(this, handle);
   }
 
   @Override

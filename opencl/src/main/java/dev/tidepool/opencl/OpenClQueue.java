@@ -201,28 +201,18 @@ final class OpenClQueue implements Queue {
   @Override
   public void after(Event event) {
     requireOpen();
-    if (!(event instanceof OpenClEvent awaited)) {
-      throw new IllegalArgumentException(
-          "an event of another backend cannot be awaited by a queue of " + device.info().id());
-    }
-    // An event that is done holds nothing up; one that failed would fail what comes after it.
-    if (awaited.isDone()) {
-      return;
-    }
-    if (awaited.context() == context && !device.properties().runsCommandsAlone()) {
-      long retained = awaited.retained();
-      try {
-        OpenCL.clReleaseEvent(OpenCL.clEnqueueBarrierWithWaitList(queue, retained));
-        OpenCL.clFlush(queue);
-      } finally {
-        OpenCL.clReleaseEvent(retained);
-      }
-    } else {
-      // Events mean nothing outside their context, and commands that run alone must not wait in the
-      // driver for those of another device. Two drivers at work on the same bytes are rare, and
-      // what is waited for here is under way already.
-      awaited.awaitEnd();
-    }
+    CommandOrder.after(device, queue, event);
+  }
+
+  @Override
+  public long handle() {
+    return queue;
+  }
+
+  @Override
+  public Event mark() {
+    requireOpen();
+    return CommandOrder.mark(device, queue);
   }
 
   private Event marker() {

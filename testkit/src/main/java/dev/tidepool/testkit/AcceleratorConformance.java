@@ -16,6 +16,7 @@ import dev.tidepool.testkit.conformance.CoherenceConformance;
 import dev.tidepool.testkit.conformance.DirtyRangeConformance;
 import dev.tidepool.testkit.conformance.HandWrittenKernelConformance;
 import dev.tidepool.testkit.conformance.KernelConformance;
+import dev.tidepool.testkit.conformance.LendingConformance;
 import dev.tidepool.testkit.conformance.LifetimeConformance;
 import dev.tidepool.testkit.conformance.MappingConformance;
 import dev.tidepool.testkit.conformance.OrderConformance;
@@ -275,6 +276,15 @@ public abstract class AcceleratorConformance {
   /** Lists of transfers. */
   @Nested
   public class Transfers extends TransferConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** Native code uses buffers. */
+  @Nested
+  public class Lending extends LendingConformance {
     @Override
     protected Bench bench() {
       return AcceleratorConformance.this.bench();

@@ -35,6 +35,10 @@ public enum SpiCall {
   RELEASE(true),
   /** {@code Queue.after}. */
   AFTER(true),
+  /** {@code NativeQueue.mark}. */
+  MARK(true),
+  /** {@code Device.lend}. */
+  LEND(true),
   /** {@code Queue.finish}. */
   FINISH(false),
   /** {@code Queue.close}. */
@@ -66,7 +70,7 @@ public enum SpiCall {
   /** Whether the call hands a command to a queue and answers with its event. */
   public boolean isCommand() {
     return switch (this) {
-      case WRITE, SCATTER, GATHER, READ, COPY, FILL, LAUNCH, ACQUIRE, RELEASE -> true;
+      case WRITE, SCATTER, GATHER, READ, COPY, FILL, LAUNCH, ACQUIRE, RELEASE, MARK -> true;
       default -> false;
     };
   }

@@ -1,6 +1,8 @@
 package dev.tidepool.runtime.order;
 
 import dev.tidepool.spi.Event;
+import dev.tidepool.spi.LaunchOrder;
+import dev.tidepool.spi.NativeQueue;
 import dev.tidepool.spi.Queue;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
@@ -16,6 +18,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The launch of an operation that the device may order: it is submitted behind launches that have
  * not ended. Belongs to one {@link Operation}, which says when it is submitted and when it settles.
+ *
+ * <p>A lending is a launch whose commands code outside of Tidepool submits. The operation is under
+ * way from the moment when that code may begin; the event is known when it has submitted all.
  *
  * <p>The event is closed when its command has ended and no other launch is being submitted behind
  * it. The monitor guards that count.
@@ -52,6 +57,12 @@ public final class DeviceLaunch {
 
   private final LaunchQueues queues;
   private final BooleanSupplier inPlace;
+  // What commands go to that are not the library's; null for launches, and where that is one of the
+  // library's own queues.
+  private final @Nullable NativeQueue foreign;
+  private final boolean isLending;
+  private final boolean comesBehindLaunches;
+  private final boolean leadsLaunches;
   private final Consumer<@Nullable Throwable> settled;
   private final AtomicBoolean settling = new AtomicBoolean();
 
@@ -85,6 +96,42 @@ public final class DeviceLaunch {
     this.queues = queues;
     this.inPlace = inPlace;
     this.settled = settled;
+    this.foreign = null;
+    this.isLending = false;
+    this.comesBehindLaunches = true;
+    this.leadsLaunches = true;
+  }
+
+  private DeviceLaunch(
+      LaunchQueues queues,
+      @Nullable NativeQueue foreign,
+      boolean isOrderedByHost,
+      Consumer<@Nullable Throwable> settled) {
+    this.queues = queues;
+    this.inPlace = () -> true;
+    this.settled = settled;
+    this.foreign = foreign;
+    this.isLending = true;
+    LaunchOrder order = queues.order();
+    this.comesBehindLaunches = !isOrderedByHost && (foreign == null || order != LaunchOrder.HOST);
+    this.leadsLaunches =
+        !isOrderedByHost && (foreign == null || order == LaunchOrder.ACROSS_QUEUES);
+  }
+
+  /**
+   * A lending that is not asked for yet.
+   *
+   * @param foreign the queue that the commands go to; null for one of the library's own
+   * @param isOrderedByHost whether it begins when everything ahead has ended, and what comes behind
+   *     begins when it has ended: the host may use what is lent
+   * @param settled as for a launch
+   */
+  public static DeviceLaunch lending(
+      LaunchQueues queues,
+      @Nullable NativeQueue foreign,
+      boolean isOrderedByHost,
+      Consumer<@Nullable Throwable> settled) {
+    return new DeviceLaunch(queues, foreign, isOrderedByHost, settled);
   }
 
   /** Whether the calling thread, which asks for it, can submit it. Does not throw. */
@@ -104,23 +151,64 @@ public final class DeviceLaunch {
    * @return false if there is none; the operation is then run again when there is
    */
   boolean takePlace(Operation operation) {
-    // If there is none, another thread may run the operation by now.
-    return hasPlace || chosen(operation).takePlace(operation);
+    // If there is none, another thread may run the operation by now. What is lent takes none: it
+    // may stay for long.
+    return hasPlace || isLending || chosen(operation).takePlace(operation);
   }
 
   /** Takes a place if there is one; the operation is not listed otherwise. */
   boolean tryPlace(Operation operation) {
-    return hasPlace || chosen(operation).tryPlace(operation);
+    return hasPlace || isLending || chosen(operation).tryPlace(operation);
+  }
+
+  /** Whether code outside of Tidepool submits the commands. */
+  boolean isLending() {
+    return isLending;
+  }
+
+  /** Whether the device keeps this behind a launch ahead, so that the host need not. */
+  boolean follows(@Nullable DeviceLaunch ahead) {
+    return comesBehindLaunches && ahead != null && ahead.leadsLaunches;
   }
 
   private LaunchQueue chosen(Operation operation) {
     LaunchQueue chosen = queue;
     if (chosen == null) {
-      LaunchQueue ahead = operation.queueAhead();
+      LaunchQueue ahead = foreign == null ? operation.queueAhead() : queues.apart();
       chosen = ahead == null ? queues.next() : ahead;
       queue = chosen;
     }
     return chosen;
+  }
+
+  /**
+   * Lets commands of others come behind the launches that this comes after. Called once, by the
+   * body of the operation.
+   *
+   * @return the queue that they go to
+   */
+  public NativeQueue lend(Operation operation) {
+    LaunchQueue own = chosen(operation);
+    NativeQueue target = foreign == null ? own.queue() : foreign;
+    Ahead ahead = operation.launchesAhead();
+    for (Ahead each = ahead; each != null; each = each.next) {
+      Event before = each.launch.keep();
+      if (before != null) {
+        try {
+          if (each.launch.queue != own) {
+            target.after(before);
+          }
+        } finally {
+          each.launch.releaseQuietly();
+        }
+      }
+    }
+    return target;
+  }
+
+  /** The commands of others have been submitted; they have ended when the event has. */
+  void lentUntil(Event end) {
+    submitted(end);
   }
 
   /**
@@ -203,8 +291,9 @@ public final class DeviceLaunch {
     }
   }
 
+  /** The queue that what comes behind goes to; null if that is chosen anew. */
   @Nullable LaunchQueue queue() {
-    return queue;
+    return foreign == null ? queue : null;
   }
 
   /** Whether a command was submitted whose event is not let go. */

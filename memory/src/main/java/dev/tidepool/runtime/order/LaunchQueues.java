@@ -14,6 +14,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 public final class LaunchQueues {
   private final List<LaunchQueue> queues;
+  private final LaunchOrder order;
   private final Executor threads;
   private final AtomicInteger turn = new AtomicInteger();
 
@@ -21,10 +22,11 @@ public final class LaunchQueues {
    * Nothing is under way.
    *
    * @param queues of the device
-   * @param order what the device promises; not HOST
+   * @param order what the device promises
    * @param threads platform threads, which may block in the driver
    */
   public LaunchQueues(List<Queue> queues, LaunchOrder order, Executor threads) {
+    this.order = order;
     this.threads = threads;
     List<Queue> used = order == LaunchOrder.ACROSS_QUEUES ? queues : queues.subList(0, 1);
     this.queues = used.stream().map(queue -> new LaunchQueue(queue, threads)).toList();
@@ -33,6 +35,16 @@ public final class LaunchQueues {
   /** Threads that wait for no memory. */
   Executor threads() {
     return threads;
+  }
+
+  /** What the device promises. */
+  LaunchOrder order() {
+    return order;
+  }
+
+  /** A list of its own for the ends of commands that go to a queue of others: they may be late. */
+  LaunchQueue apart() {
+    return new LaunchQueue(queues.getFirst().queue(), threads);
   }
 
   LaunchQueue next() {

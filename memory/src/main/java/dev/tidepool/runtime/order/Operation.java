@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.order;
 
+import dev.tidepool.spi.Event;
 import dev.tidepool.spi.support.Uninterruptibly;
 import java.lang.System.Logger.Level;
 import java.util.ArrayDeque;
@@ -205,7 +206,8 @@ public final class Operation extends Resumable implements Runnable {
   /**
    * With a body that submits a launch, which its device may order; before it is asked for. It runs
    * when all operations ahead have ended or are submitted launches, and the operation ends when the
-   * command and all operations ahead have ended. Only for operations that are {@link #submit}ted.
+   * command and all operations ahead have ended. Only for operations that are {@link #submit}ted,
+   * and for lendings, which are {@link #lend}ed.
    */
   public Operation launching(DeviceLaunch command) {
     launch = command;
@@ -254,6 +256,44 @@ public final class Operation extends Resumable implements Runnable {
     awaited = here;
     finishHereOrJoin(false);
     rethrow();
+  }
+
+  /**
+   * Asks for a lending, and waits until it is {@linkplain #isLent under way}; {@link #lentUntil}
+   * follows. Otherwise as {@link #perform}.
+   */
+  public void lend(boolean here) {
+    perform(here);
+  }
+
+  /** Whether code outside of Tidepool has what this uses. */
+  public boolean isLent() {
+    DeviceLaunch lent = launch;
+    return lent != null && lent.isLending() && isSubmitted();
+  }
+
+  private synchronized boolean isSubmitted() {
+    return stage == Stage.SUBMITTED;
+  }
+
+  /**
+   * Code outside of Tidepool has submitted its commands; called once, when the operation is lent.
+   *
+   * @param end of the commands; null if they have ended
+   * @param failure what is known to have failed
+   */
+  public void lentUntil(@Nullable Event end, @Nullable Throwable failure) {
+    if (end == null) {
+      commandEnded(failure);
+      return;
+    }
+    DeviceLaunch lent = Objects.requireNonNull(launch, "it is a lending");
+    lent.lentUntil(end);
+    try {
+      tellOfSubmission();
+    } finally {
+      lent.follow(this);
+    }
   }
 
   /** Whether it was let into its queues. Asked by the thread that asks for it. */
@@ -357,7 +397,11 @@ public final class Operation extends Resumable implements Runnable {
         if (isReady) {
           ready();
         }
-        await();
+        if (launch == null) {
+          await();
+        } else {
+          KernelThreads.whileReplaced(() -> Uninterruptibly.await(this, this::isLentOrDone));
+        }
       }
       return true;
     } catch (Throwable e) {
@@ -609,6 +653,10 @@ public final class Operation extends Resumable implements Runnable {
     return Uninterruptibly.await(this, nanos, this::isDone);
   }
 
+  private synchronized boolean isLentOrDone() {
+    return stage == Stage.SUBMITTED || stage == Stage.DONE;
+  }
+
   /** Whether it has ended. */
   synchronized boolean isDone() {
     return stage == Stage.DONE;
@@ -679,6 +727,7 @@ public final class Operation extends Resumable implements Runnable {
     entered = true;
     for (ResourceAccess use : uses) {
       use.storage().queue().enter(this, use);
+      use.storage().entered(use);
     }
     places = null;
     // Who runs it at once need not come back for that, and what makes room must never wait for it.
@@ -760,7 +809,7 @@ public final class Operation extends Resumable implements Runnable {
 
   /** Comes behind other work; called while this enters its queues. */
   void follow(Operation other, boolean failsWithIt, boolean otherWrites) {
-    boolean onDevice = launch != null && other.launch != null;
+    boolean onDevice = launch != null && launch.follows(other.launch);
     synchronized (other) {
       if (other.stage != Stage.DONE) {
         Successor place = Objects.requireNonNull(places, "one for each piece of work ahead");
@@ -853,6 +902,8 @@ public final class Operation extends Resumable implements Runnable {
   private void bodyEnded(@Nullable Throwable thrown) {
     if (launch == null) {
       finish(thrown);
+    } else if (launch.isLending() && thrown == null && hasBegun()) {
+      isUnderWay();
     } else if (launch.isSubmitted()) {
       try {
         own = thrown;
@@ -875,9 +926,16 @@ public final class Operation extends Resumable implements Runnable {
     }
   }
 
+  private synchronized boolean hasBegun() {
+    return stage == Stage.STARTED;
+  }
+
   private synchronized void isUnderWay() {
     stage = Stage.SUBMITTED;
     runner = null;
+    if (launch != null && launch.isLending()) {
+      notifyAll();
+    }
   }
 
   /** What comes behind may be submitted too. */

@@ -38,6 +38,9 @@ public abstract class OrderedResource extends Resumable {
   /** Lets work in that is asked for now, or says why not; the monitor is held. */
   public abstract void check(ResourceAccess use, long nowNanos);
 
+  /** Work that it let in has its place in the order; the monitor is held. */
+  public abstract void entered(ResourceAccess use);
+
   /** Whether it takes work that a user asks for. */
   public abstract boolean isOpen();
 

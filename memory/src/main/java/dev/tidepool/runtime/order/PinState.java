@@ -71,7 +71,7 @@ public final class PinState extends InPlaceAccess {
   public enum Users {
     /** No operation is under way. */
     NONE,
-    /** All operations under way wait for memory. */
+    /** All operations under way wait for memory, or for native code that the bytes are lent to. */
     WAITING,
     /** An operation, or a move of the bytes, goes on and will end. */
     GOING_ON
@@ -85,6 +85,10 @@ public final class PinState extends InPlaceAccess {
       }
       boolean waits = false;
       for (ResourceAccess use = firstUser; use != null; use = use.userAfter) {
+        if (use.work != null && use.work.isLent()) {
+          waits = true;
+          continue;
+        }
         Thread runner = use.work == null ? null : use.work.runner();
         if (runner == null || !MemoryWaiters.isStopped(runner)) {
           return Users.GOING_ON;

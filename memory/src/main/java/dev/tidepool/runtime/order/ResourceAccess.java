@@ -38,7 +38,16 @@ public final class ResourceAccess {
     /** The beginning of a mapping that only reads. */
     MAP_TO_READ,
     /** The beginning of a mapping that writes. */
-    MAP_TO_WRITE
+    MAP_TO_WRITE,
+    /** Lending the device's bytes to native code. */
+    LEND,
+    /** Lending the host's bytes to native code. */
+    LEND_TO_HOST;
+
+    /** Whether code outside of Tidepool gets the bytes. */
+    public boolean lends() {
+      return this == LEND || this == LEND_TO_HOST;
+    }
   }
 
   /**
@@ -90,6 +99,15 @@ public final class ResourceAccess {
     return of(storage, mode.writes(), mode.writes() ? Purpose.MAP_TO_WRITE : Purpose.MAP_TO_READ);
   }
 
+  /**
+   * Lends bytes to native code.
+   *
+   * @param toHost whether it gets a pointer of the host
+   */
+  public static ResourceAccess lending(OrderedResource storage, boolean writes, boolean toHost) {
+    return of(storage, writes, toHost ? Purpose.LEND_TO_HOST : Purpose.LEND);
+  }
+
   OrderedResource storage() {
     return storage;
   }
@@ -110,9 +128,9 @@ public final class ResourceAccess {
     return forgives;
   }
 
-  /** Whether the device will have the bytes, which an open mapping may forbid. */
+  /** Whether the device, or native code, will have the bytes, which an open mapping may forbid. */
   public boolean isOnDevice() {
-    return purpose == Purpose.DEVICE;
+    return purpose == Purpose.DEVICE || purpose.lends();
   }
 
   /** One use that covers both, of the same storage. */

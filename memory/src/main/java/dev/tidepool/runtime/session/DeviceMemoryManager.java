@@ -9,6 +9,8 @@ import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.MemoryStatistics;
+import dev.tidepool.NativeAccess;
+import dev.tidepool.NativeUse;
 import dev.tidepool.StructOfArrays;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
@@ -28,6 +30,7 @@ import dev.tidepool.runtime.buffer.BufferAllocator;
 import dev.tidepool.runtime.buffer.ExternalBuffers;
 import dev.tidepool.runtime.buffer.SoaBuffers;
 import dev.tidepool.runtime.kernel.ProgramCache;
+import dev.tidepool.runtime.lending.Lender;
 import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.metering.AllocationLedger;
 import dev.tidepool.runtime.metering.DiagnosticSink;
@@ -92,6 +95,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   private final Reclaimer room;
   private final BufferAllocator allocations;
   private final ExternalBuffers foreign;
+  private final Lender lender;
   private final LeakReclaimer leaks;
   private final ManagerMaintenance maintenance;
   private final ManagerShutdown ending;
@@ -155,6 +159,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     this.allocations = new BufferAllocator(context, blocks, leakDetector, ledger, session.trace());
     this.foreign =
         new ExternalBuffers(context, session.resources(), room, blocks, leakDetector, ledger);
+    this.lender = new Lender(context, reports);
     this.calibrations = new DeviceCalibration(context, blocks, session.neighbours());
     this.link =
         new OnDemandLink(
@@ -167,8 +172,8 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     this.transfers = new DefaultTransferEngine(context, calibrations, link);
     this.maintenance =
         new ManagerMaintenance(
-            context, leaks, kernels, room, pools, arrays, leakDetector, limit, pressure);
-    this.ending = new ManagerShutdown(context, pools, this::end);
+            context, leaks, lender, kernels, room, pools, arrays, leakDetector, limit, pressure);
+    this.ending = new ManagerShutdown(context, lender, pools, this::end);
     this.registration = options.jmx() ? ManagementBean.register(this) : null;
   }
 
@@ -383,7 +388,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     RuntimeException failure = null;
     for (Storage storage : context.awake()) {
       try {
-        if (storage.isOutlived() && storage.isOpen()) {
+        if (storage.isOutlived() && storage.isOpen() && !storage.isLent()) {
           storage.writeBackIfOpen();
         }
       } catch (RuntimeException e) {
@@ -398,6 +403,16 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     if (failure != null) {
       throw failure;
     }
+  }
+
+  @Override
+  public NativeAccess lend(NativeUse... uses) {
+    return state.during(() -> lender.lend(uses));
+  }
+
+  @Override
+  public NativeAccess lendOn(long queue, NativeUse... uses) {
+    return state.during(() -> lender.lendOn(queue, uses));
   }
 
   @Override

@@ -5,6 +5,7 @@ import dev.tidepool.MemoryInfo;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.pool.object.ArrayPools;
 import dev.tidepool.runtime.kernel.ProgramCache;
+import dev.tidepool.runtime.lending.Lender;
 import dev.tidepool.runtime.metering.LeakDetector;
 import dev.tidepool.runtime.order.ManagerContext;
 import dev.tidepool.runtime.reclaim.Reclaimer;
@@ -23,6 +24,7 @@ import org.jspecify.annotations.Nullable;
 final class ManagerMaintenance {
   private final ManagerContext context;
   private final LeakReclaimer leaks;
+  private final Lender lender;
   private final ProgramCache kernels;
   private final Reclaimer room;
   private final MemoryPools pools;
@@ -36,6 +38,7 @@ final class ManagerMaintenance {
   ManagerMaintenance(
       ManagerContext context,
       LeakReclaimer leaks,
+      Lender lender,
       ProgramCache kernels,
       Reclaimer room,
       MemoryPools pools,
@@ -45,6 +48,7 @@ final class ManagerMaintenance {
       @Nullable PressureMonitor pressure) {
     this.context = context;
     this.leaks = leaks;
+    this.lender = lender;
     this.kernels = kernels;
     this.room = room;
     this.pools = pools;
@@ -60,6 +64,7 @@ final class ManagerMaintenance {
    * @param hostIsShort whether the host has little memory left
    */
   void run(long now, boolean hostIsShort) {
+    lender.endUnreachable();
     leaks.reclaim(0);
     kernels.releaseUnreachable();
     leakDetector.tick();

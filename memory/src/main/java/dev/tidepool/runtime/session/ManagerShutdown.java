@@ -1,6 +1,7 @@
 package dev.tidepool.runtime.session;
 
 import dev.tidepool.TransferException;
+import dev.tidepool.runtime.lending.Lender;
 import dev.tidepool.runtime.order.Once;
 import dev.tidepool.runtime.order.OperationGate;
 import dev.tidepool.runtime.report.LeakSummary;
@@ -23,6 +24,7 @@ final class ManagerShutdown {
   private static final long LONGEST_WAIT_MILLIS = 10;
 
   private final StorageContext context;
+  private final Lender lender;
   private final OperationGate gate;
   private final BufferRegistry registry;
   private final MemoryPools pools;
@@ -39,8 +41,9 @@ final class ManagerShutdown {
    *
    * @param last frees what the manager owns besides its buffers; runs once
    */
-  ManagerShutdown(StorageContext context, MemoryPools pools, Runnable last) {
+  ManagerShutdown(StorageContext context, Lender lender, MemoryPools pools, Runnable last) {
     this.context = context;
+    this.lender = lender;
     this.gate = context.state().gate();
     this.registry = context.registry();
     this.pools = pools;
@@ -56,6 +59,8 @@ final class ManagerShutdown {
     pools.awaitTenants();
     context.state().endBy(change);
     do {
+      // What is lent would be waited for.
+      lender.endAll();
       for (BufferCore core : registry.all()) {
         if (close(core)) {
           open.add(core);

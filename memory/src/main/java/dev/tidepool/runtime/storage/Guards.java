@@ -32,11 +32,14 @@ public final class Guards {
     }
   }
 
-  /** Looks at every live buffer, each in its turn among the work on it. */
+  /** Looks at every live buffer that is not lent, each in its turn among the work on it. */
   public List<GuardReport> inspectAll() {
     List<GuardReport> found = new ArrayList<>();
     StackReserve.check();
     for (Storage storage : registry.awake()) {
+      if (storage.isLent()) {
+        continue;
+      }
       // Not as a use: it must not hear the failure that the next use is to hear.
       Operation.always(
               storage, context.transferThreads(), () -> found.addAll(damagesOfLive(storage)))

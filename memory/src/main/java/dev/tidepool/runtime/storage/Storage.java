@@ -59,6 +59,9 @@ public final class Storage extends PendingReleases.Link {
   private int mappings;
   private int writingMappings;
   private int openMappings;
+  // Lendings that have not ended, and those among them that write.
+  private int lendings;
+  private int writingLendings;
   private @Nullable Throwable prefetchFailure;
   private @Nullable Operation release;
   private @Nullable AllocationTrace trace;
@@ -173,12 +176,16 @@ public final class Storage extends PendingReleases.Link {
       throw new UnsupportedOperationException(
           this + " is mapped from a file for reading; map the file with READ_WRITE to change it");
     }
+    if (lendings > 0 && (use.writes() || writingLendings > 0 || exclusive)) {
+      throw lent(use.writes());
+    }
     if (use.isOnDevice() && (writingMappings > 0 || (use.writes() && mappings > 0))) {
       throw new IllegalStateException(
           this
               + " is mapped by the host for "
               + (writingMappings > 0 ? "writing" : "reading")
-              + "; close the mapping before the device "
+              + "; close the mapping before "
+              + (use.purpose().lends() ? "native code " : "the device ")
               + (use.writes() ? "writes" : "reads")
               + " it");
     }
@@ -193,10 +200,58 @@ public final class Storage extends PendingReleases.Link {
         mappings++;
         writingMappings++;
       }
-      case ACCESS, DEVICE, MOVE -> {}
+      case ACCESS, DEVICE, MOVE, LEND, LEND_TO_HOST -> {}
     }
     view = View.NONE;
     lastUse = nowNanos;
+  }
+
+  private IllegalStateException lent(boolean writes) {
+    String holder = writingLendings > 0 ? "that writes it" : "that reads it";
+    if (writingLendings == 0 && !writes) {
+      holder = "and takes turns with others here";
+    }
+    return new IllegalStateException(
+        this
+            + " is lent to native code "
+            + holder
+            + "; close the NativeAccess before you "
+            + (writes ? "write" : "read")
+            + " it");
+  }
+
+  @Override
+  public void entered(ResourceAccess use) {
+    if (use.purpose().lends()) {
+      lendings++;
+      writingLendings += use.writes() ? 1 : 0;
+    }
+  }
+
+  /** A lending has ended: native code has submitted all that it does with the bytes. */
+  public void lendingEnded(boolean writes) {
+    synchronized (this) {
+      lendings--;
+      writingLendings -= writes ? 1 : 0;
+    }
+  }
+
+  /** Whether native code has its bytes. What would wait for their work would wait for that. */
+  public boolean isLent() {
+    synchronized (this) {
+      return lendings > 0;
+    }
+  }
+
+  /** Waits until it is freed, if it was closed and its bytes outlive it. */
+  public void awaitClosed() {
+    boolean waits;
+    synchronized (this) {
+      waits = outlived && closed && lendings == 0 && mayWait();
+    }
+    if (waits) {
+      KernelThreads.whileReplaced(this::awaitFreed);
+    }
   }
 
   private IllegalStateException memoryEnded(@Nullable Throwable cause) {
@@ -498,10 +553,14 @@ public final class Storage extends PendingReleases.Link {
       return false;
     }
     if (!waits) {
-      // Inside of work on this very buffer, which would wait for itself.
+      // Inside of work on this very buffer, which would wait for itself, or while it is lent.
       try {
         writeBack.failing(failure -> context.lostResults().tell(this, failure)).release(false);
       } finally {
+        synchronized (this) {
+          // It may wait later on, when the bytes are not lent any more.
+          closer = null;
+        }
         settle(false);
       }
       return true;
@@ -554,14 +613,15 @@ public final class Storage extends PendingReleases.Link {
 
   /**
    * Whether the calling thread may wait for the work on this storage: it neither runs such work nor
-   * closes the storage already. The monitor is held.
+   * closes the storage already, and native code has no bytes of it. The monitor is held.
    */
   private boolean mayWait() {
     Thread current = Thread.currentThread();
     // What frees it comes behind nothing before it has entered.
     List<Operation> ahead =
         release != null && release.hasEntered() ? List.of(release) : queue().tail();
-    return !current.equals(closer)
+    return lendings == 0
+        && !current.equals(closer)
         && !runners.contains(current)
         && ahead.stream().allMatch(KernelBody::mayAwait);
   }

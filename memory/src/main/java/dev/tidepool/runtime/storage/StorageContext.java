@@ -117,8 +117,12 @@ public final class StorageContext extends ManagerContext {
     return spilling;
   }
 
-  /** Waits for what is under way on buffers. */
+  /** Waits for what is under way on buffers, but for those that are lent. */
   public void awaitWork() {
-    awake().forEach(storage -> storage.unfinished().forEach(Operation::await));
+    for (Storage storage : awake()) {
+      if (!storage.isLent()) {
+        storage.unfinished().forEach(Operation::await);
+      }
+    }
   }
 }

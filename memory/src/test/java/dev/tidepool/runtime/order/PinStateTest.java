@@ -126,6 +126,9 @@ final class PinStateTest {
     public void check(ResourceAccess use, long nowNanos) {}
 
     @Override
+    public void entered(ResourceAccess use) {}
+
+    @Override
     public boolean isOpen() {
       return true;
     }

@@ -4,6 +4,7 @@ import dev.tidepool.ElementType;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryInfo;
+import dev.tidepool.NativeKind;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
@@ -12,6 +13,8 @@ import dev.tidepool.spi.DeviceInfo;
 import dev.tidepool.spi.DeviceSharing;
 import dev.tidepool.spi.HostAccess;
 import dev.tidepool.spi.LaunchOrder;
+import dev.tidepool.spi.NativeMemory;
+import dev.tidepool.spi.NativeQueue;
 import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
@@ -212,6 +215,34 @@ final class FaultyDevice implements Device {
   @Override
   public @Nullable Runnable lock(MemorySegment hostBytes) {
     return device.lock(hostBytes);
+  }
+
+  @Override
+  public boolean lendsBlocks() {
+    return device.lendsBlocks();
+  }
+
+  @Override
+  public long contextHandle() {
+    return device.contextHandle();
+  }
+
+  @Override
+  public long deviceHandle() {
+    return device.deviceHandle();
+  }
+
+  @Override
+  public NativeMemory lend(Block block, long offset, long bytes, @Nullable NativeKind kind) {
+    check(SpiCall.LEND);
+    Block bare = block instanceof FaultyBlock faulty ? faulty.block() : block;
+    return device.lend(bare, offset, bytes, kind);
+  }
+
+  @Override
+  public NativeQueue foreignQueue(long handle) {
+    check(SpiCall.CREATE_QUEUE);
+    return new FaultyForeignQueue(this, device.foreignQueue(handle));
   }
 
   @Override

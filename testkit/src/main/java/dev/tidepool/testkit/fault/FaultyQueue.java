@@ -46,6 +46,15 @@ final class FaultyQueue implements Queue {
 
   /** Refuses a command, or answers what its event shall fail with; null if nothing. */
   private @Nullable AcceleratorException begin(SpiCall call, @Nullable Failure failure) {
+    return begin(device, call, failure);
+  }
+
+  static @Nullable AcceleratorException begin(FaultyDevice device, SpiCall call) {
+    return begin(device, call, device.next(call));
+  }
+
+  private static @Nullable AcceleratorException begin(
+      FaultyDevice device, SpiCall call, @Nullable Failure failure) {
     if (failure == Failure.BROKEN || failure == Failure.TRANSIENT) {
       return FaultInjector.thrown(failure, call);
     }
@@ -214,6 +223,16 @@ final class FaultyQueue implements Queue {
   }
 
   @Override
+  public long handle() {
+    return queue.handle();
+  }
+
+  @Override
+  public Event mark() {
+    return command(SpiCall.MARK, 0, _ -> queue.mark());
+  }
+
+  @Override
   public void finish() {
     device.next(SpiCall.FINISH);
     queue.finish();
@@ -225,7 +244,7 @@ final class FaultyQueue implements Queue {
     queue.close();
   }
 
-  private static Event own(Event event) {
+  static Event own(Event event) {
     return event instanceof FaultyEvent faulty ? faulty.event() : event;
   }
 

@@ -7,6 +7,8 @@ import dev.tidepool.KernelCompilationException;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryInfo;
+import dev.tidepool.NativeHandle;
+import dev.tidepool.NativeKind;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.host.NumaPolicy;
 import dev.tidepool.host.ThreadNumaPolicy;
@@ -16,6 +18,8 @@ import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceInfo;
 import dev.tidepool.spi.HostAccess;
 import dev.tidepool.spi.LaunchOrder;
+import dev.tidepool.spi.NativeMemory;
+import dev.tidepool.spi.NativeQueue;
 import dev.tidepool.spi.PinnedRanges;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
@@ -25,10 +29,12 @@ import java.lang.foreign.MemorySegment;
 import java.util.Collection;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,6 +53,9 @@ public final class SimulatedDevice implements Device {
 
   private final Set<SimulatedBlock> blocks = ConcurrentHashMap.newKeySet();
   private final Set<SimulatedQueue> queues = ConcurrentHashMap.newKeySet();
+  // Made by tests; and what the runtime holds of them.
+  private final Map<Long, SimulatedQueue> foreignQueues = new ConcurrentHashMap<>();
+  private final Set<SimulatedForeignQueue> heldQueues = ConcurrentHashMap.newKeySet();
   private final Set<Program> programs = ConcurrentHashMap.newKeySet();
   private final Set<SimulatedEvent> events = ConcurrentHashMap.newKeySet();
 
@@ -379,6 +388,80 @@ public final class SimulatedDevice implements Device {
   }
 
   @Override
+  public boolean lendsBlocks() {
+    return true;
+  }
+
+  @Override
+  public long contextHandle() {
+    return System.identityHashCode(provider);
+  }
+
+  @Override
+  public long deviceHandle() {
+    return System.identityHashCode(this);
+  }
+
+  @Override
+  public NativeMemory lend(Block block, long offset, long bytes, @Nullable NativeKind kind) {
+    ledger.count(SpiCall.LEND);
+    if (kind != null && kind != NativeKind.CUDA_POINTER) {
+      throw new UnsupportedOperationException(info.id() + " has CUDA_POINTER and not " + kind);
+    }
+    if (!(block instanceof SimulatedBlock own) || own.device() != this) {
+      throw punished("lend of " + block + ", which is not of this device");
+    }
+    long address = own.store().asSlice(offset, bytes).address();
+    own.begin();
+    return new NativeMemory(new NativeHandle(NativeKind.CUDA_POINTER, address, 0, bytes), own::end);
+  }
+
+  /** Makes a queue as code outside of Tidepool does; its handle. {@link #closeForeign} ends it. */
+  public long createForeign() {
+    SimulatedQueue queue = new SimulatedQueue(this, NUMBERS.incrementAndGet());
+    foreignQueues.put(queue.handle(), queue);
+    return queue.handle();
+  }
+
+  /** Ends a queue that {@link #createForeign} made, after its commands. */
+  public void closeForeign(long handle) {
+    SimulatedQueue queue = foreignQueues.remove(handle);
+    if (queue != null) {
+      queue.close();
+    }
+  }
+
+  /**
+   * Submits a command as code outside of Tidepool does.
+   *
+   * @param handle of a queue of the runtime, or one that {@link #createForeign} made
+   */
+  public void submitForeign(long handle, Runnable command) {
+    Stream.concat(queues.stream(), foreignQueues.values().stream())
+        .filter(queue -> queue.handle() == handle)
+        .findFirst()
+        .orElseThrow(() -> new IllegalArgumentException("there is no queue " + handle))
+        .submitForeign(command);
+  }
+
+  @Override
+  public NativeQueue foreignQueue(long handle) {
+    ledger.count(SpiCall.CREATE_QUEUE);
+    SimulatedQueue queue = foreignQueues.get(handle);
+    if (queue == null) {
+      throw new IllegalArgumentException("queue " + handle + " is not of " + info.id());
+    }
+    SimulatedForeignQueue held = new SimulatedForeignQueue(this, queue);
+    heldQueues.add(held);
+    return held;
+  }
+
+  void letGo(SimulatedForeignQueue held) {
+    ledger.count(SpiCall.CLOSE_QUEUE);
+    heldQueues.remove(held);
+  }
+
+  @Override
   public Program compile(KernelSource source, List<KernelParameter> parameters) {
     ledger.count(SpiCall.COMPILE);
     SimulatedProgram program =
@@ -465,6 +548,7 @@ public final class SimulatedDevice implements Device {
       closed = true;
     }
     reportAlive("queues", queues);
+    reportAlive("foreign queues", heldQueues);
     reportAlive("programs", programs);
     reportAlive("events", events);
     reportAlive("blocks", blocks);

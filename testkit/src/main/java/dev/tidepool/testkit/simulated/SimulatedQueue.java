@@ -28,6 +28,7 @@ final class SimulatedQueue implements Queue {
   private static final long SLEEP_NANOS = 100_000;
 
   private final SimulatedDevice device;
+  private final long handle;
   private final DriverLedger ledger;
   private final LinkedBlockingQueue<Command> commands = new LinkedBlockingQueue<>();
   private final Thread thread;
@@ -54,6 +55,7 @@ final class SimulatedQueue implements Queue {
 
   SimulatedQueue(SimulatedDevice device, long id) {
     this.device = device;
+    handle = id;
     ledger = device.ledger();
     thread = Thread.ofPlatform().daemon().name(device + " queue " + id).unstarted(this::run);
     thread.start();
@@ -356,6 +358,21 @@ final class SimulatedQueue implements Queue {
     ledger.count(SpiCall.AFTER);
     Completion completion = completion(event);
     enqueue(new Command("AFTER", 0, List.of(), completion::join, new Completion()));
+  }
+
+  @Override
+  public long handle() {
+    return handle;
+  }
+
+  @Override
+  public Event mark() {
+    return submit(SpiCall.MARK, 0, List.of(), () -> {});
+  }
+
+  /** A command of code outside of Tidepool. */
+  void submitForeign(Runnable command) {
+    enqueue(new Command("FOREIGN", 0, List.of(), command::run, new Completion()));
   }
 
   @Override

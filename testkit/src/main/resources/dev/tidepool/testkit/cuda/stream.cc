@@ -227,3 +227,16 @@ EXPORT CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void* userData) 
                          },
                          {}});
 }
+
+EXPORT CUresult cuStreamGetCtx(CUstream hStream, CUcontext* pctx) {
+  ENTER_CONTEXT
+  std::shared_ptr<Stream> stream;
+  if (CUresult error = stream_of(hStream, __func__, stream)) {
+    return error;
+  }
+  if (pctx == nullptr) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  *pctx = reinterpret_cast<CUcontext>(stream->context);
+  return CUDA_SUCCESS;
+}

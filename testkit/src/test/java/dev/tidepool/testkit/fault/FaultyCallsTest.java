@@ -13,6 +13,7 @@ import dev.tidepool.spi.DeviceSharing;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.Launch;
+import dev.tidepool.spi.NativeQueue;
 import dev.tidepool.spi.Placement;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
@@ -48,37 +49,42 @@ class FaultyCallsTest {
   private final FaultInjector faults = new FaultInjector(bare(AcceleratorProvider.class));
   private final FaultyDevice device = (FaultyDevice) faults.discover().devices().getFirst();
 
-  static Stream<Named<Method>> callsOfTheSeam() {
+  /** A call, and the type of the object that it is made on, which may have inherited it. */
+  record SeamCall(Class<?> type, Method method) {}
+
+  static Stream<Named<SeamCall>> callsOfTheSeam() {
     return Stream.of(
             AcceleratorProvider.class,
             Device.class,
             DeviceSharing.class,
             SharedBlock.class,
             Queue.class,
+            NativeQueue.class,
             Block.class,
             Event.class,
             Program.class)
-        .flatMap(type -> Arrays.stream(type.getMethods()))
-        .filter(call -> !Modifier.isStatic(call.getModifiers()))
-        .filter(call -> !OF_PARTS.contains(call.getName()))
+        .flatMap(type -> Arrays.stream(type.getMethods()).map(method -> new SeamCall(type, method)))
+        .filter(call -> !Modifier.isStatic(call.method().getModifiers()))
+        .filter(call -> !OF_PARTS.contains(call.method().getName()))
         .map(
             call ->
                 Named.of(
-                    call.getDeclaringClass().getSimpleName()
+                    call.type().getSimpleName()
                         + "."
-                        + call.getName()
+                        + call.method().getName()
                         + " with "
-                        + call.getParameterCount(),
+                        + call.method().getParameterCount(),
                     call));
   }
 
   @ParameterizedTest
   @MethodSource("callsOfTheSeam")
-  void isTheSameCallBelow(Method call) throws ReflectiveOperationException {
-    Object wrapper = wrapper(call.getDeclaringClass());
+  void isTheSameCallBelow(SeamCall call) throws ReflectiveOperationException {
+    Object wrapper = wrapper(call.type());
     calls.clear();
-    call.invoke(wrapper, Arrays.stream(call.getParameterTypes()).map(this::argument).toArray());
-    assertThat(calls).containsExactly(call.getName());
+    Method method = call.method();
+    method.invoke(wrapper, Arrays.stream(method.getParameterTypes()).map(this::argument).toArray());
+    assertThat(calls).containsExactly(method.getName());
   }
 
   private Object wrapper(Class<?> type) {
@@ -96,6 +102,9 @@ class FaultyCallsTest {
     }
     if (type == Queue.class) {
       return device.createQueue();
+    }
+    if (type == NativeQueue.class) {
+      return device.foreignQueue(8);
     }
     if (type == Block.class) {
       return device.allocate(16, 1, BlockKind.DEVICE);

@@ -1,0 +1,83 @@
+package dev.tidepool.cuda;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.spi.Event;
+import dev.tidepool.spi.NativeQueue;
+
+/** A stream of code outside of Tidepool, which that code destroys after Tidepool let it go. */
+final class ForeignStream implements NativeQueue {
+  /** The last of the handles that stand for default streams. */
+  private static final long CU_STREAM_PER_THREAD = 2;
+
+  private final CudaDevice device;
+  private final Context context;
+  private final EventPool events;
+  private final long stream;
+
+  private ForeignStream(CudaDevice device, Context context, EventPool events, long stream) {
+    this.device = device;
+    this.context = context;
+    this.events = events;
+    this.stream = stream;
+  }
+
+  /** A stream, which must be of the device's context. */
+  static ForeignStream of(CudaDevice device, Context context, EventPool events, long stream) {
+    if (stream >= 0 && stream <= CU_STREAM_PER_THREAD) {
+      throw new IllegalArgumentException(
+          "the default stream of "
+              + device.info().id()
+              + " belongs to a context or a thread, not to its user; create a stream for the"
+              + " library that you call");
+    }
+    long owner;
+    try {
+      owner = context.call(() -> Cuda.cuStreamGetCtx(stream));
+    } catch (AcceleratorException refused) {
+      throw new IllegalArgumentException(
+          "%#x is no stream of %s: %s".formatted(stream, device.info().id(), refused.getMessage()),
+          refused);
+    }
+    if (owner != context.handle()) {
+      throw new IllegalArgumentException(
+          "the stream is of another context than that of "
+              + device.info().id()
+              + "; create it while NativeAccess.context() is current");
+    }
+    return new ForeignStream(device, context, events, stream);
+  }
+
+  @Override
+  public long handle() {
+    return stream;
+  }
+
+  @Override
+  public void after(Event event) {
+    CudaQueue.after(device, context, stream, event);
+  }
+
+  @Override
+  public Event mark() {
+    return context.call(
+        () -> {
+          long event = events.take();
+          try {
+            Cuda.cuEventRecord(event, stream);
+            return new CudaEvent(context, events, "cuEventRecord", event, stream);
+          } catch (RuntimeException | Error refused) {
+            events.giveBack(event);
+            throw refused;
+          }
+        });
+  }
+
+  @Override
+  public void finish() {
+    context.run(() -> Cuda.cuStreamSynchronize(stream));
+  }
+
+  /** The stream is its owner's. */
+  @Override
+  public void close() {}
+}

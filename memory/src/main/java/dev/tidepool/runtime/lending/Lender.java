@@ -1,0 +1,184 @@
+package dev.tidepool.runtime.lending;
+
+import dev.tidepool.NativeAccess;
+import dev.tidepool.NativeKind;
+import dev.tidepool.NativeUse;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.diagnostics.UnclosedAccessReport;
+import dev.tidepool.runtime.buffer.BufferHandle;
+import dev.tidepool.runtime.metering.AllocationSites;
+import dev.tidepool.runtime.metering.DiagnosticSink;
+import dev.tidepool.runtime.order.StackReserve;
+import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.NativeQueue;
+import java.lang.System.Logger.Level;
+import java.lang.ref.PhantomReference;
+import java.lang.ref.Reference;
+import java.lang.ref.ReferenceQueue;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Lends the memory of one manager's buffers to native code, and knows what is lent: an access that
+ * nobody can close any more is ended here. Safe for use by any thread.
+ */
+public final class Lender {
+  private final StorageContext context;
+  private final DiagnosticSink reports;
+  private final @Nullable AllocationSites sites;
+  private final Set<Unclosed> open = ConcurrentHashMap.newKeySet();
+  private final ReferenceQueue<NativeAccess> unreachable = new ReferenceQueue<>();
+
+  /** What is left of an access that became unreachable. */
+  private static final class Unclosed extends PhantomReference<NativeAccess> {
+    private final Lending lending;
+    private final UnclosedAccessReport report;
+
+    Unclosed(
+        NativeAccess access,
+        ReferenceQueue<NativeAccess> queue,
+        Lending lending,
+        UnclosedAccessReport report) {
+      super(access, queue);
+      this.lending = lending;
+      this.report = report;
+    }
+  }
+
+  /** Nothing is lent. */
+  public Lender(StorageContext context, DiagnosticSink reports) {
+    this.context = context;
+    this.reports = reports;
+    this.sites = context.isParanoid() ? new AllocationSites() : null;
+  }
+
+  /** Lends buffers, with one of the manager's queues. */
+  public NativeAccess lend(NativeUse... uses) {
+    return lend(checked(uses), null);
+  }
+
+  /** Lends buffers, with a queue of native code. */
+  public NativeAccess lendOn(long queue, NativeUse... uses) {
+    List<NativeUse> checked = checked(uses);
+    Device device = context.device();
+    if (!device.lendsBlocks()) {
+      throw new UnsupportedOperationException(
+          context.id() + " has no queues; lend the buffers with lend(...)");
+    }
+    return lend(checked, device.foreignQueue(queue));
+  }
+
+  private static List<NativeUse> checked(NativeUse... uses) {
+    List<NativeUse> all = List.of(uses);
+    if (all.isEmpty()) {
+      throw new IllegalArgumentException("name the buffers to lend");
+    }
+    for (int i = 0; i < all.size(); i++) {
+      for (int j = 0; j < i; j++) {
+        if (all.get(i).buffer().equals(all.get(j).buffer())) {
+          throw new IllegalArgumentException(
+              all.get(i).buffer() + " is named twice; name it once, with readWrite(...)");
+        }
+      }
+    }
+    return all;
+  }
+
+  private NativeAccess lend(List<NativeUse> uses, @Nullable NativeQueue foreign) {
+    Lending lending;
+    List<LentRange> ranges;
+    try {
+      StackReserve.checkForTwo();
+      ranges = uses.stream().map(this::range).toList();
+      checkSides(ranges);
+      lending = new Lending(context, ranges, foreign);
+    } catch (RuntimeException | Error e) {
+      if (foreign != null) {
+        foreign.close();
+      }
+      throw e;
+    }
+    lending.begin();
+    try {
+      NativeAccess access =
+          new OpenNativeAccess(
+              context, lending, uses, ranges.stream().map(LentRange::handle).toList());
+      open.removeIf(each -> !each.lending.isOpen());
+      open.add(new Unclosed(access, unreachable, lending, report(ranges)));
+      return access;
+    } catch (RuntimeException | Error e) {
+      lending.end();
+      throw e;
+    }
+  }
+
+  private LentRange range(NativeUse use) {
+    UnifiedBuffer<?> buffer = use.buffer();
+    if (!(buffer instanceof BufferHandle<?> own) || own.storage().context() != context) {
+      throw new IllegalArgumentException(
+          buffer
+              + " belongs to another manager than that of "
+              + context.id()
+              + "; lend it with its own, or copy it to a buffer of this one");
+    }
+    NativeKind kind = use.kind();
+    boolean lendsBlocks = context.device().lendsBlocks();
+    if (!lendsBlocks && kind != null && kind != NativeKind.HOST_POINTER) {
+      throw new UnsupportedOperationException(
+          context.id() + " lends HOST_POINTER only, and not " + kind);
+    }
+    return new LentRange(own, use, !lendsBlocks || kind == NativeKind.HOST_POINTER);
+  }
+
+  /** Host and device cannot both have bytes of one buffer: one side would miss what is written. */
+  private static void checkSides(List<LentRange> ranges) {
+    for (LentRange one : ranges) {
+      for (LentRange other : ranges) {
+        if (one.storage() == other.storage() && one.toHost() != other.toHost()) {
+          throw new IllegalArgumentException(
+              one.storage()
+                  + " is lent to the host and to the device at once; lend its parts after each"
+                  + " other");
+        }
+      }
+    }
+  }
+
+  private UnclosedAccessReport report(List<LentRange> ranges) {
+    return new UnclosedAccessReport(
+        context.id(),
+        ranges.getFirst().storage().core().tag(),
+        ranges.size(),
+        ranges.stream().mapToLong(LentRange::bytes).sum(),
+        sites == null ? "" : sites.here());
+  }
+
+  /** Ends what nobody can close any more, and reports it. */
+  public void endUnreachable() {
+    List<UnclosedAccessReport> ended = new ArrayList<>();
+    for (Reference<?> gone = unreachable.poll(); gone != null; gone = unreachable.poll()) {
+      Unclosed access = (Unclosed) gone;
+      open.remove(access);
+      if (access.lending.isOpen()) {
+        access.lending.end();
+        ended.add(access.report);
+      }
+    }
+    for (UnclosedAccessReport report : ended) {
+      reports.log(Level.WARNING, report.toString());
+      reports.tell(report);
+    }
+  }
+
+  /** Ends everything: the manager closes. Later closes of the accesses do nothing. */
+  public void endAll() {
+    for (Unclosed access : open) {
+      access.lending.end();
+    }
+    open.removeIf(access -> !access.lending.isOpen());
+  }
+}

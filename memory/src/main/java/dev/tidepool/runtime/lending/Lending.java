@@ -1,0 +1,151 @@
+package dev.tidepool.runtime.lending;
+
+import dev.tidepool.runtime.order.DeviceLaunch;
+import dev.tidepool.runtime.order.Exceptions;
+import dev.tidepool.runtime.order.MultiBufferAdmission;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.QuietClose;
+import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.spi.Event;
+import dev.tidepool.spi.NativeQueue;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Ranges that native code has until it {@link #end}s: one operation in the order of their buffers,
+ * which begins when the bytes are where native code wants them, and ends when its commands have.
+ * The storages refuse conflicting work meanwhile, because nobody knows how long it would wait.
+ */
+final class Lending {
+  private final StorageContext context;
+  private final List<LentRange> ranges;
+  private final @Nullable NativeQueue foreign;
+  private final DeviceLaunch launch;
+  private final Operation work;
+  private final boolean usesDevice;
+  private final AtomicBoolean ended = new AtomicBoolean();
+  private volatile @Nullable NativeQueue queue;
+  // What comes after that is not tried again. Attempts follow each other.
+  private boolean ordered;
+
+  /**
+   * Not begun.
+   *
+   * @param foreign the queue that commands go to, which this closes; null for one of the manager's
+   */
+  Lending(StorageContext context, List<LentRange> ranges, @Nullable NativeQueue foreign) {
+    this.context = context;
+    this.ranges = ranges;
+    this.foreign = foreign;
+    this.usesDevice = foreign != null || ranges.stream().anyMatch(range -> !range.toHost());
+    this.launch =
+        DeviceLaunch.lending(
+            context.launchQueues(),
+            foreign,
+            ranges.stream().anyMatch(LentRange::toHost),
+            this::settled);
+    this.work =
+        Operation.of(
+                ranges.stream().map(LentRange::access).toList(),
+                context.transferThreads(),
+                this::prepare)
+            .retrying(context.retries().until(() -> ordered))
+            .launching(launch);
+  }
+
+  /**
+   * Lends all ranges, or none.
+   *
+   * @throws RuntimeException what that failed with
+   */
+  void begin() {
+    try {
+      work.lend(!Thread.currentThread().isVirtual());
+    } catch (Throwable e) {
+      if (work.isLent()) {
+        end();
+      } else if (ended.compareAndSet(false, true)) {
+        if (work.hasEntered()) {
+          ranges.forEach(range -> range.storage().lendingEnded(range.writes()));
+        }
+        release();
+      }
+      throw e;
+    }
+  }
+
+  /** Brings the bytes of all ranges to where native code wants them. */
+  private void prepare() {
+    try {
+      if (ranges.stream().anyMatch(LentRange::lacksMemory)) {
+        MultiBufferAdmission.inTurn(
+            work,
+            List.of(context.placing()),
+            () -> ranges.stream().filter(LentRange::lacksMemory).forEach(LentRange::provideMemory));
+      }
+      for (LentRange range : ranges) {
+        range.prepare(context.device());
+      }
+      ordered = true;
+      queue = usesDevice ? launch.lend(work) : null;
+    } catch (RuntimeException | Error e) {
+      ranges.forEach(Lending::releaseQuietly);
+      throw Exceptions.transfer(e, "lending");
+    }
+  }
+
+  /** The queue for commands; null where the device has none, or only pointers of the host. */
+  @Nullable NativeQueue queue() {
+    return queue;
+  }
+
+  /** Whether native code may still submit commands. */
+  boolean isOpen() {
+    return !ended.get();
+  }
+
+  /** Ends the access of native code. Idempotent. Waits for nothing, and does not throw. */
+  void end() {
+    if (!ended.compareAndSet(false, true)) {
+      return;
+    }
+    Event end = null;
+    Throwable failure = null;
+    try {
+      if (usesDevice) {
+        end = Objects.requireNonNull(queue, "it is lent").mark();
+        ranges.forEach(LentRange::submitted);
+      }
+    } catch (RuntimeException | Error e) {
+      failure = e;
+      QuietClose.quietly("the queue of lent buffers", Objects.requireNonNull(queue)::finish);
+    }
+    for (LentRange range : ranges) {
+      range.storage().lendingEnded(range.writes());
+    }
+    work.lentUntil(end, failure);
+    release();
+  }
+
+  /** Waits until buffers that were closed meanwhile have brought their results back. */
+  void awaitClosed() {
+    ranges.forEach(range -> range.storage().awaitClosed());
+  }
+
+  private void release() {
+    ranges.forEach(Lending::releaseQuietly);
+    if (foreign != null) {
+      QuietClose.quietly("a foreign queue", foreign);
+    }
+  }
+
+  private static void releaseQuietly(LentRange range) {
+    QuietClose.quietly("a handle of lent memory", range::release);
+  }
+
+  private void settled(@Nullable Throwable failure) {
+    ranges.forEach(range -> range.settled(failure));
+  }
+}

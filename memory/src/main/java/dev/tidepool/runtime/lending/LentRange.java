@@ -1,0 +1,130 @@
+package dev.tidepool.runtime.lending;
+
+import dev.tidepool.NativeHandle;
+import dev.tidepool.NativeKind;
+import dev.tidepool.NativeUse;
+import dev.tidepool.runtime.buffer.BufferHandle;
+import dev.tidepool.runtime.order.ResourceAccess;
+import dev.tidepool.runtime.storage.Coherence;
+import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.NativeMemory;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A range of a storage that native code gets, and what was made for that. Used by one thread at a
+ * time: the one that begins the lending, then the one that ends it, then the one that settles it.
+ */
+final class LentRange {
+  private final Storage storage;
+  private final long from;
+  private final long to;
+  private final boolean reads;
+  private final boolean writes;
+  private final @Nullable NativeKind kind;
+  private final boolean toHost;
+
+  private @Nullable NativeMemory memory;
+  private int revocations;
+  // Whether a write of the device is to be settled, and whether the host's bytes count if it fails.
+  private boolean expected;
+  private boolean revocable;
+
+  /**
+   * A range that is not lent yet.
+   *
+   * @param toHost whether native code gets a pointer of the host
+   */
+  LentRange(BufferHandle<?> buffer, NativeUse use, boolean toHost) {
+    this.storage = buffer.storage();
+    this.from = buffer.from();
+    this.to = buffer.to();
+    this.reads = use.reads();
+    this.writes = use.writes();
+    this.kind = use.kind();
+    this.toHost = toHost;
+  }
+
+  Storage storage() {
+    return storage;
+  }
+
+  boolean writes() {
+    return writes;
+  }
+
+  boolean toHost() {
+    return toHost;
+  }
+
+  long bytes() {
+    return to - from;
+  }
+
+  ResourceAccess access() {
+    return ResourceAccess.lending(storage, writes, toHost);
+  }
+
+  /** Whether the device must give memory for it. */
+  boolean lacksMemory() {
+    return !toHost && coherence().lacksDeviceMemory();
+  }
+
+  void provideMemory() {
+    coherence().provideDeviceMemory();
+  }
+
+  /** Brings the bytes to where native code wants them, and makes the handle. */
+  void prepare(Device device) {
+    Coherence coherence = coherence();
+    if (toHost) {
+      memory =
+          NativeMemory.of(
+              NativeHandle.of(
+                  (writes
+                          ? coherence.hostForWrite(from, to, !reads)
+                          : coherence.hostForRead(from, to))
+                      .asSlice(from, to - from)));
+      return;
+    }
+    revocations = coherence.revocations();
+    Block block =
+        writes ? coherence.deviceForWrite(from, to, !reads) : coherence.deviceForRead(from, to);
+    memory = device.lend(block.whole(), block.start() + from, to - from, kind);
+  }
+
+  NativeHandle handle() {
+    return Objects.requireNonNull(memory, "it is lent").handle();
+  }
+
+  /** Gives back what was made for the handle, if anything was. */
+  void release() {
+    NativeMemory made = memory;
+    memory = null;
+    if (made != null) {
+      made.release().run();
+    }
+  }
+
+  /** Native code has submitted its commands: what it writes on the device counts from now on. */
+  void submitted() {
+    if (writes && !toHost) {
+      revocable = coherence().deviceWillWrite(from, to, revocations);
+      expected = true;
+    }
+  }
+
+  /** Its commands have ended. May be called again when that was interrupted. */
+  void settled(@Nullable Throwable failure) {
+    if (expected) {
+      expected = false;
+      coherence().deviceWriteSettled(from, to, failure != null && revocable);
+    }
+  }
+
+  private Coherence coherence() {
+    return storage.coherence();
+  }
+}

@@ -1,0 +1,497 @@
+package dev.tidepool.testkit;
+
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.Allocation;
+import dev.tidepool.Arguments;
+import dev.tidepool.ElementType;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelSource;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.NativeAccess;
+import dev.tidepool.NativeHandle;
+import dev.tidepool.NativeKind;
+import dev.tidepool.NativeUse;
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.diagnostics.DiagnosticReport;
+import dev.tidepool.diagnostics.UnclosedAccessReport;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.spi.LaunchOrder;
+import dev.tidepool.spi.support.Uninterruptibly;
+import dev.tidepool.testkit.fault.Failure;
+import dev.tidepool.testkit.fault.FaultInjector;
+import dev.tidepool.testkit.simulated.SimulatedDevice;
+import dev.tidepool.testkit.simulated.SimulatedHardware;
+import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Commands of code outside of Tidepool, between those of the library, on simulated devices. */
+@Timeout(120)
+class LendingTest {
+  private static final int LENGTH = 1_000;
+
+  private final List<Runnable> closing = new ArrayList<>();
+
+  /** A Tidepool over one simulated device. */
+  private record Rig(SimulatedProvider provider, FaultInjector faults, Tidepool tidepool) {
+    SimulatedDevice device() {
+      return provider.device("simulated:0");
+    }
+
+    UnifiedMemoryManager memory() {
+      return tidepool.memory(tidepool.accelerator("simulated:0"));
+    }
+
+    Kernel kernel(String expression) {
+      return memory().compile(KernelSource.elementwise(expression));
+    }
+
+    UnifiedBuffer<int[]> filled(int value) {
+      UnifiedBuffer<int[]> buffer =
+          memory().allocate(ElementType.INT, LENGTH, MemoryLocation.DEVICE);
+      int[] values = new int[LENGTH];
+      Arrays.fill(values, value);
+      buffer.copyFrom(values);
+      return buffer;
+    }
+
+    /** A command of native code: it adds to every element. */
+    void add(long queue, NativeHandle handle, int addend) {
+      MemorySegment bytes =
+          MemorySegment.ofAddress(handle.address()).reinterpret(handle.byteSize());
+      device()
+          .submitForeign(
+              queue,
+              () -> {
+                for (long at = 0; at < bytes.byteSize(); at += Integer.BYTES) {
+                  bytes.set(ValueLayout.JAVA_INT, at, bytes.get(ValueLayout.JAVA_INT, at) + addend);
+                }
+              });
+    }
+  }
+
+  private Rig open(SimulatedHardware hardware, MemoryOptions options) {
+    SimulatedProvider provider = new SimulatedProvider(hardware);
+    FaultInjector faults = new FaultInjector(provider);
+    Tidepool tidepool = Discovery.using(List.of(faults), () -> Tidepool.open(options));
+    Rig rig = new Rig(provider, faults, tidepool);
+    closing.add(
+        () -> {
+          rig.device().resume();
+          tidepool.close();
+          assertThat(provider.violations()).isEmpty();
+          assertThat(rig.device().openEvents()).isZero();
+          assertThat(rig.device().liveBlocks()).isZero();
+          assertThat(rig.device().openQueues()).isZero();
+        });
+    return rig;
+  }
+
+  private Rig open(SimulatedHardware hardware) {
+    return open(hardware, MemoryOptions.defaults());
+  }
+
+  private Rig open(LaunchOrder order) {
+    return open(SimulatedHardware.discrete().withLaunchOrder(order));
+  }
+
+  private long foreignQueue(Rig rig) {
+    long queue = rig.device().createForeign();
+    closing.addFirst(
+        () -> {
+          rig.device().resume();
+          rig.device().closeForeign(queue);
+        });
+    return queue;
+  }
+
+  @AfterEach
+  void close() {
+    closing.forEach(Runnable::run);
+  }
+
+  private static int valueOf(UnifiedBuffer<int[]> buffer) {
+    int[] values = new int[LENGTH];
+    buffer.copyTo(values);
+    assertThat(values).containsOnly(values[0]);
+    return values[0];
+  }
+
+  @ParameterizedTest
+  @EnumSource(LaunchOrder.class)
+  void commandsComeBetweenTheKernelsBeforeAndBehind(LaunchOrder order) {
+    Rig rig = open(order);
+    UnifiedBuffer<int[]> y = rig.filled(1);
+    Kernel twice = rig.kernel("y = y * 2");
+    for (int round = 0; round < 50; round++) {
+      y.fill(new int[] {1});
+      twice.executeAsync(Arguments.of("y", y));
+      twice.executeAsync(Arguments.of("y", y));
+      try (NativeAccess access = rig.memory().lend(NativeUse.readWrite(y))) {
+        rig.add(access.queue(), access.handle(y), 3);
+      }
+      twice.executeAsync(Arguments.of("y", y));
+      assertThat(valueOf(y)).isEqualTo(14);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(LaunchOrder.class)
+  void commandsOnAForeignQueueComeBetweenTheKernelsBeforeAndBehind(LaunchOrder order) {
+    Rig rig = open(order);
+    long queue = foreignQueue(rig);
+    UnifiedBuffer<int[]> y = rig.filled(1);
+    Kernel twice = rig.kernel("y = y * 2");
+    for (int round = 0; round < 50; round++) {
+      y.fill(new int[] {1});
+      twice.executeAsync(Arguments.of("y", y));
+      twice.executeAsync(Arguments.of("y", y));
+      try (NativeAccess access = rig.memory().lendOn(queue, NativeUse.readWrite(y))) {
+        assertThat(access.queue()).isEqualTo(queue);
+        rig.add(access.queue(), access.handle(y), 3);
+      }
+      twice.executeAsync(Arguments.of("y", y));
+      assertThat(valueOf(y)).isEqualTo(14);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = LaunchOrder.class,
+      names = {"IN_QUEUE", "ACROSS_QUEUES"})
+  void lendingWaitsForNoKernelThatTheDeviceOrders(LaunchOrder order) {
+    Rig rig = open(order);
+    UnifiedBuffer<int[]> y = rig.filled(1);
+    Kernel twice = rig.kernel("y = y * 2");
+    twice.execute(Arguments.of("y", y));
+    rig.device().pause();
+    CompletableFuture<Void> before = twice.executeAsync(Arguments.of("y", y));
+    NativeAccess access = rig.memory().lend(NativeUse.readWrite(y));
+    rig.add(access.queue(), access.handle(y), 3);
+    access.close();
+    CompletableFuture<Void> behind = twice.executeAsync(Arguments.of("y", y));
+    await().until(() -> rig.device().ledger().calls(SpiCall.LAUNCH) == 3);
+    assertThat(before).isNotDone();
+    assertThat(behind).isNotDone();
+    rig.device().resume();
+    assertThat(valueOf(y)).isEqualTo(14);
+  }
+
+  @Test
+  void aForeignQueueWaitsForKernelsOnTheDevice() {
+    Rig rig = open(LaunchOrder.ACROSS_QUEUES);
+    long queue = foreignQueue(rig);
+    UnifiedBuffer<int[]> y = rig.filled(1);
+    Kernel twice = rig.kernel("y = y * 2");
+    twice.execute(Arguments.of("y", y));
+    rig.device().pause();
+    CompletableFuture<Void> before = twice.executeAsync(Arguments.of("y", y));
+    try (NativeAccess access = rig.memory().lendOn(queue, NativeUse.readWrite(y))) {
+      rig.add(queue, access.handle(y), 3);
+    }
+    CompletableFuture<Void> behind = twice.executeAsync(Arguments.of("y", y));
+    await().until(() -> rig.device().ledger().calls(SpiCall.LAUNCH) == 3);
+    assertThat(before).isNotDone();
+    assertThat(behind).isNotDone();
+    rig.device().resume();
+    assertThat(valueOf(y)).isEqualTo(14);
+  }
+
+  @Test
+  void kernelsOnOtherBuffersGoOnWhileAForeignQueueIsLate() {
+    Rig rig = open(LaunchOrder.ACROSS_QUEUES);
+    long queue = foreignQueue(rig);
+    UnifiedBuffer<int[]> x = rig.filled(1);
+    UnifiedBuffer<int[]> y = rig.filled(1);
+    Kernel twice = rig.kernel("y = y * 2");
+    CountDownLatch late = new CountDownLatch(1);
+    try (NativeAccess access = rig.memory().lendOn(queue, NativeUse.readWrite(x))) {
+      rig.device().submitForeign(queue, () -> Uninterruptibly.await(late::await));
+      rig.add(queue, access.handle(x), 3);
+    }
+    for (int i = 0; i < 8; i++) {
+      twice.executeAsync(Arguments.of("y", y));
+    }
+    assertThat(valueOf(y)).isEqualTo(256);
+    late.countDown();
+    assertThat(valueOf(x)).isEqualTo(4);
+  }
+
+  @Test
+  void aKernelThatFailsTakesTheResultsOfNativeCodeWithIt() {
+    Rig rig = open(LaunchOrder.ACROSS_QUEUES);
+    UnifiedBuffer<int[]> y = rig.filled(1);
+    Kernel twice = rig.kernel("y = y * 2");
+    twice.execute(Arguments.of("y", y));
+    y.synchronize();
+    rig.device().pause();
+    rig.device().failLaunch(1);
+    CompletableFuture<Void> before = twice.executeAsync(Arguments.of("y", y));
+    try (NativeAccess access = rig.memory().lend(NativeUse.readWrite(y))) {
+      rig.add(access.queue(), access.handle(y), 3);
+    }
+    CompletableFuture<Void> behind = twice.executeAsync(Arguments.of("y", y));
+    rig.device().resume();
+    assertThat(before).failsWithin(60, SECONDS);
+    assertThat(behind).failsWithin(60, SECONDS);
+    assertThat(valueOf(y)).isEqualTo(2);
+  }
+
+  @Test
+  void threadsLendInTurns() throws InterruptedException {
+    Rig rig = open(LaunchOrder.ACROSS_QUEUES);
+    UnifiedBuffer<int[]> x = rig.filled(0);
+    UnifiedBuffer<int[]> y = rig.filled(0);
+    AtomicInteger lent = new AtomicInteger();
+    List<Thread> threads = new ArrayList<>();
+    Queue<Throwable> failures = new ConcurrentLinkedQueue<>();
+    for (int t = 0; t < 6; t++) {
+      boolean xFirst = t % 2 == 0;
+      Runnable body =
+          () -> {
+            for (int i = 0; i < 200; i++) {
+              NativeUse ofX = NativeUse.readWrite(x);
+              NativeUse ofY = NativeUse.readWrite(y);
+              try (NativeAccess access =
+                  rig.memory().lend(xFirst ? ofX : ofY, xFirst ? ofY : ofX)) {
+                rig.add(access.queue(), access.handle(x), 1);
+                rig.add(access.queue(), access.handle(y), 1);
+                lent.incrementAndGet();
+              } catch (IllegalStateException busy) {
+                Thread.onSpinWait();
+              }
+            }
+          };
+      Thread thread =
+          t < 4 ? Thread.ofPlatform().unstarted(body) : Thread.ofVirtual().unstarted(body);
+      thread.setUncaughtExceptionHandler((_, e) -> failures.add(e));
+      threads.add(thread);
+      thread.start();
+    }
+    for (Thread thread : threads) {
+      thread.join();
+    }
+    assertThat(failures).isEmpty();
+    assertThat(lent.get()).isPositive();
+    assertThat(valueOf(x)).isEqualTo(lent.get());
+    assertThat(valueOf(y)).isEqualTo(lent.get());
+  }
+
+  @Test
+  void lentMemoryIsNotEvicted() {
+    long bytes = 4L * LENGTH;
+    Rig rig =
+        open(
+            SimulatedHardware.discrete(),
+            MemoryOptions.builder().memoryLimit(4 * Math.max(bytes, 64 << 10)).build());
+    UnifiedBuffer<int[]> y = rig.filled(7);
+    try (NativeAccess access = rig.memory().lend(NativeUse.readWrite(y))) {
+      NativeHandle handle = access.handle(y);
+      List<UnifiedBuffer<int[]>> others = new ArrayList<>();
+      try {
+        for (int i = 0; i < 1_000; i++) {
+          others.add(rig.filled(i));
+        }
+      } catch (OutOfDeviceMemoryException full) {
+        assertThat(others).isNotEmpty();
+      }
+      rig.add(access.queue(), handle, 3);
+      others.forEach(UnifiedBuffer::close);
+    }
+    assertThat(valueOf(y)).isEqualTo(10);
+  }
+
+  @Test
+  void whatIsInTheSpillFileComesBack(@TempDir Path folder) {
+    Rig rig =
+        open(
+            SimulatedHardware.discrete(),
+            MemoryOptions.builder().memoryLimit(1 << 20).spillDirectory(folder).build());
+    List<UnifiedBuffer<int[]>> all = new ArrayList<>();
+    for (int i = 0; i < 600; i++) {
+      all.add(rig.filled(i));
+    }
+    UnifiedBuffer<int[]> first = all.getFirst();
+    UnifiedBuffer<int[]> second = all.get(1);
+    try (NativeAccess access =
+        rig.memory().lend(NativeUse.readWrite(first), NativeUse.readWrite(second))) {
+      rig.add(access.queue(), access.handle(first), 5);
+      rig.add(access.queue(), access.handle(second), 5);
+    }
+    assertThat(valueOf(first)).isEqualTo(5);
+    assertThat(valueOf(second)).isEqualTo(6);
+  }
+
+  @Test
+  void anAccessThatNobodyClosesIsEndedAndReported() {
+    Queue<DiagnosticReport> reports = new ConcurrentLinkedQueue<>();
+    Rig rig =
+        open(
+            SimulatedHardware.discrete(),
+            MemoryOptions.builder().reportListener(reports::add).build());
+    UnifiedBuffer<int[]> y =
+        rig.memory()
+            .allocate(
+                ElementType.INT, LENGTH, Allocation.at(MemoryLocation.DEVICE).tag("forgotten"));
+    y.copyFrom(new int[LENGTH]);
+    lendAndForget(rig, y);
+    await()
+        .until(
+            () -> {
+              System.gc();
+              return !reports.isEmpty();
+            });
+    assertThat(reports)
+        .singleElement()
+        .isInstanceOfSatisfying(
+            UnclosedAccessReport.class,
+            report -> {
+              assertThat(report.accelerator()).isEqualTo("simulated:0");
+              assertThat(report.tag()).isEqualTo("forgotten");
+              assertThat(report.buffers()).isEqualTo(1);
+              assertThat(report.bytes()).isEqualTo(4L * LENGTH);
+              assertThat(report.toString()).contains("without close()");
+            });
+    y.fill(new int[] {3});
+    assertThat(valueOf(y)).isEqualTo(3);
+  }
+
+  private static void lendAndForget(Rig rig, UnifiedBuffer<int[]> y) {
+    assertThat(rig.memory().lend(NativeUse.readWrite(y)).queue()).isNotZero();
+  }
+
+  @Test
+  void aLendingThatFailsLeavesNothing() {
+    Rig rig = open(LaunchOrder.ACROSS_QUEUES);
+    UnifiedBuffer<int[]> x = rig.filled(1);
+    UnifiedBuffer<int[]> y = rig.filled(2);
+    rig.faults().fail(SpiCall.LEND, 2, Failure.REFUSED);
+    assertThatThrownBy(() -> rig.memory().lend(NativeUse.readWrite(x), NativeUse.readWrite(y)))
+        .hasRootCauseInstanceOf(AcceleratorException.class);
+    assertThat(valueOf(x)).isEqualTo(1);
+    try (NativeAccess access = rig.memory().lend(NativeUse.readWrite(x), NativeUse.readWrite(y))) {
+      rig.add(access.queue(), access.handle(x), 1);
+    }
+    assertThat(valueOf(x)).isEqualTo(2);
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = Failure.class,
+      names = {"REFUSED", "BROKEN"})
+  void anEndThatCannotBeMarkedFailsWhatComesBehind(Failure how) {
+    Rig rig = open(LaunchOrder.ACROSS_QUEUES);
+    UnifiedBuffer<int[]> y = rig.filled(1);
+    y.synchronize();
+    rig.faults().fail(SpiCall.MARK, 1, how);
+    NativeAccess access = rig.memory().lend(NativeUse.readWrite(y));
+    rig.add(access.queue(), access.handle(y), 1);
+    access.close();
+    // Whatever the outcome is, the buffer is of use again.
+    rig.memory().synchronize();
+    y.fill(new int[] {6});
+    assertThat(valueOf(y)).isEqualTo(6);
+  }
+
+  @Test
+  void foreignQueuesOfOthersAreRefused() {
+    Rig rig = open(LaunchOrder.ACROSS_QUEUES);
+    UnifiedBuffer<int[]> y = rig.filled(1);
+    assertThatThrownBy(() -> rig.memory().lendOn(-5, NativeUse.read(y)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("queue -5");
+    UnifiedMemoryManager cpu = rig.tidepool().memory(rig.tidepool().accelerator("cpu:0"));
+    try (UnifiedBuffer<int[]> x = cpu.allocate(ElementType.INT, LENGTH)) {
+      assertThatThrownBy(() -> cpu.lendOn(5, NativeUse.read(x)))
+          .isInstanceOf(UnsupportedOperationException.class)
+          .hasMessageContaining("no queues");
+    }
+    assertThat(valueOf(y)).isEqualTo(1);
+  }
+
+  @Test
+  void partsOfOneBufferGoToOneSide() {
+    Rig rig = open(LaunchOrder.ACROSS_QUEUES);
+    UnifiedBuffer<int[]> y = rig.filled(1);
+    UnifiedBuffer<int[]> front = y.slice(0, 500);
+    UnifiedBuffer<int[]> back = y.slice(500, 500);
+    assertThatThrownBy(
+            () ->
+                rig.memory()
+                    .lend(
+                        NativeUse.write(front), NativeUse.write(back).as(NativeKind.HOST_POINTER)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("at once");
+    try (NativeAccess access =
+        rig.memory().lend(NativeUse.readWrite(front), NativeUse.readWrite(back))) {
+      rig.add(access.queue(), access.handle(back), 3);
+      rig.add(access.queue(), access.handle(front), 3);
+    }
+    assertThat(valueOf(y)).isEqualTo(4);
+  }
+
+  @Test
+  void hostAndDeviceMemoryAreLentTogether() {
+    Rig rig = open(LaunchOrder.ACROSS_QUEUES);
+    UnifiedBuffer<int[]> x = rig.filled(1);
+    UnifiedBuffer<int[]> y = rig.filled(1);
+    Kernel twice = rig.kernel("y = y * 2");
+    twice.executeAsync(Arguments.of("y", y));
+    twice.executeAsync(Arguments.of("y", x));
+    try (NativeAccess access =
+        rig.memory()
+            .lend(NativeUse.readWrite(x).as(NativeKind.HOST_POINTER), NativeUse.readWrite(y))) {
+      MemorySegment host = access.handle(x).segment();
+      assertThat(host.get(ValueLayout.JAVA_INT, 0)).isEqualTo(2);
+      host.fill((byte) 0);
+      rig.add(access.queue(), access.handle(y), 3);
+    }
+    twice.executeAsync(Arguments.of("y", y));
+    assertThat(valueOf(x)).isZero();
+    assertThat(valueOf(y)).isEqualTo(10);
+  }
+
+  @Test
+  void closingTheTidepoolEndsWhatAnotherThreadHasLent() throws Exception {
+    Rig rig = open(LaunchOrder.ACROSS_QUEUES);
+    UnifiedBuffer<int[]> y = rig.filled(1);
+    NativeAccess access = rig.memory().lend(NativeUse.readWrite(y));
+    rig.add(access.queue(), access.handle(y), 3);
+    AtomicBoolean closed = new AtomicBoolean();
+    Thread closer =
+        Thread.ofPlatform()
+            .start(
+                () -> {
+                  rig.tidepool().close();
+                  closed.set(true);
+                });
+    closer.join();
+    assertThat(closed).isTrue();
+    access.close();
+  }
+}
