@@ -37,6 +37,7 @@ final class CudaDevice implements Device {
   private final DeviceProperties properties;
   private final Context context;
   private final DeviceMemory memory;
+  private final StagedCopies stagedCopies;
   private final Compiler compiler;
   private final EventPool events = new EventPool();
   private final int lowPriority;
@@ -57,6 +58,7 @@ final class CudaDevice implements Device {
     this.highPriority = priorities[1];
     this.memory =
         new DeviceMemory(id + " (" + properties.name() + ")", properties, context, settings);
+    this.stagedCopies = new StagedCopies(id, properties.major(), settings.batches());
     this.info =
         new DeviceInfo(
             id,
@@ -273,6 +275,10 @@ final class CudaDevice implements Device {
 
   Compiler compiler() {
     return compiler;
+  }
+
+  StagedCopies stagedCopies() {
+    return stagedCopies;
   }
 
   DeviceMemory blocks() {

@@ -26,12 +26,12 @@ abstract sealed class CudaProgram implements Program
   }
 
   /** Submits all that a launch needs; the range has an item, the device's context is current. */
-  final void launch(long stream, Launch launch) {
+  final void launch(long stream, Submission submission, Launch launch) {
     if (closed.get()) {
       throw new IllegalStateException(
           "kernel '" + kernel.entry() + "' is launched after its close");
     }
-    try (KernelArguments arguments = new KernelArguments(kernel.device(), stream)) {
+    try (KernelArguments arguments = new KernelArguments(kernel.device(), stream, submission)) {
       bind(arguments, launch);
     }
   }

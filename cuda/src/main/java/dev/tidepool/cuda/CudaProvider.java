@@ -21,6 +21,9 @@ import java.util.List;
  *   <li>{@code tidepool.cuda.releaseThreshold}: bytes that the driver's pool keeps of what was
  *       freed; 0 by default, for Tidepool's pools keep blocks and what they give up shall be free
  *       for others
+ *   <li>{@code tidepool.cuda.batches}: {@code auto} copies many pieces by one call where the driver
+ *       has {@code cuMemcpyBatchAsync} and is not known to go wrong with it, {@code always}
+ *       wherever the driver has it, {@code none} never
  *   <li>{@code tidepool.cuda.managed}: {@code auto}, or {@code none} to do without managed memory
  *   <li>{@code tidepool.cuda.cache}: the folder where compiled kernels are kept, or {@code none}
  * </ul>

@@ -11,6 +11,7 @@ import dev.tidepool.spi.Shutdown;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,38 +41,31 @@ final class CudaQueue implements Queue {
         : submit("cuMemcpyHtoDAsync_v2", () -> Cuda.cuMemcpyHtoDAsync(to, source, stream));
   }
 
-  /** A copy for each piece and one event for all: most of the cost of a small copy is its event. */
+  /** One event for all pieces: most of the cost of a small copy is its event. */
   @Override
   public Event scatter(MemorySegment staged, List<Piece> pieces) {
-    pieces.forEach(piece -> own(piece.block()));
-    return submit(
-        "cuMemcpyHtoDAsync_v2",
-        () -> {
-          for (Piece piece : pieces) {
-            if (piece.bytes() > 0) {
-              MemorySegment source = staged.asSlice(piece.from(), piece.bytes());
-              long to = address(piece.block()) + piece.offset();
-              Cuda.cuMemcpyHtoDAsync(to, source, stream);
-            }
-          }
-        });
+    return copyPieces(staged, pieces, true);
   }
 
   /** As {@link #scatter}: the copies share an event. */
   @Override
   public Event gather(List<Piece> pieces, MemorySegment staged) {
+    return copyPieces(staged, pieces, false);
+  }
+
+  private Event copyPieces(MemorySegment staged, List<Piece> pieces, boolean toDevice) {
     pieces.forEach(piece -> own(piece.block()));
+    StagedCopies copies = device.stagedCopies();
     return submit(
-        "cuMemcpyDtoHAsync_v2",
-        () -> {
-          for (Piece piece : pieces) {
-            if (piece.bytes() > 0) {
-              MemorySegment target = staged.asSlice(piece.from(), piece.bytes());
-              long from = address(piece.block()) + piece.offset();
-              Cuda.cuMemcpyDtoHAsync(target, from, stream);
-            }
-          }
-        });
+        copies.command(staged, pieces.size(), toDevice),
+        submission ->
+            copies.submit(
+                submission,
+                staged,
+                pieces,
+                piece -> address(piece.block()) + piece.offset(),
+                toDevice,
+                stream));
   }
 
   @Override
@@ -145,7 +139,7 @@ final class CudaQueue implements Queue {
     }
     return launch.range().items() == 0
         ? marker()
-        : submit("cuLaunchKernel", () -> program.launch(stream, launch));
+        : submit("cuLaunchKernel", submission -> program.launch(stream, submission, launch));
   }
 
   /**
@@ -218,25 +212,32 @@ final class CudaQueue implements Queue {
   }
 
   private CudaEvent marker() {
-    return submit("cuEventRecord", () -> {});
+    return submit("cuEventRecord", _ -> {});
+  }
+
+  private CudaEvent submit(String command, Runnable only) {
+    return submit(command, submission -> submission.add(only));
   }
 
   /**
    * Submits commands and the event behind them. The event is had first: when commands are under way
    * their end must be known.
    */
-  private CudaEvent submit(String command, Runnable commands) {
+  private CudaEvent submit(String command, Consumer<Submission> commands) {
     requireOpen();
     return context.call(
         () -> {
           long event = events.take();
+          Submission submission = new Submission();
           try {
-            commands.run();
+            commands.accept(submission);
             Cuda.cuEventRecord(event, stream);
             return new CudaEvent(context, events, command, event, stream);
           } catch (RuntimeException | Error refused) {
-            // What was submitted before must not outlive it: the caller would free what it uses.
-            Closing.surviving(() -> Cuda.cuStreamSynchronize(stream));
+            if (submission.hasBegun()) {
+              // It must not outlive its submission: the caller would free what it uses.
+              Closing.surviving(() -> Cuda.cuStreamSynchronize(stream));
+            }
             events.giveBack(event);
             throw refused;
           }

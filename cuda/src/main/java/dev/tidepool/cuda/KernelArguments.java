@@ -28,6 +28,7 @@ final class KernelArguments implements AutoCloseable {
 
   private final CudaDevice device;
   private final long stream;
+  private final Submission submission;
   private final Arena arena = Arena.ofConfined();
   private final List<MemorySegment> values = new ArrayList<>();
   private final Map<KernelArgument.Array, Stage> stages = new LinkedHashMap<>();
@@ -43,9 +44,10 @@ final class KernelArguments implements AutoCloseable {
     }
   }
 
-  KernelArguments(CudaDevice device, long stream) {
+  KernelArguments(CudaDevice device, long stream, Submission submission) {
     this.device = device;
     this.stream = stream;
+    this.submission = submission;
   }
 
   /** Memory for values until the launch. */
@@ -76,7 +78,8 @@ final class KernelArguments implements AutoCloseable {
         stages.computeIfAbsent(
             array, bytes -> new Stage(device.blocks().takeFor(stream, bytes.bytes())));
     if (access.reads() && !stage.filled) {
-      Cuda.cuMemcpyDtoDAsync(stage.address, address(array), array.bytes(), stream);
+      long source = address(array);
+      submission.add(() -> Cuda.cuMemcpyDtoDAsync(stage.address, source, array.bytes(), stream));
       stage.filled = true;
     }
     stage.written |= access.writes();
@@ -93,12 +96,16 @@ final class KernelArguments implements AutoCloseable {
     for (int i = 0; i < UNDECLARED; i++) {
       parameters.setAtIndex(ADDRESS, values.size() + (long) i, zeros);
     }
-    Cuda.cuLaunchKernel(
-        kernel.function(), grid, block, Math.toIntExact(sharedBytes), stream, parameters);
+    submission.add(
+        () ->
+            Cuda.cuLaunchKernel(
+                kernel.function(), grid, block, Math.toIntExact(sharedBytes), stream, parameters));
     stages.forEach(
         (array, stage) -> {
           if (stage.written) {
-            Cuda.cuMemcpyDtoDAsync(address(array), stage.address, array.bytes(), stream);
+            long target = address(array);
+            submission.add(
+                () -> Cuda.cuMemcpyDtoDAsync(target, stage.address, array.bytes(), stream));
           }
         });
   }

@@ -13,8 +13,14 @@ import java.util.Optional;
  * @param managed whether managed memory may serve UNIFIED
  * @param mapping when device memory is mapped piece by piece
  * @param releaseThreshold bytes that the driver's pool keeps when they are freed
+ * @param batches when copies of many pieces are one call of the driver
  */
-record Settings(boolean streamOrdered, boolean managed, Mapping mapping, long releaseThreshold) {
+record Settings(
+    boolean streamOrdered,
+    boolean managed,
+    Mapping mapping,
+    long releaseThreshold,
+    StagedCopies.Batches batches) {
   /** When device memory is mapped piece by piece. */
   enum Mapping {
     /** Where the driver's other way has no room. */
@@ -33,7 +39,10 @@ record Settings(boolean streamOrdered, boolean managed, Mapping mapping, long re
         Mapping.valueOf(
             Setting.word("tidepool.cuda.vmm", List.of("auto", "always", "none"), notes)
                 .toUpperCase(Locale.ROOT)),
-        bytes("tidepool.cuda.releaseThreshold", notes));
+        bytes("tidepool.cuda.releaseThreshold", notes),
+        StagedCopies.Batches.valueOf(
+            Setting.word("tidepool.cuda.batches", List.of("auto", "always", "none"), notes)
+                .toUpperCase(Locale.ROOT)));
   }
 
   /** The driver library's file, when one is named. */

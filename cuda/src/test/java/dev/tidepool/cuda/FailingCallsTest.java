@@ -13,6 +13,8 @@ import dev.tidepool.TidepoolException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.testkit.cuda.SimulatedCuda;
+import dev.tidepool.transfer.Transfer;
+import dev.tidepool.transfer.TransferOptions;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.List;
@@ -84,8 +86,18 @@ class FailingCallsTest {
         float[] four = new float[5000];
         unified.copyTo(four);
         assertThat(four).containsOnly(4);
+        first.transfers().transfer(intoParts(x, 20), TransferOptions.defaults()).orThrow();
       }
     }
+  }
+
+  /** Transfers that are copied in one batch. */
+  private static List<Transfer<?>> intoParts(UnifiedBuffer<float[]> buffer, int count) {
+    List<Transfer<?>> list = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      list.add(Transfer.of(new float[100], buffer.slice(200L * i, 100)));
+    }
+    return list;
   }
 
   @Test
@@ -93,7 +105,7 @@ class FailingCallsTest {
     SimulatedCuda simulated = Simulation.with(2);
     work();
     Map<String, Long> calls = simulated.calls();
-    assertThat(calls).hasSizeGreaterThan(35);
+    assertThat(calls).hasSizeGreaterThan(35).containsKey("batched_copy");
     List<String> wrong = new ArrayList<>();
     int told = 0;
     for (Map.Entry<String, Long> call : calls.entrySet()) {

@@ -129,7 +129,8 @@ public final class SimulatedCuda {
   /**
    * Lets calls of a function fail: from the nth from now on, so many times (less than 0 for ever).
    * The name is the exported one, such as {@code cuMemAlloc_v2} or {@code nvrtcCompileProgram};
-   * {@code execute} stands for what streams carry out, and a failure there loses the device.
+   * {@code execute} stands for what streams carry out, and a failure there loses the device; {@code
+   * batched_copy} for one copy of a batch, and those before it in the batch are carried out.
    */
   public void fail(String function, long nth, int code, long times) {
     ledgerOf(function).fail(function, nth, code, times);

@@ -2,10 +2,12 @@
 // that it compiles in seconds.
 
 #include "address_space.cc"
+#include "batched_copy.cc"
 #include "context.cc"
 #include "control.cc"
 #include "copy.cc"
 #include "device.cc"
+#include "entry_point.cc"
 #include "event.cc"
 #include "grid.cc"
 #include "ipc.cc"

@@ -66,6 +66,32 @@ final class Driver {
   }
 
   int call(String function, Object... arguments) {
+    return call(function, library.findOrThrow(function), arguments);
+  }
+
+  /** The address that {@code cuGetProcAddress} answers for a program of a CUDA version. */
+  MemorySegment entryPoint(String function, int version) {
+    try (Arena arena = Arena.ofConfined()) {
+      return MemorySegment.ofAddress(
+          entryPoint(text(arena, function), version, MemorySegment.NULL));
+    }
+  }
+
+  /** The same, for a name in memory; stores the outcome of the search. */
+  long entryPoint(MemorySegment function, int version, MemorySegment status) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment found = arena.allocate(JAVA_LONG);
+      must("cuGetProcAddress_v2", function, found, version, 0L, status);
+      return found.get(JAVA_LONG, 0);
+    }
+  }
+
+  /** Calls the function at an address. */
+  int call(MemorySegment function, Object... arguments) {
+    return call("at " + function.address(), function, arguments);
+  }
+
+  private int call(String function, MemorySegment address, Object... arguments) {
     MemoryLayout[] layouts =
         Arrays.stream(arguments).map(Driver::layout).toArray(MemoryLayout[]::new);
     MethodHandle handle =
@@ -73,8 +99,7 @@ final class Driver {
             function + Arrays.toString(layouts),
             _ ->
                 Linker.nativeLinker()
-                    .downcallHandle(
-                        library.findOrThrow(function), FunctionDescriptor.of(JAVA_INT, layouts)));
+                    .downcallHandle(address, FunctionDescriptor.of(JAVA_INT, layouts)));
     Object[] values =
         Arrays.stream(arguments).map(a -> a instanceof ByValue s ? s.value() : a).toArray();
     try {
