@@ -3,7 +3,8 @@ package dev.tidepool.cuda;
 import java.util.function.Supplier;
 
 /**
- * The primary context of a device, which the process's other users of CUDA share.
+ * A context of a device: the primary one, which the process's other users of CUDA share, or one
+ * that the program has made and keeps.
  *
  * <p>Which context is current is a thing of the operating system's thread. Calls therefore happen
  * between a push and a pop on the same thread: whatever thread asks, the right device answers, and
@@ -13,15 +14,32 @@ import java.util.function.Supplier;
 final class Context {
   private final int device;
   private final long handle;
+  private final boolean retained;
 
-  private Context(int device, long handle) {
+  private Context(int device, long handle, boolean retained) {
     this.device = device;
     this.handle = handle;
+    this.retained = retained;
   }
 
-  /** Holds the context of a device, which {@link #release} lets go. */
+  /** Holds the primary context of a device, which {@link #release} lets go. */
   static Context retain(int device) {
-    return new Context(device, Cuda.cuDevicePrimaryCtxRetain(device));
+    return new Context(device, Cuda.cuDevicePrimaryCtxRetain(device), true);
+  }
+
+  /**
+   * A context that its owner keeps for longer than this object is used.
+   *
+   * @throws dev.tidepool.AcceleratorException if the driver knows no such context
+   */
+  static Context adopt(long handle) {
+    Context unchecked = new Context(Cuda.CU_DEVICE_CPU, handle, false);
+    return new Context(unchecked.call(Cuda::cuCtxGetDevice), handle, false);
+  }
+
+  /** The device's handle. */
+  int device() {
+    return device;
   }
 
   long handle() {
@@ -48,6 +66,8 @@ final class Context {
   }
 
   void release() {
-    Cuda.cuDevicePrimaryCtxRelease(device);
+    if (retained) {
+      Cuda.cuDevicePrimaryCtxRelease(device);
+    }
   }
 }

@@ -120,6 +120,8 @@ final class Cuda {
       Installed.DRIVER.code("cuCtxPushCurrent_v2", HANDLE);
   private static final MethodHandle CTX_POP_CURRENT =
       Installed.DRIVER.code("cuCtxPopCurrent_v2", POINTER);
+  private static final MethodHandle CTX_GET_DEVICE =
+      Installed.DRIVER.code("cuCtxGetDevice", POINTER);
   private static final MethodHandle CTX_GET_STREAM_PRIORITY_RANGE =
       Installed.DRIVER.code("cuCtxGetStreamPriorityRange", POINTER, POINTER);
   private static final MethodHandle CTX_ENABLE_PEER_ACCESS =
@@ -136,6 +138,8 @@ final class Cuda {
       Installed.DRIVER.code("cuMemPoolCreate", POINTER, POINTER);
   private static final MethodHandle MEM_POOL_DESTROY =
       Installed.DRIVER.code("cuMemPoolDestroy", HANDLE);
+  private static final MethodHandle DEVICE_GET_MEM_POOL =
+      Installed.DRIVER.code("cuDeviceGetMemPool", POINTER, INT);
   private static final MethodHandle MEM_POOL_SET_ATTRIBUTE =
       Installed.DRIVER.code("cuMemPoolSetAttribute", HANDLE, INT, POINTER);
   private static final MethodHandle MEM_POOL_SET_ACCESS =
@@ -321,6 +325,11 @@ final class Cuda {
     return code("cuCtxPopCurrent_v2", () -> (int) CTX_POP_CURRENT.invokeExact(NULL));
   }
 
+  /** The device of the current context. */
+  static int cuCtxGetDevice() {
+    return (int) get("cuCtxGetDevice", device -> (int) CTX_GET_DEVICE.invokeExact(device));
+  }
+
   /** The priorities of streams, the lowest first; lower numbers go first. */
   static int[] cuCtxGetStreamPriorityRange() {
     try (Arena arena = Arena.ofConfined()) {
@@ -396,6 +405,11 @@ final class Cuda {
   static void cuMemPoolDestroy(long pool) {
     release(
         "cuMemPoolDestroy", ObjectKind.MEMORY_POOL, () -> (int) MEM_POOL_DESTROY.invokeExact(pool));
+  }
+
+  /** The pool of a device that libraries share; it is not destroyed. */
+  static long cuDeviceGetMemPool(int device) {
+    return get("cuDeviceGetMemPool", pool -> (int) DEVICE_GET_MEM_POOL.invokeExact(pool, device));
   }
 
   /** How many bytes that were freed a pool keeps, when the host waits for the device. */

@@ -26,16 +26,21 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/** An opened device. It holds the device's primary context, and what goes with that. */
+/**
+ * An opened device. It holds the device's primary context, or one that it was told to adopt, and
+ * what goes with that.
+ */
 final class CudaDevice implements Device {
   private final DeviceInfo info;
   private final DeviceProperties properties;
   private final Context context;
+  private final OptionalLong adoptedStream;
   private final DeviceMemory memory;
   private final StagedCopies stagedCopies;
   private final Compiler compiler;
@@ -49,9 +54,15 @@ final class CudaDevice implements Device {
   private final AtomicBoolean closed = new AtomicBoolean();
 
   private CudaDevice(
-      String id, DeviceProperties properties, String driver, Context context, Settings settings) {
+      String id,
+      DeviceProperties properties,
+      String driver,
+      Context context,
+      OptionalLong adoptedStream,
+      Settings settings) {
     this.properties = properties;
     this.context = context;
+    this.adoptedStream = adoptedStream;
     this.compiler = new Compiler(properties.architecture(), KernelCache.ofThisUser());
     int[] priorities = Cuda.cuCtxGetStreamPriorityRange();
     this.lowPriority = priorities[0];
@@ -70,10 +81,17 @@ final class CudaDevice implements Device {
   }
 
   /** Opens a device that discovery found. */
-  static CudaDevice open(String id, DeviceProperties properties, String driver, Settings settings) {
-    Context context = Context.retain(properties.handle());
+  static CudaDevice open(
+      String id,
+      DeviceProperties properties,
+      String driver,
+      Settings settings,
+      Optional<Adopted> adopted) {
+    Context context =
+        adopted.map(Adopted::context).orElseGet(() -> Context.retain(properties.handle()));
+    OptionalLong stream = adopted.map(Adopted::stream).orElseGet(OptionalLong::empty);
     try {
-      return context.call(() -> new CudaDevice(id, properties, driver, context, settings));
+      return context.call(() -> new CudaDevice(id, properties, driver, context, stream, settings));
     } catch (RuntimeException failed) {
       Closing.surviving(context::release);
       throw failed;
@@ -155,8 +173,14 @@ final class CudaDevice implements Device {
 
   private Queue createQueue(int priority) {
     requireOpen();
-    long stream = context.call(() -> Cuda.cuStreamCreateWithPriority(priority));
-    return new CudaQueue(this, context, events, stream);
+    return adoptedStream.isPresent()
+        ? new CudaQueue(this, context, events, adoptedStream.getAsLong(), false)
+        : new CudaQueue(
+            this,
+            context,
+            events,
+            context.call(() -> Cuda.cuStreamCreateWithPriority(priority)),
+            true);
   }
 
   @Override

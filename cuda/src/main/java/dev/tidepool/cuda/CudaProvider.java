@@ -5,6 +5,7 @@ import dev.tidepool.spi.Device;
 import dev.tidepool.spi.Discovery;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Finds NVIDIA's devices: {@code cuda:0} and so on, in the driver's order.
@@ -14,8 +15,13 @@ import java.util.List;
  * <ul>
  *   <li>{@code tidepool.cuda.library}: the driver library's file
  *   <li>{@code tidepool.nvrtc}: NVRTC's file, or the folder that it is in
- *   <li>{@code tidepool.cuda.memory}: {@code auto}, or {@code plain} for device memory without the
- *       driver's stream-ordered pools
+ *   <li>{@code tidepool.cuda.memory}: {@code auto} takes device memory from a stream-ordered pool
+ *       of its own, {@code current} from the device's current pool, which other libraries share,
+ *       {@code plain} without pools
+ *   <li>{@code tidepool.cuda.context}: the {@code CUcontext} of this process on which its device is
+ *       opened, a number; without it that is the primary context
+ *   <li>{@code tidepool.cuda.stream}: the {@code CUstream} of that context to which all commands of
+ *       the device are submitted, a number
  *   <li>{@code tidepool.cuda.vmm}: {@code auto} maps device memory piece by piece where there is no
  *       room for it otherwise, {@code always} wherever that wastes little, {@code none} never
  *   <li>{@code tidepool.cuda.releaseThreshold}: bytes that the driver's pool keeps of what was
@@ -44,10 +50,18 @@ public final class CudaProvider implements AcceleratorProvider {
     List<Device> devices = new ArrayList<>();
     if (!installed.devices().isEmpty()) {
       Settings settings = Settings.read(notes);
+      Optional<Adopted> adopted = Adopted.read();
+      adopted.ifPresent(found -> requireOneOf(installed, found));
       for (DeviceProperties properties : installed.devices()) {
         String id = name() + ":" + devices.size();
         try {
-          devices.add(CudaDevice.open(id, properties, installed.driver(), settings));
+          devices.add(
+              CudaDevice.open(
+                  id,
+                  properties,
+                  installed.driver(),
+                  settings,
+                  adopted.filter(found -> found.context().device() == properties.handle())));
         } catch (RuntimeException broken) {
           notes.add(
               properties.name() + " cannot be opened and is left out: " + broken.getMessage());
@@ -56,5 +70,13 @@ public final class CudaProvider implements AcceleratorProvider {
       Nvrtc.absence().ifPresent(notes::add);
     }
     return new Discovery(devices, notes);
+  }
+
+  private static void requireOneOf(Installed installed, Adopted adopted) {
+    int device = adopted.context().device();
+    if (installed.devices().stream().noneMatch(found -> found.handle() == device)) {
+      throw new IllegalArgumentException(
+          "tidepool.cuda.context is of device " + device + ", which cannot be used here");
+    }
   }
 }

@@ -24,13 +24,20 @@ final class CudaQueue implements Queue {
   private final Context context;
   private final EventPool events;
   private final long stream;
+  private final boolean ownsStream;
   private final AtomicBoolean closed = new AtomicBoolean();
 
-  CudaQueue(CudaDevice device, Context context, EventPool events, long stream) {
+  /**
+   * A queue over a stream.
+   *
+   * @param ownsStream whether closing the queue destroys the stream
+   */
+  CudaQueue(CudaDevice device, Context context, EventPool events, long stream, boolean ownsStream) {
     this.device = device;
     this.context = context;
     this.events = events;
     this.stream = stream;
+    this.ownsStream = ownsStream;
   }
 
   @Override
@@ -278,7 +285,9 @@ final class CudaQueue implements Queue {
             context.run(
                 () -> {
                   Closing.surviving(() -> Cuda.cuStreamSynchronize(stream));
-                  Cuda.cuStreamDestroy(stream);
+                  if (ownsStream) {
+                    Cuda.cuStreamDestroy(stream);
+                  }
                 }));
   }
 

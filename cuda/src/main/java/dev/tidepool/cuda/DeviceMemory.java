@@ -16,19 +16,30 @@ import org.jspecify.annotations.Nullable;
 /**
  * A device's memory: which of the driver's ways to allocate serves which kind of block.
  *
- * <p>Device memory comes from a pool of the driver's that is this device's alone, by way of a
- * stream on which nothing else happens. {@code cuMemFree} waits until all of the device is idle, so
- * a pool that is trimmed would hold up every kernel; {@code cuMemFreeAsync} does not. The driver's
- * pool keeps nothing by default: blocks are kept by Tidepool's, and what those give up is meant to
- * be free for everybody. What it has no room for in one place is mapped from pieces: {@link
- * MappedMemory}, which is no more than that by default, since unmapping may wait for the device as
- * {@code cuMemFree} does.
+ * <p>Device memory comes from a pool of the driver's, by way of a stream on which nothing else
+ * happens. That pool is Tidepool's, or on request the device's current one, which other libraries
+ * of the process use too. {@code cuMemFree} waits until all of the device is idle, so a pool that
+ * is trimmed would hold up every kernel; {@code cuMemFreeAsync} does not. The driver's pool keeps
+ * nothing by default: blocks are kept by Tidepool's, and what those give up is meant to be free for
+ * everybody. What it has no room for in one place is mapped from pieces: {@link MappedMemory},
+ * which is no more than that by default, since unmapping may wait for the device as {@code
+ * cuMemFree} does.
  *
  * <p>Thread-safe; holds no lock.
  */
 final class DeviceMemory {
   /** The host's memory that the driver has locked, for any of its devices. */
   static final PinnedRanges LOCKED = new PinnedRanges();
+
+  /** Where device memory comes from. */
+  enum Origin {
+    /** A pool of the driver's that nobody else uses; calls for each block where it has none. */
+    OWN_POOL,
+    /** The device's pool that libraries share, as it is set up; likewise. */
+    CURRENT_POOL,
+    /** A call of the driver for each block. */
+    PLAIN
+  }
 
   private final String name;
   private final DeviceProperties device;
@@ -37,6 +48,7 @@ final class DeviceMemory {
   private final MemorySource deviceSource;
   private final boolean mapsAlways;
   private final @Nullable MappedMemory mapped;
+  private final boolean ownsPool;
   private final long pool;
   private final long service;
 
@@ -46,9 +58,15 @@ final class DeviceMemory {
     this.device = device;
     this.context = context;
     this.managed = new ManagedMemory(name, device, settings.managed());
-    boolean streamOrdered = device.memoryPools() && settings.streamOrdered();
-    this.deviceSource = streamOrdered ? MemorySource.POOL : MemorySource.PLAIN;
-    this.pool = streamOrdered ? createPool(settings.releaseThreshold()) : 0;
+    Origin origin = device.memoryPools() ? settings.deviceMemory() : Origin.PLAIN;
+    this.deviceSource = origin == Origin.PLAIN ? MemorySource.PLAIN : MemorySource.POOL;
+    this.ownsPool = origin == Origin.OWN_POOL;
+    this.pool =
+        switch (origin) {
+          case OWN_POOL -> createPool(settings.releaseThreshold());
+          case CURRENT_POOL -> Cuda.cuDeviceGetMemPool(device.handle());
+          case PLAIN -> 0;
+        };
     try {
       this.service = Cuda.cuStreamCreateWithPriority(0);
     } catch (RuntimeException refused) {
@@ -75,7 +93,7 @@ final class DeviceMemory {
   }
 
   private void destroyPool() {
-    if (deviceSource == MemorySource.POOL) {
+    if (ownsPool) {
       Closing.surviving(() -> Cuda.cuMemPoolDestroy(pool));
     }
   }
@@ -394,7 +412,8 @@ final class DeviceMemory {
     if (mapped != null) {
       mapped.share(peer, reachable);
     }
-    if (deviceSource == MemorySource.POOL) {
+    // Others may have come to rely on the access to a pool that they share.
+    if (ownsPool || (deviceSource == MemorySource.POOL && reachable)) {
       Cuda.cuMemPoolSetAccess(pool, peer, reachable);
     }
   }

@@ -9,14 +9,14 @@ import java.util.Optional;
 /**
  * What a user may set, by system properties or environment variables (see {@link Setting}).
  *
- * @param streamOrdered whether device memory may come from a stream-ordered pool of the driver
+ * @param deviceMemory where device memory comes from
  * @param managed whether managed memory may serve UNIFIED
  * @param mapping when device memory is mapped piece by piece
  * @param releaseThreshold bytes that the driver's pool keeps when they are freed
  * @param batches when copies of many pieces are one call of the driver
  */
 record Settings(
-    boolean streamOrdered,
+    DeviceMemory.Origin deviceMemory,
     boolean managed,
     Mapping mapping,
     long releaseThreshold,
@@ -34,7 +34,11 @@ record Settings(
   /** Reads the settings; a value that is none of those allowed is noted and left aside. */
   static Settings read(List<String> notes) {
     return new Settings(
-        Setting.word("tidepool.cuda.memory", List.of("auto", "plain"), notes).equals("auto"),
+        switch (Setting.word("tidepool.cuda.memory", List.of("auto", "current", "plain"), notes)) {
+          case "plain" -> DeviceMemory.Origin.PLAIN;
+          case "current" -> DeviceMemory.Origin.CURRENT_POOL;
+          default -> DeviceMemory.Origin.OWN_POOL;
+        },
         Setting.word("tidepool.cuda.managed", List.of("auto", "none"), notes).equals("auto"),
         Mapping.valueOf(
             Setting.word("tidepool.cuda.vmm", List.of("auto", "always", "none"), notes)

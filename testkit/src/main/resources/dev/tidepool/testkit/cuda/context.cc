@@ -136,6 +136,15 @@ EXPORT CUresult cuCtxPopCurrent_v2(CUcontext* pctx) {
   return CUDA_SUCCESS;
 }
 
+EXPORT CUresult cuCtxGetDevice(CUdevice* device) {
+  ENTER_CONTEXT
+  if (device == nullptr) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  *device = context->device->ordinal;
+  return CUDA_SUCCESS;
+}
+
 EXPORT CUresult cuCtxSynchronize(void) {
   ENTER_CONTEXT
   return wait_for(context);

@@ -98,6 +98,7 @@ void make_devices(int count) {
   for (Device* old : m.devices) {
     m.pools.erase(old->default_pool->handle);
     old->default_pool.reset();
+    old->current_pool.reset();
     close(old->file);  // the device itself stays: threads may have its context current
   }
   m.devices.clear();
@@ -255,6 +256,7 @@ void end_context(Device& device) {
        })) {
     drop(*pool);
   }
+  device.current_pool.reset();
   drop(*device.default_pool);
   context->peers.clear();
 }

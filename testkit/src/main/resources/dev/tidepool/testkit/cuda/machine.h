@@ -56,6 +56,7 @@ struct Device {
   std::set<int> reachable;  // ordinals of the devices it can be a peer of
   Context context;
   std::shared_ptr<Pool> default_pool;
+  std::shared_ptr<Pool> current_pool;  // null for the default one
   int file = -1;         // the bytes of what cuMemAlloc and pools give; sparse, offsets are never reused
   off_t file_end = 0;
   std::atomic<int> lost{CUDA_SUCCESS};  // sticky: what every call answers from now on

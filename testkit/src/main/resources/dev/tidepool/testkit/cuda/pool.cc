@@ -107,7 +107,12 @@ CUresult take_block(Pool& pool, size_t size, uint64_t stream, PoolBlock& taken) 
   return result;
 }
 
-// `handle` null for the default pool of the stream's device.
+// The pool that allocations without one come from, under the lock.
+std::shared_ptr<Pool> current_pool(const Device& device) {
+  return device.current_pool ? device.current_pool : device.default_pool;
+}
+
+// `handle` null for the current pool of the stream's device.
 CUresult allocate(const char* call, CUdeviceptr* dptr, size_t size, CUmemoryPool handle,
                   CUstream stream_handle) {
   std::shared_ptr<Stream> stream;
@@ -124,7 +129,7 @@ CUresult allocate(const char* call, CUdeviceptr* dptr, size_t size, CUmemoryPool
   std::shared_ptr<Allocation> allocation;
   {
     Locked locked;
-    std::shared_ptr<Pool> pool = stream->context->device->default_pool;
+    std::shared_ptr<Pool> pool = current_pool(*stream->context->device);
     if (handle != nullptr) {
       if (CUresult error = pool_of(handle, call, pool)) {
         return error;
@@ -146,6 +151,19 @@ CUresult allocate(const char* call, CUdeviceptr* dptr, size_t size, CUmemoryPool
     *dptr = allocation->address;
   }
   return stream->submit({[allocation] { allocation->ready = true; }, {}});
+}
+
+// The device of a question about its pools.
+CUresult device_with_pools(const CUmemoryPool* answer, CUdevice ordinal, Device*& of) {
+  of = device(ordinal);
+  if (answer == nullptr) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (of == nullptr) {
+    return CUDA_ERROR_INVALID_DEVICE;
+  }
+  return attribute(*of, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) == 0 ? CUDA_ERROR_NOT_SUPPORTED
+                                                                        : CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -208,17 +226,40 @@ EXPORT CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
 EXPORT CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool_out, CUdevice dev) {
   ENTER
   Locked locked;
-  Device* of = device(dev);
-  if (pool_out == nullptr) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  if (of == nullptr) {
-    return CUDA_ERROR_INVALID_DEVICE;
-  }
-  if (attribute(*of, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) == 0) {
-    return CUDA_ERROR_NOT_SUPPORTED;
+  Device* of;
+  if (CUresult error = device_with_pools(pool_out, dev, of)) {
+    return error;
   }
   *pool_out = of->default_pool->handle;
+  return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice dev) {
+  ENTER
+  Locked locked;
+  Device* of;
+  if (CUresult error = device_with_pools(pool, dev, of)) {
+    return error;
+  }
+  *pool = current_pool(*of)->handle;
+  return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
+  ENTER
+  Locked locked;
+  Device* of;
+  if (CUresult error = device_with_pools(&pool, dev, of)) {
+    return error;
+  }
+  std::shared_ptr<Pool> found;
+  if (CUresult error = pool_of(pool, __func__, found)) {
+    return error;
+  }
+  if (found->device != of) {
+    return CUDA_ERROR_INVALID_DEVICE;
+  }
+  of->current_pool = found;
   return CUDA_SUCCESS;
 }
 
@@ -263,6 +304,9 @@ EXPORT CUresult cuMemPoolDestroy(CUmemoryPool pool) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   machine().pools.erase(pool);
+  if (found->device->current_pool == found) {
+    found->device->current_pool.reset();
+  }
   trim(*found, 0);
   return CUDA_SUCCESS;
 }

@@ -174,4 +174,25 @@ class SimulatedPoolsTest {
     assertThat(cuda.tryGet("cuMemAllocAsync", 4096L, stream)).isEqualTo(Driver.NOT_SUPPORTED);
     assertThat(cuda.tryGet("cuDeviceGetDefaultMemPool", 0)).isEqualTo(Driver.NOT_SUPPORTED);
   }
+
+  @Test
+  void allocationsWithoutAPoolComeFromTheCurrentOne() {
+    assertThat(cuda.get("cuDeviceGetMemPool", 0)).isEqualTo(pool);
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment properties = arena.allocate(88, 8);
+      properties.set(ValueLayout.JAVA_INT, 0, 1); // pinned
+      properties.set(ValueLayout.JAVA_INT, 8, 1); // on a device
+      long own = cuda.get("cuMemPoolCreate", properties);
+      assertThat(cuda.call("cuDeviceSetMemPool", 1, own)).isEqualTo(101); // of another device
+      cuda.must("cuDeviceSetMemPool", 0, own);
+      assertThat(cuda.get("cuDeviceGetMemPool", 0)).isEqualTo(own);
+      long memory = cuda.get("cuMemAllocAsync", 1L << 20, stream);
+      assertThat(attribute(USED)).as("of the default pool").isZero();
+      cuda.must("cuMemFreeAsync", memory, stream);
+      cuda.synchronize(stream);
+      cuda.must("cuMemPoolDestroy", own);
+      assertThat(cuda.get("cuDeviceGetMemPool", 0)).isEqualTo(pool);
+    }
+    assertThat(simulation.violations()).isEmpty();
+  }
 }

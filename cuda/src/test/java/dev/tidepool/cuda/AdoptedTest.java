@@ -1,0 +1,210 @@
+package dev.tidepool.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.Arguments;
+import dev.tidepool.ElementType;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelSource;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.Queue;
+import dev.tidepool.testkit.cuda.SimulatedCuda;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** A device that is opened on a context, and a stream, of another library in the process. */
+@ExtendWith(NothingLeaks.class)
+class AdoptedTest {
+  private static final String CONTEXT = "tidepool.cuda.context";
+  private static final String STREAM = "tidepool.cuda.stream";
+
+  /** What the other library has: a context of a device, and a stream there. */
+  private record Library(Context context, long stream) implements AutoCloseable {
+    static Library on(int device) {
+      Cuda.cuInit();
+      Context context = Context.retain(device);
+      return new Library(context, context.call(() -> Cuda.cuStreamCreateWithPriority(0)));
+    }
+
+    String contextText() {
+      return Long.toString(context.handle());
+    }
+
+    String streamText() {
+      return "0x" + Long.toHexString(stream);
+    }
+
+    @Override
+    public void close() {
+      context.run(() -> Cuda.cuStreamDestroy(stream));
+      context.release();
+    }
+  }
+
+  private static <T> T with(String context, String stream, Supplier<T> action) {
+    return Simulation.under(Map.of(CONTEXT, context, STREAM, stream), action);
+  }
+
+  private static Tidepool open() {
+    return Simulation.open(new CudaProvider());
+  }
+
+  /** A kernel over bytes that go there and come back. */
+  private static void work(Tidepool tidepool, String accelerator) {
+    UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator(accelerator));
+    Kernel twice = memory.compile(KernelSource.elementwise("y = x + x"));
+    float[] ones = new float[5000];
+    Arrays.fill(ones, 1);
+    try (UnifiedBuffer<float[]> x = memory.copyOf(ones);
+        UnifiedBuffer<float[]> y = memory.allocate(ElementType.FLOAT, 5000)) {
+      twice.execute(Arguments.of("x", x, "y", y));
+      twice.executeAsync(Arguments.of("x", y, "y", x)).join();
+      x.copyTo(ones);
+    }
+    assertThat(ones).containsOnly(4);
+  }
+
+  @Test
+  void aDeviceIsOpenedOnTheContextThatIsNamed() {
+    SimulatedCuda simulated = Simulation.with(2);
+    try (Library library = Library.on(1)) {
+      simulated.forget();
+      try (Tidepool tidepool = with(library.contextText(), "", AdoptedTest::open)) {
+        assertThat(simulated.calls("cuDevicePrimaryCtxRetain")).as("of the other").isOne();
+        work(tidepool, "cuda:0");
+        work(tidepool, "cuda:1");
+      }
+      assertThat(simulated.calls("cuDevicePrimaryCtxRelease_v2")).isOne();
+      // It is the library's still.
+      library.context().run(() -> Cuda.cuStreamSynchronize(library.stream()));
+    }
+  }
+
+  @Test
+  void allCommandsGoToTheStreamThatIsNamed() {
+    SimulatedCuda simulated = Simulation.with(1);
+    try (Library library = Library.on(0)) {
+      simulated.forget();
+      try (Tidepool tidepool =
+          with(library.contextText(), library.streamText(), AdoptedTest::open)) {
+        work(tidepool, "cuda:0");
+        assertThat(simulated.calls("cuStreamCreateWithPriority")).as("for allocations").isOne();
+      }
+      assertThat(simulated.calls("cuStreamDestroy_v2")).isOne();
+      library.context().run(() -> Cuda.cuStreamSynchronize(library.stream()));
+    }
+  }
+
+  @Test
+  void aCopyComesBehindWhatTheLibrarySubmittedBefore() {
+    SimulatedCuda simulated = Simulation.with(1);
+    simulated.set(0, "latency_ns", 20_000_000);
+    try (Library library = Library.on(0);
+        CudaDevice device =
+            (CudaDevice)
+                with(library.contextText(), library.streamText(), Simulation::devices).getFirst();
+        Queue queue = device.createQueue()) {
+      CudaBlock block = (CudaBlock) device.allocate(64, 64, BlockKind.DEVICE);
+      long there = block.address();
+      library.context().run(() -> Cuda.cuMemsetD8Async(there, (byte) 5, 64, library.stream()));
+      assertThat(new Bytes(device, queue).read(block, 0, 64)).containsOnly(5);
+      block.free();
+    }
+  }
+
+  @Test
+  void withoutSettingsThePrimaryContextIsRetained() {
+    SimulatedCuda simulated = Simulation.with(1);
+    try (Tidepool tidepool = open()) {
+      work(tidepool, "cuda:0");
+      assertThat(simulated.calls("cuDevicePrimaryCtxRetain")).isOne();
+    }
+  }
+
+  private static void assertRefused(String context, String stream, String... message) {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> with(context, stream, () -> new CudaProvider().discover()))
+        .satisfies(refused -> assertThat(refused.getMessage()).contains(message));
+  }
+
+  @Test
+  void aNullContextIsRefused() {
+    Simulation.with(1);
+    assertRefused("0", "", CONTEXT, "is null", "CUcontext");
+  }
+
+  @Test
+  void whatIsNoContextIsRefused() {
+    Simulation.with(1);
+    assertRefused("0x1230", "", CONTEXT + "=0x1230", "CUDA_ERROR_INVALID_CONTEXT");
+  }
+
+  @Test
+  void whatIsNoNumberIsRefused() {
+    Simulation.with(1);
+    assertRefused("mine", "", CONTEXT + "=mine", "no handle", "0x");
+  }
+
+  @Test
+  void aStreamWithoutItsContextIsRefused() {
+    Simulation.with(1);
+    assertRefused("", "0x1230", STREAM + " is set without " + CONTEXT);
+  }
+
+  @Test
+  void aContextOfADeviceThatIsLeftOutIsRefused() {
+    SimulatedCuda simulated = Simulation.with(2);
+    try (Library library = Library.on(1)) {
+      simulated.set(
+          1, "attribute." + Cuda.CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, Cuda.CU_COMPUTEMODE_PROHIBITED);
+      assertRefused(library.contextText(), "", CONTEXT + " is of device 1", "cannot be used");
+    }
+  }
+
+  @Test
+  void defaultStreamsAreRefused() {
+    Simulation.with(1);
+    try (Library library = Library.on(0)) {
+      for (String stream : new String[] {"0", "1", "2"}) {
+        assertRefused(library.contextText(), stream, STREAM + "=" + stream, "default stream");
+      }
+    }
+  }
+
+  @Test
+  void whatIsNoStreamIsRefused() {
+    SimulatedCuda simulated = Simulation.with(1);
+    try (Library library = Library.on(0)) {
+      simulated.fail("cuStreamGetCtx", 1, 400);
+      assertRefused(
+          library.contextText(), library.streamText(), STREAM, "CUDA_ERROR_INVALID_HANDLE");
+    }
+  }
+
+  @Test
+  void aStreamOfAnotherDeviceIsRefused() {
+    Simulation.with(2);
+    try (Library first = Library.on(0);
+        Library second = Library.on(1)) {
+      assertRefused(
+          first.contextText(), second.streamText(), STREAM, "a stream of context", "of device 0");
+    }
+  }
+
+  @Test
+  void aTidepoolGoesOnWithoutTheDevicesAndSaysWhy() {
+    Simulation.with(1);
+    try (Tidepool tidepool = with("0", "", AdoptedTest::open)) {
+      assertThat(tidepool.accelerators()).extracting(Accelerator::id).containsExactly("cpu:0");
+      assertThat(tidepool.notes()).anyMatch(note -> note.contains(CONTEXT + " is null"));
+    }
+  }
+}
