@@ -23,31 +23,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 /** A device that is opened on a context, and a stream, of another library in the process. */
 @ExtendWith(NothingLeaks.class)
 class AdoptedTest {
-  private static final String CONTEXT = "tidepool.cuda.context";
-  private static final String STREAM = "tidepool.cuda.stream";
-
-  /** What the other library has: a context of a device, and a stream there. */
-  private record Library(Context context, long stream) implements AutoCloseable {
-    static Library on(int device) {
-      Cuda.cuInit();
-      Context context = Context.retain(device);
-      return new Library(context, context.call(() -> Cuda.cuStreamCreateWithPriority(0)));
-    }
-
-    String contextText() {
-      return Long.toString(context.handle());
-    }
-
-    String streamText() {
-      return "0x" + Long.toHexString(stream);
-    }
-
-    @Override
-    public void close() {
-      context.run(() -> Cuda.cuStreamDestroy(stream));
-      context.release();
-    }
-  }
+  private static final String CONTEXT = Library.CONTEXT;
+  private static final String STREAM = Library.STREAM;
 
   private static <T> T with(String context, String stream, Supplier<T> action) {
     return Simulation.under(Map.of(CONTEXT, context, STREAM, stream), action);

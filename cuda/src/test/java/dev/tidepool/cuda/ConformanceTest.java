@@ -4,6 +4,7 @@ import dev.tidepool.Tidepool;
 import dev.tidepool.testkit.AcceleratorConformance;
 import dev.tidepool.testkit.cuda.SimulatedCuda;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Nested;
 
 /** What every accelerator promises, over each kind of device and way to use it. */
@@ -35,7 +36,12 @@ class ConformanceTest {
         simulated.setAll(
             "attribute." + Simulation.CONCURRENT_MANAGED_ACCESS, concurrentAccess ? 1 : 0);
       }
-      return Simulation.under(settings, () -> Simulation.open(new CudaProvider()));
+      return Simulation.under(settings(), () -> Simulation.open(new CudaProvider()));
+    }
+
+    /** What is set when a Tidepool is opened. */
+    Map<String, String> settings() {
+      return settings;
     }
 
     @Override
@@ -63,6 +69,39 @@ class ConformanceTest {
   class WithoutMemoryPools extends CudaConformance {
     WithoutMemoryPools() {
       super(1, true, Map.of("tidepool.cuda.memory", "plain"));
+    }
+  }
+
+  @Nested
+  class FromTheCurrentPool extends CudaConformance {
+    FromTheCurrentPool() {
+      super(1, true, Map.of("tidepool.cuda.memory", "current"));
+    }
+  }
+
+  /** One stream of another library for all queues. */
+  @Nested
+  class OnOneStream extends CudaConformance {
+    private @Nullable Library library;
+
+    OnOneStream() {
+      super(1, true, Map.of());
+    }
+
+    @Override
+    Map<String, String> settings() {
+      if (library == null) {
+        library = Library.on(0);
+      }
+      return library.settings();
+    }
+
+    @Override
+    protected void verifyAfterAll() {
+      if (library != null) {
+        library.close();
+      }
+      super.verifyAfterAll();
     }
   }
 

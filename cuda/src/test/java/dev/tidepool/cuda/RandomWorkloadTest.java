@@ -42,6 +42,17 @@ class RandomWorkloadTest {
   }
 
   @Test
+  void soTheyDoWhereAllCommandsShareAStreamOfAnotherLibrary() {
+    Simulation.with(1);
+    try (Library library = Library.on(0);
+        Tidepool tidepool =
+            Simulation.under(library.settings(), () -> Simulation.open(new CudaProvider()))) {
+      assertThat(new RandomWorkload(tidepool, "cuda:0").operations(10_000).threads(4).run())
+          .isPositive();
+    }
+  }
+
+  @Test
   void soTheyDoWhereHostAndDeviceTakeTurns() {
     Simulation.with(1).setAll("attribute." + Simulation.CONCURRENT_MANAGED_ACCESS, 0);
     try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
