@@ -136,6 +136,42 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   <A> UnifiedBuffer<A> wrap(ElementType<A> type, MemorySegment memory, MemoryLocation location);
 
   /**
+   * A HOST buffer that owns memory of another library: {@code release} runs once, after the last
+   * use of the memory, and gives it back. Kernels of the CPU compute in the memory; every other
+   * accelerator works on a copy in its own memory, and {@link UnifiedBuffer#close()} brings newer
+   * bytes back before {@code release} runs.
+   *
+   * {@snippet :
+   * NativeHandle pixels = new NativeHandle(NativeKind.HOST_POINTER, address, 0, byteSize);
+   * UnifiedBuffer<byte[]> image = memory.adopt(ElementType.BYTE, pixels, () -> decoder.free(address));
+   * }
+   *
+   * <p>Whether the address is valid cannot be checked: the caller promises that the memory stays
+   * until {@code release} runs. That happens when the buffer is closed and its work has ended, when
+   * the manager closes, or after the buffer became unreachable; on the closing thread or on one of
+   * the library's. So {@code release} must not refer to the buffer, or it stays reachable, and must
+   * not wait for work of this manager. What it throws is logged.
+   *
+   * @param memory of kind {@link NativeKind#HOST_POINTER}; aligned as an element is
+   * @throws IllegalArgumentException if the memory is of another kind, its address is null, negative
+   *     or not aligned, or it is no whole number of elements. Whatever this throws, {@code release}
+   *     has not run and will not: the memory stays the caller's
+   */
+  default <A> UnifiedBuffer<A> adopt(ElementType<A> type, NativeHandle memory, Runnable release) {
+    return adopt(type, memory, MapMode.READ_WRITE, release);
+  }
+
+  /**
+   * Like {@link #adopt(ElementType, NativeHandle, Runnable)}, for memory that may have to stay as it
+   * is: READ refuses writes with an {@link UnsupportedOperationException}; the other modes allow
+   * them.
+   *
+   * @throws IllegalArgumentException as there
+   */
+  <A> UnifiedBuffer<A> adopt(
+      ElementType<A> type, NativeHandle memory, MapMode mode, Runnable release);
+
+  /**
    * A HOST buffer over a file, whose mapped bytes are the host's copy. READ refuses writes with an
    * {@link UnsupportedOperationException}; the other modes write through to the file. What a device
    * computed is in the file when {@link UnifiedBuffer#close()} returns.

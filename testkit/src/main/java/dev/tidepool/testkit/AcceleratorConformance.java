@@ -6,6 +6,7 @@ import dev.tidepool.Accelerator;
 import dev.tidepool.MemoryStatistics;
 import dev.tidepool.Tidepool;
 import dev.tidepool.testkit.conformance.AccountingConformance;
+import dev.tidepool.testkit.conformance.AdoptedMemoryConformance;
 import dev.tidepool.testkit.conformance.AllocationConformance;
 import dev.tidepool.testkit.conformance.ArrayCopyConformance;
 import dev.tidepool.testkit.conformance.Bench;
@@ -267,6 +268,15 @@ public abstract class AcceleratorConformance {
   /** What outlives its buffer has the newest bytes when the buffer is closed. */
   @Nested
   public class OutlivedMemory extends OutlivedMemoryConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** Memory of other libraries is adopted, and given back once. */
+  @Nested
+  public class AdoptedMemory extends AdoptedMemoryConformance {
     @Override
     protected Bench bench() {
       return AcceleratorConformance.this.bench();

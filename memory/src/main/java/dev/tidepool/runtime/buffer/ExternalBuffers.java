@@ -5,6 +5,8 @@ import dev.tidepool.Capability;
 import dev.tidepool.ElementType;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.NativeHandle;
+import dev.tidepool.NativeKind;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.host.SharedFolder;
@@ -27,12 +29,13 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Creates buffers over memory that no pool owns: a segment of the caller, a mapped file, or memory
- * that processes share. What is opened for a buffer is closed with the buffer, or at once if the
+ * Creates buffers over memory that no pool owns: a segment of the caller, memory of another
+ * library, a mapped file, or memory that processes share. What is opened for a buffer is closed with the buffer, or at once if the
  * buffer cannot be created. Safe for use by any thread.
  */
 public final class ExternalBuffers {
@@ -96,6 +99,63 @@ public final class ExternalBuffers {
           "wrap takes a writable native segment that all threads may access, such as one of"
               + " Arena.ofShared(); use copyOf or allocate for others");
     }
+  }
+
+  /**
+   * Takes over memory of another library.
+   *
+   * @param release gives it back; does not run if this throws
+   */
+  public <A> UnifiedBuffer<A> adopt(
+      ElementType<A> type, NativeHandle memory, MapMode mode, Runnable release) {
+    Objects.requireNonNull(mode, "mode");
+    Objects.requireNonNull(release, "release");
+    MemorySegment segment = adoptable(type, memory);
+    AtomicReference<Runnable> owned = new AtomicReference<>(release);
+    Runnable ending = resources.foreign(() -> owned.get().run());
+    try {
+      return over(type, segment, null, ending, mode.writes(), "adopted");
+    } catch (RuntimeException | Error e) {
+      owned.set(() -> {});
+      ending.run();
+      throw e;
+    }
+  }
+
+  private static MemorySegment adoptable(ElementType<?> type, NativeHandle memory) {
+    long alignment = type.layout().byteAlignment();
+    if (memory.kind() != NativeKind.HOST_POINTER) {
+      throw new IllegalArgumentException(
+          "adopt takes memory of kind HOST_POINTER, and this is "
+              + memory.kind()
+              + "; copy it to the host first");
+    }
+    long address = memory.address();
+    long bytes = memory.byteSize();
+    // Nothing is touched where there are no bytes, and libraries give null for such memory.
+    if (bytes > 0 && (memory.value() <= 0 || address <= 0 || address > Long.MAX_VALUE - bytes)) {
+      throw new IllegalArgumentException(
+          "no memory of a process is at "
+              + hex(memory.value())
+              + " + "
+              + memory.offset()
+              + "; check what returned the address");
+    }
+    if (address % alignment != 0) {
+      throw new IllegalArgumentException(
+          "the memory at "
+              + hex(address)
+              + " is not aligned to the "
+              + alignment
+              + " bytes that "
+              + type
+              + " needs; adopt it as BYTE, or copy it");
+    }
+    return MemorySegment.ofAddress(address).reinterpret(bytes);
+  }
+
+  private static String hex(long address) {
+    return "0x" + Long.toHexString(address);
   }
 
   /** Maps a file. */

@@ -11,6 +11,7 @@ import dev.tidepool.MemoryOptions;
 import dev.tidepool.MemoryStatistics;
 import dev.tidepool.NativeAccess;
 import dev.tidepool.NativeUse;
+import dev.tidepool.NativeHandle;
 import dev.tidepool.StructOfArrays;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
@@ -232,6 +233,12 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
                   throw new IllegalArgumentException(
                       "memory of the caller is HOST or PINNED, and cannot be at " + location);
             });
+  }
+
+  @Override
+  public <A> UnifiedBuffer<A> adopt(
+      ElementType<A> type, NativeHandle memory, MapMode mode, Runnable release) {
+    return state.during(() -> foreign.adopt(type, memory, mode, release));
   }
 
   @Override

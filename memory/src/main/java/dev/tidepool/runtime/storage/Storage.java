@@ -174,7 +174,7 @@ public final class Storage extends PendingReleases.Link {
     }
     if (use.writes() && !writable) {
       throw new UnsupportedOperationException(
-          this + " is mapped from a file for reading; map the file with READ_WRITE to change it");
+          this + " was mapped or adopted for READ only; use READ_WRITE to change it");
     }
     if (lendings > 0 && (use.writes() || writingLendings > 0 || exclusive)) {
       throw lent(use.writes());

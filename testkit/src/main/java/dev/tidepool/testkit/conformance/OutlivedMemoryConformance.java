@@ -11,6 +11,7 @@ import dev.tidepool.Kernel;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
+import dev.tidepool.NativeHandle;
 import dev.tidepool.Tidepool;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
@@ -36,7 +37,7 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Memory that outlives its buffer (wrapped, mapped from a file, shared by name) has the newest
+ * Memory that outlives its buffer (wrapped, adopted, mapped from a file, shared by name) has the newest
  * bytes when the buffer is closed, whatever computed them and whoever closes.
  */
 public abstract class OutlivedMemoryConformance extends Topic {
@@ -82,6 +83,7 @@ public abstract class OutlivedMemoryConformance extends Topic {
             "wrapped at byte 12 and page-locked",
             memory -> wrapped(memory, 12, MemoryLocation.PINNED)),
         new Kind("of an automatic arena", OutlivedMemoryConformance::automatic),
+        new Kind("adopted", this::adopted),
         new Kind("a mapped file", this::mapped),
         new Kind("shared by name", this::shared));
   }
@@ -91,6 +93,13 @@ public abstract class OutlivedMemoryConformance extends Topic {
         arena.allocate(offset + 4L * LENGTH, 64).asSlice(offset, 4L * LENGTH).fill((byte) 0);
     return new Opened(
         memory.wrap(ElementType.FLOAT, segment, location),
+        () -> contents(ElementType.FLOAT, segment));
+  }
+
+  private Opened adopted(UnifiedMemoryManager memory) {
+    MemorySegment segment = arena.allocate(4L * LENGTH, 4);
+    return new Opened(
+        memory.adopt(ElementType.FLOAT, NativeHandle.of(segment), () -> {}),
         () -> contents(ElementType.FLOAT, segment));
   }
 

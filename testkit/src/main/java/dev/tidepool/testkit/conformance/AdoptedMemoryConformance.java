@@ -1,0 +1,310 @@
+package dev.tidepool.testkit.conformance;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tidepool.Arguments;
+import dev.tidepool.BufferState;
+import dev.tidepool.ElementType;
+import dev.tidepool.HostMapping;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelSource;
+import dev.tidepool.MapMode;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.NativeHandle;
+import dev.tidepool.NativeKind;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+
+/**
+ * A buffer over memory of another library has that memory's bytes, brings results back to it, and
+ * gives it back once, after the last use.
+ */
+public abstract class AdoptedMemoryConformance extends Topic {
+  private static final int LENGTH = 50_021;
+
+  private Arena arena = Arena.ofShared();
+  private ForeignMemory foreign = new ForeignMemory(MemorySegment.NULL);
+
+  @BeforeEach
+  final void allocateForeignMemory() {
+    arena = Arena.ofShared();
+    foreign = new ForeignMemory(arena.allocate(4L * LENGTH, 16));
+  }
+
+  @AfterEach
+  final void freeForeignMemory() {
+    // No buffer of a test that failed may use it after this.
+    memory().close();
+    arena.close();
+  }
+
+  /** Memory of another library, which counts its releases and keeps what it held at the first. */
+  private static final class ForeignMemory implements Runnable {
+    private final MemorySegment segment;
+    private final AtomicInteger releases = new AtomicInteger();
+    private volatile float @Nullable [] atRelease;
+
+    ForeignMemory(MemorySegment segment) {
+      this.segment = segment;
+    }
+
+    NativeHandle handle() {
+      return NativeHandle.of(segment);
+    }
+
+    @Override
+    public void run() {
+      if (releases.incrementAndGet() == 1) {
+        atRelease = contents(ElementType.FLOAT, segment);
+      }
+    }
+
+    int releases() {
+      return releases.get();
+    }
+
+    void assertReleasedWith(float[] expected) {
+      assertThat(releases()).as("releases").isEqualTo(1);
+      assertThat(atRelease).as("the memory when it was released").isEqualTo(expected);
+    }
+  }
+
+  private UnifiedBuffer<float[]> adopt(UnifiedMemoryManager memory) {
+    return memory.adopt(ElementType.FLOAT, foreign.handle(), foreign);
+  }
+
+  private static float[] filled(float value) {
+    float[] values = new float[LENGTH];
+    Arrays.fill(values, value);
+    return values;
+  }
+
+  @Test
+  final void theBufferHasTheBytesOfTheMemory() {
+    float[] pattern = pattern(LENGTH, 1);
+    MemorySegment.copy(
+        pattern, 0, foreign.segment, ValueLayout.JAVA_FLOAT, 0, LENGTH);
+    try (UnifiedBuffer<float[]> buffer = adopt(memory())) {
+      assertThat(buffer.location()).isEqualTo(MemoryLocation.HOST);
+      assertThat(buffer.state()).isEqualTo(BufferState.HOST_ONLY);
+      assertThat(buffer.length()).isEqualTo(LENGTH);
+      assertThat(buffer.asSegment().address()).isEqualTo(foreign.segment.address());
+      Patterns.assertEqual(contents(buffer), pattern, "copied out");
+      UnifiedBuffer<float[]> sum = buffer(ElementType.FLOAT, LENGTH, MemoryLocation.DEVICE);
+      bench().kernel("s = x").execute(Arguments.of("x", buffer, "s", sum));
+      Patterns.assertEqual(contents(sum), pattern, "read by a kernel");
+      assertThat(foreign.releases()).as("releases while it is in use").isZero();
+    }
+    foreign.assertReleasedWith(pattern);
+  }
+
+  @Test
+  final void theProcessorComputesInTheMemoryItself() {
+    try (UnifiedBuffer<float[]> buffer = adopt(memory())) {
+      bench().kernel("y = a").execute(Arguments.of("a", 5f, "y", buffer));
+      if (bench().accelerator().id().startsWith("cpu")) {
+        Patterns.assertEqual(
+            contents(ElementType.FLOAT, foreign.segment), filled(5), "the memory, without a copy");
+        assertThat(buffer.metrics().transfers()).isZero();
+      }
+    }
+    foreign.assertReleasedWith(filled(5));
+  }
+
+  @Test
+  final void resultsAreInTheMemoryBeforeItIsReleased() {
+    UnifiedBuffer<float[]> buffer = adopt(memory());
+    buffer.fill((byte) 0);
+    Kernel increment = bench().kernel("y = y + 1");
+    for (int i = 0; i < 20; i++) {
+      increment.executeAsync(Arguments.of("y", buffer));
+    }
+    buffer.close();
+    foreign.assertReleasedWith(filled(20));
+    buffer.close();
+    assertThat(foreign.releases()).as("releases after a second close").isEqualTo(1);
+  }
+
+  @Test
+  final void aMappingKeepsTheMemory() {
+    UnifiedBuffer<float[]> buffer = adopt(memory());
+    buffer.copyFrom(filled(3));
+    HostMapping mapping = buffer.map(MapMode.READ);
+    buffer.close();
+    assertThat(foreign.releases()).as("releases under a mapping").isZero();
+    mapping.close();
+    foreign.assertReleasedWith(filled(3));
+  }
+
+  @Test
+  final void closingASliceReleasesNothing() {
+    UnifiedBuffer<float[]> buffer = adopt(memory());
+    buffer.fill((byte) 0);
+    buffer.slice(1, 10).close();
+    assertThat(foreign.releases()).isZero();
+    buffer.close();
+    foreign.assertReleasedWith(new float[LENGTH]);
+  }
+
+  @Test
+  final void aManagerThatClosesReleasesTheMemory() {
+    bench().assumeCompiler();
+    UnifiedMemoryManager manager =
+        bench().manager(bench().accelerator(), MemoryOptions.defaults());
+    UnifiedBuffer<float[]> buffer = adopt(manager);
+    Kernel kernel = manager.compile(KernelSource.elementwise("y = a"));
+    kernel.executeAsync(Arguments.of("a", 5f, "y", buffer));
+    manager.close();
+    foreign.assertReleasedWith(filled(5));
+    assertThatIllegalStateException().isThrownBy(() -> adopt(manager));
+    assertThat(foreign.releases()).as("releases of what was refused").isEqualTo(1);
+  }
+
+  @Test
+  final void memoryOfAnUnreachableBufferIsReleased() {
+    foreign.segment.fill((byte) 0);
+    adoptAndForget();
+    eventually(
+        "the memory is released",
+        () -> {
+          System.gc();
+          // Allocations and the maintenance thread notice what is unreachable.
+          memory().allocate(ElementType.BYTE, 1).close();
+          return foreign.releases() > 0;
+        });
+    foreign.assertReleasedWith(new float[LENGTH]);
+  }
+
+  private void adoptAndForget() {
+    assertThat(adopt(memory()).length()).isEqualTo(LENGTH);
+  }
+
+  @Test
+  final void threadsThatCloseTogetherReleaseOnce() throws InterruptedException {
+    for (int round = 0; round < 20; round++) {
+      ForeignMemory one = new ForeignMemory(foreign.segment);
+      UnifiedBuffer<float[]> buffer = memory().adopt(ElementType.FLOAT, one.handle(), one);
+      CompletableFuture<Void> copying = buffer.copyFromAsync(filled(round));
+      Thread[] closers = new Thread[3];
+      for (int i = 0; i < closers.length; i++) {
+        closers[i] = Thread.ofPlatform().start(buffer::close);
+      }
+      for (Thread closer : closers) {
+        closer.join();
+      }
+      copying.join();
+      one.assertReleasedWith(filled(round));
+    }
+  }
+
+  @Test
+  final void aReleaseThatFailsDoesNotFailTheClose() {
+    UnifiedBuffer<float[]> buffer =
+        memory()
+            .adopt(
+                ElementType.FLOAT,
+                foreign.handle(),
+                () -> {
+                  foreign.run();
+                  throw new IllegalStateException("the other library refuses");
+                });
+    buffer.close();
+    assertThat(foreign.releases()).isEqualTo(1);
+    assertThat(memory().statistics().activeBuffers()).isZero();
+  }
+
+  @Test
+  final void memoryForReadingIsNotWritten() {
+    foreign.segment.fill((byte) 0);
+    UnifiedBuffer<float[]> buffer =
+        memory().adopt(ElementType.FLOAT, foreign.handle(), MapMode.READ, foreign);
+    UnifiedBuffer<float[]> twice = buffer(ElementType.FLOAT, LENGTH, MemoryLocation.DEVICE);
+    bench().kernel("y = x + x").execute(Arguments.of("x", buffer, "y", twice));
+    assertThat(contents(twice)).isEqualTo(new float[LENGTH]);
+    assertThatThrownBy(() -> buffer.copyFrom(filled(1)))
+        .isInstanceOf(UnsupportedOperationException.class)
+        .hasMessageContaining("READ");
+    assertThatThrownBy(buffer::asSegment).isInstanceOf(UnsupportedOperationException.class);
+    assertThatThrownBy(
+            () -> bench().kernel("y = a").execute(Arguments.of("a", 1f, "y", buffer)))
+        .isInstanceOf(UnsupportedOperationException.class);
+    assertThat(buffer.asReadOnlySegment().address()).isEqualTo(foreign.segment.address());
+    buffer.close();
+    foreign.assertReleasedWith(new float[LENGTH]);
+  }
+
+  @Test
+  final void memoryOfNoBytesNeedsNoAddress() {
+    AtomicInteger releases = new AtomicInteger();
+    memory()
+        .adopt(
+            ElementType.FLOAT,
+            new NativeHandle(NativeKind.HOST_POINTER, 0, 0, 0),
+            releases::incrementAndGet)
+        .close();
+    assertThat(releases).hasValue(1);
+  }
+
+  @Test
+  final void anOffsetCounts() {
+    float[] pattern = pattern(LENGTH, 2);
+    MemorySegment.copy(
+        pattern, 0, foreign.segment, ValueLayout.JAVA_FLOAT, 0, LENGTH);
+    NativeHandle part =
+        new NativeHandle(NativeKind.HOST_POINTER, foreign.segment.address(), 12, 400);
+    try (UnifiedBuffer<float[]> buffer = memory().adopt(ElementType.FLOAT, part, foreign)) {
+      assertThat(contents(buffer)).isEqualTo(Arrays.copyOfRange(pattern, 3, 103));
+    }
+    assertThat(foreign.releases()).isEqualTo(1);
+  }
+
+  private record Refusal(String name, NativeHandle memory, String says) {}
+
+  @TestFactory
+  Stream<DynamicTest> whatCannotBeMemoryIsRefusedAndNotReleased() {
+    long address = foreign.segment.address();
+    return Stream.of(
+            refusal("null", NativeKind.HOST_POINTER, 0, 400, "0x0"),
+            refusal("negative", NativeKind.HOST_POINTER, -4096, 400, "0xfffffffffffff000"),
+            refusal("past the end", NativeKind.HOST_POINTER, Long.MAX_VALUE - 7, 400, "no memory"),
+            refusal("misaligned", NativeKind.HOST_POINTER, address + 2, 400, "not aligned to the 4"),
+            refusal("a part", NativeKind.HOST_POINTER, address, 401, "401 bytes are no whole"),
+            refusal("CUDA", NativeKind.CUDA_POINTER, address, 400, "CUDA_POINTER"),
+            refusal("OpenCL", NativeKind.OPENCL_BUFFER, address, 400, "OPENCL_BUFFER"),
+            refusal("Metal", NativeKind.METAL_BUFFER, address, 400, "METAL_BUFFER"))
+        .map(
+            refusal ->
+                DynamicTest.dynamicTest(
+                    refusal.name(),
+                    () -> {
+                      assertThatIllegalArgumentException()
+                          .isThrownBy(
+                              () -> memory().adopt(ElementType.FLOAT, refusal.memory(), foreign))
+                          .withMessageContaining(refusal.says());
+                      assertThat(foreign.releases()).isZero();
+                      assertThat(memory().statistics().activeBuffers()).isZero();
+                    }));
+  }
+
+  private static Refusal refusal(
+      String name, NativeKind kind, long address, long bytes, String says) {
+    return new Refusal(name, new NativeHandle(kind, address, 0, bytes), says);
+  }
+}
