@@ -153,17 +153,17 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * not wait for work of this manager. What it throws is logged.
    *
    * @param memory of kind {@link NativeKind#HOST_POINTER}; aligned as an element is
-   * @throws IllegalArgumentException if the memory is of another kind, its address is null, negative
-   *     or not aligned, or it is no whole number of elements. Whatever this throws, {@code release}
-   *     has not run and will not: the memory stays the caller's
+   * @throws IllegalArgumentException if the memory is of another kind, its address is null,
+   *     negative or not aligned, or it is no whole number of elements. Whatever this throws, {@code
+   *     release} has not run and will not: the memory stays the caller's
    */
   default <A> UnifiedBuffer<A> adopt(ElementType<A> type, NativeHandle memory, Runnable release) {
     return adopt(type, memory, MapMode.READ_WRITE, release);
   }
 
   /**
-   * Like {@link #adopt(ElementType, NativeHandle, Runnable)}, for memory that may have to stay as it
-   * is: READ refuses writes with an {@link UnsupportedOperationException}; the other modes allow
+   * Like {@link #adopt(ElementType, NativeHandle, Runnable)}, for memory that may have to stay as
+   * it is: READ refuses writes with an {@link UnsupportedOperationException}; the other modes allow
    * them.
    *
    * @throws IllegalArgumentException as there

@@ -99,8 +99,7 @@ public abstract class AdoptedMemoryConformance extends Topic {
   @Test
   final void theBufferHasTheBytesOfTheMemory() {
     float[] pattern = pattern(LENGTH, 1);
-    MemorySegment.copy(
-        pattern, 0, foreign.segment, ValueLayout.JAVA_FLOAT, 0, LENGTH);
+    MemorySegment.copy(pattern, 0, foreign.segment, ValueLayout.JAVA_FLOAT, 0, LENGTH);
     try (UnifiedBuffer<float[]> buffer = adopt(memory())) {
       assertThat(buffer.location()).isEqualTo(MemoryLocation.HOST);
       assertThat(buffer.state()).isEqualTo(BufferState.HOST_ONLY);
@@ -166,8 +165,7 @@ public abstract class AdoptedMemoryConformance extends Topic {
   @Test
   final void aManagerThatClosesReleasesTheMemory() {
     bench().assumeCompiler();
-    UnifiedMemoryManager manager =
-        bench().manager(bench().accelerator(), MemoryOptions.defaults());
+    UnifiedMemoryManager manager = bench().manager(bench().accelerator(), MemoryOptions.defaults());
     UnifiedBuffer<float[]> buffer = adopt(manager);
     Kernel kernel = manager.compile(KernelSource.elementwise("y = a"));
     kernel.executeAsync(Arguments.of("a", 5f, "y", buffer));
@@ -242,8 +240,7 @@ public abstract class AdoptedMemoryConformance extends Topic {
         .isInstanceOf(UnsupportedOperationException.class)
         .hasMessageContaining("READ");
     assertThatThrownBy(buffer::asSegment).isInstanceOf(UnsupportedOperationException.class);
-    assertThatThrownBy(
-            () -> bench().kernel("y = a").execute(Arguments.of("a", 1f, "y", buffer)))
+    assertThatThrownBy(() -> bench().kernel("y = a").execute(Arguments.of("a", 1f, "y", buffer)))
         .isInstanceOf(UnsupportedOperationException.class);
     assertThat(buffer.asReadOnlySegment().address()).isEqualTo(foreign.segment.address());
     buffer.close();
@@ -265,8 +262,7 @@ public abstract class AdoptedMemoryConformance extends Topic {
   @Test
   final void anOffsetCounts() {
     float[] pattern = pattern(LENGTH, 2);
-    MemorySegment.copy(
-        pattern, 0, foreign.segment, ValueLayout.JAVA_FLOAT, 0, LENGTH);
+    MemorySegment.copy(pattern, 0, foreign.segment, ValueLayout.JAVA_FLOAT, 0, LENGTH);
     NativeHandle part =
         new NativeHandle(NativeKind.HOST_POINTER, foreign.segment.address(), 12, 400);
     try (UnifiedBuffer<float[]> buffer = memory().adopt(ElementType.FLOAT, part, foreign)) {
@@ -284,7 +280,8 @@ public abstract class AdoptedMemoryConformance extends Topic {
             refusal("null", NativeKind.HOST_POINTER, 0, 400, "0x0"),
             refusal("negative", NativeKind.HOST_POINTER, -4096, 400, "0xfffffffffffff000"),
             refusal("past the end", NativeKind.HOST_POINTER, Long.MAX_VALUE - 7, 400, "no memory"),
-            refusal("misaligned", NativeKind.HOST_POINTER, address + 2, 400, "not aligned to the 4"),
+            refusal(
+                "misaligned", NativeKind.HOST_POINTER, address + 2, 400, "not aligned to the 4"),
             refusal("a part", NativeKind.HOST_POINTER, address, 401, "401 bytes are no whole"),
             refusal("CUDA", NativeKind.CUDA_POINTER, address, 400, "CUDA_POINTER"),
             refusal("OpenCL", NativeKind.OPENCL_BUFFER, address, 400, "OPENCL_BUFFER"),

@@ -37,8 +37,8 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Memory that outlives its buffer (wrapped, adopted, mapped from a file, shared by name) has the newest
- * bytes when the buffer is closed, whatever computed them and whoever closes.
+ * Memory that outlives its buffer (wrapped, adopted, mapped from a file, shared by name) has the
+ * newest bytes when the buffer is closed, whatever computed them and whoever closes.
  */
 public abstract class OutlivedMemoryConformance extends Topic {
   private static final int LENGTH = 50_021;
