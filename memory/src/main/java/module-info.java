@@ -12,6 +12,7 @@ module dev.tidepool.memory {
   exports dev.tidepool.transfer;
   exports dev.tidepool.spi;
   exports dev.tidepool.host;
+  exports dev.tidepool.interop;
   exports dev.tidepool.stream;
 
   // What follows is for the project's own modules.

@@ -61,6 +61,7 @@ class FloorsTest {
           "dev.tidepool.runtime.lending",
           "dev.tidepool.runtime.report",
           "dev.tidepool.runtime.session",
+          "dev.tidepool.interop",
           "dev.tidepool.stream.file",
           "dev.tidepool.stream");
 

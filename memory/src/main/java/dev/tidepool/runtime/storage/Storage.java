@@ -49,7 +49,7 @@ public final class Storage extends PendingReleases.Link {
   // Guarded by this; `closed` is also read without.
   private volatile boolean closed;
   private boolean leaked;
-  // Whether it is closed and nothing but an open mapping keeps it from being freed.
+  // Whether it is closed and nothing but an open mapping or a hold keeps it from being freed.
   private boolean settled;
   private boolean freed;
   // The thread that closed memory that outlives the buffer, and those that run work on it now.
@@ -62,6 +62,8 @@ public final class Storage extends PendingReleases.Link {
   // Lendings that have not ended, and those among them that write.
   private int lendings;
   private int writingLendings;
+  // What keeps the memory after the buffer was closed, and nothing else.
+  private int holds;
   private @Nullable Throwable prefetchFailure;
   private @Nullable Operation release;
   private @Nullable AllocationTrace trace;
@@ -472,6 +474,36 @@ public final class Storage extends PendingReleases.Link {
     }
   }
 
+  /**
+   * Keeps the memory until {@link #unhold}, though the buffer may be closed before. Keeps no work
+   * off and does not say where the bytes are.
+   *
+   * @throws IllegalStateException if the storage is closed
+   */
+  public void hold() {
+    synchronized (this) {
+      checkOpen();
+      holds++;
+    }
+  }
+
+  /** Ends a hold; the last one frees what was closed meanwhile. Does not wait. */
+  public void unhold() {
+    boolean frees;
+    synchronized (this) {
+      holds--;
+      frees = settled && !isKept();
+    }
+    if (frees) {
+      release();
+    }
+  }
+
+  /** Whether something keeps the memory of a closed storage; the monitor is held. */
+  private boolean isKept() {
+    return mappings > 0 || holds > 0;
+  }
+
   /** Ends a mapping, or the attempt at one. The last one frees what was closed meanwhile. */
   public void mappingEnded(MapMode mode, boolean opened) {
     boolean frees;
@@ -479,7 +511,7 @@ public final class Storage extends PendingReleases.Link {
       mappings--;
       writingMappings -= mode.writes() ? 1 : 0;
       openMappings -= opened ? 1 : 0;
-      frees = settled && mappings == 0;
+      frees = settled && !isKept();
     }
     if (frees) {
       release();
@@ -515,7 +547,7 @@ public final class Storage extends PendingReleases.Link {
       closed = true;
       settled = true;
       view = View.NONE;
-      frees = mappings == 0;
+      frees = !isKept();
       freesAtOnce = frees && isUnused() && context.releases().happenHere(this);
       if (freesAtOnce) {
         pins().close();
@@ -600,7 +632,7 @@ public final class Storage extends PendingReleases.Link {
     boolean frees;
     synchronized (this) {
       settled = true;
-      frees = mappings == 0;
+      frees = !isKept();
       notifyAll();
     }
     if (frees) {
@@ -628,7 +660,7 @@ public final class Storage extends PendingReleases.Link {
 
   /** Waits until another thread has closed it. An interrupt stays set. */
   private void awaitFreed() {
-    Uninterruptibly.await(this, () -> freed || (settled && mappings > 0));
+    Uninterruptibly.await(this, () -> freed || (settled && isKept()));
   }
 
   /** The calling thread runs work on it. Only known of memory that outlives the buffer. */
@@ -689,6 +721,7 @@ public final class Storage extends PendingReleases.Link {
     synchronized (this) {
       pins().stop();
       wasOpen = !closed;
+      // What holds the memory holds a handle too, so that none does here.
       frees = wasOpen || (settled && mappings > 0);
       closed = true;
       settled |= wasOpen;
@@ -775,7 +808,7 @@ public final class Storage extends PendingReleases.Link {
   public boolean isDoomed() {
     Operation freeing;
     synchronized (this) {
-      freeing = closed && mappings == 0 ? release : null;
+      freeing = closed && !isKept() ? release : null;
     }
     return freeing != null && freeing.isItsTurn();
   }
@@ -859,14 +892,14 @@ public final class Storage extends PendingReleases.Link {
   /** Whether memory is still on its way back. */
   boolean isClosing() {
     synchronized (this) {
-      return closed && mappings == 0;
+      return closed && !isKept();
     }
   }
 
-  /** Whether it is closed, and an open mapping keeps its memory. */
+  /** Whether it is closed, and an open mapping or a hold keeps its memory. */
   boolean awaitsMapping() {
     synchronized (this) {
-      return closed && mappings > 0;
+      return closed && isKept();
     }
   }
 

@@ -1,0 +1,154 @@
+package dev.tidepool.interop;
+
+import dev.tidepool.Capability;
+import dev.tidepool.MapMode;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.runtime.buffer.HostHold;
+import java.util.Arrays;
+import java.util.Objects;
+
+/**
+ * Tensors for other libraries, and from them, by <a href="https://dmlc.github.io/dlpack">DLPack</a>:
+ * the structure by which NumPy, PyTorch, JAX, CuPy, TVM and others exchange tensors without copies.
+ *
+ * {@snippet :
+ * DLPackExport matrix = DLPack.export(buffer, rows, columns);
+ * consumer.take(matrix.handOver()); // calls the deleter when it is done
+ *
+ * try (DLPackTensor tensor = DLPack.open(memory, producer.tensor())) {
+ *   kernel.execute(Arguments.of("x", tensor.buffer(ElementType.FLOAT), "y", result));
+ * } // calls the producer's deleter
+ * }
+ *
+ * <p><b>Exports.</b> An export is to its consumer what {@link UnifiedBuffer#asSegment()} is to Java
+ * code. The bytes are the newest when it is made, after all work that was asked for before. It
+ * counts as a write of the host's copy then; of a {@linkplain #exportReadOnly read-only} one, as a
+ * read. The buffer may be used meanwhile, and sees what the consumer has written by then. After
+ * device work, {@link UnifiedBuffer#synchronize()} shows the results to the consumer. The memory
+ * stays until the consumer calls the deleter, though the buffer or the manager may be closed before;
+ * memory of a caller that was {@linkplain UnifiedMemoryManager#wrap wrapped} stays as long as the
+ * caller keeps it.
+ *
+ * <p><b>Versions.</b> Since 2024 DLPack has a structure with a version, which tells read-only
+ * tensors apart; Python passes it in capsules named {@code dltensor_versioned}. The older structure
+ * is for consumers that ask for capsules named {@code dltensor}, as NumPy does before 2.1. An
+ * address does not tell which of the two it is of.
+ *
+ * <p>Safe for use by any thread.
+ */
+public final class DLPack {
+  private DLPack() {}
+
+  /**
+   * Exports a buffer whose accelerator computes in the host's memory, as the CPU does, in row-major
+   * order.
+   *
+   * @param shape the size of each dimension; none for one dimension of all elements
+   * @throws IllegalArgumentException if the shape has not as many elements as the buffer, or the
+   *     elements are records
+   * @throws UnsupportedOperationException if the accelerator has memory of its own (use {@link
+   *     #exportHost}), or the buffer may only be read (use {@link #exportReadOnly})
+   */
+  public static DLPackExport export(UnifiedBuffer<?> buffer, long... shape) {
+    checkOnHost(buffer);
+    return make(buffer, shape, true, true);
+  }
+
+  /**
+   * Like {@link #export}, as a tensor that its consumer must not write. The consumers that look at
+   * the flag do not.
+   */
+  public static DLPackExport exportReadOnly(UnifiedBuffer<?> buffer, long... shape) {
+    checkOnHost(buffer);
+    return make(buffer, shape, true, false);
+  }
+
+  /** Like {@link #export}, as the older structure, for consumers that know no version. */
+  public static DLPackExport exportUnversioned(UnifiedBuffer<?> buffer, long... shape) {
+    checkOnHost(buffer);
+    return make(buffer, shape, false, true);
+  }
+
+  /**
+   * Exports the host's copy of a buffer on any accelerator; it is made and fetched if need be.
+   *
+   * @throws IllegalArgumentException as {@link #export} does
+   * @throws UnsupportedOperationException if the buffer may only be read, or has no host view
+   */
+  public static DLPackExport exportHost(UnifiedBuffer<?> buffer, long... shape) {
+    return make(buffer, shape, true, true);
+  }
+
+  /** Like {@link #exportHost}, as the older structure. */
+  public static DLPackExport exportHostUnversioned(UnifiedBuffer<?> buffer, long... shape) {
+    return make(buffer, shape, false, true);
+  }
+
+  private static void checkOnHost(UnifiedBuffer<?> buffer) {
+    if (!buffer.accelerator().capabilities().contains(Capability.SHARED_MEMORY)) {
+      throw new UnsupportedOperationException(
+          buffer.accelerator().id()
+              + " has memory of its own, which is not exported; export the host's copy by"
+              + " exportHost");
+    }
+  }
+
+  private static DLPackExport make(
+      UnifiedBuffer<?> buffer, long[] asked, boolean versioned, boolean writing) {
+    Objects.requireNonNull(buffer, "buffer");
+    DLPackType type = DLPackType.of(buffer.elementType());
+    long[] shape = asked.length == 0 ? new long[] {buffer.length()} : asked.clone();
+    Shapes.checkCount(shape, buffer.length());
+    HostHold hold = HostHold.of(buffer, writing);
+    TensorStruct struct;
+    try {
+      struct = TensorStruct.allocate(versioned, shape.length);
+    } catch (RuntimeException | Error e) {
+      hold.end();
+      throw e;
+    }
+    // A slice's address is in `data`: some consumers do not add the offset.
+    struct.data(hold.address());
+    struct.device(TensorStruct.CPU, 0);
+    struct.type(type);
+    struct.shape(shape, Shapes.rowMajor(shape));
+    if (!writing) {
+      struct.flags(TensorStruct.READ_ONLY);
+    }
+    return DLPackExport.begin(struct, hold);
+  }
+
+  /**
+   * Opens a tensor of version 1, which is in the host's memory. This takes the tensor from its
+   * producer: whether it returns or throws, the tensor's deleter is called, once. So do not let a
+   * Python capsule call it too: rename the capsule first, to {@code used_dltensor_versioned}.
+   *
+   * @param address of a {@code DLManagedTensorVersioned}
+   * @throws IllegalArgumentException if the address is none, in which case no deleter is called, or
+   *     the tensor contradicts itself
+   * @throws UnsupportedOperationException if the tensor has another major version, is in the memory
+   *     of a device, or has elements that no buffer has
+   */
+  public static DLPackTensor open(UnifiedMemoryManager manager, long address) {
+    return DLPackTensor.open(manager, address, true);
+  }
+
+  /**
+   * Like {@link #open}, of the older structure. Rename a Python capsule to {@code used_dltensor}
+   * first.
+   *
+   * @param address of a {@code DLManagedTensor}
+   */
+  public static DLPackTensor openUnversioned(UnifiedMemoryManager manager, long address) {
+    return DLPackTensor.open(manager, address, false);
+  }
+
+  static MapMode mode(TensorStruct struct) {
+    return (struct.flags() & TensorStruct.READ_ONLY) == 0 ? MapMode.READ_WRITE : MapMode.READ;
+  }
+
+  static String text(long[] shape) {
+    return Arrays.toString(shape);
+  }
+}

@@ -1,0 +1,158 @@
+package dev.tidepool.interop;
+
+import dev.tidepool.runtime.buffer.HostHold;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * A tensor that {@link DLPack} made for another library. Whoever has it must end it once: the
+ * consumer, by the deleter in the structure, or this object's {@link #close()} if no consumer took
+ * it.
+ *
+ * <p>All exports share one deleter, which finds the export by the structure's address. It can be
+ * called by any thread, also one that Java does not know. It frees the structure and no longer holds
+ * the buffer; it does not wait. A second call of the deleter is reported in the log and does nothing
+ * else. Safe for use by any thread.
+ */
+public final class DLPackExport implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger("dev.tidepool");
+
+  /** What the deleter was not called for yet, by the address of the structure. */
+  private static final Map<Long, DLPackExport> OPEN = new ConcurrentHashMap<>();
+
+  /** Set up by the first export: linking takes milliseconds. */
+  private static final class Deleter {
+    static final MemorySegment STUB = stub();
+
+    private static MemorySegment stub() {
+      try {
+        return Linker.nativeLinker()
+            .upcallStub(
+                MethodHandles.lookup()
+                    .findStatic(
+                        DLPackExport.class,
+                        "delete",
+                        MethodType.methodType(void.class, MemorySegment.class)),
+                FunctionDescriptor.ofVoid(ValueLayout.ADDRESS),
+                Arena.global());
+      } catch (ReflectiveOperationException e) {
+        throw new ExceptionInInitializerError(e);
+      }
+    }
+  }
+
+  private final TensorStruct struct;
+  private final long address;
+  private final HostHold hold;
+  private final AtomicBoolean handedOver = new AtomicBoolean();
+  private volatile boolean released;
+
+  private DLPackExport(TensorStruct struct, HostHold hold) {
+    this.struct = struct;
+    this.address = struct.address();
+    this.hold = hold;
+  }
+
+  static DLPackExport begin(TensorStruct struct, HostHold hold) {
+    try {
+      struct.deleter(Deleter.STUB);
+      DLPackExport export = new DLPackExport(struct, hold);
+      OPEN.put(export.address, export);
+      return export;
+    } catch (RuntimeException | Error e) {
+      struct.free();
+      hold.end();
+      throw e;
+    }
+  }
+
+  /** Called by consumers. Nothing may be thrown: that would end the virtual machine. */
+  private static void delete(MemorySegment struct) {
+    try {
+      if (!end(struct.address())) {
+        LOG.log(
+            System.Logger.Level.WARNING,
+            "the deleter of a DLPack tensor at 0x"
+                + Long.toHexString(struct.address())
+                + " was called, but no such tensor is exported; it was called twice, or with"
+                + " another address");
+      }
+    } catch (Throwable e) {
+      report(e);
+    }
+  }
+
+  private static void report(Throwable failure) {
+    try {
+      LOG.log(System.Logger.Level.WARNING, "a DLPack tensor could not be released", failure);
+    } catch (Throwable e) {
+      // Neither the heap nor the stack has room for a message.
+      return;
+    }
+  }
+
+  private static boolean end(long address) {
+    DLPackExport export = OPEN.remove(address);
+    if (export == null) {
+      return false;
+    }
+    try {
+      export.struct.free();
+    } finally {
+      export.released = true;
+      export.hold.end();
+    }
+    return true;
+  }
+
+  /** The exports whose deleter was not called yet, of all managers. */
+  static int open() {
+    return OPEN.size();
+  }
+
+  /**
+   * The address of the structure, to look at. It is valid until this is closed, or a consumer that
+   * took it calls the deleter.
+   */
+  public long address() {
+    return address;
+  }
+
+  /**
+   * Gives the tensor to a consumer, which calls the deleter from now on; {@link #close()} does
+   * nothing any more.
+   *
+   * @return the address of the structure, a {@code DLManagedTensorVersioned} or {@code
+   *     DLManagedTensor}
+   * @throws IllegalStateException if it was handed over before, or closed
+   */
+  public long handOver() {
+    if (!handedOver.compareAndSet(false, true)) {
+      throw new IllegalStateException(
+          "the tensor was handed over or closed before; export the buffer again for another"
+              + " consumer");
+    }
+    return address;
+  }
+
+  /** Whether the deleter was called, or this was closed, and nothing of the tensor is left. */
+  public boolean isReleased() {
+    return released;
+  }
+
+  /** Ends a tensor that was not handed over. Idempotent; does not wait. */
+  @Override
+  public void close() {
+    if (handedOver.compareAndSet(false, true)) {
+      end(address);
+    }
+  }
+}

@@ -1,0 +1,347 @@
+package dev.tidepool.interop;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.NativeHandle;
+import dev.tidepool.NativeKind;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.runtime.buffer.HostHold;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.util.Arrays;
+import java.util.Objects;
+
+/**
+ * A tensor of another library, whose memory is a buffer without a copy, as {@link
+ * UnifiedMemoryManager#adopt adopted} memory is. {@link #close()} closes the buffer, and after its
+ * last use the tensor's deleter is called, once; so it is when the manager closes, or nothing refers
+ * to this any more.
+ *
+ * <p>A buffer has its elements one after another. A tensor with other strides, or that is not
+ * aligned to its elements, has no such buffer: {@link #copyTo} copies it. Safe for use by any
+ * thread.
+ */
+public final class DLPackTensor implements AutoCloseable {
+  private static final long CHUNK = 1 << 20;
+
+  private static final class Call {
+    /** Not critical: a deleter may be ours, which calls back into Java. */
+    static final MethodHandle DELETER =
+        Linker.nativeLinker().downcallHandle(FunctionDescriptor.ofVoid(ValueLayout.ADDRESS));
+  }
+
+  private final UnifiedBuffer<?> memory;
+  private final boolean adopted;
+  private final DLPackType type;
+  private final long[] shape;
+  private final long[] strides;
+  // The offset in bytes of the first element in a memory that is not adopted as elements.
+  private final long first;
+  private final boolean readOnly;
+  private final boolean copied;
+
+  private DLPackTensor(
+      UnifiedBuffer<?> memory,
+      boolean adopted,
+      TensorStruct struct,
+      long[] shape,
+      long[] strides,
+      long first) {
+    this.memory = memory;
+    this.adopted = adopted;
+    this.type = struct.type();
+    this.shape = shape;
+    this.strides = strides;
+    this.first = first;
+    this.readOnly = (struct.flags() & TensorStruct.READ_ONLY) != 0;
+    this.copied = (struct.flags() & TensorStruct.COPIED) != 0;
+  }
+
+  static DLPackTensor open(UnifiedMemoryManager manager, long address, boolean versioned) {
+    Objects.requireNonNull(manager, "manager");
+    if (address <= 0 || address % 8 != 0) {
+      throw new IllegalArgumentException(
+          "no DLPack tensor is at 0x"
+              + Long.toHexString(address)
+              + "; give the address that the capsule or the producer returned");
+    }
+    TensorStruct struct = TensorStruct.at(address, versioned);
+    Runnable deleter = () -> delete(struct);
+    try {
+      checkVersion(struct);
+      return open(manager, struct, deleter);
+    } catch (RuntimeException | Error e) {
+      deleter.run();
+      throw e;
+    }
+  }
+
+  /** Adopts the memory, or throws and leaves it to the caller to call the deleter. */
+  private static DLPackTensor open(
+      UnifiedMemoryManager manager, TensorStruct struct, Runnable deleter) {
+    checkDevice(struct);
+    ElementType<?> elements = struct.type().elementType();
+    long[] shape = shape(struct);
+    long count = Shapes.count(shape);
+    long[] strides = strides(struct, shape);
+    long start = struct.data() + struct.byteOffset();
+    long size = elements.byteSize();
+    if (count == 0) {
+      return new DLPackTensor(
+          manager.adopt(elements, host(0, 0), DLPack.mode(struct), deleter),
+          true,
+          struct,
+          shape,
+          strides,
+          0);
+    }
+    if (Shapes.isDense(shape, strides) && start % elements.layout().byteAlignment() == 0) {
+      NativeHandle memory = host(start, elements.bytes(count));
+      return new DLPackTensor(
+          manager.adopt(elements, memory, DLPack.mode(struct), deleter),
+          true,
+          struct,
+          shape,
+          strides,
+          0);
+    }
+    long lowest = Math.multiplyExact(Shapes.lowest(shape, strides), size);
+    long highest = Math.multiplyExact(Shapes.highest(shape, strides), size);
+    NativeHandle span =
+        host(start + lowest, Math.addExact(Math.subtractExact(highest, lowest), size));
+    return new DLPackTensor(
+        manager.adopt(ElementType.BYTE, span, DLPack.mode(struct), deleter),
+        false,
+        struct,
+        shape,
+        strides,
+        -lowest);
+  }
+
+  private static NativeHandle host(long address, long bytes) {
+    return new NativeHandle(NativeKind.HOST_POINTER, address, 0, bytes);
+  }
+
+  private static void delete(TensorStruct struct) {
+    MemorySegment deleter = struct.deleter();
+    if (deleter.address() == 0) {
+      // Of a tensor whose memory needs no end, which DLPack allows.
+      return;
+    }
+    try {
+      Call.DELETER.invokeExact(deleter, MemorySegment.ofAddress(struct.address()));
+    } catch (Throwable e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static void checkVersion(TensorStruct struct) {
+    if (struct.isVersioned() && struct.major() != TensorStruct.MAJOR) {
+      throw new UnsupportedOperationException(
+          "the tensor has DLPack version "
+              + struct.major()
+              + "."
+              + struct.minor()
+              + ", and this library reads version 1; ask the producer for max_version=(1, 0), or open"
+              + " a DLManagedTensor by openUnversioned");
+    }
+  }
+
+  private static void checkDevice(TensorStruct struct) {
+    int device = struct.deviceType();
+    if (device != TensorStruct.CPU
+        && device != TensorStruct.CUDA_HOST
+        && device != TensorStruct.ROCM_HOST) {
+      throw new UnsupportedOperationException(
+          "the tensor is in the memory of DLPack device type "
+              + device
+              + ", number "
+              + struct.deviceNumber()
+              + ", and only memory of the host (type 1) is opened; ask the producer for"
+              + " dl_device=(1, 0), or copy the tensor to the host first");
+    }
+  }
+
+  private static long[] shape(TensorStruct struct) {
+    int dimensions = struct.dimensions();
+    if (dimensions < 0) {
+      throw new IllegalArgumentException("the tensor has " + dimensions + " dimensions");
+    }
+    long[] shape = dimensions == 0 ? new long[0] : struct.shape();
+    if (shape == null) {
+      throw new IllegalArgumentException(
+          "the tensor has " + dimensions + " dimensions, but no shape");
+    }
+    return shape;
+  }
+
+  private static long[] strides(TensorStruct struct, long[] shape) {
+    long[] strides = shape.length == 0 ? new long[0] : struct.strides();
+    return strides == null ? Shapes.rowMajor(shape) : strides;
+  }
+
+  /** The size of each dimension; empty for a single number. */
+  public long[] shape() {
+    return shape.clone();
+  }
+
+  /** How many elements of memory are from one element to the next, in each dimension. */
+  public long[] strides() {
+    return strides.clone();
+  }
+
+  /** The type of the elements. */
+  public DLPackType type() {
+    return type;
+  }
+
+  /** Whether the producer forbids writes, which the buffer then refuses. */
+  public boolean isReadOnly() {
+    return readOnly;
+  }
+
+  /** Whether the producer says that it has made a copy for this tensor. */
+  public boolean isCopied() {
+    return copied;
+  }
+
+  /** Whether {@link #buffer()} has the tensor's memory; else {@link #copyTo} copies it. */
+  public boolean isAdopted() {
+    return adopted;
+  }
+
+  /** Whether the elements lie in row-major order: the last dimension varies fastest. */
+  public boolean isRowMajor() {
+    return Shapes.isRowMajor(shape, strides);
+  }
+
+  /**
+   * The tensor's memory as a HOST buffer, in the order in which the elements lie: {@link #strides()}
+   * tells which.
+   *
+   * @throws UnsupportedOperationException if the elements do not lie one after another, or are not
+   *     aligned
+   */
+  public UnifiedBuffer<?> buffer() {
+    if (!adopted) {
+      throw new UnsupportedOperationException(
+          "a tensor of shape "
+              + DLPack.text(shape)
+              + " with strides "
+              + DLPack.text(strides)
+              + (Shapes.isDense(shape, strides) ? " that is not aligned to its elements" : "")
+              + " is not a buffer; copy it by copyTo(buffer)");
+    }
+    return memory;
+  }
+
+  /**
+   * The same as a buffer of a type.
+   *
+   * @throws IllegalArgumentException if the elements are of another type
+   * @throws UnsupportedOperationException as {@link #buffer()} does
+   */
+  @SuppressWarnings("unchecked") // what is checked first
+  public <A> UnifiedBuffer<A> buffer(ElementType<A> elements) {
+    UnifiedBuffer<?> found = buffer();
+    if (!type.elementType().equals(elements)) {
+      throw new IllegalArgumentException(
+          "the tensor has elements of type "
+              + type
+              + ", in a buffer of "
+              + type.elementType()
+              + ", not of "
+              + elements
+              + "; take that, or view it by as(...)");
+    }
+    return (UnifiedBuffer<A>) found;
+  }
+
+  /**
+   * Copies the tensor to a buffer of any manager, in row-major order, whatever its strides are.
+   *
+   * @throws IllegalArgumentException if the buffer has another number of elements, or elements of
+   *     another size
+   */
+  public void copyTo(UnifiedBuffer<?> destination) {
+    long size = type.byteSize();
+    Shapes.checkCount(shape, destination.length());
+    if (destination.elementType().byteSize() != size) {
+      throw new IllegalArgumentException(
+          "elements of type "
+              + type
+              + " have "
+              + size
+              + " bytes, and those of "
+              + destination
+              + " have "
+              + destination.elementType().byteSize());
+    }
+    // A close on another thread must not end the memory under the copy.
+    HostHold hold = HostHold.of(memory, false);
+    try {
+      if (isRowMajor()) {
+        destination.copyFrom(hold.bytes(), 0);
+      } else {
+        gather(hold.bytes(), destination, size);
+      }
+    } finally {
+      hold.end();
+    }
+  }
+
+  /** Copies in row-major order, a block at a time. */
+  private void gather(MemorySegment source, UnifiedBuffer<?> destination, long size) {
+    long count = destination.length();
+    long chunk = Math.min(count, CHUNK / size);
+    MemorySegment block = NativeHeap.allocate(chunk * size);
+    try {
+      long[] index = new long[shape.length];
+      for (long done = 0; done < count; done += chunk) {
+        long now = Math.min(chunk, count - done);
+        gather(source, index, block, now, size);
+        destination.copyFrom(block.asSlice(0, now * size), done);
+      }
+    } finally {
+      NativeHeap.free(block);
+    }
+  }
+
+  /** Copies the next elements, from an index that moves on. */
+  private void gather(
+      MemorySegment source, long[] index, MemorySegment block, long elements, long size) {
+    long at = first;
+    for (int i = 0; i < index.length; i++) {
+      at += index[i] * strides[i] * size;
+    }
+    for (long done = 0; done < elements; done++) {
+      MemorySegment.copy(source, at, block, done * size, size);
+      for (int i = index.length - 1; i >= 0; i--) {
+        at += strides[i] * size;
+        if (++index[i] < shape[i]) {
+          break;
+        }
+        at -= shape[i] * strides[i] * size;
+        index[i] = 0;
+      }
+    }
+  }
+
+  /**
+   * Closes the buffer; after its last use the tensor's deleter is called. Idempotent.
+   *
+   * @throws dev.tidepool.TransferException as {@link UnifiedBuffer#close()} does
+   */
+  @Override
+  public void close() {
+    memory.close();
+  }
+
+  @Override
+  public String toString() {
+    return type + Arrays.toString(shape) + " of DLPack";
+  }
+}

@@ -1,0 +1,57 @@
+package dev.tidepool.interop;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.host.HostMemory;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+
+/**
+ * The heap of the C library, for small structures that one thread makes and another frees. An arena
+ * for each would cost a hundred times as much.
+ */
+final class NativeHeap {
+  private static final MethodHandle CALLOC =
+      link("calloc", FunctionDescriptor.of(ADDRESS, JAVA_LONG, JAVA_LONG));
+  private static final MethodHandle FREE = link("free", FunctionDescriptor.ofVoid(ADDRESS));
+
+  private NativeHeap() {}
+
+  private static MethodHandle link(String name, FunctionDescriptor type) {
+    Linker linker = Linker.nativeLinker();
+    return linker.downcallHandle(
+        linker.defaultLookup().findOrThrow(name), type, Linker.Option.critical(false));
+  }
+
+  /** Zeros, aligned as every C structure needs. */
+  static MemorySegment allocate(long bytes) {
+    MemorySegment block;
+    try {
+      block = (MemorySegment) CALLOC.invokeExact(1L, bytes);
+    } catch (Throwable e) {
+      throw new AssertionError(e);
+    }
+    if (block.address() == 0) {
+      throw new OutOfDeviceMemoryException(
+          "the C library has no room for a structure of " + bytes + " bytes",
+          bytes,
+          HostMemory.now().freeBytes(),
+          HostMemory.now().totalBytes(),
+          -1);
+    }
+    return block.reinterpret(bytes);
+  }
+
+  /** Frees what was allocated. */
+  static void free(MemorySegment block) {
+    try {
+      FREE.invokeExact(block);
+    } catch (Throwable e) {
+      throw new AssertionError(e);
+    }
+  }
+}

@@ -1,0 +1,112 @@
+package dev.tidepool.interop;
+
+import java.util.Arrays;
+import java.util.stream.IntStream;
+
+/** Arithmetic of shapes and strides, which are in elements. */
+final class Shapes {
+  private Shapes() {}
+
+  /**
+   * The number of elements.
+   *
+   * @throws IllegalArgumentException if a dimension is negative, or 64 bits do not hold the number
+   */
+  static long count(long[] shape) {
+    long count = 1;
+    boolean empty = false;
+    try {
+      for (long size : shape) {
+        if (size < 0) {
+          throw new IllegalArgumentException(
+              "shape " + Arrays.toString(shape) + " has a dimension of negative size");
+        }
+        if (size == 0) {
+          empty = true;
+        } else {
+          count = Math.multiplyExact(count, size);
+        }
+      }
+    } catch (ArithmeticException e) {
+      throw new IllegalArgumentException(
+          "shape " + Arrays.toString(shape) + " has more elements than 64 bits can count", e);
+    }
+    return empty ? 0 : count;
+  }
+
+  /** Checks that a shape has so many elements. */
+  static void checkCount(long[] shape, long expected) {
+    long count = count(shape);
+    if (count != expected) {
+      throw new IllegalArgumentException(
+          "shape "
+              + Arrays.toString(shape)
+              + " has "
+              + count
+              + " elements, and the buffer has "
+              + expected
+              + "; give a slice of the buffer, or another shape");
+    }
+  }
+
+  /** The strides of a shape whose last dimension varies fastest. */
+  static long[] rowMajor(long[] shape) {
+    long[] strides = new long[shape.length];
+    long stride = 1;
+    for (int i = shape.length - 1; i >= 0; i--) {
+      strides[i] = stride;
+      stride *= Math.max(1, shape[i]);
+    }
+    return strides;
+  }
+
+  /** Whether the elements lie one after another in row-major order. */
+  static boolean isRowMajor(long[] shape, long[] strides) {
+    if (count(shape) == 0) {
+      return true;
+    }
+    long[] expected = rowMajor(shape);
+    return IntStream.range(0, shape.length)
+        .allMatch(i -> shape[i] == 1 || strides[i] == expected[i]);
+  }
+
+  /** Whether the elements lie one after another, each once, in some order of the dimensions. */
+  static boolean isDense(long[] shape, long[] strides) {
+    if (count(shape) == 0) {
+      return true;
+    }
+    int[] order =
+        IntStream.range(0, shape.length)
+            .filter(i -> shape[i] > 1)
+            .boxed()
+            .sorted((a, b) -> Long.compare(strides[a], strides[b]))
+            .mapToInt(i -> i)
+            .toArray();
+    long stride = 1;
+    for (int i : order) {
+      if (strides[i] != stride) {
+        return false;
+      }
+      stride *= shape[i];
+    }
+    return true;
+  }
+
+  /** The lowest offset of an element from the first one, 0 or less. */
+  static long lowest(long[] shape, long[] strides) {
+    long lowest = 0;
+    for (int i = 0; i < shape.length; i++) {
+      lowest = Math.addExact(lowest, Math.min(0, Math.multiplyExact(shape[i] - 1, strides[i])));
+    }
+    return lowest;
+  }
+
+  /** The highest offset of an element from the first one, 0 or more. */
+  static long highest(long[] shape, long[] strides) {
+    long highest = 0;
+    for (int i = 0; i < shape.length; i++) {
+      highest = Math.addExact(highest, Math.max(0, Math.multiplyExact(shape[i] - 1, strides[i])));
+    }
+    return highest;
+  }
+}
