@@ -142,8 +142,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * bytes back before {@code release} runs.
    *
    * {@snippet :
-   * NativeHandle pixels = new NativeHandle(NativeKind.HOST_POINTER, address, 0, byteSize);
-   * UnifiedBuffer<byte[]> image = memory.adopt(ElementType.BYTE, pixels, () -> decoder.free(address));
+   * NativeHandle handle = NativeHandle.of(memoryOfALibrary);
+   * UnifiedBuffer<float[]> buffer =
+   *     memory.adopt(ElementType.FLOAT, handle, () -> library.release(memoryOfALibrary));
    * }
    *
    * <p>Whether the address is valid cannot be checked: the caller promises that the memory stays

@@ -43,6 +43,7 @@ class PagesTest {
       import dev.tidepool.*;
       import dev.tidepool.diagnostics.*;
       import dev.tidepool.host.*;
+      import dev.tidepool.interop.*;
       import dev.tidepool.pooling.*;
       import dev.tidepool.stream.*;
       import dev.tidepool.testkit.cuda.SimulatedCuda;
@@ -62,6 +63,8 @@ class PagesTest {
         MemorySegment memoryOfALibrary;
         interface Library {
           void release(MemorySegment memory);
+          void take(long tensor);
+          long tensor();
         }
         Library library;
         record Scattered(boolean alive, double mass, byte kind, float charge, short age) {}
@@ -218,6 +221,7 @@ class PagesTest {
             "kernels.md",
             "files.md",
             "devices.md",
+            "interop.md",
             "operating.md",
             "options.md",
             "statistics.md");

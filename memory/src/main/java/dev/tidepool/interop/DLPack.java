@@ -9,16 +9,17 @@ import java.util.Arrays;
 import java.util.Objects;
 
 /**
- * Tensors for other libraries, and from them, by <a href="https://dmlc.github.io/dlpack">DLPack</a>:
- * the structure by which NumPy, PyTorch, JAX, CuPy, TVM and others exchange tensors without copies.
+ * Tensors for other libraries, and from them, by <a
+ * href="https://dmlc.github.io/dlpack">DLPack</a>: the structure by which NumPy, PyTorch, JAX,
+ * CuPy, TVM and others exchange tensors without copies.
  *
  * {@snippet :
- * DLPackExport matrix = DLPack.export(buffer, rows, columns);
- * consumer.take(matrix.handOver()); // calls the deleter when it is done
+ * DLPackExport matrix = DLPack.export(whole, 20, 30);
+ * library.take(matrix.handOver()); // calls the deleter when it is done
  *
- * try (DLPackTensor tensor = DLPack.open(memory, producer.tensor())) {
- *   kernel.execute(Arguments.of("x", tensor.buffer(ElementType.FLOAT), "y", result));
- * } // calls the producer's deleter
+ * try (DLPackTensor tensor = DLPack.open(memory, library.tensor())) {
+ *   tensor.buffer(ElementType.FLOAT).fill((byte) 0);
+ * } // calls the deleter of the library
  * }
  *
  * <p><b>Exports.</b> An export is to its consumer what {@link UnifiedBuffer#asSegment()} is to Java
@@ -26,9 +27,9 @@ import java.util.Objects;
  * counts as a write of the host's copy then; of a {@linkplain #exportReadOnly read-only} one, as a
  * read. The buffer may be used meanwhile, and sees what the consumer has written by then. After
  * device work, {@link UnifiedBuffer#synchronize()} shows the results to the consumer. The memory
- * stays until the consumer calls the deleter, though the buffer or the manager may be closed before;
- * memory of a caller that was {@linkplain UnifiedMemoryManager#wrap wrapped} stays as long as the
- * caller keeps it.
+ * stays until the consumer calls the deleter, though the buffer or the manager may be closed
+ * before; memory of a caller that was {@linkplain UnifiedMemoryManager#wrap wrapped} stays as long
+ * as the caller keeps it.
  *
  * <p><b>Versions.</b> Since 2024 DLPack has a structure with a version, which tells read-only
  * tensors apart; Python passes it in capsules named {@code dltensor_versioned}. The older structure

@@ -18,9 +18,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * it.
  *
  * <p>All exports share one deleter, which finds the export by the structure's address. It can be
- * called by any thread, also one that Java does not know. It frees the structure and no longer holds
- * the buffer; it does not wait. A second call of the deleter is reported in the log and does nothing
- * else. Safe for use by any thread.
+ * called by any thread, also one that Java does not know. It frees the structure and no longer
+ * holds the buffer; it does not wait. A second call of the deleter is reported in the log and does
+ * nothing else. Safe for use by any thread.
  */
 public final class DLPackExport implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
@@ -75,6 +75,7 @@ public final class DLPackExport implements AutoCloseable {
   }
 
   /** Called by consumers. Nothing may be thrown: that would end the virtual machine. */
+  @SuppressWarnings("UnusedMethod") // the stub finds it by its name
   private static void delete(MemorySegment struct) {
     try {
       if (!end(struct.address())) {

@@ -17,8 +17,8 @@ import java.util.Objects;
 /**
  * A tensor of another library, whose memory is a buffer without a copy, as {@link
  * UnifiedMemoryManager#adopt adopted} memory is. {@link #close()} closes the buffer, and after its
- * last use the tensor's deleter is called, once; so it is when the manager closes, or nothing refers
- * to this any more.
+ * last use the tensor's deleter is called, once; so it is when the manager closes, or nothing
+ * refers to this any more.
  *
  * <p>A buffer has its elements one after another. A tensor with other strides, or that is not
  * aligned to its elements, has no such buffer: {@link #copyTo} copies it. Safe for use by any
@@ -145,8 +145,8 @@ public final class DLPackTensor implements AutoCloseable {
               + struct.major()
               + "."
               + struct.minor()
-              + ", and this library reads version 1; ask the producer for max_version=(1, 0), or open"
-              + " a DLManagedTensor by openUnversioned");
+              + ", and this library reads version 1; ask the producer for max_version=(1, 0), or"
+              + " open a DLManagedTensor by openUnversioned");
     }
   }
 
@@ -219,8 +219,8 @@ public final class DLPackTensor implements AutoCloseable {
   }
 
   /**
-   * The tensor's memory as a HOST buffer, in the order in which the elements lie: {@link #strides()}
-   * tells which.
+   * The tensor's memory as a HOST buffer, in the order in which the elements lie: {@link
+   * #strides()} tells which.
    *
    * @throws UnsupportedOperationException if the elements do not lie one after another, or are not
    *     aligned

@@ -66,8 +66,16 @@ class DLPackExportTest {
   void theStructuresLieAsACompilerLaysThem() {
     assertThat(Peer.get().layout())
         .containsExactly(
-            TensorStruct.VERSIONED_BYTES, 0, 8, 16, 24, 32, // versioned
-            TensorStruct.UNVERSIONED_BYTES, 0, 48, 56, // unversioned
+            TensorStruct.VERSIONED_BYTES,
+            0,
+            8,
+            16,
+            24,
+            32, // versioned
+            TensorStruct.UNVERSIONED_BYTES,
+            0,
+            48,
+            56, // unversioned
             48);
   }
 
@@ -116,8 +124,7 @@ class DLPackExportTest {
     UnifiedBuffer<float[]> buffer = floats(1000);
     Kernel twice = memory.compile(KernelSource.elementwise("y = y + y"));
     twice.executeAsync(Arguments.of("y", buffer));
-    DLPackExport export =
-        versioned ? DLPack.export(buffer) : DLPack.exportUnversioned(buffer);
+    DLPackExport export = versioned ? DLPack.export(buffer) : DLPack.exportUnversioned(buffer);
     long tensor = export.handOver();
     Peer.get().add(tensor, versioned, 1);
     twice.execute(Arguments.of("y", buffer));

@@ -136,8 +136,7 @@ class DLPackTensorTest {
     }
   }
 
-  private record Strided(
-      String name, long[] shape, long[] strides, long offset, byte[] expected) {}
+  private record Strided(String name, long[] shape, long[] strides, long offset, byte[] expected) {}
 
   @TestFactory
   Stream<DynamicTest> whatIsNotDenseIsCopied() {
@@ -293,8 +292,7 @@ class DLPackTensorTest {
   }
 
   private long ofType(int code, int bits, int lanes) {
-    return Peer.get()
-        .make(true, 100, new DLPackType(code, bits, lanes), new long[] {2}, null, 0);
+    return Peer.get().make(true, 100, new DLPackType(code, bits, lanes), new long[] {2}, null, 0);
   }
 
   @TestFactory

@@ -117,8 +117,7 @@ final class Peer {
   }
 
   void end(long tensor, boolean versioned) {
-    call(
-        "end", FunctionDescriptor.ofVoid(ADDRESS, JAVA_INT), pointer(tensor), versioned ? 1 : 0);
+    call("end", FunctionDescriptor.ofVoid(ADDRESS, JAVA_INT), pointer(tensor), versioned ? 1 : 0);
   }
 
   void endOnAThread(long tensor, boolean versioned) {
