@@ -42,10 +42,10 @@ public record DLPackType(int code, int bits, int lanes) {
   }
 
   private static int code(ElementType<?> type) {
-    if (type == ElementType.FLOAT || type == ElementType.DOUBLE) {
+    if (type.equals(ElementType.FLOAT) || type.equals(ElementType.DOUBLE)) {
       return FLOAT;
     }
-    if (type == ElementType.BOOLEAN) {
+    if (type.equals(ElementType.BOOLEAN)) {
       return BOOL;
     }
     return type.isUnsigned() ? UINT : INT;
