@@ -1,5 +1,8 @@
 package dev.tidepool.cuda;
 
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
@@ -8,12 +11,15 @@ import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
+import dev.tidepool.NativeAccess;
+import dev.tidepool.NativeUse;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.testkit.cuda.SimulatedCuda;
+import java.lang.invoke.MethodHandle;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -63,6 +69,28 @@ class AdoptedTest {
       // It is the library's still.
       library.context().run(() -> Cuda.cuStreamSynchronize(library.stream()));
     }
+  }
+
+  @Test
+  void aContextThatTheProgramMadeIsUsedAndStays() {
+    SimulatedCuda simulated = Simulation.with(1);
+    Cuda.cuInit();
+    MethodHandle create = Installed.DRIVER.code("cuCtxCreate_v2", ADDRESS, JAVA_INT, JAVA_INT);
+    MethodHandle destroy = Installed.DRIVER.code("cuCtxDestroy_v2", JAVA_LONG);
+    long own = NativeCall.get("cuCtxCreate_v2", context -> (int) create.invokeExact(context, 0, 0));
+    // Creating it made it current.
+    Cuda.cuCtxPopCurrent();
+    try (Tidepool tidepool = with(Long.toString(own), "", AdoptedTest::open)) {
+      work(tidepool, "cuda:0");
+      UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("cuda:0"));
+      try (UnifiedBuffer<float[]> buffer = memory.copyOf(new float[100]);
+          NativeAccess access = memory.lend(NativeUse.read(buffer))) {
+        assertThat(access.context()).isEqualTo(own);
+      }
+      assertThat(simulated.calls("cuDevicePrimaryCtxRetain")).isZero();
+    }
+    // Destroying it finds nothing of Tidepool's in there.
+    NativeCall.call("cuCtxDestroy_v2", () -> (int) destroy.invokeExact(own));
   }
 
   @Test

@@ -11,15 +11,6 @@ constexpr int kDeepest = 64;
 thread_local Context* context_stack[kDeepest];
 thread_local int context_depth = 0;
 
-bool is_context(const Context* context) {
-  for (const Device* device : machine().devices) {
-    if (&device->context == context) {
-      return true;
-    }
-  }
-  return false;
-}
-
 CUcontext handle(Context* context) { return reinterpret_cast<CUcontext>(context); }
 
 // The context of that handle; the null context is success and null.
@@ -31,6 +22,15 @@ CUresult context_of(CUcontext handle, Context*& context) {
 }
 
 }  // namespace
+
+bool is_context(const Context* context) {
+  for (const Device* device : machine().devices) {
+    if (&device->context == context) {
+      return true;
+    }
+  }
+  return machine().contexts.count(const_cast<Context*>(context)) == 1;
+}
 
 Context* current_context() { return context_depth == 0 ? nullptr : context_stack[context_depth - 1]; }
 
@@ -79,7 +79,47 @@ EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
       return CUDA_SUCCESS;
     }
   }
-  end_context(*of);
+  end_context(of->context);
+  return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuCtxCreate_v2(CUcontext* pctx, unsigned int flags, CUdevice dev) {
+  ENTER
+  Locked locked;
+  Device* of = device(dev);
+  if (pctx == nullptr || flags != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (of == nullptr) {
+    return CUDA_ERROR_INVALID_DEVICE;
+  }
+  if (context_depth == kDeepest) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  auto* made = new Context;  // lives for ever: threads may keep it current
+  made->device = of;
+  made->active = true;
+  machine().contexts.insert(made);
+  context_stack[context_depth++] = made;
+  *pctx = handle(made);
+  return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuCtxDestroy_v2(CUcontext ctx) {
+  ENTER
+  auto* context = reinterpret_cast<Context*>(ctx);
+  {
+    Locked locked;
+    if (machine().contexts.erase(context) == 0) {
+      violation("%s: %p is no context that cuCtxCreate made, or a destroyed one", __func__,
+                static_cast<void*>(ctx));
+      return CUDA_ERROR_INVALID_CONTEXT;
+    }
+  }
+  end_context(*context);
+  if (current_context() == context) {
+    context_depth--;
+  }
   return CUDA_SUCCESS;
 }
 

@@ -7,4 +7,7 @@ namespace sim {
 
 Context* current_context();
 
+// Whether there is such a context, under the lock.
+bool is_context(const Context* context);
+
 }  // namespace sim

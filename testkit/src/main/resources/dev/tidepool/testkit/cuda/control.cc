@@ -135,13 +135,18 @@ using namespace sim;
 EXPORT void tidepool_sim_reset(int devices) {
   configure_once();
   std::vector<Device*> all;
+  std::set<Context*> contexts;
   {
     Locked locked;
     all = machine().devices;
+    contexts.swap(machine().contexts);
+  }
+  for (Context* each : contexts) {
+    end_context(*each);
   }
   for (Device* each : all) {
     each->lost = CUDA_SUCCESS;
-    end_context(*each);
+    end_context(each->context);
     each->context.retained = 0;
   }
   Locked locked;

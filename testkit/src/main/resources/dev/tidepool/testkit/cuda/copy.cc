@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "context.h"
 #include "memory.h"
 #include "stream.h"
 
@@ -24,7 +25,7 @@ CUresult submit_copy(Stream& stream, Link link, uintptr_t destination, uintptr_t
 bool is_locked_for(const Allocation& memory, const Context& context) {
   static_assert(CU_MEMHOSTALLOC_PORTABLE == CU_MEMHOSTREGISTER_PORTABLE);
   bool locked = memory.kind == Kind::kPinned || memory.kind == Kind::kRegistered;
-  return !locked || &memory.device->context == &context ||
+  return !locked || memory.context == &context ||
          (memory.flags & CU_MEMHOSTALLOC_PORTABLE) != 0;
 }
 
@@ -107,8 +108,10 @@ CUresult copy_on_device(const char* call, CUdeviceptr destination, CUdeviceptr s
     if (CUresult error = device_range(call, source, size, uses, from)) {
       return error;
     }
-    if (to != from && !peers && to->context.peers.count(&from->context) == 0 &&
-        from->context.peers.count(&to->context) == 0) {
+    const Context& own = *stream->context;
+    bool direct = has_peer(to->context, *from) || has_peer(from->context, *to) ||
+                  has_peer(own, *from) || has_peer(own, *to);
+    if (to != from && !peers && !direct) {
       note("%s from device %d to device %d, which are no peers: it goes through the host", call,
            from->ordinal, to->ordinal);
     }
@@ -178,7 +181,7 @@ EXPORT CUresult cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext, C
     for (int i = 0; i < 2; i++) {
       std::shared_ptr<Allocation> found = find(addresses[i]);
       auto* expected = reinterpret_cast<Context*>(contexts[i]);
-      if (found && &found->device->context != expected) {
+      if (found && !(is_context(expected) && expected->device == found->device)) {
         violation("%s: the context given for %#llx is not that of device %d, where it lies", __func__,
                   addresses[i], found->device->ordinal);
         return CUDA_ERROR_INVALID_CONTEXT;

@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "context.h"
 #include "module.h"
 #include "memory.h"
@@ -133,6 +135,11 @@ CUresult current(Context*& context) {
   return static_cast<CUresult>(context->device->lost.load());
 }
 
+bool has_peer(const Context& context, const Device& device) {
+  return std::any_of(context.peers.begin(), context.peers.end(),
+                     [&](const Context* peer) { return peer->device == &device; });
+}
+
 const char* kind_name(Kind kind) {
   switch (kind) {
     case Kind::kDevice: return "device memory";
@@ -154,35 +161,35 @@ std::vector<std::string> live_in(const Context* context) {
   std::vector<std::string> lines;
   char line[160];
   for (const auto& [address, allocation] : m.live) {
-    if (context == nullptr || &allocation->device->context == context) {
+    if (context == nullptr || allocation->context == context) {
       snprintf(line, sizeof line, "%s %#lx of %zu bytes on device %d", kind_name(allocation->kind),
                address, allocation->size, allocation->device->ordinal);
       lines.emplace_back(line);
     }
   }
-  auto handle = [&](const char* kind, const void* value, const Device& device) {
-    if (context == nullptr || &device.context == context) {
-      snprintf(line, sizeof line, "%s %p of device %d", kind, value, device.ordinal);
+  auto handle = [&](const char* kind, const void* value, const Context& owner) {
+    if (context == nullptr || &owner == context) {
+      snprintf(line, sizeof line, "%s %p of device %d", kind, value, owner.device->ordinal);
       lines.emplace_back(line);
     }
   };
   for (const auto& [value, stream] : m.streams) {
     std::string kind = "stream of priority " + std::to_string(stream->priority);
-    handle(kind.c_str(), value, *stream->context->device);
+    handle(kind.c_str(), value, *stream->context);
   }
   for (const auto& [value, event] : m.events) {
-    handle("event", value, *event->context->device);
+    handle("event", value, *event->context);
   }
   for (const auto& [value, module] : m.modules) {
-    handle("module", value, *module->context->device);
+    handle("module", value, *module->context);
   }
   for (const auto& [value, pool] : m.pools) {
     if (pool->device->default_pool != pool) {
-      handle("memory pool", value, *pool->device);
+      handle("memory pool", value, pool->device->context);
     }
   }
   for (const auto& [value, physical] : m.physicals) {
-    handle("physical memory", reinterpret_cast<void*>(value), *physical->device);
+    handle("physical memory", reinterpret_cast<void*>(value), physical->device->context);
   }
   if (context == nullptr) {
     for (const auto& [address, size] : m.reservations) {
@@ -195,6 +202,11 @@ std::vector<std::string> live_in(const Context* context) {
                  device->ordinal, device->context.retained);
         lines.emplace_back(line);
       }
+    }
+    for (const Context* made : m.contexts) {
+      snprintf(line, sizeof line, "context %p of device %d", static_cast<const void*>(made),
+               made->device->ordinal);
+      lines.emplace_back(line);
     }
   }
   return lines;
@@ -225,9 +237,10 @@ std::string leaks() {
   return text;
 }
 
-void end_context(Device& device) {
+void end_context(Context& ending) {
   Machine& m = machine();
-  Context* context = &device.context;
+  Context* context = &ending;
+  Device& device = *ending.device;
   auto of_context = [&](const auto& object) { return object.context == context; };
   std::vector<std::shared_ptr<Stream>> streams;
   {
@@ -247,8 +260,12 @@ void end_context(Device& device) {
   take(m.modules, of_context);
   take(m.kernels, [&](const Kernel& kernel) { return kernel.module->context == context; });
   for (const auto& allocation :
-       take(m.live, [&](const Allocation& live) { return live.device == &device; })) {
+       take(m.live, [&](const Allocation& live) { return live.context == context; })) {
     release(*allocation);
+  }
+  context->peers.clear();
+  if (context != &device.context) {
+    return;  // pools and physical memory are the device's
   }
   take(m.physicals, [&](const Physical& physical) { return physical.device == &device; });
   for (const auto& pool : take(m.pools, [&](const Pool& pool) {
@@ -258,7 +275,6 @@ void end_context(Device& device) {
   }
   device.current_pool.reset();
   drop(*device.default_pool);
-  context->peers.clear();
 }
 
 }  // namespace sim

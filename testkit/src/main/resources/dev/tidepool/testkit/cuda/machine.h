@@ -36,7 +36,7 @@ class Stream;
 // The ways that bytes go; each moves so many a second whatever number of streams use it.
 enum Link { kHostToDevice, kDeviceToHost, kOnDevice, kToPeer, kLinks };
 
-// A device's primary context; others are not made here.
+// A device's primary context, or one that cuCtxCreate made.
 struct Context {
   Device* device = nullptr;
   int retained = 0;
@@ -82,6 +82,7 @@ struct Allocation {
   uintptr_t address;
   size_t size;
   Device* device;
+  Context* context;  // that it ends with
   uint64_t id;
   unsigned flags = 0;
   off_t offset = 0;                 // in the device's file
@@ -147,6 +148,7 @@ struct Machine {
   size_t pinned_limit = SIZE_MAX;
   size_t pinned = 0;
   std::vector<Device*> devices;
+  std::set<Context*> contexts;  // that cuCtxCreate made and nobody has destroyed
   std::map<uintptr_t, std::shared_ptr<Allocation>> live;
   std::map<uintptr_t, std::pair<size_t, std::string>> freed;  // the last of them: size and what it was
   std::unordered_map<CUstream, std::shared_ptr<Stream>> streams;
@@ -194,10 +196,13 @@ void make_devices(int count);
 
 // Ends the context: closes its streams, frees its memory. Takes the lock. What was still there is a
 // violation each.
-void end_context(Device& device);
+void end_context(Context& context);
 
 // What is live, one in a line.
 std::string leaks();
+
+// Whether a context may touch memory of another device, under the lock.
+bool has_peer(const Context& context, const Device& device);
 
 const char* kind_name(Kind kind);
 

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "context.h"
 #include "ipc.h"
 #include "pool.h"
 #include "stream.h"
@@ -83,6 +84,10 @@ std::shared_ptr<Allocation> enter_live(Kind kind, uintptr_t address, size_t size
   allocation->address = address;
   allocation->size = size;
   allocation->device = device;
+  bool of_device = kind == Kind::kPooled || kind == Kind::kMapped;  // and of no context
+  Context* current = current_context();
+  allocation->context =
+      of_device || current == nullptr || current->device != device ? &device->context : current;
   allocation->id = machine().next_id++;
   machine().live[address] = allocation;
   return allocation;
@@ -234,7 +239,7 @@ CUresult free_now(const char* call, uintptr_t address, std::initializer_list<Kin
     if (int pending = found->pending) {
       violation("%s of %s at %#lx while %d commands still use it", call, kind_name(found->kind),
                 address, pending);
-      busy = &found->device->context;
+      busy = found->context;
     }
   }
   if (busy != nullptr) {
@@ -400,7 +405,7 @@ EXPORT CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute,
   bool host = !found->on_device() || found->kind == Kind::kManaged;
   switch (static_cast<int>(attribute)) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-      *static_cast<CUcontext*>(data) = reinterpret_cast<CUcontext>(&found->device->context);
+      *static_cast<CUcontext*>(data) = reinterpret_cast<CUcontext>(found->context);
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       *static_cast<unsigned*>(data) =

@@ -122,12 +122,13 @@ struct Launch {
   }
 };
 
-bool may_touch(const Device& device, const Allocation& allocation) {
+bool may_touch(const Context& context, const Allocation& allocation) {
+  const Device& device = *context.device;
   switch (allocation.kind) {
     case Kind::kMapped: return allocation.access.count(device.ordinal) == 1;
     case Kind::kDevice:
     case Kind::kOpened:
-      return allocation.device == &device || device.context.peers.count(&allocation.device->context) == 1;
+      return allocation.device == &device || has_peer(context, *allocation.device);
     case Kind::kPooled:
       return allocation.device == &device || allocation.pool->access.count(device.ordinal) == 1;
     default: return true;
@@ -136,7 +137,8 @@ bool may_touch(const Device& device, const Allocation& allocation) {
 
 // Notes what the words of an argument point to, and moves them there. A pointer has to point somewhere;
 // another word may happen to. One past the end is nowhere, and legal.
-void resolve(Launch& launch, unsigned index, const Device& device, std::vector<Use>& uses) {
+void resolve(Launch& launch, unsigned index, const Context& context, std::vector<Use>& uses) {
+  const Device& device = *context.device;
   std::vector<char>& value = launch.values[index];
   const tidepool_kernel& code = *launch.kernel->code;
   for (size_t at = 0; at + sizeof(uintptr_t) <= value.size(); at += sizeof(uintptr_t)) {
@@ -147,7 +149,7 @@ void resolve(Launch& launch, unsigned index, const Device& device, std::vector<U
       violation("cuLaunchKernel of %s: argument %u is %#lx, which is no live memory of the driver's",
                 code.name, index, word);
       launch.illegal = true;
-    } else if (target && !may_touch(device, *target)) {
+    } else if (target && !may_touch(context, *target)) {
       violation("cuLaunchKernel of %s: argument %u is %s of device %d, which device %d may not touch",
                 code.name, index, kind_name(target->kind), target->device->ordinal, device.ordinal);
       launch.illegal = true;
@@ -443,7 +445,7 @@ EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int
     for (unsigned i = 0; i < code.parameters; i++) {
       auto* value = static_cast<char*>(places[i]);
       launch->values.emplace_back(value, value + code.sizes[i]);
-      resolve(*launch, i, device, uses);
+      resolve(*launch, i, *of, uses);
     }
   }
   kernel_began(device);

@@ -209,4 +209,44 @@ class SimulatedContextsTest {
         .isEqualTo(Driver.INVALID_CONTEXT);
     assertThat(simulation.violations()).hasSize(1);
   }
+
+  @Test
+  void aContextOfTheProgramsOwnHasItsMemoryAndStreams() {
+    long primary = cuda.get("cuCtxGetCurrent");
+    long own = cuda.get("cuCtxCreate_v2", 0, 1);
+    assertThat(cuda.get("cuCtxGetCurrent")).isEqualTo(own).isNotEqualTo(primary);
+    assertThat(cuda.get("cuCtxGetDevice")).isEqualTo(1);
+    long stream = cuda.stream();
+    assertThat(contextOf(stream)).isEqualTo(own);
+    long memory = cuda.allocate(64);
+    assertThat(cuda.get("cuPointerGetAttribute", 1, memory)).isEqualTo(own);
+    cuda.must("cuMemsetD8Async", memory, (byte) 3, 64L, stream);
+    cuda.synchronize(stream);
+    assertThat(cuda.read(memory, 64)).containsOnly(3);
+    cuda.must("cuMemFree_v2", memory);
+    cuda.must("cuStreamDestroy_v2", stream);
+    assertThat(simulation.leaks()).anyMatch(leak -> leak.startsWith("context"));
+    cuda.must("cuCtxDestroy_v2", own);
+    assertThat(cuda.get("cuCtxGetCurrent")).isEqualTo(primary);
+    assertThat(cuda.call("cuCtxPushCurrent_v2", own)).isEqualTo(Driver.INVALID_CONTEXT);
+    assertThat(simulation.violations()).isEmpty();
+  }
+
+  private long contextOf(long stream) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment context = arena.allocate(ValueLayout.JAVA_LONG);
+      cuda.must("cuStreamGetCtx", stream, context);
+      return context.get(ValueLayout.JAVA_LONG, 0);
+    }
+  }
+
+  @Test
+  void whatIsLeftInADestroyedContextIsAViolation() {
+    long own = cuda.get("cuCtxCreate_v2", 0, 0);
+    cuda.stream();
+    cuda.allocate(64);
+    cuda.must("cuCtxDestroy_v2", own);
+    assertThat(simulation.violations()).hasSize(2).allMatch(v -> v.contains("still there"));
+    assertThat(cuda.call("cuCtxDestroy_v2", own)).isEqualTo(Driver.INVALID_CONTEXT);
+  }
 }
