@@ -7,6 +7,7 @@ import dev.tidepool.diagnostics.Fragmentation;
 import dev.tidepool.diagnostics.GuardReport;
 import dev.tidepool.diagnostics.PeakScope;
 import dev.tidepool.diagnostics.Snapshot;
+import dev.tidepool.diagnostics.Suspension;
 import dev.tidepool.pooling.ArrayPool;
 import dev.tidepool.pooling.PoolStatistics;
 import dev.tidepool.transfer.TransferEngine;
@@ -328,6 +329,46 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * memory is scattered.
    */
   Defragmentation defragment();
+
+  /**
+   * Gives the device's memory back while this program does not need it: for another process on the
+   * same card, or before the machine sleeps. Each buffer that has memory of the device is moved to
+   * the host, or to the {@code spill-directory} where the host has no room; idle blocks go back to
+   * the driver. No contents are lost. A buffer comes back to the device by its next use there, or
+   * by {@link #resume()}.
+   *
+   * {@snippet :
+   * Suspension suspension = memory.suspend();
+   * System.out.println(suspension.returnedBytes() + " bytes went back");
+   * System.out.println("buffers that stay: " + suspension.leftBytes());
+   * // Another program uses the device.
+   * memory.resume();
+   * }
+   *
+   * <p>On an accelerator that shares the host's memory, and for UNIFIED buffers, only the spill
+   * file gives memory back. Buffers that cannot be moved stay, and {@link Suspension#leftBytes()}
+   * counts them. Compiled kernels and queues stay too.
+   *
+   * <p>Waits, buffer by buffer, for the work that was asked for. The manager stays open for use by
+   * all threads: what they use or allocate meanwhile is on the device again. An interrupt stays
+   * set.
+   *
+   * @throws IllegalStateException if the manager is closed, or the calling thread computes the body
+   *     of a kernel that would have to end first
+   */
+  Suspension suspend();
+
+  /**
+   * Brings those buffers back to the device that {@link #suspend()} took away and nobody has used
+   * there since. Where the device has no room for all of them, the others come back by their next
+   * use. So do buffers that are mapped for writing.
+   *
+   * @return the bytes of the buffers that were brought back
+   * @throws IllegalStateException if the manager is closed, or the calling thread computes the body
+   *     of a kernel that would have to end first
+   * @throws TransferException if bytes could not be moved; they stay where they are
+   */
+  long resume();
 
   /**
    * Changes {@link MemoryOptions#memoryLimit()} of this manager. Idle pooled blocks are given back

@@ -24,6 +24,7 @@ import dev.tidepool.testkit.conformance.OrderConformance;
 import dev.tidepool.testkit.conformance.OutlivedMemoryConformance;
 import dev.tidepool.testkit.conformance.SegmentCopyConformance;
 import dev.tidepool.testkit.conformance.SharedMemoryConformance;
+import dev.tidepool.testkit.conformance.SuspensionConformance;
 import dev.tidepool.testkit.conformance.TransferConformance;
 import java.util.Map;
 import java.util.Optional;
@@ -277,6 +278,15 @@ public abstract class AcceleratorConformance {
   /** Memory of other libraries is adopted, and given back once. */
   @Nested
   public class AdoptedMemory extends AdoptedMemoryConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** The device's memory goes back and forth. */
+  @Nested
+  public class SuspensionAndReturn extends SuspensionConformance {
     @Override
     protected Bench bench() {
       return AcceleratorConformance.this.bench();

@@ -177,6 +177,22 @@ public final class Reclaimer {
   }
 
   /**
+   * Gives the device's copy of a storage up behind the work that was asked for, and waits for that
+   * unless the bytes are lent; whether there was one to give.
+   */
+  boolean evictInTurn(Storage storage) {
+    if (evict(storage)) {
+      return true;
+    }
+    AtomicBoolean evicted = new AtomicBoolean();
+    Operation eviction = eviction(storage, () -> evicted.set(true));
+    if (eviction.requestIfOpen()) {
+      storage.awaitUnlessLent(eviction);
+    }
+    return evicted.get();
+  }
+
+  /**
    * Begins to fetch what is newer on the device of the storage that is to be evicted next, if it is
    * large and idle and has a place on the host. Its bytes travel while the room that was just made
    * is filled, as a link carries both directions at once.
@@ -267,6 +283,16 @@ public final class Reclaimer {
   boolean spill(Storage storage) {
     Spiller spilling = storage.context().spilling();
     return spilling != null && spilling.spill(storage, SessionExecutors.evictions());
+  }
+
+  /**
+   * Takes a storage to the spill file behind the work that was asked for, and waits for that;
+   * whether that made room.
+   *
+   * @throws dev.tidepool.TransferException if the file takes no more
+   */
+  boolean spillInTurn(Storage storage, Spiller spilling) {
+    return spill(storage) || spilling.spillInTurn(storage, SessionExecutors.evictions());
   }
 
   /** Spills a storage although work that has not begun will need it. */

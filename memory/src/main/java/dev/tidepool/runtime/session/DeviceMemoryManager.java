@@ -22,6 +22,7 @@ import dev.tidepool.diagnostics.GuardReport;
 import dev.tidepool.diagnostics.LeakReport;
 import dev.tidepool.diagnostics.PeakScope;
 import dev.tidepool.diagnostics.Snapshot;
+import dev.tidepool.diagnostics.Suspension;
 import dev.tidepool.link.DeviceLink;
 import dev.tidepool.pool.block.ReclaimHandle;
 import dev.tidepool.pool.object.ArrayPools;
@@ -45,6 +46,7 @@ import dev.tidepool.runtime.reclaim.BlockAllocator;
 import dev.tidepool.runtime.reclaim.OutOfMemoryMessage;
 import dev.tidepool.runtime.reclaim.OutOfMemoryRecovery;
 import dev.tidepool.runtime.reclaim.Reclaimer;
+import dev.tidepool.runtime.reclaim.Suspender;
 import dev.tidepool.runtime.reclaim.UnreachableBuffers;
 import dev.tidepool.runtime.report.LeakReclaimer;
 import dev.tidepool.runtime.report.LeakSummary;
@@ -94,6 +96,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   private final LeakDetector leakDetector;
   private final ManagerReports managerReports;
   private final Reclaimer room;
+  private final Suspender suspender;
   private final BufferAllocator allocations;
   private final ExternalBuffers foreign;
   private final Lender lender;
@@ -150,6 +153,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     this.leakDetector = LeakDetector.of(context, counters);
     this.leaks = new LeakReclaimer(context, leakDetector, counters, reports);
     this.room = new Reclaimer(context, pools, session::rooms);
+    this.suspender = new Suspender(context, pools, room);
     OutOfMemoryMessage refusal =
         new OutOfMemoryMessage(context, pools, limit, managerReports::bytesByTag);
     UnreachableBuffers unreachable = new UnreachableBuffers(context, pools, leaks::reclaim);
@@ -362,6 +366,20 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   @Override
   public Defragmentation defragment() {
     return state.during(room::defragment);
+  }
+
+  @Override
+  public Suspension suspend() {
+    state.checkOpen();
+    checkMayAwaitAll("suspend()");
+    return state.during(suspender::suspend);
+  }
+
+  @Override
+  public long resume() {
+    state.checkOpen();
+    checkMayAwaitAll("resume()");
+    return state.during(suspender::resume);
   }
 
   @Override

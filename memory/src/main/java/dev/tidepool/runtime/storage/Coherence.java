@@ -480,11 +480,15 @@ public final class Coherence {
     deviceWritten(from, to);
   }
 
-  /** Clears the only copy that there is yet, without a change of state. */
+  /**
+   * Clears a buffer that was just made, without a change of state. It has a second copy if it was
+   * suspended and resumed before this.
+   */
   public void clear() {
     if (copies.hasHost() || !copies.hasDevice()) {
       FillPattern.of((byte) 0).fill(readable());
-    } else {
+    }
+    if (copies.hasDevice() && !copies.isShared()) {
       link().fill(copies.device(), 0, size, (byte) 0);
     }
   }

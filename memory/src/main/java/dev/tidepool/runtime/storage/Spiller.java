@@ -65,6 +65,20 @@ public final class Spiller implements AutoCloseable {
     return outcome.isDone();
   }
 
+  /**
+   * The same, behind the work that was asked for.
+   *
+   * @throws TransferException if the file takes no more; the storage is as it was then
+   */
+  public boolean spillInTurn(Storage storage, Executor executor) {
+    Outcome outcome = new Outcome();
+    Operation spill = work(storage, executor, outcome::done, outcome::refused);
+    if (spill.requestIfOpen()) {
+      storage.awaitUnlessLent(spill);
+    }
+    return outcome.isDone();
+  }
+
   /** What became of one attempt, which another thread may have made. */
   private static final class Outcome {
     private final AtomicBoolean done = new AtomicBoolean();

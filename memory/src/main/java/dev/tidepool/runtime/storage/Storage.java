@@ -38,6 +38,9 @@ import org.jspecify.annotations.Nullable;
  * is newer on the device, and frees. All other closes wait for nothing.
  */
 public final class Storage extends PendingReleases.Link {
+  /** How often a thread that waits for work looks whether native code has the bytes. */
+  private static final long LENT_CHECK_NANOS = 10_000_000;
+
   private final BufferCore core;
   private final StorageContext context;
   private final boolean writable;
@@ -76,6 +79,9 @@ public final class Storage extends PendingReleases.Link {
 
   // Written by each thread that takes a view again; of concurrent writes one is lost.
   private int viewedTick;
+
+  // Whether a suspension took its memory on the device, and nobody has brought it back.
+  private volatile boolean suspended;
 
   // Whether its memory could not be given back yet, though nothing is under way any more.
   private volatile boolean unfreed;
@@ -243,6 +249,17 @@ public final class Storage extends PendingReleases.Link {
     synchronized (this) {
       return lendings > 0;
     }
+  }
+
+  /** Waits for the end of work on it; takes the work back if native code has the bytes first. */
+  public void awaitUnlessLent(Operation work) {
+    KernelThreads.whileReplaced(
+        () -> {
+          boolean waits = true;
+          while (waits) {
+            waits = !work.await(LENT_CHECK_NANOS) && !(isLent() && work.cancel());
+          }
+        });
   }
 
   /** Waits until it is freed, if it was closed and its bytes outlive it. */
@@ -432,6 +449,23 @@ public final class Storage extends PendingReleases.Link {
   /** Whether nothing is asked of it, and nobody moves its bytes; the monitor is held. */
   private boolean isUnused() {
     return queue().isIdle() && !pins().isMoving();
+  }
+
+  /** A suspension has taken its memory on the device. */
+  public void suspended() {
+    suspended = true;
+  }
+
+  /** It has been brought back. */
+  public void resumed() {
+    suspended = false;
+  }
+
+  /**
+   * Whether a suspension took its memory on the device, which its next use may have brought back.
+   */
+  public boolean isSuspended() {
+    return suspended;
   }
 
   /** Whether its host bytes must stay where they are, for somebody holds their address. */

@@ -444,6 +444,11 @@ public final class MemoryPools implements AutoCloseable {
     trim("shortage", ofKinds(there), MemoryPool::trim);
   }
 
+  /** Trims the pools of the device's memory; how many bytes went back. */
+  public long trimDevice() {
+    return trim("suspend", lent(), MemoryPool::trim);
+  }
+
   private Stream<MemoryPool> ofKinds(Predicate<Kind> wanted) {
     return Stream.concat(
         pools.keySet().stream().filter(wanted).map(this::pool),

@@ -13,7 +13,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -256,42 +255,6 @@ public abstract class LifetimeConformance extends Topic {
     for (int i = 0; i < 3; i++) {
       UnifiedBuffer<float[]> lost = memory().allocate(ElementType.FLOAT, 1000);
       lost.copyFrom(pattern(1000, i));
-    }
-  }
-
-  /** What one of several threads does. */
-  private interface Body {
-    void run(int thread) throws Exception;
-  }
-
-  /** Runs a body in several threads that start together; fails with the first failure. */
-  private static void inThreads(int count, Body body) {
-    CyclicBarrier start = new CyclicBarrier(count);
-    AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
-    List<Thread> threads = new ArrayList<>();
-    for (int t = 0; t < count; t++) {
-      int thread = t;
-      threads.add(
-          Thread.ofPlatform()
-              .start(
-                  () -> {
-                    try {
-                      start.await();
-                      body.run(thread);
-                    } catch (Throwable e) {
-                      failure.compareAndSet(null, e);
-                    }
-                  }));
-    }
-    try {
-      for (Thread thread : threads) {
-        thread.join();
-      }
-    } catch (InterruptedException e) {
-      throw new AssertionError("interrupted", e);
-    }
-    if (failure.get() != null) {
-      throw new AssertionError("a thread failed: " + failure.get(), failure.get());
     }
   }
 }

@@ -6,8 +6,13 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DynamicTest;
 
 /** One topic of the suite. */
@@ -68,6 +73,42 @@ public abstract class Topic {
         throw new AssertionError("it did not come to be within " + PATIENCE + " that " + what);
       }
       java.util.concurrent.locks.LockSupport.parkNanos(200_000);
+    }
+  }
+
+  /** What one of several threads does. */
+  interface Body {
+    void run(int thread) throws Exception;
+  }
+
+  /** Runs a body in several threads that start together; fails with the first failure. */
+  static void inThreads(int count, Body body) {
+    CyclicBarrier start = new CyclicBarrier(count);
+    AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+    List<Thread> threads = new ArrayList<>();
+    for (int t = 0; t < count; t++) {
+      int thread = t;
+      threads.add(
+          Thread.ofPlatform()
+              .start(
+                  () -> {
+                    try {
+                      start.await();
+                      body.run(thread);
+                    } catch (Throwable e) {
+                      failure.compareAndSet(null, e);
+                    }
+                  }));
+    }
+    try {
+      for (Thread thread : threads) {
+        thread.join();
+      }
+    } catch (InterruptedException e) {
+      throw new AssertionError("interrupted", e);
+    }
+    if (failure.get() != null) {
+      throw new AssertionError("a thread failed: " + failure.get(), failure.get());
     }
   }
 }

@@ -79,7 +79,11 @@ public record Operation(
     /** Closes the buffer, whatever still runs, and allocates another. */
     REPLACE(5),
     /** Gives idle memory back to the driver. */
-    TRIM(1);
+    TRIM(1),
+    /** Moves all buffers of one manager off its device. */
+    SUSPEND(1),
+    /** Brings them back. */
+    RESUME(1);
 
     private final int weight;
 

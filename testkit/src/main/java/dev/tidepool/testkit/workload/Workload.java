@@ -166,6 +166,14 @@ public final class Workload {
       managers.forEach(UnifiedMemoryManager::trimExcess);
       return;
     }
+    if (operation.kind() == Operation.Kind.SUSPEND) {
+      managers.get(random.nextInt(managers.size())).suspend();
+      return;
+    }
+    if (operation.kind() == Operation.Kind.RESUME) {
+      managers.forEach(UnifiedMemoryManager::resume);
+      return;
+    }
     UnifiedBuffer<int[]> buffer = slot.buffer;
     if (operation.kind() == Operation.Kind.REPLACE || buffer == null) {
       replace(operation, slot, random);
@@ -228,7 +236,7 @@ public final class Workload {
       case SYNCHRONIZE -> steps.move(buffer::synchronize);
       case PREFETCH_TO_DEVICE -> steps.move(buffer::prefetchToDevice);
       case PREFETCH_TO_HOST -> steps.move(buffer::prefetchToHost);
-      case REPLACE, TRIM -> throw new IllegalStateException("handled above");
+      case REPLACE, TRIM, SUSPEND, RESUME -> throw new IllegalStateException("handled above");
     }
   }
 

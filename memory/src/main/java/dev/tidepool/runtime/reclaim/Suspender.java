@@ -1,0 +1,215 @@
+package dev.tidepool.runtime.reclaim;
+
+import dev.tidepool.Capability;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.TransferException;
+import dev.tidepool.diagnostics.Suspension;
+import dev.tidepool.runtime.order.Exceptions;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.ResourceAccess;
+import dev.tidepool.runtime.storage.BufferCore;
+import dev.tidepool.runtime.storage.Coherence;
+import dev.tidepool.runtime.storage.Spiller;
+import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.runtime.supply.MemoryPools;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Takes the buffers of a manager off the device, and brings them back.
+ *
+ * <p>Each buffer is moved by an operation in its own order, one buffer after another, as the
+ * recovery from full memory does. A storage remembers that it was moved until it is brought back.
+ * Safe for use by any thread.
+ */
+public final class Suspender {
+  private final StorageContext memory;
+  private final MemoryPools pools;
+  private final Reclaimer room;
+
+  /** A manager's. */
+  public Suspender(StorageContext memory, MemoryPools pools, Reclaimer room) {
+    this.memory = memory;
+    this.pools = pools;
+    this.room = room;
+  }
+
+  /** Moves what can be moved to the host or the spill file, and trims the pools of the device. */
+  public Suspension suspend() {
+    long before = pools.reservedDeviceBytes();
+    Tally tally = new Tally();
+    for (BufferCore core : memory.registry().all()) {
+      Storage storage = mayBeOnDevice(core) ? core.rouse() : null;
+      if (storage != null) {
+        tally.note(storage, suspend(storage));
+      }
+    }
+    pools.trimDevice();
+    return tally.result(Math.max(0, before - pools.reservedDeviceBytes()));
+  }
+
+  /** Whether a buffer may have memory of the device; wakes nothing. */
+  private boolean mayBeOnDevice(BufferCore core) {
+    return core.awake() != null
+        || memory.device().info().can(Capability.SHARED_MEMORY)
+        || core.location() == MemoryLocation.DEVICE
+        || core.location() == MemoryLocation.UNIFIED;
+  }
+
+  /** What became of a storage. */
+  private enum Outcome {
+    ABSENT,
+    MOVED,
+    LENT,
+    HOST_VIEW,
+    OTHER_PROCESSES,
+    NO_SPILL_DIRECTORY,
+    NO_ROOM
+  }
+
+  private Outcome suspend(Storage storage) {
+    Outcome outcome = move(storage);
+    if (outcome == Outcome.MOVED) {
+      storage.suspended();
+    }
+    return outcome;
+  }
+
+  private Outcome move(Storage storage) {
+    Coherence coherence = storage.coherence();
+    if (!storage.isOpen() || !coherence.copies().hasDevice()) {
+      return Outcome.ABSENT;
+    }
+    if (storage.isLent()) {
+      return Outcome.LENT;
+    }
+    if (coherence.isEvictable()) {
+      return room.evictInTurn(storage) ? Outcome.MOVED : spill(storage);
+    }
+    if (!coherence.copies().isShared()) {
+      return Outcome.OTHER_PROCESSES;
+    }
+    return coherence.copies().isHostOwned() ? spill(storage) : Outcome.ABSENT;
+  }
+
+  /** The host has no room for the bytes, or they are there already. */
+  private Outcome spill(Storage storage) {
+    Spiller spilling = memory.spilling();
+    boolean shared = storage.coherence().copies().isShared();
+    if (shared && storage.byteSize() == 0) {
+      return Outcome.ABSENT;
+    }
+    if (shared && storage.isHeldByHost()) {
+      return Outcome.HOST_VIEW;
+    }
+    if (spilling == null) {
+      return shared ? Outcome.NO_SPILL_DIRECTORY : leftOf(storage);
+    }
+    try {
+      return room.spillInTurn(storage, spilling) ? Outcome.MOVED : leftOf(storage);
+    } catch (TransferException full) {
+      return Outcome.NO_ROOM;
+    }
+  }
+
+  /** What an attempt that failed leaves; another thread may have closed, mapped or lent it. */
+  private static Outcome leftOf(Storage storage) {
+    if (!storage.isOpen() || !storage.coherence().copies().hasDevice()) {
+      return Outcome.ABSENT;
+    }
+    if (storage.isLent()) {
+      return Outcome.LENT;
+    }
+    return storage.coherence().copies().isShared() && storage.isHeldByHost()
+        ? Outcome.HOST_VIEW
+        : Outcome.NO_ROOM;
+  }
+
+  /** The sums of one suspension; for one thread. */
+  private static final class Tally {
+    private final Map<Suspension.Reason, Long> left = new EnumMap<>(Suspension.Reason.class);
+    private long buffers;
+    private long bytes;
+
+    void note(Storage storage, Outcome outcome) {
+      switch (outcome) {
+        case ABSENT -> {}
+        case MOVED -> {
+          buffers++;
+          bytes += storage.byteSize();
+        }
+        case LENT -> left(storage, Suspension.Reason.LENT);
+        case HOST_VIEW -> left(storage, Suspension.Reason.HOST_VIEW);
+        case OTHER_PROCESSES -> left(storage, Suspension.Reason.OTHER_PROCESSES);
+        case NO_SPILL_DIRECTORY -> left(storage, Suspension.Reason.NO_SPILL_DIRECTORY);
+        case NO_ROOM -> left(storage, Suspension.Reason.NO_ROOM);
+      }
+    }
+
+    private void left(Storage storage, Suspension.Reason reason) {
+      left.merge(reason, storage.byteSize(), Long::sum);
+    }
+
+    Suspension result(long returned) {
+      return new Suspension(buffers, bytes, returned, left);
+    }
+  }
+
+  /**
+   * Brings back what was suspended and not used since, the least recently used first: if there is
+   * no room for all, the others are on the device at the end. Stops where there is none at all.
+   *
+   * @return bytes of buffers that were brought back
+   */
+  public long resume() {
+    record Suspended(Storage storage, long lastUse) {}
+    // Other threads use them meanwhile, and an order that changes cannot be sorted by.
+    List<Storage> suspended =
+        memory.awake().stream()
+            .filter(Storage::isSuspended)
+            .map(storage -> new Suspended(storage, storage.lastUse()))
+            .sorted((a, b) -> Long.signum(a.lastUse() - b.lastUse()))
+            .map(Suspended::storage)
+            .toList();
+    long bytes = 0;
+    for (Storage storage : suspended) {
+      try {
+        bytes += resume(storage) ? storage.byteSize() : 0;
+      } catch (OutOfDeviceMemoryException full) {
+        return bytes;
+      }
+    }
+    return bytes;
+  }
+
+  /** Whether it was brought back; a buffer that is closed, or mapped to be written, is not. */
+  private boolean resume(Storage storage) {
+    if (!storage.coherence().lacksDeviceMemory()) {
+      storage.resumed();
+      return false;
+    }
+    try {
+      Operation.of(
+              List.of(ResourceAccess.onDevice(storage, false)),
+              memory.transferThreads(),
+              () -> bringBack(storage))
+          .retrying(memory.retries())
+          .perform(storage.runsHere());
+      storage.resumed();
+      return true;
+    } catch (IllegalStateException refused) {
+      return false;
+    }
+  }
+
+  private static void bringBack(Storage storage) {
+    try {
+      storage.coherence().prefetch(0, storage.byteSize(), true);
+    } catch (RuntimeException | Error e) {
+      throw Exceptions.transfer(e, "bringing back " + storage);
+    }
+  }
+}
