@@ -1,7 +1,9 @@
 package dev.tidepool;
 
 import java.util.Objects;
+import java.util.Optional;
 import java.util.OptionalInt;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How to allocate. Immutable; each method returns a copy with one option changed.
@@ -30,6 +32,7 @@ public final class Allocation {
   private final boolean mostlyRead;
   private final boolean mostlyDevice;
   private final String tag;
+  private final @Nullable Reservation reservation;
   private final boolean plain;
 
   private Allocation(
@@ -41,7 +44,8 @@ public final class Allocation {
       boolean hugePages,
       boolean mostlyRead,
       boolean mostlyDevice,
-      String tag) {
+      String tag,
+      @Nullable Reservation reservation) {
     this.location = location;
     this.pooled = pooled;
     this.zeroed = zeroed;
@@ -51,6 +55,7 @@ public final class Allocation {
     this.mostlyRead = mostlyRead;
     this.mostlyDevice = mostlyDevice;
     this.tag = tag;
+    this.reservation = reservation;
     this.plain =
         pooled
             && !zeroed
@@ -58,11 +63,13 @@ public final class Allocation {
             && node.isEmpty()
             && !hugePages
             && !mostlyRead
-            && !mostlyDevice;
+            && !mostlyDevice
+            && reservation == null;
   }
 
   private static Allocation plain(MemoryLocation location) {
-    return new Allocation(location, true, false, 0, OptionalInt.empty(), false, false, false, "");
+    return new Allocation(
+        location, true, false, 0, OptionalInt.empty(), false, false, false, "", null);
   }
 
   /** The defaults, at a location. */
@@ -80,13 +87,31 @@ public final class Allocation {
   /** Straight from the driver and straight back to it. */
   public Allocation unpooled() {
     return new Allocation(
-        location, false, zeroed, alignment, node, hugePages, mostlyRead, mostlyDevice, tag);
+        location,
+        false,
+        zeroed,
+        alignment,
+        node,
+        hugePages,
+        mostlyRead,
+        mostlyDevice,
+        tag,
+        reservation);
   }
 
   /** With every byte zero. */
   public Allocation zeroed() {
     return new Allocation(
-        location, pooled, true, alignment, node, hugePages, mostlyRead, mostlyDevice, tag);
+        location,
+        pooled,
+        true,
+        alignment,
+        node,
+        hugePages,
+        mostlyRead,
+        mostlyDevice,
+        tag,
+        reservation);
   }
 
   /**
@@ -100,7 +125,16 @@ public final class Allocation {
           "alignment is " + bytes + "; it must be a power of two from 1 to " + (1L << 30));
     }
     return new Allocation(
-        location, pooled, zeroed, bytes, node, hugePages, mostlyRead, mostlyDevice, tag);
+        location,
+        pooled,
+        zeroed,
+        bytes,
+        node,
+        hugePages,
+        mostlyRead,
+        mostlyDevice,
+        tag,
+        reservation);
   }
 
   /**
@@ -129,7 +163,8 @@ public final class Allocation {
         hugePages,
         mostlyRead,
         mostlyDevice,
-        tag);
+        tag,
+        reservation);
   }
 
   /**
@@ -141,7 +176,16 @@ public final class Allocation {
    */
   public Allocation hugePages() {
     return new Allocation(
-        location, pooled, zeroed, alignment, node, true, mostlyRead, mostlyDevice, tag);
+        location,
+        pooled,
+        zeroed,
+        alignment,
+        node,
+        true,
+        mostlyRead,
+        mostlyDevice,
+        tag,
+        reservation);
   }
 
   /**
@@ -154,7 +198,7 @@ public final class Allocation {
    */
   public Allocation mostlyRead() {
     return new Allocation(
-        location, pooled, zeroed, alignment, node, hugePages, true, mostlyDevice, tag);
+        location, pooled, zeroed, alignment, node, hugePages, true, mostlyDevice, tag, reservation);
   }
 
   /**
@@ -168,7 +212,7 @@ public final class Allocation {
    */
   public Allocation mostlyDevice() {
     return new Allocation(
-        location, pooled, zeroed, alignment, node, hugePages, mostlyRead, true, tag);
+        location, pooled, zeroed, alignment, node, hugePages, mostlyRead, true, tag, reservation);
   }
 
   /** Names the owner of the bytes in statistics, errors and leak reports. */
@@ -182,7 +226,26 @@ public final class Allocation {
         hugePages,
         mostlyRead,
         mostlyDevice,
-        Objects.requireNonNull(tag, "tag"));
+        Objects.requireNonNull(tag, "tag"),
+        reservation);
+  }
+
+  /**
+   * With the bytes on the device counted against a reservation, for as long as it is open. The
+   * manager that allocates must be the one that {@linkplain UnifiedMemoryManager#reserve made} it.
+   */
+  public Allocation within(Reservation reservation) {
+    return new Allocation(
+        location,
+        pooled,
+        zeroed,
+        alignment,
+        node,
+        hugePages,
+        mostlyRead,
+        mostlyDevice,
+        tag,
+        Objects.requireNonNull(reservation, "reservation"));
   }
 
   /** Whether nothing but location and tag differs from the defaults. */
@@ -235,6 +298,11 @@ public final class Allocation {
     return tag;
   }
 
+  /** What the bytes on the device count against; empty for no reservation. */
+  public Optional<Reservation> reservation() {
+    return Optional.ofNullable(reservation);
+  }
+
   @Override
   public boolean equals(Object other) {
     return other instanceof Allocation that
@@ -246,13 +314,23 @@ public final class Allocation {
         && hugePages == that.hugePages
         && mostlyRead == that.mostlyRead
         && mostlyDevice == that.mostlyDevice
-        && tag.equals(that.tag);
+        && tag.equals(that.tag)
+        && Objects.equals(reservation, that.reservation);
   }
 
   @Override
   public int hashCode() {
     return Objects.hash(
-        location, pooled, zeroed, alignment, node, hugePages, mostlyRead, mostlyDevice, tag);
+        location,
+        pooled,
+        zeroed,
+        alignment,
+        node,
+        hugePages,
+        mostlyRead,
+        mostlyDevice,
+        tag,
+        reservation);
   }
 
   @Override
@@ -267,6 +345,7 @@ public final class Allocation {
         + (mostlyRead ? ", mostly read" : "")
         + (mostlyDevice ? ", mostly device" : "")
         + (tag.isEmpty() ? "" : ", tag " + tag)
+        + (reservation == null ? "" : ", within " + reservation)
         + "]";
   }
 }

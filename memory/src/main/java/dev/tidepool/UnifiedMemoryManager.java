@@ -13,6 +13,7 @@ import dev.tidepool.pooling.PoolStatistics;
 import dev.tidepool.transfer.TransferEngine;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -329,6 +330,37 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * memory is scattered.
    */
   Defragmentation defragment();
+
+  /** Like {@link #reserve(String, long, Duration)}, without a name. */
+  default Reservation reserve(long bytes, Duration timeout) {
+    return reserve("", bytes, timeout);
+  }
+
+  /**
+   * Reserves memory of the device for one job; see {@link Reservation}. Room is made as for a
+   * buffer: idle blocks go, and idle buffers without a reservation are moved off the device. If
+   * that is not enough, the caller waits until others close reservations and buffers. Whoever asked
+   * first, with any manager of the {@link Tidepool} on this device, is served first.
+   *
+   * <p>What is reserved and unused is kept from all other requests of the {@link Tidepool}: they
+   * meet the end of the device's memory, or of this manager's {@code memory-limit}, in which the
+   * whole reservation counts, that much earlier. Other processes are not kept from it. While there
+   * are reservations, each request that no pool can serve asks the driver how much is free.
+   *
+   * <p>The wait is not interruptible; an interrupt stays set.
+   *
+   * @param name what messages call it; may be empty
+   * @param bytes how many, at least 1
+   * @param timeout the longest wait; zero for none
+   * @throws IllegalArgumentException if {@code bytes} is less than 1, or {@code timeout} negative
+   * @throws OutOfDeviceMemoryException if the wait took too long: the message says who holds what;
+   *     or at once if the device, or the manager's limit, is smaller than that
+   * @throws IllegalStateException if the manager is closed, before or during the wait
+   */
+  Reservation reserve(String name, long bytes, Duration timeout);
+
+  /** The reservations of this manager that are open, the oldest first. */
+  List<Reservation> reservations();
 
   /**
    * Gives the device's memory back while this program does not need it: for another process on the

@@ -22,6 +22,7 @@ import dev.tidepool.testkit.conformance.LifetimeConformance;
 import dev.tidepool.testkit.conformance.MappingConformance;
 import dev.tidepool.testkit.conformance.OrderConformance;
 import dev.tidepool.testkit.conformance.OutlivedMemoryConformance;
+import dev.tidepool.testkit.conformance.ReservationConformance;
 import dev.tidepool.testkit.conformance.SegmentCopyConformance;
 import dev.tidepool.testkit.conformance.SharedMemoryConformance;
 import dev.tidepool.testkit.conformance.SuspensionConformance;
@@ -278,6 +279,15 @@ public abstract class AcceleratorConformance {
   /** Memory of other libraries is adopted, and given back once. */
   @Nested
   public class AdoptedMemory extends AdoptedMemoryConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** Jobs share a device. */
+  @Nested
+  public class Reservations extends ReservationConformance {
     @Override
     protected Bench bench() {
       return AcceleratorConformance.this.bench();

@@ -52,6 +52,7 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
   private final long alignment;
   private final long largestBlock;
   private final PoolLimits limits;
+  private final boolean exact;
   private final boolean zeroesOnRelease;
 
   private final IdleBlocks idle;
@@ -111,6 +112,26 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
    */
   public MemoryPool(
       String name, Source source, long alignment, long largestBlock, PoolLimits limits) {
+    this(name, source, alignment, largestBlock, limits, false);
+  }
+
+  /**
+   * A pool that rounds no size: each block is as large as was asked for, and serves requests for
+   * that size. For what is counted to the byte.
+   */
+  public static MemoryPool ofExactSizes(
+      String name, Source source, long alignment, PoolLimits limits) {
+    return new MemoryPool(name, source, alignment, Long.MAX_VALUE, limits, true);
+  }
+
+  private MemoryPool(
+      String name,
+      Source source,
+      long alignment,
+      long largestBlock,
+      PoolLimits limits,
+      boolean exact) {
+    this.exact = exact;
     this.name = Objects.requireNonNull(name, "name");
     this.source = Objects.requireNonNull(source, "source");
     this.alignment = checkedAlignment(alignment);
@@ -161,7 +182,7 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
       return allocateSingle(
           bytes, Math.max(checkedAlignment(alignment), this.alignment), PooledBlock.NOT_KEPT);
     }
-    if (bytes > SizeClasses.LARGEST) {
+    if (exact || bytes > SizeClasses.LARGEST) {
       return takeBeyondClasses(bytes);
     }
     PooledBlock block = takeIdle(bytes);

@@ -4,6 +4,7 @@ import dev.tidepool.Allocation;
 import dev.tidepool.Capability;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.Reservation;
 import dev.tidepool.pool.block.Lease;
 import dev.tidepool.pool.block.MemoryPool;
 import dev.tidepool.pool.block.PooledBlock;
@@ -13,11 +14,13 @@ import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.storage.BlockSource;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.runtime.supply.DeviceReservation;
 import dev.tidepool.runtime.supply.MemoryLimitException;
 import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.spi.Placement;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where a manager's buffers, their second copies and its transfers get their blocks from: a pool
@@ -69,13 +72,33 @@ public final class BlockAllocator implements BlockSource {
     return keeps;
   }
 
+  private void checkOwn(Reservation reservation) {
+    if (!reservation.manager().equals(memory.manager())) {
+      throw new IllegalArgumentException(
+          reservation
+              + " is of another manager than the "
+              + memory.manager()
+              + "; allocate with the manager that made it");
+    }
+    if (!(reservation instanceof DeviceReservation own)) {
+      throw new IllegalArgumentException(
+          reservation + " was not made by UnifiedMemoryManager.reserve");
+    }
+    if (!own.isOpen()) {
+      throw own.closedException();
+    }
+  }
+
   /**
    * Takes the first block of a new buffer. The caller sets the block's tenant.
    *
+   * @throws IllegalStateException if the allocation names a reservation that is closed
+   * @throws IllegalArgumentException if that is of another manager
    * @throws UnsupportedOperationException if the device has no memory at that location
    */
   @SuppressWarnings("EnumOrdinal") // the index of births
   public PooledBlock forBuffer(long bytes, Allocation allocation) {
+    allocation.reservation().ifPresent(this::checkOwn);
     if (keeps && allocation.isPlain()) {
       PooledBlock block = births[allocation.location().ordinal()].takeIdle(bytes);
       if (block != null) {
@@ -108,6 +131,15 @@ public final class BlockAllocator implements BlockSource {
     long alignment = allocation.alignment();
     boolean pooled = allocation.isPooled() && !paranoid;
     Placement placement = Placement.of(allocation);
+    DeviceReservation reservation = kind.isOfDevice() ? DeviceReservation.openOf(allocation) : null;
+    if (reservation != null) {
+      return climb(
+          kind,
+          bytes,
+          inWork,
+          reservation,
+          () -> takeReserved(kind, bytes, alignment, pooled, placement, reservation, inWork));
+    }
     return placement.isAnywhere()
         ? climb(
             kind,
@@ -122,6 +154,36 @@ public final class BlockAllocator implements BlockSource {
   }
 
   /**
+   * Takes a block that counts against a reservation. If that was closed meanwhile, a further block
+   * of a buffer comes from where those of all others do.
+   */
+  private PooledBlock takeReserved(
+      MemoryPools.Kind kind,
+      long bytes,
+      long alignment,
+      boolean pooled,
+      Placement placement,
+      DeviceReservation reservation,
+      boolean inWork) {
+    if (!inWork) {
+      memory.checkOpen();
+    }
+    try {
+      return pools.takeReserved(kind, bytes, alignment, pooled, placement, reservation);
+    } catch (IllegalStateException e) {
+      if (reservation.isOpen()) {
+        throw e;
+      }
+    }
+    if (!inWork) {
+      throw reservation.closedException();
+    }
+    return placement.isAnywhere()
+        ? pools.take(kind, bytes, alignment, pooled)
+        : pools.takePlaced(kind, bytes, alignment, pooled, placement);
+  }
+
+  /**
    * Makes room for so many bytes of the device, for a caller that allocates past the pools. The
    * bytes are then free in the driver.
    */
@@ -132,6 +194,19 @@ public final class BlockAllocator implements BlockSource {
   /** For the device's copy of a buffer that was born on the host. */
   @Override
   public Lease forDevice(long bytes, Object tenant) {
+    DeviceReservation reservation =
+        tenant instanceof BufferCore core ? DeviceReservation.openOf(core.allocation()) : null;
+    if (reservation != null) {
+      MemoryPools.Kind kind = MemoryPools.Kind.DEVICE;
+      return further(
+          climb(
+              kind,
+              bytes,
+              true,
+              reservation,
+              () -> takeReserved(kind, bytes, 0, !paranoid, Placement.ANYWHERE, reservation, true)),
+          tenant);
+    }
     return further(take(MemoryPools.Kind.DEVICE, bytes, 0, !paranoid, true), tenant);
   }
 
@@ -225,12 +300,21 @@ public final class BlockAllocator implements BlockSource {
 
   private PooledBlock climb(
       MemoryPools.Kind kind, long bytes, boolean inWork, Supplier<PooledBlock> request) {
+    return climb(kind, bytes, inWork, null, request);
+  }
+
+  private PooledBlock climb(
+      MemoryPools.Kind kind,
+      long bytes,
+      boolean inWork,
+      @Nullable DeviceReservation reservation,
+      Supplier<PooledBlock> request) {
     boolean onDevice = kind == MemoryPools.Kind.DEVICE || kind == MemoryPools.Kind.UNIFIED;
     try {
       if (onDevice && bytes > pools.largest(kind)) {
         throw refusal.tooLarge(bytes, kind, pools.largest(kind));
       }
-      return ladder.climb(bytes, onDevice, inWork, () -> counted(request));
+      return ladder.climb(bytes, onDevice, inWork, reservation, () -> counted(request));
     } catch (OutOfDeviceMemoryException refused) {
       exhausted.accept(refused);
       throw refused;

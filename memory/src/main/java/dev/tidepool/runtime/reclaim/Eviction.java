@@ -22,7 +22,7 @@ final class Eviction {
   private static final int MOST_ROUNDS = 32;
 
   private final Reclaimer room;
-  private final MemoryRequest request;
+  private final MemoryRequest<?> request;
   // Those that were asked for their memory in this round, whether they had any to give.
   private final Set<BufferCore> passed = new HashSet<>();
   private int round;
@@ -33,7 +33,7 @@ final class Eviction {
   private int spilled;
   private @Nullable String diskFailure;
 
-  Eviction(Reclaimer room, MemoryRequest request) {
+  Eviction(Reclaimer room, MemoryRequest<?> request) {
     this.room = room;
     this.request = request;
   }
@@ -109,7 +109,7 @@ final class Eviction {
 
   private @Nullable BufferCore nextToEvict(boolean amongAll) {
     return room.leastRecentlyUsed(
-        request.isLimited(),
+        request.isOwnOnly(),
         amongAll,
         core -> request.evictionHelps(core) && core.isUnasked() && !passed.contains(core));
   }
@@ -132,7 +132,7 @@ final class Eviction {
     return diskFailure != null
         ? null
         : room.leastRecentlyUsed(
-            request.isLimited(),
+            request.isOwnOnly(),
             amongAll,
             core ->
                 core.context().spilling() != null
@@ -159,7 +159,7 @@ final class Eviction {
    */
   long freeAhead(long bytes) {
     if (ahead == null) {
-      ahead = new ArrayList<>(room.busy(request.isLimited()));
+      ahead = new ArrayList<>(room.busy(request.isOwnOnly()));
     }
     long freed = 0;
     while (freed < bytes && !ahead.isEmpty()) {

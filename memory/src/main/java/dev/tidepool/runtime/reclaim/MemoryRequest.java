@@ -3,13 +3,14 @@ package dev.tidepool.runtime.reclaim;
 import dev.tidepool.Capability;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.OutOfDeviceMemoryException;
-import dev.tidepool.pool.block.PooledBlock;
 import dev.tidepool.runtime.order.ManagerContext;
 import dev.tidepool.runtime.storage.BackingBlocks;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.runtime.supply.DeviceReservation;
 import dev.tidepool.runtime.supply.MemoryLimitException;
+import dev.tidepool.runtime.supply.ReservationFullException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
@@ -19,13 +20,14 @@ import org.jspecify.annotations.Nullable;
  * A request for a block that was refused, while room is made for it: it is tried again, and says
  * which memory would help. For one thread.
  */
-final class MemoryRequest {
+final class MemoryRequest<T> {
   private final StorageContext memory;
   private final Reclaimer room;
   private final long bytes;
   private final boolean onDevice;
   private final boolean inWork;
-  private final Supplier<PooledBlock> request;
+  private final @Nullable DeviceReservation reservation;
+  private final Supplier<T> request;
   private final List<String> tried = new ArrayList<>();
   private OutOfDeviceMemoryException refused;
 
@@ -34,6 +36,7 @@ final class MemoryRequest {
    *
    * @param onDevice whether the block is of the device's memory
    * @param inWork whether it is for work that is under way
+   * @param reservation that it counts against; null for none
    * @param refused what it was refused with
    */
   MemoryRequest(
@@ -42,13 +45,15 @@ final class MemoryRequest {
       long bytes,
       boolean onDevice,
       boolean inWork,
-      Supplier<PooledBlock> request,
+      @Nullable DeviceReservation reservation,
+      Supplier<T> request,
       OutOfDeviceMemoryException refused) {
     this.memory = memory;
     this.room = room;
     this.bytes = bytes;
     this.onDevice = onDevice;
     this.inWork = inWork;
+    this.reservation = reservation;
     this.request = request;
     this.refused = refused;
   }
@@ -78,7 +83,7 @@ final class MemoryRequest {
   }
 
   /** Tries again; null if it is still refused. */
-  @Nullable PooledBlock attempt() {
+  @Nullable T attempt() {
     try {
       return request.get();
     } catch (OutOfDeviceMemoryException stillFull) {
@@ -88,8 +93,8 @@ final class MemoryRequest {
   }
 
   /** Tries first with what has just become idle, for it may be of the very size. */
-  @Nullable PooledBlock attemptOrTrim() {
-    PooledBlock block = attempt();
+  @Nullable T attemptOrTrim() {
+    T block = attempt();
     if (block != null) {
       return block;
     }
@@ -99,7 +104,26 @@ final class MemoryRequest {
 
   /** Gives idle blocks back, of the managers whose memory would help; how many bytes. */
   long trim() {
+    if (reservation != null && isFull()) {
+      return reservation.trim();
+    }
     return isLimited() ? room.trim() : room.trimDevice();
+  }
+
+  /** Whether only memory of the manager helps: its limit said no, or a reservation of its own. */
+  boolean isOwnOnly() {
+    return isLimited() || isFull();
+  }
+
+  /** Whether its reservation said no: then only what counts against that helps. */
+  private boolean isFull() {
+    return refused instanceof ReservationFullException;
+  }
+
+  /** Whether memory of a buffer may be taken: no other reservation has it. */
+  private boolean mayTakeFrom(BufferCore core) {
+    DeviceReservation holder = DeviceReservation.openOf(core.allocation());
+    return holder == null ? !isFull() : holder.equals(reservation);
   }
 
   /** Whether the manager's own limit said no: then only what is the manager's helps. */
@@ -109,7 +133,7 @@ final class MemoryRequest {
 
   /** Whether memory of a manager helps. */
   boolean isServedBy(ManagerContext owner) {
-    return owner == memory || (!isLimited() && owner.device().equals(memory.device()));
+    return owner == memory || (!isOwnOnly() && owner.device().equals(memory.device()));
   }
 
   /** Whether the memory of a buffer would help, if nothing used it; wakes nothing. */
@@ -121,14 +145,18 @@ final class MemoryRequest {
   boolean evictionHelps(BufferCore core) {
     Storage awake = core.awake();
     // A dormant buffer has one copy, at the place where it was allocated.
-    return awake == null ? onDevice && !isLimited() && isOnDeviceAlone(core) : evictionHelps(awake);
+    return awake == null
+        ? onDevice && !isLimited() && isOnDeviceAlone(core) && mayTakeFrom(core)
+        : evictionHelps(awake);
   }
 
   boolean evictionHelps(Storage storage) {
     // Under the limit a copy that moves to the host takes as much there.
-    return isLimited()
-        ? storage.coherence().hasTwoCopies()
-        : onDevice && storage.coherence().isEvictable();
+    boolean helps =
+        isLimited()
+            ? storage.coherence().hasTwoCopies()
+            : onDevice && storage.coherence().isEvictable();
+    return helps && mayTakeFrom(storage.core());
   }
 
   /** Whether the memory that a buffer occupies is of the kind that is short; wakes nothing. */
@@ -137,14 +165,16 @@ final class MemoryRequest {
     if (awake != null) {
       return spillingHelps(awake);
     }
-    return isLimited()
-        || deviceIsHost()
-        || (onDevice ? core.location() == MemoryLocation.UNIFIED : !isOnDeviceAlone(core));
+    return mayTakeFrom(core)
+        && (isLimited()
+            || deviceIsHost()
+            || (onDevice ? core.location() == MemoryLocation.UNIFIED : !isOnDeviceAlone(core)));
   }
 
   boolean spillingHelps(Storage storage) {
     BackingBlocks copies = storage.coherence().copies();
-    return isLimited() || deviceIsHost() || (onDevice ? copies.isShared() : !copies.hasDevice());
+    return mayTakeFrom(storage.core())
+        && (isLimited() || deviceIsHost() || (onDevice ? copies.isShared() : !copies.hasDevice()));
   }
 
   private boolean isOnDeviceAlone(BufferCore dormant) {

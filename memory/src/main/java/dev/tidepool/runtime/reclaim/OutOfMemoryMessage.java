@@ -6,6 +6,8 @@ import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryLimit;
 import dev.tidepool.runtime.supply.MemoryPools;
+import dev.tidepool.runtime.supply.ReservationLedger;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -21,22 +23,26 @@ public final class OutOfMemoryMessage {
   private final StorageContext memory;
   private final MemoryPools pools;
   private final @Nullable MemoryLimit limit;
+  private final ReservationLedger reservations;
   private final Supplier<Map<String, Long>> bytesByTag;
 
   /**
    * A manager's.
    *
    * @param limit what the manager may hold; null for as much as there is
+   * @param reservations what is reserved of the device
    * @param bytesByTag returns live bytes by tag, largest first
    */
   public OutOfMemoryMessage(
       StorageContext memory,
       MemoryPools pools,
       @Nullable MemoryLimit limit,
+      ReservationLedger reservations,
       Supplier<Map<String, Long>> bytesByTag) {
     this.memory = memory;
     this.pools = pools;
     this.limit = limit;
+    this.reservations = reservations;
     this.bytesByTag = bytesByTag;
   }
 
@@ -71,6 +77,7 @@ public final class OutOfMemoryMessage {
             + ByteSize.format(memory.counters().live())
             + " in live buffers"
             + biggestTags()
+            + reserved()
             + spilled()
             + (tried.isEmpty() ? "; nothing could be given back" : "; " + String.join(", ", tried))
             + ". Close buffers, "
@@ -78,6 +85,46 @@ public final class OutOfMemoryMessage {
             + "or work in smaller chunks. "
             + refused.getMessage(),
         refused);
+  }
+
+  /** For a reservation that is larger than what there is in all. */
+  OutOfDeviceMemoryException tooLargeToReserve(long bytes, long most) {
+    return exception(
+        bytes,
+        "cannot reserve "
+            + ByteSize.format(bytes)
+            + " on "
+            + memory.accelerator().id()
+            + (limit == null ? ", which has " : ", whose memory-limit here is ")
+            + ByteSize.format(most)
+            + " in all; reserve less");
+  }
+
+  /** For a reservation that was not granted in time. */
+  OutOfDeviceMemoryException notReserved(long bytes, Duration timeout, boolean wasFirst) {
+    return exception(
+        bytes,
+        "could not reserve "
+            + ByteSize.format(bytes)
+            + " on "
+            + memory.accelerator().id()
+            + " within "
+            + timeout
+            + (wasFirst ? "" : ", behind requests that wait longer")
+            + ": "
+            + free()
+            + limit()
+            + pooled()
+            + ByteSize.format(memory.counters().live())
+            + " in live buffers"
+            + biggestTags()
+            + reserved()
+            + ". Close reservations and buffers, or wait longer");
+  }
+
+  private String reserved() {
+    String holders = reservations.holders();
+    return holders.isEmpty() ? "" : "; reserved: " + holders;
   }
 
   private OutOfDeviceMemoryException exception(

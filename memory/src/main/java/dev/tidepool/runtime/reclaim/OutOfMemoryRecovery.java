@@ -8,9 +8,11 @@ import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.SessionExecutors;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.runtime.supply.DeviceReservation;
 import java.util.List;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What happens when memory runs out, whoever said so, a driver, the system or the manager's limit.
@@ -59,12 +61,20 @@ public final class OutOfMemoryRecovery {
    *
    * @param onDevice whether the block is of the device's memory
    * @param inWork whether it is for work that is under way
+   * @param reservation that the block counts against; null for none
    */
-  PooledBlock climb(long bytes, boolean onDevice, boolean inWork, Supplier<PooledBlock> request) {
+  PooledBlock climb(
+      long bytes,
+      boolean onDevice,
+      boolean inWork,
+      @Nullable DeviceReservation reservation,
+      Supplier<PooledBlock> request) {
     try {
       return request.get();
     } catch (OutOfDeviceMemoryException refused) {
-      return new Climb(new MemoryRequest(memory, room, bytes, onDevice, inWork, request, refused))
+      return new Climb<>(
+              new MemoryRequest<>(
+                  memory, room, bytes, onDevice, inWork, reservation, request, refused))
           .all();
     }
   }
@@ -74,27 +84,42 @@ public final class OutOfMemoryRecovery {
     try {
       return request.get();
     } catch (OutOfDeviceMemoryException refused) {
-      return new Climb(new MemoryRequest(memory, room, bytes, false, true, request, refused))
+      return new Climb<>(
+              new MemoryRequest<>(memory, room, bytes, false, true, null, request, refused))
           .fromRung();
     }
   }
 
+  /**
+   * What a request for memory of the device gets by room that can be made at once: nothing is
+   * waited for. Null if that is not enough.
+   */
+  <T> @Nullable T climbAtOnce(long bytes, Supplier<T> request) {
+    try {
+      return request.get();
+    } catch (OutOfDeviceMemoryException refused) {
+      return new Climb<>(
+              new MemoryRequest<>(memory, room, bytes, true, false, null, request, refused))
+          .atOnce();
+    }
+  }
+
   /** One request on its way up; for one thread. */
-  private final class Climb {
-    private final MemoryRequest request;
+  private final class Climb<T> {
+    private final MemoryRequest<T> request;
     private final Eviction eviction;
     private final UnreachableBuffers.Reclaim leaks;
     // When it does not wait for closed buffers any more.
     private final long end = System.nanoTime() + CLOSING_WAIT_NANOS;
     private boolean waited;
 
-    Climb(MemoryRequest request) {
+    Climb(MemoryRequest<T> request) {
       this.request = request;
       this.eviction = new Eviction(room, request);
       this.leaks = unreachable.new Reclaim(request);
     }
 
-    PooledBlock all() {
+    T all() {
       try (ReleaseWait wait = new ReleaseWait(memory, room, request, eviction)) {
         return up(
             List.of(
@@ -110,13 +135,33 @@ public final class OutOfMemoryRecovery {
       }
     }
 
-    PooledBlock fromRung() {
+    T fromRung() {
       return up(List.of(once(this::trimPools), eviction::spill));
     }
 
-    private PooledBlock up(List<RecoveryStrategy> strategies) {
+    @Nullable T atOnce() {
+      return tryUp(
+          List.of(
+              once(this::freeClosed),
+              once(this::trimPools),
+              leaks::free,
+              once(this::joinSmallBuffers),
+              eviction::free));
+    }
+
+    private T up(List<RecoveryStrategy> strategies) {
+      T block = tryUp(strategies);
+      if (block != null) {
+        return block;
+      }
+      leaks.report();
+      eviction.report();
+      throw refusal.exhausted(request.bytes(), request.tried(), request.refused());
+    }
+
+    private @Nullable T tryUp(List<RecoveryStrategy> strategies) {
       long step = Math.max(1, request.bytes() / ATTEMPTS);
-      PooledBlock block = null;
+      T block = null;
       for (RecoveryStrategy strategy : strategies) {
         while (block == null && strategy.free(step) > 0) {
           block = request.attemptOrTrim();
@@ -127,13 +172,7 @@ public final class OutOfMemoryRecovery {
         }
       }
       // What others gave back meanwhile, and nobody counted here.
-      block = request.attempt();
-      if (block != null) {
-        return block;
-      }
-      leaks.report();
-      eviction.report();
-      throw refusal.exhausted(request.bytes(), request.tried(), request.refused());
+      return request.attempt();
     }
 
     /** What has nothing more to give after the first time. */
@@ -193,7 +232,7 @@ public final class OutOfMemoryRecovery {
 
     private long joinSmallBuffers() {
       long returned =
-          request.isLimited() ? room.defragment().returnedBytes() : room.defragmentDevice();
+          request.isOwnOnly() ? room.defragment().returnedBytes() : room.defragmentDevice();
       if (returned > 0) {
         request.tried("moved small buffers together, which gave back " + ByteSize.format(returned));
       }

@@ -36,7 +36,7 @@ final class ReleaseWait implements AutoCloseable {
 
   private final StorageContext memory;
   private final Reclaimer room;
-  private final MemoryRequest request;
+  private final MemoryRequest<?> request;
   private final Eviction eviction;
   private final List<Asked> asked = new ArrayList<>();
   private MemoryWaiters.@Nullable Waiter waiter;
@@ -48,7 +48,7 @@ final class ReleaseWait implements AutoCloseable {
   /** An operation that was asked to give a storage's memory up, behind what uses it. */
   private record Asked(Storage storage, Operation work) {}
 
-  ReleaseWait(StorageContext memory, Reclaimer room, MemoryRequest request, Eviction eviction) {
+  ReleaseWait(StorageContext memory, Reclaimer room, MemoryRequest<?> request, Eviction eviction) {
     this.memory = memory;
     this.room = room;
     this.request = request;
@@ -159,13 +159,13 @@ final class ReleaseWait implements AutoCloseable {
 
   /** Whether there are buffers that could make room if nobody used them. */
   private boolean isAnythingToTake() {
-    return room.leastRecentlyUsed(request.isLimited(), true, request::isServedBy) != null;
+    return room.leastRecentlyUsed(request.isOwnOnly(), true, request::isServedBy) != null;
   }
 
   /** Asks for further buffers that others use now; whether there are any. */
   private boolean askForMore() {
     int before = asked.size();
-    for (Storage storage : room.busy(request.isLimited())) {
+    for (Storage storage : room.busy(request.isOwnOnly())) {
       if (asked.size() == MOST_ASKED) {
         break;
       }

@@ -41,14 +41,14 @@ public final class UnreachableBuffers {
 
   /** What is done for one request; for one thread. */
   final class Reclaim {
-    private final MemoryRequest request;
+    private final MemoryRequest<?> request;
     private final long before = leaks();
     private boolean begun;
     private boolean collected;
     private boolean collects;
     private long deadline;
 
-    Reclaim(MemoryRequest request) {
+    Reclaim(MemoryRequest<?> request) {
       this.request = request;
     }
 

@@ -12,6 +12,7 @@ import dev.tidepool.MemoryStatistics;
 import dev.tidepool.NativeAccess;
 import dev.tidepool.NativeHandle;
 import dev.tidepool.NativeUse;
+import dev.tidepool.Reservation;
 import dev.tidepool.StructOfArrays;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
@@ -46,6 +47,7 @@ import dev.tidepool.runtime.reclaim.BlockAllocator;
 import dev.tidepool.runtime.reclaim.OutOfMemoryMessage;
 import dev.tidepool.runtime.reclaim.OutOfMemoryRecovery;
 import dev.tidepool.runtime.reclaim.Reclaimer;
+import dev.tidepool.runtime.reclaim.Reservations;
 import dev.tidepool.runtime.reclaim.Suspender;
 import dev.tidepool.runtime.reclaim.UnreachableBuffers;
 import dev.tidepool.runtime.report.LeakReclaimer;
@@ -69,6 +71,7 @@ import dev.tidepool.spi.Device;
 import dev.tidepool.transfer.TransferEngine;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -97,6 +100,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   private final ManagerReports managerReports;
   private final Reclaimer room;
   private final Suspender suspender;
+  private final Reservations reservations;
   private final BufferAllocator allocations;
   private final ExternalBuffers foreign;
   private final Lender lender;
@@ -134,6 +138,8 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
             device,
             limit == null ? session.sharedHostPool(options) : null,
             limit,
+            session.reservations(device),
+            session.hostReservations(),
             session.allocator(),
             session.resources(),
             session.pinnedRoom(),
@@ -155,9 +161,12 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     this.room = new Reclaimer(context, pools, session::rooms);
     this.suspender = new Suspender(context, pools, room);
     OutOfMemoryMessage refusal =
-        new OutOfMemoryMessage(context, pools, limit, managerReports::bytesByTag);
+        new OutOfMemoryMessage(
+            context, pools, limit, session.reservations(device), managerReports::bytesByTag);
     UnreachableBuffers unreachable = new UnreachableBuffers(context, pools, leaks::reclaim);
     OutOfMemoryRecovery ladder = new OutOfMemoryRecovery(context, room, refusal, unreachable);
+    this.reservations =
+        new Reservations(context, pools, session.reservations(device), limit, ladder, refusal);
     BlockAllocator blocks =
         new BlockAllocator(context, pools, ladder, refusal, managerReports::exhausted);
     context.blocksFrom(blocks);
@@ -369,6 +378,18 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   }
 
   @Override
+  public Reservation reserve(String name, long bytes, Duration timeout) {
+    state.checkOpen();
+    return reservations.reserve(name, bytes, timeout);
+  }
+
+  @Override
+  public List<Reservation> reservations() {
+    state.checkOpen();
+    return reservations.open();
+  }
+
+  @Override
   public Suspension suspend() {
     state.checkOpen();
     checkMayAwaitAll("suspend()");
@@ -484,6 +505,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     closing.run(
         () -> {
           state.close();
+          reservations.managerCloses();
           if (registration != null) {
             QuietClose.quietly("the management bean", registration);
           }
@@ -500,6 +522,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     QuietClose.quietly("leak groups", leakDetector::seal);
     QuietClose.quietly("kernels", kernels);
     QuietClose.quietly("queues", link.end()::run);
+    QuietClose.quietly("reservations", reservations::closeAll);
     QuietClose.quietly("pools", pools);
     // Of a buffer that was allocated while all ended, and closes itself.
     pools.awaitReturned();

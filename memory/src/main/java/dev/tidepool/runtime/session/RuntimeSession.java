@@ -28,6 +28,7 @@ import dev.tidepool.runtime.reclaim.Reclaimer;
 import dev.tidepool.runtime.storage.SpillFile;
 import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.runtime.supply.PinnedReclaimer;
+import dev.tidepool.runtime.supply.ReservationLedger;
 import dev.tidepool.runtime.supply.SessionResources;
 import dev.tidepool.runtime.transfers.DeviceAccelerator;
 import dev.tidepool.runtime.transfers.DeviceCalibration;
@@ -76,6 +77,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   private final CoarseClock clock = new CoarseClock();
   private final MemoryWaiters waiters = new MemoryWaiters();
   private final Map<Device, DeviceContext> contexts;
+  private final Map<Device, ReservationLedger> reservations;
   // Guarded by this.
   private final Map<DeviceAccelerator, DeviceMemoryManager> defaults = new LinkedHashMap<>();
   private boolean closed;
@@ -109,7 +111,10 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
             new DiagnosticSink(options.reportListener()),
             new AllocationSites().here(),
             trace);
-    this.hostPool = MemoryPools.hostPool(allocator, resources, options);
+    this.reservations =
+        devices.stream()
+            .collect(Collectors.toUnmodifiableMap(Function.identity(), ReservationLedger::new));
+    this.hostPool = MemoryPools.hostPool(allocator, resources, hostReservations(), options);
     this.workers = new SessionExecutors(options.concurrentTransfers(), CoalescedTransfers::next);
     this.contexts =
         devices.stream().collect(Collectors.toUnmodifiableMap(Function.identity(), this::context));
@@ -119,6 +124,16 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   private DeviceContext context(Device device) {
     return new DeviceContext(
         this, device, workers, clock, waiters, new MultiBufferAdmission.Turn(waiters));
+  }
+
+  /** What is reserved of a device. */
+  ReservationLedger reservations(Device device) {
+    return Objects.requireNonNull(reservations.get(device), "one of this session");
+  }
+
+  /** What is reserved of the host's memory, which is the CPU's. */
+  ReservationLedger hostReservations() {
+    return reservations(accelerators.getLast().device());
   }
 
   /** What the managers of a device share. */

@@ -73,14 +73,14 @@ public final class MemoryLimit {
     return true;
   }
 
-  private synchronized void reserve(long bytes) {
+  synchronized void reserve(long bytes) {
     if (bytes > limitBytes - usedBytes) {
       throw new MemoryLimitException(bytes, usedBytes, limitBytes);
     }
     usedBytes += bytes;
   }
 
-  private void giveBack(long bytes) {
+  void giveBack(long bytes) {
     synchronized (this) {
       usedBytes -= bytes;
     }

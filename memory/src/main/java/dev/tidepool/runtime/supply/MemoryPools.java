@@ -63,7 +63,7 @@ public final class MemoryPools implements AutoCloseable {
     STAGING;
 
     /** Whether the device gives it, and not the host. */
-    boolean isOfDevice() {
+    public boolean isOfDevice() {
       return this == DEVICE || this == UNIFIED;
     }
   }
@@ -73,6 +73,8 @@ public final class MemoryPools implements AutoCloseable {
 
   private record Placed(Kind kind, Placement placement) {}
 
+  private record Reserved(Kind kind, Placement placement, DeviceReservation reservation) {}
+
   private final Device device;
   private final MemoryAllocator allocator;
   private final SessionResources resources;
@@ -80,6 +82,7 @@ public final class MemoryPools implements AutoCloseable {
   // One object, which tells the blocks that count there from all others.
   private final LongConsumer unlocked;
   private final @Nullable MemoryLimit limit;
+  private final ReservationLedger reservations;
   private final MemoryOptions options;
   private final @Nullable MemoryPool shared;
   private final MemoryPool host;
@@ -90,6 +93,9 @@ public final class MemoryPools implements AutoCloseable {
   // For blocks that are told where to lie: made when first asked for.
   private final Map<Placed, MemoryPool> placed = new ConcurrentHashMap<>();
 
+  // For blocks that count against a reservation: until it is closed and they are freed.
+  private final Map<Reserved, MemoryPool> reserved = new ConcurrentHashMap<>();
+
   private final LongAdder fallbacks = new LongAdder();
   private volatile boolean closed;
 
@@ -99,11 +105,15 @@ public final class MemoryPools implements AutoCloseable {
    * @param shared blocks of plain host memory, for several managers and outliving them; null to
    *     have an own pool of them
    * @param limit what all of them together may hold; null for as much as there is
+   * @param reservations what is reserved of the device's memory
+   * @param hostReservations what is reserved of the host's
    */
   public MemoryPools(
       Device device,
       @Nullable MemoryPool shared,
       @Nullable MemoryLimit limit,
+      ReservationLedger reservations,
+      ReservationLedger hostReservations,
       MemoryAllocator allocator,
       SessionResources resources,
       PinnedReclaimer pinned,
@@ -111,7 +121,9 @@ public final class MemoryPools implements AutoCloseable {
     this.device = device;
     this.shared = shared;
     this.limit = limit;
-    this.host = shared != null ? shared : hostPool(allocator, resources, limit, options);
+    this.reservations = reservations;
+    this.host =
+        shared != null ? shared : hostPool(allocator, resources, hostReservations, limit, options);
     if (shared == null) {
       own.add(host);
     }
@@ -134,13 +146,17 @@ public final class MemoryPools implements AutoCloseable {
 
   /** The pool of plain host memory for all managers with these options. */
   public static MemoryPool hostPool(
-      MemoryAllocator allocator, SessionResources resources, MemoryOptions options) {
-    return hostPool(allocator, resources, null, options);
+      MemoryAllocator allocator,
+      SessionResources resources,
+      ReservationLedger reservations,
+      MemoryOptions options) {
+    return hostPool(allocator, resources, reservations, null, options);
   }
 
   private static MemoryPool hostPool(
       MemoryAllocator allocator,
       SessionResources resources,
+      ReservationLedger reservations,
       @Nullable MemoryLimit limit,
       MemoryOptions options) {
     return new MemoryPool(
@@ -149,10 +165,12 @@ public final class MemoryPools implements AutoCloseable {
             options,
             within(
                 limit,
-                (bytes, alignment) ->
-                    resources.opened(
-                        allocator.allocate(
-                            bytes, Math.max(alignment, MemoryAllocator.defaultAlignment(bytes))))),
+                reservations.over(
+                    (bytes, alignment) ->
+                        resources.opened(
+                            allocator.allocate(
+                                bytes,
+                                Math.max(alignment, MemoryAllocator.defaultAlignment(bytes)))))),
             Long.MAX_VALUE),
         MemoryAllocator.SMALL_ALIGNMENT,
         limits(options, HostMemory.now().totalBytes()));
@@ -193,18 +211,20 @@ public final class MemoryPools implements AutoCloseable {
                 options,
                 within(
                     limit,
-                    (bytes, alignment) ->
-                        allocate(
-                            kind,
-                            bytes,
-                            Math.max(alignment, usualAlignment(kind, bytes)),
-                            placement)),
+                    kind.isOfDevice()
+                        ? reservations.over(source(kind, placement))
+                        : source(kind, placement)),
                 largest),
             MemoryAllocator.SMALL_ALIGNMENT,
             largest,
             limits);
     own.add(pool);
     return pool;
+  }
+
+  private MemoryPool.Source source(Kind kind, Placement placement) {
+    return (bytes, alignment) ->
+        allocate(kind, bytes, Math.max(alignment, usualAlignment(kind, bytes)), placement);
   }
 
   /** Bytes of the largest block of a kind that lies on the device. */
@@ -386,6 +406,64 @@ public final class MemoryPools implements AutoCloseable {
   }
 
   /**
+   * Takes a block of the device that counts against a reservation.
+   *
+   * @throws IllegalStateException if the reservation is closed
+   */
+  public PooledBlock takeReserved(
+      Kind kind,
+      long bytes,
+      long alignment,
+      boolean pooled,
+      Placement placement,
+      DeviceReservation reservation) {
+    MemoryPool pool =
+        reserved.computeIfAbsent(
+            new Reserved(kind, placement, reservation), MemoryPools.this::reservedPool);
+    if (closed) {
+      pool.close();
+    }
+    return pool.take(
+        Math.max(1, bytes),
+        Math.max(1, beyondUsual(kind, bytes, alignment)),
+        pooled && placement.isAnywhere());
+  }
+
+  private MemoryPool reservedPool(Reserved key) {
+    DeviceReservation reservation = key.reservation();
+    MemoryPool pool =
+        MemoryPool.ofExactSizes(
+            device.info().id() + " " + key.kind() + " of " + reservation,
+            reservation.over(
+                guarded(options, source(key.kind(), key.placement()), largest(key.kind()))),
+            MemoryAllocator.SMALL_ALIGNMENT,
+            new PoolLimits(
+                options.pooling(),
+                reservation.bytes(),
+                reservation.bytes(),
+                0,
+                options.evictionPolicy(),
+                options.zeroOnRelease()));
+    own.add(pool);
+    reservation.owns(pool);
+    return pool;
+  }
+
+  /** Forgets the pools of reservations that have ended. */
+  public void forgetEnded() {
+    reserved
+        .entrySet()
+        .removeIf(
+            entry -> {
+              boolean ended = entry.getKey().reservation().hasEnded();
+              if (ended) {
+                own.remove(entry.getValue());
+              }
+              return ended;
+            });
+  }
+
+  /**
    * Takes a block that the limit does not count, for bytes that are on their way: at the limit they
    * must still get where room is made. Not kept.
    */
@@ -502,7 +580,9 @@ public final class MemoryPools implements AutoCloseable {
   }
 
   private Stream<MemoryPool> lent() {
-    return Stream.of(Kind.DEVICE, Kind.UNIFIED).map(this::pool).distinct();
+    return Stream.concat(
+        Stream.of(Kind.DEVICE, Kind.UNIFIED).map(this::pool).distinct(),
+        reserved.values().stream());
   }
 
   /** The sum of what each pool has held at most. */

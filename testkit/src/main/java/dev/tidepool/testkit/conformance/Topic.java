@@ -76,6 +76,11 @@ public abstract class Topic {
     }
   }
 
+  /** Runs a task in a platform thread of its own. */
+  static void inThread(Runnable task) {
+    Thread.ofPlatform().daemon().start(task);
+  }
+
   /** What one of several threads does. */
   interface Body {
     void run(int thread) throws Exception;

@@ -83,7 +83,9 @@ public record Operation(
     /** Moves all buffers of one manager off its device. */
     SUSPEND(1),
     /** Brings them back. */
-    RESUME(1);
+    RESUME(1),
+    /** Reserves memory for later buffers of the first manager, or closes what is reserved. */
+    RESERVE(1);
 
     private final int weight;
 

@@ -9,6 +9,8 @@ import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.Reservation;
 import dev.tidepool.TidepoolException;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
@@ -19,6 +21,7 @@ import dev.tidepool.testkit.workload.History.Effect;
 import dev.tidepool.transfer.PeerAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -27,6 +30,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -41,10 +45,14 @@ public final class Workload {
   private static final int SLOTS = 10;
   private static final int MOST_LEFT = 100;
 
+  /** More than all buffers have at once, those that are closing among them. */
+  private static final long RESERVED = 8 << 20;
+
   private final List<UnifiedMemoryManager> managers;
   private final @Nullable FaultInjector faults;
   private final @Nullable PeerAccess peers;
   private final List<Slot> slots = new ArrayList<>();
+  private final AtomicReference<@Nullable Reservation> reserved = new AtomicReference<>();
   private final ConcurrentLinkedQueue<History> left = new ConcurrentLinkedQueue<>();
 
   /** Elements that were compared in histories that have ended. */
@@ -174,6 +182,10 @@ public final class Workload {
       managers.forEach(UnifiedMemoryManager::resume);
       return;
     }
+    if (operation.kind() == Operation.Kind.RESERVE) {
+      reserve();
+      return;
+    }
     UnifiedBuffer<int[]> buffer = slot.buffer;
     if (operation.kind() == Operation.Kind.REPLACE || buffer == null) {
       replace(operation, slot, random);
@@ -236,7 +248,8 @@ public final class Workload {
       case SYNCHRONIZE -> steps.move(buffer::synchronize);
       case PREFETCH_TO_DEVICE -> steps.move(buffer::prefetchToDevice);
       case PREFETCH_TO_HOST -> steps.move(buffer::prefetchToHost);
-      case REPLACE, TRIM, SUSPEND, RESUME -> throw new IllegalStateException("handled above");
+      case REPLACE, TRIM, SUSPEND, RESUME, RESERVE ->
+          throw new IllegalStateException("handled above");
     }
   }
 
@@ -256,6 +269,40 @@ public final class Workload {
       slot.history.read(
           operation, CompletableFuture.completedFuture(null), foreign.contents(), slot.model);
     }
+  }
+
+  /** Closes what is reserved of the first manager; if nothing is, reserves room for all buffers. */
+  private void reserve() {
+    Reservation last = reserved.getAndSet(null);
+    if (last != null) {
+      last.close();
+      return;
+    }
+    try {
+      Reservation fresh = managers.getFirst().reserve("workload", RESERVED, Duration.ZERO);
+      if (!reserved.compareAndSet(null, fresh)) {
+        fresh.close();
+      }
+    } catch (OutOfDeviceMemoryException full) {
+      // A small device, or one with a limit: the workload goes on without.
+      return;
+    }
+  }
+
+  /** Allocates, half of the buffers of the first manager within what is reserved. */
+  private UnifiedBuffer<int[]> allocate(
+      UnifiedMemoryManager manager, int length, Allocation asked, SplittableRandom random) {
+    Reservation within = random.nextBoolean() ? reserved.get() : null;
+    if (within != null && within.manager().equals(manager)) {
+      try {
+        return manager.allocate(ElementType.INT, length, asked.within(within));
+      } catch (IllegalStateException e) {
+        if (within.isOpen()) {
+          throw e;
+        }
+      }
+    }
+    return manager.allocate(ElementType.INT, length, asked);
   }
 
   private void replace(Operation operation, Slot slot, SplittableRandom random) {
@@ -283,9 +330,7 @@ public final class Workload {
           default -> null;
         };
     UnifiedBuffer<int[]> buffer =
-        slot.foreign == null
-            ? manager.allocate(ElementType.INT, length, asked)
-            : slot.foreign.buffer();
+        slot.foreign == null ? allocate(manager, length, asked, random) : slot.foreign.buffer();
     slot.buffer = buffer;
     slot.manager = manager;
     slot.model = new int[length];

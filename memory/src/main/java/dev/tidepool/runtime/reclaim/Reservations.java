@@ -1,0 +1,142 @@
+package dev.tidepool.runtime.reclaim;
+
+import dev.tidepool.Reservation;
+import dev.tidepool.runtime.order.MemoryWaiters;
+import dev.tidepool.runtime.order.StackReserve;
+import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.runtime.supply.DeviceReservation;
+import dev.tidepool.runtime.supply.MemoryLimit;
+import dev.tidepool.runtime.supply.MemoryPools;
+import dev.tidepool.runtime.supply.ReservationLedger;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a manager gets reservations of its device: in the order in which they were asked for, over
+ * all managers of the device.
+ *
+ * <p>The first in the queue tries, with the room that can be made at once, and again whenever
+ * memory was given back; see {@link MemoryWaiters}. It holds nothing while it waits, so that a
+ * manager that closes does not wait for it. Safe for use by any thread.
+ */
+public final class Reservations {
+  private final StorageContext memory;
+  private final MemoryPools pools;
+  private final ReservationLedger ledger;
+  private final @Nullable MemoryLimit limit;
+  private final OutOfMemoryRecovery ladder;
+  private final OutOfMemoryMessage refusal;
+
+  /**
+   * A manager's.
+   *
+   * @param limit what the manager may hold; null for as much as there is
+   */
+  public Reservations(
+      StorageContext memory,
+      MemoryPools pools,
+      ReservationLedger ledger,
+      @Nullable MemoryLimit limit,
+      OutOfMemoryRecovery ladder,
+      OutOfMemoryMessage refusal) {
+    this.memory = memory;
+    this.pools = pools;
+    this.ledger = ledger;
+    this.limit = limit;
+    this.ladder = ladder;
+    this.refusal = refusal;
+  }
+
+  /** Reserves bytes; see {@link dev.tidepool.UnifiedMemoryManager#reserve}. */
+  public Reservation reserve(String name, long bytes, Duration timeout) {
+    Objects.requireNonNull(name, "name");
+    if (bytes < 1) {
+      throw new IllegalArgumentException(bytes + " bytes are to be reserved; reserve 1 or more");
+    }
+    if (Objects.requireNonNull(timeout, "timeout").isNegative()) {
+      throw new IllegalArgumentException(
+          "the timeout is " + timeout + "; it is zero to wait for nothing, or more");
+    }
+    // A thread that goes must leave no place in the queue behind.
+    StackReserve.check();
+    long most = memory.state().during(this::mostBytes);
+    if (bytes > most) {
+      throw refusal.tooLargeToReserve(bytes, most);
+    }
+    ReservationLedger.Turn turn = ledger.enter();
+    try (MemoryWaiters.Waiter waiter = memory.waiters().enter(memory.device())) {
+      return await(turn, waiter, name, bytes, timeout);
+    } finally {
+      turn.close();
+      // The next one is the first now.
+      memory.waiters().released(memory.device());
+    }
+  }
+
+  private long mostBytes() {
+    return limit == null ? ledger.totalBytes() : Math.min(limit.limitBytes(), ledger.totalBytes());
+  }
+
+  private Reservation await(
+      ReservationLedger.Turn turn,
+      MemoryWaiters.Waiter waiter,
+      String name,
+      long bytes,
+      Duration timeout) {
+    long start = System.nanoTime();
+    long longest = nanos(timeout);
+    while (true) {
+      // Before the attempt: who becomes the first later on is told.
+      boolean isFirst = turn.isFirst();
+      Reservation granted = memory.state().during(() -> isFirst ? attempt(name, bytes) : null);
+      if (granted != null) {
+        return granted;
+      }
+      long left = longest - (System.nanoTime() - start);
+      if (left <= 0) {
+        throw refusal.notReserved(bytes, timeout, isFirst);
+      }
+      var _ = waiter.await(left);
+    }
+  }
+
+  private @Nullable Reservation attempt(String name, long bytes) {
+    pools.forgetEnded();
+    return ladder.climbAtOnce(
+        bytes,
+        () -> DeviceReservation.of(ledger, memory.manager(), name, bytes, limit, this::whenClosed));
+  }
+
+  private void whenClosed(DeviceReservation closed) {
+    pools.forgetEnded();
+    memory.waiters().released(memory.device());
+  }
+
+  private static long nanos(Duration timeout) {
+    try {
+      return timeout.toNanos();
+    } catch (ArithmeticException longerThanCenturies) {
+      return Long.MAX_VALUE;
+    }
+  }
+
+  /** Those of this manager that are open, the oldest first. */
+  public List<Reservation> open() {
+    return ledger.open().stream()
+        .filter(reservation -> reservation.manager().equals(memory.manager()))
+        .map(Reservation.class::cast)
+        .toList();
+  }
+
+  /** Lets those who wait see that the manager is closed. */
+  public void managerCloses() {
+    memory.waiters().released(memory.device());
+  }
+
+  /** Ends those that are open. */
+  public void closeAll() {
+    open().forEach(Reservation::close);
+  }
+}

@@ -1,0 +1,224 @@
+package dev.tidepool.runtime.supply;
+
+import dev.tidepool.Allocation;
+import dev.tidepool.Reservation;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.pool.block.MemoryPool;
+import dev.tidepool.spi.Block;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A reservation, with the pools that its blocks come from.
+ *
+ * <p><b>Locking.</b> The monitor of the {@link ReservationLedger} guards its numbers. A block is
+ * charged before the driver is asked for it, and until the driver has it back. A block that
+ * outlives the close of the reservation goes on to count in the manager's limit.
+ */
+public final class DeviceReservation implements Reservation {
+  private final ReservationLedger ledger;
+  private final UnifiedMemoryManager manager;
+  private final String name;
+  private final long bytes;
+  private final @Nullable MemoryLimit limit;
+  private final Consumer<DeviceReservation> whenClosed;
+  private final List<MemoryPool> pools = new CopyOnWriteArrayList<>();
+
+  // Guarded by the ledger; `isOpen` is also read without.
+  private volatile boolean isOpen = true;
+  private long charged;
+  private long settled;
+
+  private DeviceReservation(
+      ReservationLedger ledger,
+      UnifiedMemoryManager manager,
+      String name,
+      long bytes,
+      @Nullable MemoryLimit limit,
+      Consumer<DeviceReservation> whenClosed) {
+    this.ledger = ledger;
+    this.manager = manager;
+    this.name = name;
+    this.bytes = bytes;
+    this.limit = limit;
+    this.whenClosed = whenClosed;
+  }
+
+  /**
+   * Reserves.
+   *
+   * @param limit in which all of it counts; null for none
+   * @param whenClosed hears of the close, after others may have the bytes
+   * @throws dev.tidepool.OutOfDeviceMemoryException if the limit or the device has no room now
+   */
+  public static DeviceReservation of(
+      ReservationLedger ledger,
+      UnifiedMemoryManager manager,
+      String name,
+      long bytes,
+      @Nullable MemoryLimit limit,
+      Consumer<DeviceReservation> whenClosed) {
+    DeviceReservation reservation =
+        new DeviceReservation(ledger, manager, name, bytes, limit, whenClosed);
+    if (limit != null) {
+      limit.reserve(bytes);
+    }
+    boolean granted = false;
+    try {
+      ledger.grant(reservation);
+      granted = true;
+      return reservation;
+    } finally {
+      if (!granted && limit != null) {
+        limit.giveBack(bytes);
+      }
+    }
+  }
+
+  /** The reservation that an allocation names, if it is open. */
+  public static @Nullable DeviceReservation openOf(Allocation allocation) {
+    return allocation.reservation().orElse(null) instanceof DeviceReservation named && named.isOpen
+        ? named
+        : null;
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
+  public long bytes() {
+    return bytes;
+  }
+
+  @Override
+  public long usedBytes() {
+    long held;
+    synchronized (ledger) {
+      held = charged;
+    }
+    return Math.max(0, held - idleBytes());
+  }
+
+  private long idleBytes() {
+    return pools.stream().mapToLong(MemoryPool::idleBytes).sum();
+  }
+
+  @Override
+  public boolean isOpen() {
+    return isOpen;
+  }
+
+  @Override
+  public UnifiedMemoryManager manager() {
+    return manager;
+  }
+
+  /** What is thrown by whoever needs it open. */
+  public IllegalStateException closedException() {
+    return new IllegalStateException(this + " is closed; reserve again, or close it later");
+  }
+
+  /** Frees its idle blocks; how many bytes. */
+  public long trim() {
+    return pools.stream().mapToLong(MemoryPool::trim).sum();
+  }
+
+  /** It closes with the reservation. */
+  void owns(MemoryPool pool) {
+    pools.add(pool);
+    if (!isOpen) {
+      pool.close();
+    }
+  }
+
+  /** Whether it is closed, and all its blocks have been freed. */
+  boolean hasEnded() {
+    return !isOpen && pools.stream().allMatch(pool -> !pool.isBusy() && pool.reservedBytes() == 0);
+  }
+
+  /** A source whose blocks count against this until they are freed. */
+  MemoryPool.Source over(MemoryPool.Source source) {
+    return (requested, alignment) -> {
+      charge(requested);
+      try {
+        Block block = ReservedBlock.over(source.allocate(requested, alignment), this, requested);
+        settle(requested);
+        return block;
+      } catch (RuntimeException | Error e) {
+        freed(requested);
+        throw e;
+      }
+    };
+  }
+
+  private void charge(long requested) {
+    synchronized (ledger) {
+      if (!isOpen) {
+        throw closedException();
+      }
+      if (requested > bytes - charged) {
+        throw new ReservationFullException(toString(), requested, charged, bytes);
+      }
+      charged += requested;
+    }
+  }
+
+  private void settle(long given) {
+    synchronized (ledger) {
+      settled += given;
+      if (isOpen) {
+        ledger.unused(-given);
+      }
+    }
+  }
+
+  /** A block is about to be freed. */
+  void freeing(long given) {
+    synchronized (ledger) {
+      settled -= given;
+      if (isOpen) {
+        ledger.unused(given);
+      }
+    }
+  }
+
+  /** A block has been freed, or was not given. */
+  void freed(long given) {
+    boolean givesBack;
+    synchronized (ledger) {
+      charged -= given;
+      givesBack = !isOpen;
+    }
+    if (givesBack && limit != null) {
+      limit.giveBack(given);
+    }
+  }
+
+  @Override
+  public void close() {
+    long back;
+    synchronized (ledger) {
+      if (!isOpen) {
+        return;
+      }
+      isOpen = false;
+      ledger.unused(settled - bytes);
+      ledger.closed(this);
+      back = bytes - charged;
+    }
+    if (limit != null) {
+      limit.giveBack(back);
+    }
+    pools.forEach(MemoryPool::close);
+    whenClosed.accept(this);
+  }
+
+  @Override
+  public String toString() {
+    return name.isEmpty() ? "a reservation" : "the reservation '" + name + "'";
+  }
+}
