@@ -5,11 +5,13 @@ package dev.tidepool;
  * of Tidepool, in the order of their work.
  *
  * {@snippet :
- * try (NativeAccess access = memory.lend(NativeUse.read(a), NativeUse.write(b))) {
- *   NativeHandle source = access.handle(a);
- *   NativeHandle target = access.handle(b);
- *   // Submit commands that use both handles to access.queue().
+ * UnifiedBuffer<float[]> x = memory.copyOf(new float[] {1, 2, 3});
+ * try (NativeAccess access = memory.lend(NativeUse.readWrite(x))) {
+ *   NativeHandle handle = access.handle(x);
+ *   // Submit commands that use handle.value() and handle.offset() to access.queue().
  * }
+ * float[] result = new float[3];
+ * x.copyTo(result); // waits for them
  * }
  *
  * <p>While it is open, the memory of the buffers stays where it is. Work that conflicts is an

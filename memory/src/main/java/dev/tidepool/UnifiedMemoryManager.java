@@ -433,13 +433,6 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * NativeKind#HOST_POINTER} it does, and native code has finished when it closes the access. On
    * {@code cpu:0} all handles are of that kind. All buffers are lent, or none.
    *
-   * {@snippet :
-   * try (NativeAccess access = memory.lend(NativeUse.read(x), NativeUse.readWrite(y))) {
-   *   axpy(access.handle(x).address(), access.handle(y).address(), access.queue());
-   * }
-   * y.copyTo(result); // Waits for what was submitted.
-   * }
-   *
    * <p>While buffers are lent, work that conflicts is refused: on one that native code writes all
    * other work, on one that it only reads whatever writes it. Closing such a buffer frees it when
    * the access is closed and its work has ended. An access that becomes unreachable is closed, and

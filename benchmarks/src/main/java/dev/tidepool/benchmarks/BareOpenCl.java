@@ -135,6 +135,20 @@ final class BareOpenCl implements AutoCloseable {
     }
   }
 
+  /** The handle of the queue. */
+  long queue() {
+    return queue.address();
+  }
+
+  /** Waits for all commands. */
+  void finish() {
+    try {
+      check((int) FINISH.invokeExact(queue));
+    } catch (Throwable e) {
+      throw failure(e);
+    }
+  }
+
   @Override
   public void close() {
     try {

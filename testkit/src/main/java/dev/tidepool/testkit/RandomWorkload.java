@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Random operations on buffers of an accelerator, from several threads, checked against plain
- * arrays: copies of every form, slices and views, mappings, kernels, lists of transfers,
- * distributions, prefetches and closes, at once and in the background, on memory of the library's,
- * of others, and of files.
+ * arrays: copies of every form, slices and views, mappings, lending to native code, kernels, lists
+ * of transfers, distributions, prefetches and closes, at once and in the background, on memory of
+ * the library's, of others, and of files.
  *
  * <pre>{@code
  * new RandomWorkload(tidepool, "opencl:0").threads(4).operations(100_000).run();
@@ -49,6 +49,7 @@ public final class RandomWorkload {
   private final @Nullable FaultInjector faults;
   private final MemoryOptions options;
   private final boolean kernels;
+  private final @Nullable NativeFill nativeFill;
 
   /** 100,000 operations on one thread, without faults. */
   public RandomWorkload(Tidepool tidepool, String accelerator) {
@@ -65,7 +66,8 @@ public final class RandomWorkload {
         1,
         null,
         MemoryOptions.builder().stagingChunk(SMALL_CHUNK).build(),
-        true);
+        true,
+        null);
   }
 
   private RandomWorkload(
@@ -76,7 +78,8 @@ public final class RandomWorkload {
       int threads,
       @Nullable FaultInjector faults,
       MemoryOptions options,
-      boolean kernels) {
+      boolean kernels,
+      @Nullable NativeFill nativeFill) {
     this.tidepool = tidepool;
     this.accelerator = accelerator;
     this.seed = seed;
@@ -85,36 +88,37 @@ public final class RandomWorkload {
     this.faults = faults;
     this.options = options;
     this.kernels = kernels;
+    this.nativeFill = nativeFill;
   }
 
   /** What happens follows from this. */
   public RandomWorkload seed(long seed) {
     return new RandomWorkload(
-        tidepool, accelerator, seed, operations, threads, faults, options, kernels);
+        tidepool, accelerator, seed, operations, threads, faults, options, kernels, nativeFill);
   }
 
   /** How many operations. */
   public RandomWorkload operations(int count) {
     return new RandomWorkload(
-        tidepool, accelerator, seed, count, threads, faults, options, kernels);
+        tidepool, accelerator, seed, count, threads, faults, options, kernels, nativeFill);
   }
 
   /** How many threads share them. */
   public RandomWorkload threads(int count) {
     return new RandomWorkload(
-        tidepool, accelerator, seed, operations, count, faults, options, kernels);
+        tidepool, accelerator, seed, operations, count, faults, options, kernels, nativeFill);
   }
 
   /** Lets calls of this injector's devices fail, one in fifty operations. */
   public RandomWorkload faults(FaultInjector injector) {
     return new RandomWorkload(
-        tidepool, accelerator, seed, operations, threads, injector, options, kernels);
+        tidepool, accelerator, seed, operations, threads, injector, options, kernels, nativeFill);
   }
 
   /** How its managers behave: two of the accelerator, and one of each. */
   public RandomWorkload options(MemoryOptions options) {
     return new RandomWorkload(
-        tidepool, accelerator, seed, operations, threads, faults, options, kernels);
+        tidepool, accelerator, seed, operations, threads, faults, options, kernels, nativeFill);
   }
 
   /**
@@ -133,7 +137,13 @@ public final class RandomWorkload {
   /** Leaves kernels out, for accelerators that have no compiler here. */
   public RandomWorkload withoutKernels() {
     return new RandomWorkload(
-        tidepool, accelerator, seed, operations, threads, faults, options, false);
+        tidepool, accelerator, seed, operations, threads, faults, options, false, nativeFill);
+  }
+
+  /** What native code does with buffers of the accelerator that it is lent. */
+  public RandomWorkload nativeFill(NativeFill fill) {
+    return new RandomWorkload(
+        tidepool, accelerator, seed, operations, threads, faults, options, kernels, fill);
   }
 
   /**
@@ -175,7 +185,7 @@ public final class RandomWorkload {
       for (Accelerator other : tidepool.accelerators()) {
         managers.add(UnifiedMemoryManager.create(other, options));
       }
-      Workload workload = new Workload(managers, faults, tidepool.peers());
+      Workload workload = new Workload(managers, faults, tidepool.peers(), nativeFill);
       inThreads(
           threads,
           thread -> {

@@ -38,7 +38,9 @@ class RandomWorkloadTest {
   private static void onSimulated(SimulatedHardware... hardware) {
     SimulatedProvider simulated = new SimulatedProvider(hardware);
     try (Tidepool tidepool = open(simulated)) {
-      RandomWorkload workload = new RandomWorkload(tidepool, "simulated:0");
+      RandomWorkload workload =
+          new RandomWorkload(tidepool, "simulated:0")
+              .nativeFill(simulated.device("simulated:0").nativeFill());
       assertThat(workload.operations(20_000).run()).isPositive();
       assertThat(workload.operations(20_000).threads(4).run()).isPositive();
     }
@@ -50,7 +52,10 @@ class RandomWorkloadTest {
     SimulatedProvider simulated = new SimulatedProvider(hardware);
     FaultInjector faults = new FaultInjector(simulated);
     try (Tidepool tidepool = open(faults)) {
-      RandomWorkload workload = new RandomWorkload(tidepool, "simulated:0").faults(faults);
+      RandomWorkload workload =
+          new RandomWorkload(tidepool, "simulated:0")
+              .faults(faults)
+              .nativeFill(simulated.device("simulated:0").nativeFill());
       assertThat(workload.operations(20_000).run()).isPositive();
       assertThat(workload.operations(20_000).threads(4).run()).isPositive();
     }
@@ -135,7 +140,10 @@ class RandomWorkloadTest {
         SimulatedProvider simulated = new SimulatedProvider(hardware, DISCRETE);
         FaultInjector faults = new FaultInjector(simulated);
         try (Tidepool tidepool = open(faults)) {
-          RandomWorkload workload = new RandomWorkload(tidepool, "simulated:0").threads(4);
+          RandomWorkload workload =
+              new RandomWorkload(tidepool, "simulated:0")
+                  .threads(4)
+                  .nativeFill(simulated.device("simulated:0").nativeFill());
           RandomWorkload chosen = faulty ? workload.faults(faults) : workload;
           assertThat(chosen.operations(each).run()).isPositive();
         }
@@ -155,7 +163,7 @@ class RandomWorkloadTest {
           Stream.of("simulated:0", "simulated:1", "simulated:1")
               .map(id -> UnifiedMemoryManager.create(tidepool.accelerator(id), options))
               .toList();
-      Workload workload = new Workload(managers, null, tidepool.peers());
+      Workload workload = new Workload(managers, null, tidepool.peers(), null);
       // Always the same ones, so that none of the ways is left to chance.
       Operation.list(1, 2_500, Workload.slots(), 0).forEach(workload::perform);
       assertThat(workload.finish()).isPositive();

@@ -24,6 +24,7 @@ import dev.tidepool.spi.PinnedRanges;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.spi.support.Uninterruptibly;
+import dev.tidepool.testkit.NativeFill;
 import dev.tidepool.testkit.SpiCall;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
@@ -442,6 +443,14 @@ public final class SimulatedDevice implements Device {
         .findFirst()
         .orElseThrow(() -> new IllegalArgumentException("there is no queue " + handle))
         .submitForeign(command);
+  }
+
+  /** Commands of native code that set words. */
+  public NativeFill nativeFill() {
+    return (access, handle, word) -> {
+      MemorySegment bytes = MemorySegment.ofAddress(handle.address());
+      submitForeign(access.queue(), () -> bytes.reinterpret(handle.byteSize()).fill((byte) word));
+    };
   }
 
   @Override

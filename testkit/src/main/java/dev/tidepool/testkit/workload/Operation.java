@@ -72,6 +72,12 @@ public record Operation(
     FILL(4),
     /** Pushes the dirty side to the other one. */
     SYNCHRONIZE(3),
+    /** Reads a slice through a pointer that native code has. */
+    LEND_READ(3),
+    /** Writes a slice through such a pointer. */
+    LEND_WRITE(3),
+    /** Lends a slice to native code for the device, which may set it by a command of its own. */
+    LEND_DEVICE(5),
     /** Brings the bytes to the device. */
     PREFETCH_TO_DEVICE(4),
     /** Brings the bytes to the host. */

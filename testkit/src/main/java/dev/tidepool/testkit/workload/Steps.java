@@ -27,8 +27,17 @@ record Steps(Operation operation, Slot slot) {
 
   /** Sets each element of a range and waits. */
   void set(Range range, int value, Runnable action) {
+    set(range, value, false, action);
+  }
+
+  /**
+   * The same.
+   *
+   * @param silent whether it may fail without a word
+   */
+  void set(Range range, int value, boolean silent, Runnable action) {
     Arrays.fill(slot.model, range.from(), range.from() + range.count(), value);
-    perform(effect(range), action);
+    perform(silent ? Effect.SPOIL : effect(range), action);
   }
 
   /** Reads a range and waits. */

@@ -9,12 +9,16 @@ import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.NativeAccess;
+import dev.tidepool.NativeKind;
+import dev.tidepool.NativeUse;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.Reservation;
 import dev.tidepool.TidepoolException;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.testkit.NativeFill;
 import dev.tidepool.testkit.fault.Failure;
 import dev.tidepool.testkit.fault.FaultInjector;
 import dev.tidepool.testkit.workload.History.Effect;
@@ -25,6 +29,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
@@ -33,6 +38,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -51,6 +57,7 @@ public final class Workload {
   private final List<UnifiedMemoryManager> managers;
   private final @Nullable FaultInjector faults;
   private final @Nullable PeerAccess peers;
+  private final @Nullable NativeFill nativeFill;
   private final List<Slot> slots = new ArrayList<>();
   private final AtomicReference<@Nullable Reservation> reserved = new AtomicReference<>();
   private final ConcurrentLinkedQueue<History> left = new ConcurrentLinkedQueue<>();
@@ -66,21 +73,25 @@ public final class Workload {
    * @param faults what the operations' faults are armed at; null to ignore them
    */
   public Workload(List<UnifiedMemoryManager> managers, @Nullable FaultInjector faults) {
-    this(managers, faults, null);
+    this(managers, faults, null, null);
   }
 
   /**
    * The same.
    *
    * @param peers distributes buffers over others; null if none are to be
+   * @param nativeFill what native code does with buffers of the first manager's device; null if it
+   *     only has them
    */
   public Workload(
       List<UnifiedMemoryManager> managers,
       @Nullable FaultInjector faults,
-      @Nullable PeerAccess peers) {
+      @Nullable PeerAccess peers,
+      @Nullable NativeFill nativeFill) {
     this.managers = List.copyOf(managers);
     this.faults = faults;
     this.peers = peers;
+    this.nativeFill = nativeFill;
     for (int i = 0; i < SLOTS; i++) {
       slots.add(new Slot(i, faults != null));
     }
@@ -245,6 +256,22 @@ public final class Workload {
             (value & 0xFF) * 0x01010101,
             () -> withSlice(buffer, range, slice -> slice.fill(value)));
       }
+      case LEND_READ ->
+          steps.read(
+              range,
+              seen -> withLent(slot, buffer, range, NativeUse::read, s -> readInts(s, seen)));
+      case LEND_WRITE ->
+          steps.write(
+              range,
+              random,
+              fresh ->
+                  withLent(
+                      slot,
+                      buffer,
+                      range,
+                      random.nextBoolean() ? NativeUse::write : NativeUse::readWrite,
+                      s -> ElementType.INT.write(fresh, 0, s, 0, fresh.length)));
+      case LEND_DEVICE -> lendToDevice(steps, buffer, range, random);
       case SYNCHRONIZE -> steps.move(buffer::synchronize);
       case PREFETCH_TO_DEVICE -> steps.move(buffer::prefetchToDevice);
       case PREFETCH_TO_HOST -> steps.move(buffer::prefetchToHost);
@@ -411,6 +438,66 @@ public final class Workload {
             view.copyFrom(bytes, third, 4L * range.from() + third, bytes.length - third);
           }
         });
+  }
+
+  private static void readInts(MemorySegment segment, int[] seen) {
+    ElementType.INT.read(segment, 0, seen, 0, seen.length);
+  }
+
+  private static void withLent(
+      Slot slot,
+      UnifiedBuffer<int[]> buffer,
+      Range range,
+      Function<UnifiedBuffer<?>, NativeUse> lent,
+      Consumer<MemorySegment> use) {
+    withSlice(
+        buffer,
+        range,
+        slice -> {
+          NativeUse asked = lent.apply(slice).as(NativeKind.HOST_POINTER);
+          try (NativeAccess access = managerOf(slot).lend(asked)) {
+            use.accept(access.handle(slice).segment());
+          }
+        });
+  }
+
+  private static UnifiedMemoryManager managerOf(Slot slot) {
+    return Objects.requireNonNull(slot.manager, "it made the buffer");
+  }
+
+  private void lendToDevice(
+      Steps steps, UnifiedBuffer<int[]> buffer, Range range, SplittableRandom random) {
+    UnifiedMemoryManager manager = managerOf(steps.slot());
+    NativeFill code = manager.equals(managers.getFirst()) ? nativeFill : null;
+    if (code == null) {
+      steps.move(
+          () ->
+              withSlice(
+                  buffer,
+                  range,
+                  slice -> {
+                    boolean writes = random.nextBoolean();
+                    manager
+                        .lend(writes ? NativeUse.readWrite(slice) : NativeUse.read(slice))
+                        .close();
+                  }));
+      return;
+    }
+    int word = random.nextInt(256) * 0x01010101;
+    steps.set(
+        range,
+        word,
+        // The access does not tell whether what came before it, or its own end, has failed.
+        faults != null,
+        () ->
+            withSlice(
+                buffer,
+                range,
+                slice -> {
+                  try (NativeAccess access = manager.lend(NativeUse.write(slice))) {
+                    code.fill(access, access.handle(slice), word);
+                  }
+                }));
   }
 
   private static void map(
