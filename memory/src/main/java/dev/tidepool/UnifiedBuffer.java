@@ -3,6 +3,8 @@ package dev.tidepool;
 import dev.tidepool.diagnostics.BufferMetrics;
 import dev.tidepool.diagnostics.LostResultReport;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -135,6 +137,26 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
 
   /** The host's copy itself, for reading. Fetched first where the device's is newer. */
   MemorySegment asReadOnlySegment();
+
+  /**
+   * {@link #asSegment()} as a direct buffer for libraries that take {@code java.nio}, in the
+   * platform's byte order, which a segment's own {@code asByteBuffer()} does not have. Counts as a
+   * write, as that does.
+   *
+   * @throws IllegalArgumentException if the buffer has more than 2 GiB, less one byte: take slices
+   */
+  default ByteBuffer asByteBuffer() {
+    if (byteSize() > Integer.MAX_VALUE) {
+      throw new IllegalArgumentException(
+          this
+              + " has "
+              + byteSize()
+              + " bytes, and a ByteBuffer at most "
+              + Integer.MAX_VALUE
+              + "; take it by slices");
+    }
+    return asSegment().asByteBuffer().order(ByteOrder.nativeOrder());
+  }
 
   /** Maps all of the buffer for the calling thread. */
   HostMapping map(MapMode mode);

@@ -64,7 +64,10 @@ class PagesTest {
         interface Library {
           void release(MemorySegment memory);
           void take(long tensor);
+          void take(long array, long schema);
           long tensor();
+          long array();
+          long schema();
         }
         Library library;
         record Scattered(boolean alive, double mass, byte kind, float charge, short age) {}

@@ -1,6 +1,7 @@
 /**
  * Exchange of buffers with other libraries in this process, without copies, by the C structures
- * that many of them have: {@link dev.tidepool.interop.DLPack} for tensors.
+ * that many of them have: {@link dev.tidepool.interop.DLPack} for tensors, {@link
+ * dev.tidepool.interop.ArrowC} for columns.
  *
  * <p>A producer fills a structure and leaves a function in it that gives the memory back; the
  * consumer calls that function once, from any thread. Here an export holds the memory of a buffer

@@ -1,0 +1,268 @@
+package dev.tidepool.interop;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.MapMode;
+import dev.tidepool.NativeHandle;
+import dev.tidepool.NativeKind;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.runtime.buffer.HostHold;
+import java.lang.foreign.MemorySegment;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A column of another library, whose data is a buffer without a copy, as {@link
+ * UnifiedMemoryManager#adopt adopted} memory is. The bits that tell nulls are a buffer of their
+ * own. {@link #close()} closes both; after their last use the array is released, once. Safe for use
+ * by any thread.
+ */
+public final class ArrowColumn implements AutoCloseable {
+  private final String name;
+  private final String format;
+  private final UnifiedBuffer<?> data;
+  private final @Nullable UnifiedBuffer<byte[]> validity;
+  private final int validityOffset;
+  private final long nullCount;
+
+  private ArrowColumn(
+      String name,
+      String format,
+      UnifiedBuffer<?> data,
+      @Nullable UnifiedBuffer<byte[]> validity,
+      int validityOffset,
+      long nullCount) {
+    this.name = name;
+    this.format = format;
+    this.data = data;
+    this.validity = validity;
+    this.validityOffset = validityOffset;
+    this.nullCount = nullCount;
+  }
+
+  /** An array that was moved here: released when its last user ends. */
+  private static final class MovedArray implements Runnable {
+    private final MemorySegment struct;
+    private final AtomicInteger users = new AtomicInteger(1);
+
+    MovedArray(MemorySegment from) {
+      struct = NativeHeap.allocate(ArrowStructs.ARRAY_BYTES);
+      struct.copyFrom(from);
+      from.set(JAVA_LONG, ArrowStructs.ARRAY_RELEASE, 0);
+    }
+
+    long number(int at) {
+      return struct.get(JAVA_LONG, at);
+    }
+
+    MovedArray used() {
+      users.incrementAndGet();
+      return this;
+    }
+
+    /** A user has ended. */
+    @Override
+    public void run() {
+      if (users.decrementAndGet() == 0) {
+        try {
+          ArrowStructs.release(struct, ArrowStructs.ARRAY_RELEASE);
+        } finally {
+          NativeHeap.free(struct);
+        }
+      }
+    }
+  }
+
+  static ArrowColumn open(
+      UnifiedMemoryManager manager, long arrayAddress, long schemaAddress, MapMode mode) {
+    Objects.requireNonNull(manager, "manager");
+    MemorySegment from = struct("array", arrayAddress, ArrowStructs.ARRAY_BYTES);
+    MemorySegment schema = struct("schema", schemaAddress, ArrowStructs.SCHEMA_BYTES);
+    if (ArrowStructs.isReleased(from, ArrowStructs.ARRAY_RELEASE)
+        || ArrowStructs.isReleased(schema, ArrowStructs.SCHEMA_RELEASE)) {
+      throw new IllegalArgumentException(
+          "the Arrow array or its schema was released or moved before; export it again");
+    }
+    MovedArray array = new MovedArray(from);
+    try {
+      return open(manager, array, schema, mode);
+    } finally {
+      try {
+        ArrowStructs.release(schema, ArrowStructs.SCHEMA_RELEASE);
+      } finally {
+        array.run();
+      }
+    }
+  }
+
+  private static MemorySegment struct(String what, long address, long bytes) {
+    if (address <= 0 || address % 8 != 0) {
+      throw new IllegalArgumentException(
+          "no Arrow " + what + " is at 0x" + Long.toHexString(address));
+    }
+    return MemorySegment.ofAddress(address).reinterpret(bytes);
+  }
+
+  private static ArrowColumn open(
+      UnifiedMemoryManager manager, MovedArray array, MemorySegment schema, MapMode mode) {
+    String format = ArrowStructs.text(schema, ArrowStructs.FORMAT);
+    String name = ArrowStructs.text(schema, ArrowStructs.NAME);
+    ElementType<?> type = ArrowFormat.elementType(format);
+    if (array.number(ArrowStructs.DICTIONARY) != 0
+        || array.number(ArrowStructs.CHILD_COUNT) != 0
+        || array.number(ArrowStructs.BUFFER_COUNT) != 2) {
+      throw new UnsupportedOperationException(
+          "the Arrow array '"
+              + name
+              + "' has a dictionary, children or other than two buffers; decode it to a plain"
+              + " column first");
+    }
+    long length = array.number(ArrowStructs.LENGTH);
+    long offset = array.number(ArrowStructs.OFFSET);
+    if (length < 0 || offset < 0 || array.number(ArrowStructs.BUFFERS) == 0) {
+      throw new IllegalArgumentException(
+          "the Arrow array '"
+              + name
+              + "' has length "
+              + length
+              + " and offset "
+              + offset
+              + (array.number(ArrowStructs.BUFFERS) == 0 ? ", and no buffers" : ""));
+    }
+    MemorySegment buffers = array.struct.get(ADDRESS, ArrowStructs.BUFFERS).reinterpret(16);
+    long bits = buffers.get(JAVA_LONG, 0);
+    long elements = buffers.get(JAVA_LONG, 8);
+    UnifiedBuffer<?> data =
+        adopt(
+            manager,
+            type,
+            elements == 0 ? 0 : elements + type.bytes(offset),
+            type.bytes(length),
+            mode,
+            array);
+    UnifiedBuffer<byte[]> validity = null;
+    try {
+      if (bits != 0 && length > 0) {
+        long first = offset / 8;
+        long bytes = (Math.addExact(offset, length) + 7) / 8 - first;
+        validity = adopt(manager, ElementType.BYTE, bits + first, bytes, MapMode.READ, array);
+      }
+      long nulls = array.number(ArrowStructs.NULL_COUNT);
+      int shift = (int) (offset % 8);
+      if (nulls < 0) {
+        nulls = validity == null ? 0 : length - set(validity, shift, length);
+      }
+      return new ArrowColumn(name, format, data, validity, shift, nulls);
+    } catch (RuntimeException | Error e) {
+      data.close();
+      if (validity != null) {
+        validity.close();
+      }
+      throw e;
+    }
+  }
+
+  private static <A> UnifiedBuffer<A> adopt(
+      UnifiedMemoryManager manager,
+      ElementType<A> type,
+      long address,
+      long bytes,
+      MapMode mode,
+      MovedArray array) {
+    NativeHandle memory = new NativeHandle(NativeKind.HOST_POINTER, address, 0, bytes);
+    try {
+      return manager.adopt(type, memory, mode, array.used());
+    } catch (RuntimeException | Error e) {
+      array.run();
+      throw e;
+    }
+  }
+
+  /** How many of so many bits are set. */
+  private static long set(UnifiedBuffer<byte[]> validity, int shift, long length) {
+    HostHold hold = HostHold.of(validity, false);
+    try {
+      long set = 0;
+      for (long i = shift; i < shift + length; i++) {
+        set += hold.bytes().get(JAVA_BYTE, i / 8) >> (i % 8) & 1;
+      }
+      return set;
+    } finally {
+      hold.end();
+    }
+  }
+
+  /** The name that the schema has; may be empty. */
+  public String name() {
+    return name;
+  }
+
+  /** Arrow's format string of the type, such as {@code g} for doubles. */
+  public String format() {
+    return format;
+  }
+
+  /** The number of nulls; the buffer has an undefined value in place of each. */
+  public long nullCount() {
+    return nullCount;
+  }
+
+  /**
+   * The data as a HOST buffer. Dates and times are the integers that Arrow has for them, half
+   * floats the bits that they are.
+   */
+  public UnifiedBuffer<?> buffer() {
+    return data;
+  }
+
+  /**
+   * The same as a buffer of a type.
+   *
+   * @throws IllegalArgumentException if the elements are of another type
+   */
+  @SuppressWarnings("unchecked") // what is checked first
+  public <A> UnifiedBuffer<A> buffer(ElementType<A> type) {
+    ElementType<?> own = ArrowFormat.elementType(format);
+    if (!own.equals(type)) {
+      throw new IllegalArgumentException(
+          "the column has elements of "
+              + own
+              + ", not of "
+              + type
+              + "; take that, or view it by"
+              + " as(...)");
+    }
+    return (UnifiedBuffer<A>) data;
+  }
+
+  /**
+   * The bits that tell values (1) from nulls (0), the lowest bit of each byte first; empty if the
+   * array has none. The bit of element {@code i} is bit {@code i + validityOffset()}.
+   */
+  public Optional<UnifiedBuffer<byte[]>> validity() {
+    return Optional.ofNullable(validity);
+  }
+
+  /** The place of the first element's bit in {@link #validity()}, 0 to 7. */
+  public int validityOffset() {
+    return validityOffset;
+  }
+
+  /**
+   * Closes the buffers; after their last use the array is released. Idempotent.
+   *
+   * @throws dev.tidepool.TransferException as {@link UnifiedBuffer#close()} does
+   */
+  @Override
+  public void close() {
+    try (validity) {
+      data.close();
+    }
+  }
+}

@@ -1,0 +1,202 @@
+package dev.tidepool.interop;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.runtime.buffer.HostHold;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * A column that {@link ArrowC} made for another library: an {@code ArrowArray} and an {@code
+ * ArrowSchema}. The consumer moves both out of here, as Arrow's libraries do when they import, and
+ * releases them when it is done. {@link #close()} frees the structures and releases what nobody has
+ * moved; so close it after the consumer has imported.
+ *
+ * <p>The array can be released by any thread, also one that Java does not know. Safe for use by any
+ * thread.
+ */
+public final class ArrowExport implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger("dev.tidepool");
+
+  /** What holds the memory of arrays that are not released yet, by their private numbers. */
+  private static final Map<Long, Content> OPEN = new ConcurrentHashMap<>();
+
+  // Never used again, unlike an address: a second release finds nothing.
+  private static final AtomicLong NUMBERS = new AtomicLong();
+
+  private record Content(HostHold hold, MemorySegment buffers) {
+    void end() {
+      NativeHeap.free(buffers);
+      hold.end();
+    }
+  }
+
+  /** Set up by the first export: linking takes milliseconds. */
+  private static final class Release {
+    static final MemorySegment ARRAY = stub("releaseArray");
+    static final MemorySegment SCHEMA = stub("releaseSchema");
+    static final MemorySegment NO_NAME = Arena.global().allocateFrom("");
+
+    private static MemorySegment stub(String method) {
+      try {
+        return Linker.nativeLinker()
+            .upcallStub(
+                MethodHandles.lookup()
+                    .findStatic(
+                        ArrowExport.class,
+                        method,
+                        MethodType.methodType(void.class, MemorySegment.class)),
+                FunctionDescriptor.ofVoid(ADDRESS),
+                Arena.global());
+      } catch (ReflectiveOperationException e) {
+        throw new ExceptionInInitializerError(e);
+      }
+    }
+  }
+
+  private final MemorySegment structs;
+  private final long number;
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  private ArrowExport(MemorySegment structs, long number) {
+    this.structs = structs;
+    this.number = number;
+  }
+
+  static ArrowExport of(UnifiedBuffer<?> buffer) {
+    MemorySegment format = ArrowFormat.of(buffer.elementType());
+    long length = buffer.length();
+    HostHold hold = HostHold.of(buffer, true);
+    MemorySegment structs = MemorySegment.NULL;
+    MemorySegment buffers = MemorySegment.NULL;
+    try {
+      structs = NativeHeap.allocate(ArrowStructs.ARRAY_BYTES + ArrowStructs.SCHEMA_BYTES);
+      // The bits of nulls, of which there are none, and the data.
+      buffers = NativeHeap.allocate(16);
+      buffers.set(JAVA_LONG, 8, hold.address());
+      ArrowExport export = new ArrowExport(structs, NUMBERS.incrementAndGet());
+      export.fill(format, length, buffers);
+      OPEN.put(export.number, new Content(hold, buffers));
+      return export;
+    } catch (RuntimeException | Error e) {
+      NativeHeap.free(buffers);
+      NativeHeap.free(structs);
+      hold.end();
+      throw e;
+    }
+  }
+
+  private void fill(MemorySegment format, long length, MemorySegment buffers) {
+    MemorySegment array = arrayStruct();
+    array.set(JAVA_LONG, ArrowStructs.LENGTH, length);
+    array.set(JAVA_LONG, ArrowStructs.BUFFER_COUNT, 2);
+    array.set(ADDRESS, ArrowStructs.BUFFERS, buffers);
+    array.set(JAVA_LONG, ArrowStructs.ARRAY_PRIVATE, number);
+    array.set(ADDRESS, ArrowStructs.ARRAY_RELEASE, Release.ARRAY);
+    MemorySegment schema = schemaStruct();
+    schema.set(ADDRESS, ArrowStructs.FORMAT, format);
+    schema.set(ADDRESS, ArrowStructs.NAME, Release.NO_NAME);
+    schema.set(JAVA_LONG, ArrowStructs.FLAGS, ArrowStructs.NULLABLE);
+    schema.set(ADDRESS, ArrowStructs.SCHEMA_RELEASE, Release.SCHEMA);
+  }
+
+  private MemorySegment arrayStruct() {
+    return structs.asSlice(0, ArrowStructs.ARRAY_BYTES);
+  }
+
+  private MemorySegment schemaStruct() {
+    return structs.asSlice(ArrowStructs.ARRAY_BYTES, ArrowStructs.SCHEMA_BYTES);
+  }
+
+  /** Called by consumers. Nothing may be thrown: that would end the virtual machine. */
+  @SuppressWarnings("UnusedMethod") // the stub finds it by its name
+  private static void releaseArray(MemorySegment struct) {
+    try {
+      MemorySegment array = struct.reinterpret(ArrowStructs.ARRAY_BYTES);
+      array.set(JAVA_LONG, ArrowStructs.ARRAY_RELEASE, 0);
+      Content content = OPEN.remove(array.get(JAVA_LONG, ArrowStructs.ARRAY_PRIVATE));
+      if (content == null) {
+        LOG.log(
+            System.Logger.Level.WARNING,
+            "an Arrow array was released twice: a consumer copied it without marking the original"
+                + " as released");
+      } else {
+        content.end();
+      }
+    } catch (Throwable e) {
+      report(e);
+    }
+  }
+
+  /** Called by consumers; what a schema refers to is never freed. */
+  @SuppressWarnings("UnusedMethod") // the stub finds it by its name
+  private static void releaseSchema(MemorySegment struct) {
+    try {
+      struct.reinterpret(ArrowStructs.SCHEMA_BYTES).set(JAVA_LONG, ArrowStructs.SCHEMA_RELEASE, 0);
+    } catch (Throwable e) {
+      report(e);
+    }
+  }
+
+  private static void report(Throwable failure) {
+    try {
+      LOG.log(System.Logger.Level.WARNING, "an Arrow array could not be released", failure);
+    } catch (Throwable e) {
+      // Neither the heap nor the stack has room for a message.
+      return;
+    }
+  }
+
+  /** The arrays that nobody has released yet, of all managers. */
+  static int open() {
+    return OPEN.size();
+  }
+
+  /** The address of the {@code ArrowArray}, valid until this is closed. */
+  public long array() {
+    checkOpen();
+    return structs.address();
+  }
+
+  /** The address of the {@code ArrowSchema}, valid until this is closed. */
+  public long schema() {
+    checkOpen();
+    return structs.address() + ArrowStructs.ARRAY_BYTES;
+  }
+
+  private void checkOpen() {
+    if (closed.get()) {
+      throw new IllegalStateException(
+          "the structures of this column are freed; export the buffer again");
+    }
+  }
+
+  /** Whether the array was released, by the consumer or by {@link #close()}. */
+  public boolean isReleased() {
+    return !OPEN.containsKey(number);
+  }
+
+  /** Frees the structures, and releases the array unless a consumer has moved it. Idempotent. */
+  @Override
+  public void close() {
+    if (closed.compareAndSet(false, true)) {
+      if (!ArrowStructs.isReleased(arrayStruct(), ArrowStructs.ARRAY_RELEASE)) {
+        Content content = OPEN.remove(number);
+        if (content != null) {
+          content.end();
+        }
+      }
+      NativeHeap.free(structs);
+    }
+  }
+}

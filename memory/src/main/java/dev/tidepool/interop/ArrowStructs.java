@@ -1,0 +1,72 @@
+package dev.tidepool.interop;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+
+/**
+ * The two structures of Arrow's C data interface as they lie in memory on 64-bit systems.
+ *
+ * <pre>
+ * ArrowSchema, 72 bytes: format 0, name 8, metadata 16, flags 24, n_children 32, children 40,
+ *                        dictionary 48, release 56, private_data 64
+ * ArrowArray, 80 bytes:  length 0, null_count 8, offset 16, n_buffers 24, n_children 32,
+ *                        buffers 40, children 48, dictionary 56, release 64, private_data 72
+ * </pre>
+ *
+ * A structure whose {@code release} is null is released, or was moved to other memory.
+ */
+final class ArrowStructs {
+  static final int SCHEMA_BYTES = 72;
+  static final int FORMAT = 0;
+  static final int NAME = 8;
+  static final int FLAGS = 24;
+  static final int SCHEMA_RELEASE = 56;
+  static final long NULLABLE = 2;
+
+  static final int ARRAY_BYTES = 80;
+  static final int LENGTH = 0;
+  static final int NULL_COUNT = 8;
+  static final int OFFSET = 16;
+  static final int BUFFER_COUNT = 24;
+  static final int CHILD_COUNT = 32;
+  static final int BUFFERS = 40;
+  static final int DICTIONARY = 56;
+  static final int ARRAY_RELEASE = 64;
+  static final int ARRAY_PRIVATE = 72;
+
+  private static final class Call {
+    /** Not critical: the function may be ours, which calls back into Java. */
+    static final MethodHandle RELEASE =
+        Linker.nativeLinker().downcallHandle(FunctionDescriptor.ofVoid(ADDRESS));
+  }
+
+  private ArrowStructs() {}
+
+  /** Calls the function that a structure has at a place, unless it is released. */
+  static void release(MemorySegment struct, int at) {
+    MemorySegment function = struct.get(ADDRESS, at);
+    if (function.address() == 0) {
+      return;
+    }
+    try {
+      Call.RELEASE.invokeExact(function, struct);
+    } catch (Throwable e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  static boolean isReleased(MemorySegment struct, int at) {
+    return struct.get(JAVA_LONG, at) == 0;
+  }
+
+  /** The text at a pointer; empty if the pointer is null. */
+  static String text(MemorySegment struct, int at) {
+    MemorySegment text = struct.get(ADDRESS, at);
+    return text.address() == 0 ? "" : text.reinterpret(Integer.MAX_VALUE).getString(0);
+  }
+}
