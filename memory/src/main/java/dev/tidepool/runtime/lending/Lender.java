@@ -1,6 +1,7 @@
 package dev.tidepool.runtime.lending;
 
 import dev.tidepool.NativeAccess;
+import dev.tidepool.NativeHandle;
 import dev.tidepool.NativeKind;
 import dev.tidepool.NativeUse;
 import dev.tidepool.UnifiedBuffer;
@@ -36,16 +37,13 @@ public final class Lender {
   /** What is left of an access that became unreachable. */
   private static final class Unclosed extends PhantomReference<NativeAccess> {
     private final Lending lending;
-    private final UnclosedAccessReport report;
+    private final String site;
 
     Unclosed(
-        NativeAccess access,
-        ReferenceQueue<NativeAccess> queue,
-        Lending lending,
-        UnclosedAccessReport report) {
+        NativeAccess access, ReferenceQueue<NativeAccess> queue, Lending lending, String site) {
       super(access, queue);
       this.lending = lending;
-      this.report = report;
+      this.site = site;
     }
   }
 
@@ -93,7 +91,10 @@ public final class Lender {
     List<LentRange> ranges;
     try {
       StackReserve.checkForTwo();
-      ranges = uses.stream().map(this::range).toList();
+      ranges = new ArrayList<>(uses.size());
+      for (NativeUse use : uses) {
+        ranges.add(range(use));
+      }
       checkSides(ranges);
       lending = new Lending(context, ranges, foreign);
     } catch (RuntimeException | Error e) {
@@ -104,11 +105,14 @@ public final class Lender {
     }
     lending.begin();
     try {
-      NativeAccess access =
-          new OpenNativeAccess(
-              context, lending, uses, ranges.stream().map(LentRange::handle).toList());
-      open.removeIf(each -> !each.lending.isOpen());
-      open.add(new Unclosed(access, unreachable, lending, report(ranges)));
+      NativeHandle[] handles = new NativeHandle[ranges.size()];
+      for (int i = 0; i < handles.length; i++) {
+        handles[i] = ranges.get(i).handle();
+      }
+      NativeAccess access = new OpenNativeAccess(context, lending, uses, handles);
+      Unclosed left = new Unclosed(access, unreachable, lending, sites == null ? "" : sites.here());
+      open.add(left);
+      lending.whenEnded(() -> open.remove(left));
       return access;
     } catch (RuntimeException | Error e) {
       lending.end();
@@ -148,13 +152,14 @@ public final class Lender {
     }
   }
 
-  private UnclosedAccessReport report(List<LentRange> ranges) {
+  private UnclosedAccessReport report(Unclosed access) {
+    List<LentRange> ranges = access.lending.ranges();
     return new UnclosedAccessReport(
         context.id(),
         ranges.getFirst().storage().core().tag(),
         ranges.size(),
         ranges.stream().mapToLong(LentRange::bytes).sum(),
-        sites == null ? "" : sites.here());
+        access.site);
   }
 
   /** Ends what nobody can close any more, and reports it. */
@@ -162,10 +167,9 @@ public final class Lender {
     List<UnclosedAccessReport> ended = new ArrayList<>();
     for (Reference<?> gone = unreachable.poll(); gone != null; gone = unreachable.poll()) {
       Unclosed access = (Unclosed) gone;
-      open.remove(access);
       if (access.lending.isOpen()) {
         access.lending.end();
-        ended.add(access.report);
+        ended.add(report(access));
       }
     }
     for (UnclosedAccessReport report : ended) {
@@ -176,9 +180,6 @@ public final class Lender {
 
   /** Ends everything: the manager closes. Later closes of the accesses do nothing. */
   public void endAll() {
-    for (Unclosed access : open) {
-      access.lending.end();
-    }
-    open.removeIf(access -> !access.lending.isOpen());
+    List.copyOf(open).forEach(access -> access.lending.end());
   }
 }

@@ -5,9 +5,11 @@ import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.MultiBufferAdmission;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.QuietClose;
+import dev.tidepool.runtime.order.ResourceAccess;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.NativeQueue;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -27,6 +29,7 @@ final class Lending {
   private final boolean usesDevice;
   private final AtomicBoolean ended = new AtomicBoolean();
   private volatile @Nullable NativeQueue queue;
+  private volatile @Nullable Runnable ending;
   // What comes after that is not tried again. Attempts follow each other.
   private boolean ordered;
 
@@ -39,20 +42,32 @@ final class Lending {
     this.context = context;
     this.ranges = ranges;
     this.foreign = foreign;
-    this.usesDevice = foreign != null || ranges.stream().anyMatch(range -> !range.toHost());
-    this.launch =
-        DeviceLaunch.lending(
-            context.launchQueues(),
-            foreign,
-            ranges.stream().anyMatch(LentRange::toHost),
-            this::settled);
+    boolean usesHost = false;
+    boolean usesBlocks = foreign != null;
+    List<ResourceAccess> accesses = new ArrayList<>(ranges.size());
+    for (LentRange range : ranges) {
+      usesHost |= range.toHost();
+      usesBlocks |= !range.toHost();
+      accesses.add(range.access());
+    }
+    this.usesDevice = usesBlocks;
+    this.launch = DeviceLaunch.lending(context.launchQueues(), foreign, usesHost, this::settled);
     this.work =
-        Operation.of(
-                ranges.stream().map(LentRange::access).toList(),
-                context.transferThreads(),
-                this::prepare)
+        Operation.of(accesses, context.transferThreads(), this::prepare)
             .retrying(context.retries().until(() -> ordered))
             .launching(launch);
+  }
+
+  List<LentRange> ranges() {
+    return ranges;
+  }
+
+  /** Has something done when native code has submitted its commands; at once if it has. */
+  void whenEnded(Runnable action) {
+    ending = action;
+    if (ended.get()) {
+      action.run();
+    }
   }
 
   /**
@@ -79,7 +94,7 @@ final class Lending {
   /** Brings the bytes of all ranges to where native code wants them. */
   private void prepare() {
     try {
-      if (ranges.stream().anyMatch(LentRange::lacksMemory)) {
+      if (lacksMemory()) {
         MultiBufferAdmission.inTurn(
             work,
             List.of(context.placing()),
@@ -94,6 +109,14 @@ final class Lending {
       ranges.forEach(Lending::releaseQuietly);
       throw Exceptions.transfer(e, "lending");
     }
+  }
+
+  private boolean lacksMemory() {
+    boolean lacks = false;
+    for (LentRange range : ranges) {
+      lacks |= range.lacksMemory();
+    }
+    return lacks;
   }
 
   /** The queue for commands; null where the device has none, or only pointers of the host. */
@@ -127,6 +150,10 @@ final class Lending {
     }
     work.lentUntil(end, failure);
     release();
+    Runnable action = ending;
+    if (action != null) {
+      action.run();
+    }
   }
 
   /** Waits until buffers that were closed meanwhile have brought their results back. */

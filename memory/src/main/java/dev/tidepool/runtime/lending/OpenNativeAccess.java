@@ -13,7 +13,7 @@ final class OpenNativeAccess implements NativeAccess {
   private final StorageContext context;
   private final Lending lending;
   private final List<NativeUse> uses;
-  private final List<NativeHandle> handles;
+  private final NativeHandle[] handles;
 
   /**
    * An access that is open.
@@ -21,7 +21,7 @@ final class OpenNativeAccess implements NativeAccess {
    * @param handles for each use
    */
   OpenNativeAccess(
-      StorageContext context, Lending lending, List<NativeUse> uses, List<NativeHandle> handles) {
+      StorageContext context, Lending lending, List<NativeUse> uses, NativeHandle[] handles) {
     this.context = context;
     this.lending = lending;
     this.uses = uses;
@@ -31,9 +31,9 @@ final class OpenNativeAccess implements NativeAccess {
   @Override
   public NativeHandle handle(UnifiedBuffer<?> buffer) {
     checkOpen();
-    for (int i = 0; i < handles.size(); i++) {
+    for (int i = 0; i < handles.length; i++) {
       if (uses.get(i).buffer().equals(buffer)) {
-        return handles.get(i);
+        return handles[i];
       }
     }
     throw new IllegalArgumentException(

@@ -289,6 +289,11 @@ public final class Operation extends Resumable implements Runnable {
     }
     DeviceLaunch lent = Objects.requireNonNull(launch, "it is a lending");
     lent.lentUntil(end);
+    if (lent.hasEnded()) {
+      // No other thread need be woken for it.
+      deviceEnded(lent.awaitEnd());
+      return;
+    }
     try {
       tellOfSubmission();
     } finally {
