@@ -153,7 +153,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * until {@code release} runs. That happens when the buffer is closed and its work has ended, when
    * the manager closes, or after the buffer became unreachable; on the closing thread or on one of
    * the library's. So {@code release} must not refer to the buffer, or it stays reachable, and must
-   * not wait for work of this manager. What it throws is logged.
+   * not wait for work of this manager. What it throws is logged. A segment of {@link
+   * UnifiedBuffer#asSegment()} is an address of the other library too: used after the buffer was
+   * closed, it may end the virtual machine.
    *
    * @param memory of kind {@link NativeKind#HOST_POINTER}; aligned as an element is
    * @throws IllegalArgumentException if the memory is of another kind, its address is null,
@@ -393,7 +395,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   /**
    * Brings those buffers back to the device that {@link #suspend()} took away and nobody has used
    * there since. Where the device has no room for all of them, the others come back by their next
-   * use. So do buffers that are mapped for writing.
+   * use. So do buffers that are mapped, and those whose host memory was handed out as a segment:
+   * somebody may be writing there.
    *
    * @return the bytes of the buffers that were brought back
    * @throws IllegalStateException if the manager is closed, or the calling thread computes the body

@@ -185,29 +185,39 @@ public final class Suspender {
     return bytes;
   }
 
-  /** Whether it was brought back; a buffer that is closed, or mapped to be written, is not. */
+  /**
+   * Whether it was brought back. A buffer that is closed, or mapped to be written, is not, nor one
+   * whose host bytes somebody may be writing this moment: its own next use says when that is over.
+   */
   private boolean resume(Storage storage) {
     if (!storage.coherence().lacksDeviceMemory()) {
       storage.resumed();
       return false;
     }
     try {
+      boolean[] returns = new boolean[1];
       Operation.of(
               List.of(ResourceAccess.onDevice(storage, false)),
               memory.transferThreads(),
-              () -> bringBack(storage))
+              () -> returns[0] = bringBack(storage))
           .retrying(memory.retries())
           .perform(storage.runsHere());
-      storage.resumed();
-      return true;
+      if (returns[0]) {
+        storage.resumed();
+      }
+      return returns[0];
     } catch (IllegalStateException refused) {
       return false;
     }
   }
 
-  private static void bringBack(Storage storage) {
+  private static boolean bringBack(Storage storage) {
+    if (storage.isHeldByHost()) {
+      return false;
+    }
     try {
       storage.coherence().prefetch(0, storage.byteSize(), true);
+      return true;
     } catch (RuntimeException | Error e) {
       throw Exceptions.transfer(e, "bringing back " + storage);
     }

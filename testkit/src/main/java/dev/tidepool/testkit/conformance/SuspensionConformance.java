@@ -363,4 +363,21 @@ public abstract class SuspensionConformance extends Topic {
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("closed");
   }
+
+  @TestFactory
+  Stream<DynamicTest> whatIsWrittenToASegmentAfterTheReturnIsNotLost() {
+    return inEveryLocation(
+        location -> {
+          UnifiedBuffer<float[]> x = patterned(1_000, location, 1);
+          UnifiedBuffer<float[]> y = buffer(ElementType.FLOAT, 1_000, location);
+          Kernel copy = bench().kernel("y = x");
+          copy.execute(Arguments.of("x", x, "y", y));
+          MemorySegment view = x.asSegment();
+          memory().suspend();
+          memory().resume();
+          ElementType.FLOAT.write(pattern(1_000, 2), 0, view, 0, 1_000);
+          copy.execute(Arguments.of("x", x, "y", y));
+          Patterns.assertEqual(contents(y), pattern(1_000, 2), "what a kernel sees");
+        });
+  }
 }
