@@ -45,6 +45,8 @@ class VanishedMemoryTest {
           "UnifiedBuffer.state()",
           "UnifiedMemoryManager.wrap(ElementType,MemorySegment)",
           "UnifiedMemoryManager.wrap(ElementType,MemorySegment,MemoryLocation)",
+          // Only an address.
+          "NativeHandle.of(MemorySegment)",
           // Segments, which a test of the library has a sweep for.
           "ElementType.read(MemorySegment,long,Object,int,int)",
           "ElementType.write(Object,int,MemorySegment,long,int)",

@@ -14,6 +14,9 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.NativeAccess;
+import dev.tidepool.NativeKind;
+import dev.tidepool.NativeUse;
 import dev.tidepool.StructOfArrays;
 import dev.tidepool.Tidepool;
 import dev.tidepool.TransferException;
@@ -146,6 +149,7 @@ public final class VanishedMemory {
     this.calls = calls;
     copies();
     views();
+    lending();
     kernels();
     transfers();
     others();
@@ -258,6 +262,7 @@ public final class VanishedMemory {
     add(
         "UnifiedBuffer.asReadOnlySegment()",
         s -> s.buffer.asReadOnlySegment().get(JAVA_FLOAT_UNALIGNED, 0));
+    add("UnifiedBuffer.asByteBuffer()", s -> s.buffer.asByteBuffer().putFloat(0, 1));
     for (MapMode mode : MapMode.values()) {
       add(
           "UnifiedBuffer.map(MapMode) " + mode,
@@ -305,6 +310,25 @@ public final class VanishedMemory {
           s.buffer.prefetchToHost();
           s.buffer.copyTo(s.array);
         });
+  }
+
+  /** Through the pointer that native code has; what that code does itself is its own affair. */
+  private void lending() {
+    add("NativeUse.read(UnifiedBuffer)", s -> touchLent(s, NativeUse.read(s.buffer)));
+    add("NativeUse.write(UnifiedBuffer)", s -> touchLent(s, NativeUse.write(s.buffer)));
+    add("NativeUse.readWrite(UnifiedBuffer)", s -> touchLent(s, NativeUse.readWrite(s.buffer)));
+    add("NativeAccess.handle(UnifiedBuffer)", s -> touchLent(s, NativeUse.readWrite(s.buffer)));
+  }
+
+  private static void touchLent(Scene scene, NativeUse use) {
+    try (NativeAccess access = scene.memory.lend(use.as(NativeKind.HOST_POINTER))) {
+      MemorySegment bytes = access.handle(scene.buffer).segment();
+      if (use.writes()) {
+        touch(bytes);
+      } else {
+        bytes.get(JAVA_FLOAT_UNALIGNED, 0);
+      }
+    }
   }
 
   private static void touch(MemorySegment segment) {
@@ -565,7 +589,10 @@ public final class VanishedMemory {
             ? failure.getCause()
             : failure;
     // A segment that the program itself touches is the program's to guard.
-    boolean own = operation.name.startsWith("UnifiedBuffer.as") || isMapping(operation);
+    boolean own =
+        operation.name.startsWith("UnifiedBuffer.as")
+            || operation.name.startsWith("Native")
+            || isMapping(operation);
     if (!(cause instanceof TransferException) && !(own && cause instanceof InternalError)) {
       throw new AssertionError(operation.name + " failed without a TransferException", failure);
     }
