@@ -76,7 +76,9 @@ class KernelLifeTest {
       buffer.copyFrom(new int[] {1});
       Kernel kernel = memory.compile(EXPRESSION);
       device.pause();
-      CompletableFuture<?>[] runs = new CompletableFuture<?>[20];
+      // More than the device is given at once: the last can be stopped, whatever was compiled by
+      // then.
+      CompletableFuture<?>[] runs = new CompletableFuture<?>[100];
       for (int i = 0; i < runs.length; i++) {
         runs[i] = kernel.executeAsync(Arguments.of("x", buffer, "y", buffer));
       }
