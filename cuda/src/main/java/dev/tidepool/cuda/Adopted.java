@@ -18,8 +18,6 @@ import java.util.OptionalLong;
 record Adopted(Context context, OptionalLong stream) {
   private static final String CONTEXT = "tidepool.cuda.context";
   private static final String STREAM = "tidepool.cuda.stream";
-  // CU_STREAM_LEGACY and CU_STREAM_PER_THREAD follow the null stream.
-  private static final long LAST_DEFAULT_STREAM = 2;
 
   /**
    * What the settings name; empty if they name nothing. The driver is initialized.
@@ -57,7 +55,7 @@ record Adopted(Context context, OptionalLong stream) {
   }
 
   private static void requireOf(Context context, long stream) {
-    if (stream >= 0 && stream <= LAST_DEFAULT_STREAM) {
+    if (ForeignStream.isDefault(stream)) {
       throw new IllegalArgumentException(
           "%s=%d is a default stream, which waits for others: set it to a stream that was created"
               .formatted(STREAM, stream));

@@ -6,7 +6,7 @@ import dev.tidepool.spi.NativeQueue;
 
 /** A stream of code outside of Tidepool, which that code destroys after Tidepool let it go. */
 final class ForeignStream implements NativeQueue {
-  /** The last of the handles that stand for default streams. */
+  /** The last of the handles that stand for default streams: the null stream, LEGACY, this. */
   private static final long CU_STREAM_PER_THREAD = 2;
 
   private final CudaDevice device;
@@ -21,9 +21,14 @@ final class ForeignStream implements NativeQueue {
     this.stream = stream;
   }
 
+  /** Whether a handle stands for a default stream, which belongs to a context or a thread. */
+  static boolean isDefault(long stream) {
+    return stream >= 0 && stream <= CU_STREAM_PER_THREAD;
+  }
+
   /** A stream, which must be of the device's context. */
   static ForeignStream of(CudaDevice device, Context context, EventPool events, long stream) {
-    if (stream >= 0 && stream <= CU_STREAM_PER_THREAD) {
+    if (isDefault(stream)) {
       throw new IllegalArgumentException(
           "the default stream of "
               + device.info().id()

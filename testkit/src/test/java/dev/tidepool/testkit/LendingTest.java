@@ -142,17 +142,19 @@ class LendingTest {
     return values[0];
   }
 
-  @ParameterizedTest
-  @EnumSource(LaunchOrder.class)
-  void commandsComeBetweenTheKernelsBeforeAndBehind(LaunchOrder order) {
-    Rig rig = open(order);
+  /** Lends a buffer to native code. */
+  private interface Lend {
+    NativeAccess of(NativeUse use);
+  }
+
+  private static void commandsComeBetweenKernels(Rig rig, Lend lend) {
     UnifiedBuffer<int[]> y = rig.filled(1);
     Kernel twice = rig.kernel("y = y * 2");
     for (int round = 0; round < 50; round++) {
       y.fill(new int[] {1});
       twice.executeAsync(Arguments.of("y", y));
       twice.executeAsync(Arguments.of("y", y));
-      try (NativeAccess access = rig.memory().lend(NativeUse.readWrite(y))) {
+      try (NativeAccess access = lend.of(NativeUse.readWrite(y))) {
         rig.add(access.queue(), access.handle(y), 3);
       }
       twice.executeAsync(Arguments.of("y", y));
@@ -162,22 +164,23 @@ class LendingTest {
 
   @ParameterizedTest
   @EnumSource(LaunchOrder.class)
+  void commandsComeBetweenTheKernelsBeforeAndBehind(LaunchOrder order) {
+    Rig rig = open(order);
+    commandsComeBetweenKernels(rig, use -> rig.memory().lend(use));
+  }
+
+  @ParameterizedTest
+  @EnumSource(LaunchOrder.class)
   void commandsOnAForeignQueueComeBetweenTheKernelsBeforeAndBehind(LaunchOrder order) {
     Rig rig = open(order);
     long queue = foreignQueue(rig);
-    UnifiedBuffer<int[]> y = rig.filled(1);
-    Kernel twice = rig.kernel("y = y * 2");
-    for (int round = 0; round < 50; round++) {
-      y.fill(new int[] {1});
-      twice.executeAsync(Arguments.of("y", y));
-      twice.executeAsync(Arguments.of("y", y));
-      try (NativeAccess access = rig.memory().lendOn(queue, NativeUse.readWrite(y))) {
-        assertThat(access.queue()).isEqualTo(queue);
-        rig.add(access.queue(), access.handle(y), 3);
-      }
-      twice.executeAsync(Arguments.of("y", y));
-      assertThat(valueOf(y)).isEqualTo(14);
-    }
+    commandsComeBetweenKernels(
+        rig,
+        use -> {
+          NativeAccess access = rig.memory().lendOn(queue, use);
+          assertThat(access.queue()).isEqualTo(queue);
+          return access;
+        });
   }
 
   @ParameterizedTest

@@ -77,7 +77,7 @@ final class Lending {
    */
   void begin() {
     try {
-      work.lend(!Thread.currentThread().isVirtual());
+      work.perform(!Thread.currentThread().isVirtual());
     } catch (Throwable e) {
       if (work.isLent()) {
         end();

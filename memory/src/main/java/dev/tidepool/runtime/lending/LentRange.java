@@ -64,7 +64,7 @@ final class LentRange {
   }
 
   ResourceAccess access() {
-    return ResourceAccess.lending(storage, writes, toHost);
+    return ResourceAccess.lending(storage, writes);
   }
 
   /** Whether the device must give memory for it. */

@@ -206,11 +206,6 @@ public final class DeviceLaunch {
     return target;
   }
 
-  /** The commands of others have been submitted; they have ended when the event has. */
-  void lentUntil(Event end) {
-    submitted(end);
-  }
-
   /**
    * Submits the command behind those that it comes after. Called once, by the body of the
    * operation.
@@ -234,7 +229,8 @@ public final class DeviceLaunch {
     }
   }
 
-  private synchronized void submitted(Event submitted) {
+  /** Its commands have been submitted; they have ended when the event has. */
+  synchronized void submitted(Event submitted) {
     event = submitted;
     holders = 1;
   }

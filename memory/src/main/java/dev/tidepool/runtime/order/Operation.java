@@ -207,7 +207,7 @@ public final class Operation extends Resumable implements Runnable {
    * With a body that submits a launch, which its device may order; before it is asked for. It runs
    * when all operations ahead have ended or are submitted launches, and the operation ends when the
    * command and all operations ahead have ended. Only for operations that are {@link #submit}ted,
-   * and for lendings, which are {@link #lend}ed.
+   * and for lendings, which are {@link #perform}ed.
    */
   public Operation launching(DeviceLaunch command) {
     launch = command;
@@ -248,7 +248,8 @@ public final class Operation extends Resumable implements Runnable {
 
   /**
    * Asks for the work and waits for its end; runs it on the calling thread, once its turn comes, if
-   * {@code here} says so. Not interruptible: an interrupt stays set.
+   * {@code here} says so. Not interruptible: an interrupt stays set. A lending is waited for until
+   * it is {@linkplain #isLent under way}; {@link #lentUntil} follows.
    *
    * @throws RuntimeException what the work failed with
    */
@@ -256,14 +257,6 @@ public final class Operation extends Resumable implements Runnable {
     awaited = here;
     finishHereOrJoin(false);
     rethrow();
-  }
-
-  /**
-   * Asks for a lending, and waits until it is {@linkplain #isLent under way}; {@link #lentUntil}
-   * follows. Otherwise as {@link #perform}.
-   */
-  public void lend(boolean here) {
-    perform(here);
   }
 
   /** Whether code outside of Tidepool has what this uses. */
@@ -288,7 +281,7 @@ public final class Operation extends Resumable implements Runnable {
       return;
     }
     DeviceLaunch lent = Objects.requireNonNull(launch, "it is a lending");
-    lent.lentUntil(end);
+    lent.submitted(end);
     if (lent.hasEnded()) {
       // No other thread need be woken for it.
       deviceEnded(lent.awaitEnd());

@@ -85,11 +85,12 @@ public final class PinState extends InPlaceAccess {
       }
       boolean waits = false;
       for (ResourceAccess use = firstUser; use != null; use = use.userAfter) {
-        if (use.work != null && use.work.isLent()) {
+        Operation work = use.work;
+        if (work != null && work.isLent()) {
           waits = true;
           continue;
         }
-        Thread runner = use.work == null ? null : use.work.runner();
+        Thread runner = work == null ? null : work.runner();
         if (runner == null || !MemoryWaiters.isStopped(runner)) {
           return Users.GOING_ON;
         }

@@ -39,15 +39,8 @@ public final class ResourceAccess {
     MAP_TO_READ,
     /** The beginning of a mapping that writes. */
     MAP_TO_WRITE,
-    /** Lending the device's bytes to native code. */
-    LEND,
-    /** Lending the host's bytes to native code. */
-    LEND_TO_HOST;
-
-    /** Whether code outside of Tidepool gets the bytes. */
-    public boolean lends() {
-      return this == LEND || this == LEND_TO_HOST;
-    }
+    /** Lending the bytes to native code. */
+    LEND
   }
 
   /**
@@ -99,13 +92,8 @@ public final class ResourceAccess {
     return of(storage, mode.writes(), mode.writes() ? Purpose.MAP_TO_WRITE : Purpose.MAP_TO_READ);
   }
 
-  /**
-   * Lends bytes to native code.
-   *
-   * @param toHost whether it gets a pointer of the host
-   */
-  public static ResourceAccess lending(OrderedResource storage, boolean writes, boolean toHost) {
-    return of(storage, writes, toHost ? Purpose.LEND_TO_HOST : Purpose.LEND);
+  public static ResourceAccess lending(OrderedResource storage, boolean writes) {
+    return of(storage, writes, Purpose.LEND);
   }
 
   OrderedResource storage() {
@@ -130,7 +118,7 @@ public final class ResourceAccess {
 
   /** Whether the device, or native code, will have the bytes, which an open mapping may forbid. */
   public boolean isOnDevice() {
-    return purpose == Purpose.DEVICE || purpose.lends();
+    return purpose == Purpose.DEVICE || purpose == Purpose.LEND;
   }
 
   /** One use that covers both, of the same storage. */

@@ -71,13 +71,7 @@ public final class OutOfMemoryMessage {
             + " on "
             + memory.accelerator().id()
             + ": "
-            + free()
-            + limit()
-            + pooled()
-            + ByteSize.format(memory.counters().live())
-            + " in live buffers"
-            + biggestTags()
-            + reserved()
+            + holders()
             + spilled()
             + (tried.isEmpty() ? "; nothing could be given back" : "; " + String.join(", ", tried))
             + ". Close buffers, "
@@ -112,14 +106,19 @@ public final class OutOfMemoryMessage {
             + timeout
             + (wasFirst ? "" : ", behind requests that wait longer")
             + ": "
-            + free()
-            + limit()
-            + pooled()
-            + ByteSize.format(memory.counters().live())
-            + " in live buffers"
-            + biggestTags()
-            + reserved()
+            + holders()
             + ". Close reservations and buffers, or wait longer");
+  }
+
+  /** What is free, and what has the rest. */
+  private String holders() {
+    return free()
+        + limit()
+        + pooled()
+        + ByteSize.format(memory.counters().live())
+        + " in live buffers"
+        + biggestTags()
+        + reserved();
   }
 
   private String reserved() {

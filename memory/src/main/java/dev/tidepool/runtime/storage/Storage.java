@@ -193,7 +193,7 @@ public final class Storage extends PendingReleases.Link {
               + " is mapped by the host for "
               + (writingMappings > 0 ? "writing" : "reading")
               + "; close the mapping before "
-              + (use.purpose().lends() ? "native code " : "the device ")
+              + (use.purpose() == ResourceAccess.Purpose.LEND ? "native code " : "the device ")
               + (use.writes() ? "writes" : "reads")
               + " it");
     }
@@ -208,7 +208,7 @@ public final class Storage extends PendingReleases.Link {
         mappings++;
         writingMappings++;
       }
-      case ACCESS, DEVICE, MOVE, LEND, LEND_TO_HOST -> {}
+      case ACCESS, DEVICE, MOVE, LEND -> {}
     }
     view = View.NONE;
     lastUse = nowNanos;
@@ -230,7 +230,7 @@ public final class Storage extends PendingReleases.Link {
 
   @Override
   public void entered(ResourceAccess use) {
-    if (use.purpose().lends()) {
+    if (use.purpose() == ResourceAccess.Purpose.LEND) {
       lendings++;
       writingLendings += use.writes() ? 1 : 0;
     }
