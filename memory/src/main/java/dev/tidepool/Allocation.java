@@ -253,7 +253,7 @@ public final class Allocation {
     return plain;
   }
 
-  /** Where the bytes are born. */
+  /** Returns where the memory is allocated first. */
   public MemoryLocation location() {
     return location;
   }
@@ -293,7 +293,7 @@ public final class Allocation {
     return mostlyDevice;
   }
 
-  /** Who owns the bytes; empty if nobody said. */
+  /** Returns the name of the owner of the bytes; empty if none was given. */
   public String tag() {
     return tag;
   }

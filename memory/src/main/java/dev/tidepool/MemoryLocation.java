@@ -1,6 +1,9 @@
 package dev.tidepool;
 
-/** Where a buffer's bytes are born; the other side's copy is made when it is first needed. */
+/**
+ * Where a buffer's memory is allocated first; the other side's copy is made when it is first
+ * needed.
+ */
 public enum MemoryLocation {
   /** In the accelerator's own memory: fastest for kernels. */
   DEVICE,

@@ -77,7 +77,7 @@ public final class MemoryOptions {
   public static MemoryOptions from(Map<String, String> options) {
     options.keySet().forEach(MemoryOption::named);
     Builder builder = builder();
-    // In the order of the table, for one option may lower another.
+    // In the order of the table, because one option may lower another.
     for (MemoryOption<?> option : MemoryOption.all()) {
       String text = options.get(option.key());
       if (text != null) {
@@ -220,11 +220,11 @@ public final class MemoryOptions {
   }
 
   /**
-   * Hears of leaks and other findings, which are logged as well; nobody. A manager calls it on a
-   * thread of the library, for one report after another, in their order, and under no lock; what it
-   * throws is logged. {@link UnifiedMemoryManager#close()} waits until it has heard all reports,
-   * but for five seconds at most where it blocks: the rest comes when it goes on, unless the
-   * process has ended by then.
+   * The listener that is called for leaks and other findings, which are logged as well; none. A
+   * manager calls it on a thread of the library, for one report after another, in their order, and
+   * under no lock; what it throws is logged. {@link UnifiedMemoryManager#close()} waits until it
+   * has been called for all reports, but for five seconds at most where it blocks: the rest comes
+   * when it goes on, unless the process has ended by then.
    */
   public Optional<Consumer<DiagnosticReport>> reportListener() {
     return reportListener;
@@ -304,7 +304,7 @@ public final class MemoryOptions {
 
   /**
    * {@code jmx}: whether management consoles see the manager, as {@link UnifiedMemoryMXBean};
-   * false, for it takes some time of a start.
+   * false, because it makes the start slower.
    */
   public boolean jmx() {
     return get(MemoryOption.JMX);
@@ -479,7 +479,9 @@ public final class MemoryOptions {
       return set(MemoryOption.SITE_SAMPLING, bytes);
     }
 
-    /** Hears of leaks and other findings; see {@link MemoryOptions#reportListener()}. */
+    /**
+     * Sets the listener for leaks and other findings; see {@link MemoryOptions#reportListener()}.
+     */
     public Builder reportListener(Consumer<DiagnosticReport> listener) {
       this.reportListener = Optional.of(listener);
       return this;

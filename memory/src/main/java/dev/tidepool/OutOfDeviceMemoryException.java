@@ -17,7 +17,7 @@ public class OutOfDeviceMemoryException extends TidepoolException {
   /**
    * A request that could not be met. Byte counts that nobody knows are -1.
    *
-   * @param message what was asked of whom, and what was tried
+   * @param message what was requested of which accelerator, and what was tried
    */
   public OutOfDeviceMemoryException(
       String message, long requestedBytes, long freeBytes, long totalBytes, long pooledBytes) {

@@ -18,11 +18,11 @@ package dev.tidepool;
  * that share the host's memory HOST buffers too. What they have on the host beside that does not
  * count.
  *
- * <p><b>Within the reservation</b> a request finds room. Blocks of closed buffers stay with the
+ * <p><b>Within the reservation</b> a request finds memory. Blocks of closed buffers stay with the
  * reservation and serve later requests for the same size. Requests of others evict no buffer of a
  * reservation, and take none of its idle blocks.
  *
- * <p><b>Beyond it</b> a request makes room by what is idle in the same reservation: idle blocks go,
+ * <p><b>Beyond it</b> a request frees memory that is idle in the same reservation: idle blocks go,
  * and idle buffers give their copies up to the host or the spill file. If that is not enough, it
  * fails with an {@link OutOfDeviceMemoryException}. It never takes the memory of others.
  *

@@ -198,8 +198,8 @@ final class StructCopier<R extends Record> implements ElementCopier<R[]> {
   }
 
   /**
-   * The same for a constructor that has so many parameters that no method handle takes what they
-   * are read from: by reflection, which has no such limit. Slower, for each component is boxed.
+   * Like the method above, but for a constructor with more parameters than a method handle can
+   * take: by reflection, which has no such limit. Slower, because each component is boxed.
    */
   private static MethodHandle readerOfMany(
       Class<?> type,

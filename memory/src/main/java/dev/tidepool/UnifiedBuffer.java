@@ -52,7 +52,7 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
   /** Number of bytes. */
   long byteSize();
 
-  /** Where the bytes were born. */
+  /** Returns where the memory was allocated first. */
   MemoryLocation location();
 
   /** Which copies exist and which is newest, after all work asked for so far that has completed. */
@@ -168,7 +168,8 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
   UnifiedBuffer<A> slice(long offset, long length);
 
   /**
-   * The same bytes as other elements. Closing the view ends only itself.
+   * Returns a view of the same bytes as elements of another type. Closing the view ends only the
+   * view.
    *
    * @throws IllegalArgumentException if the bytes are no whole number of such elements
    */

@@ -124,14 +124,14 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   <A> UnifiedBuffer<A> wrap(ElementType<A> type, MemorySegment memory);
 
   /**
-   * The same at a location: HOST is {@link #wrap(ElementType, MemorySegment)}. A PINNED buffer's
-   * memory is page-locked where it lies, so that transfers reach it without staging, and its arena
-   * cannot be closed before the buffer is: that is an {@link IllegalStateException} there. Locking
-   * takes as long as touching all of the memory, and a thread: for long-lived buffers. Where the
-   * accelerator or the option {@code pinned-limit} refuses, the memory stays as it is, and {@link
-   * MemoryStatistics#pinnedFallbacks()} counts that. So it does where a file may be behind the
-   * memory: a driver would end the process if somebody truncated it. Linux says which memory has
-   * none; on other systems no memory of the caller is locked.
+   * Like {@link #wrap(ElementType, MemorySegment)}, which is HOST, but at a location. A PINNED
+   * buffer's memory is page-locked where it lies, so that transfers reach it without staging, and
+   * its arena cannot be closed before the buffer is: that is an {@link IllegalStateException}
+   * there. Locking takes as long as touching all of the memory, and a thread: for long-lived
+   * buffers. Where the accelerator or the option {@code pinned-limit} refuses, the memory stays as
+   * it is, and {@link MemoryStatistics#pinnedFallbacks()} counts that. So it does where a file may
+   * be behind the memory: a driver would end the process if somebody truncated it. Linux says which
+   * memory has none; on other systems no memory of the caller is locked.
    *
    * @throws IllegalArgumentException also if the location is DEVICE or UNIFIED
    */
@@ -189,8 +189,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   /**
    * A HOST buffer of zeros that other processes of this user reach by its name, without a copy,
    * until every one of them has closed it; then its memory goes back. Its memory is taken now. Its
-   * tag is the name. Who closed it last may find the name in use for a moment still, while the
-   * library is at work on it.
+   * tag is the name. After the last close the name may stay in use for a moment, while the library
+   * deletes the file.
    *
    * <p>What one writes the others see at once: {@link UnifiedBuffer#asSegment()} and its memory
    * access modes order it. A copy on a device with memory of its own is this process's alone.
@@ -220,12 +220,12 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   }
 
   /**
-   * The same at a location: HOST is {@link #createShared(ElementType, long, String)}. A DEVICE
-   * buffer is memory of this manager's accelerator, of zeros, which processes that use the same
-   * hardware reach by the name, without a copy, until every one of them has closed it or has ended,
-   * however it did; only where the driver has nothing but handles of plain memory it ends with the
-   * process that made it, if that is before. On an accelerator that shares the host's memory it is
-   * a HOST one.
+   * Like {@link #createShared(ElementType, long, String)}, which is HOST, but at a location. A
+   * DEVICE buffer is memory of this manager's accelerator, of zeros, which processes that use the
+   * same hardware reach by the name, without a copy, until every one of them has closed it or has
+   * ended, however it did; only where the driver has nothing but handles of plain memory it ends
+   * with the process that made it, if that is before. On an accelerator that shares the host's
+   * memory it is a HOST one.
    *
    * <p>A DEVICE buffer that is shared has no host view, which would not know what others write:
    * views, mappings and {@link UnifiedBuffer#synchronize()} are an {@link
@@ -339,10 +339,10 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   }
 
   /**
-   * Reserves memory of the device for one job; see {@link Reservation}. Room is made as for a
+   * Reserves memory of the device for one job; see {@link Reservation}. Memory is freed as for a
    * buffer: idle blocks go, and idle buffers without a reservation are moved off the device. If
-   * that is not enough, the caller waits until others close reservations and buffers. Whoever asked
-   * first, with any manager of the {@link Tidepool} on this device, is served first.
+   * that is not enough, the caller waits until others close reservations and buffers. The first
+   * request, with any manager of the {@link Tidepool} on this device, is served first.
    *
    * <p>What is reserved and unused is kept from all other requests of the {@link Tidepool}: they
    * meet the end of the device's memory, or of this manager's {@code memory-limit}, in which the
@@ -355,8 +355,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * @param bytes how many, at least 1
    * @param timeout the longest wait; zero for none
    * @throws IllegalArgumentException if {@code bytes} is less than 1, or {@code timeout} negative
-   * @throws OutOfDeviceMemoryException if the wait took too long: the message says who holds what;
-   *     or at once if the device, or the manager's limit, is smaller than that
+   * @throws OutOfDeviceMemoryException if the wait took too long: the message lists the holders; or
+   *     at once if the device, or the manager's limit, is smaller than that
    * @throws IllegalStateException if the manager is closed, before or during the wait
    */
   Reservation reserve(String name, long bytes, Duration timeout);

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The packages stand on one another like the floors of a house: each uses only those below it.
+ * The packages are layers: each uses only those below it.
  *
  * @see CyclesTest
  */

@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** At the paranoid level who writes beside a buffer is told, and closed buffers are gone. */
+/** At the paranoid level a write beside a buffer is reported, and closed buffers cannot be read. */
 final class GuardTest {
   private final Logger logger = Logger.getLogger("dev.tidepool");
   private final Queue<DiagnosticReport> reports = new ConcurrentLinkedQueue<>();

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Who asks which buffers live hears of all of them, whatever others do, and in finite time. */
+/** A list of the live buffers has all of them, whatever other threads do, and takes finite time. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class LiveBuffersTest {
   private static final int SMALL = 500;

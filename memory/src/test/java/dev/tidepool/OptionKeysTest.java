@@ -161,7 +161,7 @@ final class OptionKeysTest {
         option, new MemoryOptions.Builder(Map.of(variable, option.text())::get).build());
   }
 
-  /** Who runs a program may want the default where the program set something else. */
+  /** A user of a program may want the default where the program set something else. */
   @ParameterizedTest
   @ValueSource(strings = {"max-pool-bytes", "pinned-limit", "memory-limit", "history"})
   void isSetBackToItsDefaultByMinusOne(String key) {

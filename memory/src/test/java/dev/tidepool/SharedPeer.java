@@ -188,9 +188,9 @@ final class SharedPeer implements AutoCloseable {
   private static final long ANSWERS_WITHIN_NANOS = 100_000_000L;
 
   /**
-   * Meets another process under the name "meeting" again and again, whoever of the two creates it,
-   * and exchanges messages with it. The first four words of the buffer: who the two are, whose turn
-   * it is, and the number of the message that fills the rest.
+   * Meets another process under the name "meeting" again and again, whichever of the two creates
+   * it, and exchanges messages with it. The first four words of the buffer: the two processes,
+   * whose turn it is, and the number of the message that fills the rest.
    */
   private static void exchange(UnifiedMemoryManager memory) {
     Thread end = Thread.ofPlatform().daemon().start(SharedPeer::told);

@@ -46,7 +46,7 @@ final class SharedProcessesTest {
   @AfterEach
   void nothingIsLeft() throws IOException {
     memory.close();
-    // Whoever next opens sweeps what the last one that was killed left.
+    // The next process that opens it sweeps what a killed one left.
     try (UnifiedMemoryManager next =
         UnifiedMemoryManager.create(MemoryOptions.builder().sharedDirectory(folder).build())) {
       assertThatThrownBy(() -> next.openShared(ElementType.INT, "none"))

@@ -148,7 +148,7 @@ final class SpillFileTest {
       }
       // Room for the one that comes back, so that no other is written behind it.
       buffers.removeLast().close();
-      // Through the descriptor, for the file has no name any more.
+      // Through the descriptor, because the file has no name any more.
       Path open = openSpillFile();
       byte[] all = new byte[2 * MIB];
       try (RandomAccessFile file = new RandomAccessFile(open.toFile(), "rw")) {

@@ -35,7 +35,7 @@ final class ExerciseFigures {
   /** Floats of one particle: a position and a velocity. */
   private static final int PARTICLE = 6;
 
-  /** Particles that one item of the Java kernel moves, for an item is a call there. */
+  /** Particles that one item of the Java kernel moves, because an item is a call there. */
   private static final int PARTICLES_PER_ITEM = 1024;
 
   /** Elements by which what is unaligned is shifted. */

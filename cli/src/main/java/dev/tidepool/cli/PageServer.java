@@ -67,7 +67,7 @@ final class PageServer implements AutoCloseable {
     return url(host, port());
   }
 
-  /** An address of IPv6 stands between brackets, for it has colons of its own. */
+  /** An address of IPv6 stands between brackets, because it contains colons. */
   static String url(String host, int port) {
     String name = host.indexOf(':') < 0 || host.startsWith("[") ? host : "[" + host + "]";
     return "http://" + name + ":" + port + "/";

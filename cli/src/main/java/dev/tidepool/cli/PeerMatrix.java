@@ -5,7 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Who copies straight from whom, as a table; wide ones are cut into several. */
+/** Which devices copy directly from which, as a table; wide ones are cut into several. */
 final class PeerMatrix {
   private static final int COLUMN = 14;
   private static final int COLUMNS = 4;

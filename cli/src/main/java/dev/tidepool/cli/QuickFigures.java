@@ -27,7 +27,7 @@ final class QuickFigures {
   /** A turn that takes so much less than all before met compiled code: those were the warm-up. */
   private static final double STILL_GETTING_FASTER = 0.8;
 
-  /** So many allocations are timed at once, for one alone is too short. */
+  /** So many allocations are timed at once, because one alone is too short. */
   private static final int ALLOCATIONS = 100;
 
   private final UnifiedMemoryManager memory;

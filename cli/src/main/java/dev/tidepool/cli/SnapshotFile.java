@@ -121,7 +121,7 @@ final class SnapshotFile {
     return sentence.isEmpty() || sentence.contains("JsonReader") ? "it is no JSON" : sentence;
   }
 
-  /** Reads no further than needed, for a device or a pipe may never end. */
+  /** Reads no further than needed, because a device or a pipe may never end. */
   private static String text(Path file) {
     try (BufferedInputStream in = new BufferedInputStream(Files.newInputStream(file))) {
       in.mark(1);

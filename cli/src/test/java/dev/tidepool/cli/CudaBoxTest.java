@@ -35,7 +35,7 @@ class CudaBoxTest {
     SimulatedCuda simulated = SimulatedCuda.orSkip();
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    // As for a user whom the system does not know.
+    // As for a user without an entry in the system.
     command.addAll(List.of("-Duser.home=?", "-Xmx1g", "--enable-native-access=ALL-UNNAMED"));
     command.addAll(List.of("-cp", classPath(), Main.class.getName()));
     command.addAll(List.of(arguments));
@@ -63,7 +63,7 @@ class CudaBoxTest {
     return text;
   }
 
-  /** Absolute, for the command runs elsewhere. */
+  /** Absolute, because the command runs elsewhere. */
   private static String classPath() {
     return Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
         .map(entry -> Path.of(entry).toAbsolutePath().toString())

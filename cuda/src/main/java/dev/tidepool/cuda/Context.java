@@ -7,9 +7,9 @@ import java.util.function.Supplier;
  * that the program has made and keeps.
  *
  * <p>Which context is current is a thing of the operating system's thread. Calls therefore happen
- * between a push and a pop on the same thread: whatever thread asks, the right device answers, and
- * whoever else uses CUDA on that thread finds it as it was. A virtual thread keeps its carrier in
- * between, for nothing there parks: actions hold native calls and take no lock.
+ * between a push and a pop on the same thread: on every thread the right device answers, and other
+ * users of CUDA on that thread find it as it was. A virtual thread keeps its carrier in between,
+ * because nothing there parks: actions hold native calls and take no lock.
  */
 final class Context {
   private final int device;

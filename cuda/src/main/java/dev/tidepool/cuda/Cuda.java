@@ -31,7 +31,7 @@ import java.util.OptionalLong;
  * <p>Every function named here is in driver {@value #OLDEST_DRIVER_NAME}, the oldest that is taken:
  * its branch, 470, is the first with stream-ordered memory pools on all systems and the last one
  * for cards of 2012. Older names ({@code cuMemAdvise}, {@code cuMemPrefetchAsync}) are used where
- * newer drivers have newer ones, for they export both.
+ * newer drivers have newer ones, because they export both.
  *
  * <p>Return codes are checked in {@link NativeCall} alone. Every method may be called from any
  * thread; all but those on devices need a current context, which {@link Context} sees to. No method
@@ -319,7 +319,7 @@ final class Cuda {
   /** Answers the code: what was pushed must go, whatever came of the calls in between. */
   static int cuCtxPopCurrent() {
     if (Shutdown.hasBegun()) {
-      // The driver is on its way out, and whoever made the calls shall have their outcome.
+      // The driver is shutting down, and the caller shall have the outcome of its calls.
       return ErrorCodes.CUDA_SUCCESS;
     }
     return code("cuCtxPopCurrent_v2", () -> (int) CTX_POP_CURRENT.invokeExact(NULL));

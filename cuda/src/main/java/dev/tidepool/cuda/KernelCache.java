@@ -7,7 +7,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Compiled kernels on disk, in a folder that only its owner may enter: whoever can write there
+ * Compiled kernels on disk, in a folder that only its owner may enter: a user that can write there
  * decides what runs on the device.
  *
  * @param folder null keeps nothing

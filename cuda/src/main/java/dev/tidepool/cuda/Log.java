@@ -4,7 +4,7 @@ import java.lang.System.Logger.Level;
 
 /**
  * Lines of the log that may be written while a context is current. A log has locks, and a virtual
- * thread that waited for one could go on upon another carrier, whose current context is another: so
+ * thread that waited for one could go on on another carrier, whose current context is another: so
  * its lines are written by a thread of their own.
  */
 final class Log {

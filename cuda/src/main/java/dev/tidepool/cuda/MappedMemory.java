@@ -21,10 +21,10 @@ import org.jspecify.annotations.Nullable;
  * ones, down to the driver's granularity (2 MiB), and maps them side by side: what is free here and
  * there becomes one block, and fragmentation costs no memory. The segment is reserved once, {@value
  * #ROOM} times as large as the card, and only grows by what is mapped in it: no block ever moves,
- * and none is copied to make room. PyTorch's expandable segments do the same.
+ * and none is copied to free memory. PyTorch's expandable segments do the same.
  *
  * <p>No memory is kept: what blocks give up is the driver's again, and everybody's. Handles are
- * released once mapped, for the mapping holds the memory.
+ * released once mapped, because the mapping holds the memory.
  *
  * <p>Thread-safe. Nothing that locks is done with a context pushed.
  */

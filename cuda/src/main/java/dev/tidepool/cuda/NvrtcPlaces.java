@@ -51,8 +51,8 @@ record NvrtcPlaces(Map<String, String> environment, Path home) {
   }
 
   /**
-   * The same, those last that are of a newer major version than a driver: its PTX such a driver
-   * refuses, and of the code for its own device it promises nothing.
+   * Returns the candidates with those last that are of a newer major version than a driver. Such a
+   * driver refuses their PTX and promises nothing about their code for its own device.
    */
   static List<String> fitting(List<String> candidates, int driverMajor) {
     return candidates.stream()

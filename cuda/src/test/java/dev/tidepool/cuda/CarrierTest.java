@@ -163,7 +163,7 @@ class CarrierTest {
   }
 
   /**
-   * A log has locks, and a virtual thread that waits for one may go on upon another carrier, whose
+   * A log has locks, and a virtual thread that waits for one may go on on another carrier, whose
    * contexts are others.
    */
   @Test

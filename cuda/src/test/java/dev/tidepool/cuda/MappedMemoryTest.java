@@ -242,7 +242,7 @@ class MappedMemoryTest {
     Block next = device.allocate(2 * MIB, 256, BlockKind.DEVICE);
     assertThat(address(next)).isEqualTo(address + 2 * MIB);
     next.free();
-    // Nor those of a block that could not be finished, and not be undone.
+    // The addresses of a block that could neither be finished nor undone are not reused either.
     simulated.fail("cuMemSetAccess", 1, 999);
     simulated.fail("cuMemUnmap", 1, 999);
     assertThatThrownBy(() -> device.allocate(2 * MIB, 256, BlockKind.DEVICE))

@@ -48,7 +48,7 @@ class SharedDeviceMemoryTest {
   private static final int LENGTH = 10_000;
   private static final MemoryLocation DEVICE = MemoryLocation.DEVICE;
 
-  // Short, for a socket's path has 107 bytes.
+  // Short, because a socket's path has 107 bytes.
   @TempDir private Path parent;
   private Path folder;
   private SimulatedCuda simulated;
@@ -96,7 +96,7 @@ class SharedDeviceMemoryTest {
   }
 
   private void assertNothingIsLeft() {
-    // Who answers ends a moment after the close.
+    // The thread that answers ends a moment after the close.
     await()
         .untilAsserted(
             () -> {
@@ -290,7 +290,7 @@ class SharedDeviceMemoryTest {
       assertThatThrownBy(() -> memory.allocate(ElementType.BYTE, 1 << 30))
           .isInstanceOf(TidepoolException.class);
       assertThat(buffer.state()).isEqualTo(BufferState.DEVICE_ONLY);
-      // Nor is it overwritten for those who still have it.
+      // It is not overwritten either: other processes still have it.
       buffer.close();
       assertThat(read(second)).isEqualTo(SharingProcess.pattern(LENGTH, 5));
       second.close();

@@ -38,8 +38,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Memory of a device that processes share where the driver has handles of plain memory alone: it is
- * its maker's, who does not free it while others have it.
+ * Memory of a device that processes share where the driver has handles of plain memory alone: the
+ * process that made it owns it, and does not free it while others have it.
  */
 @ExtendWith(NothingLeaks.class)
 class SharedPlainMemoryTest {
@@ -55,7 +55,7 @@ class SharedPlainMemoryTest {
 
   private SimulatedCuda simulated;
   private final ConcurrentLinkedQueue<String> warnings = new ConcurrentLinkedQueue<>();
-  // Kept, for a logger without owner forgets its handlers.
+  // Kept, because a logger without owner forgets its handlers.
   private final Logger logger = Logger.getLogger(IpcMemory.class.getName());
   private final Handler listening =
       new Handler() {
@@ -73,7 +73,7 @@ class SharedPlainMemoryTest {
 
   @BeforeAll
   static void anotherProcess() throws IOException {
-    // Short, for a socket's path has 107 bytes.
+    // Short, because a socket's path has 107 bytes.
     folder = parent.resolve("s");
     Files.createDirectory(
         folder, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
@@ -139,7 +139,7 @@ class SharedPlainMemoryTest {
   }
 
   private void assertNothingIsLeft() {
-    // Who waits for others frees the memory a moment after them.
+    // A process that waits for others frees the memory a moment after them.
     await()
         .untilAsserted(
             () -> {

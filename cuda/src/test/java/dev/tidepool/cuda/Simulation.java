@@ -21,7 +21,7 @@ import java.util.function.Supplier;
 
 /**
  * The simulated driver for tests, which takes the real one's place with the first use of this
- * class: tests come here before they look for devices, for a process has one driver.
+ * class: tests come here before they look for devices, because a process has one driver.
  */
 final class Simulation {
   static final int CONCURRENT_MANAGED_ACCESS = Cuda.CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS;

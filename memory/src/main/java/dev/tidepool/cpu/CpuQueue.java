@@ -12,8 +12,8 @@ import java.util.Objects;
 
 /**
  * Runs each command on the calling thread, before it returns: in order for each caller. Commands of
- * several callers may run at the same time, for they use different bytes. No lock is held, because
- * a kernel's body may use this queue, and may wait for others that do.
+ * several callers may run at the same time, because they use different bytes. No lock is held,
+ * because a kernel's body may use this queue, and may wait for others that do.
  */
 final class CpuQueue implements Queue {
   @Override

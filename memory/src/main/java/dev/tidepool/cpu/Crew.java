@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  * The threads that kernels spread over: one for each processor, the caller's included, shared by
  * all launches of the process.
  *
- * <p>A launch's items are claimed in pieces by whoever is free. The caller claims too and could do
- * all of them alone, so a launch never depends on a thread that another launch keeps busy.
+ * <p>A launch's items are claimed in pieces by the threads that are free. The caller claims too and
+ * could do all of them alone, so a launch never depends on a thread that another launch keeps busy.
  */
 final class Crew {
   /** Threads of one launch at most, the caller's included. */

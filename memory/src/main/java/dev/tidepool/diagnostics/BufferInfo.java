@@ -12,7 +12,7 @@ import java.time.Duration;
  * @param elementType what its elements are, by name
  * @param length its elements
  * @param byteSize its bytes
- * @param location where it was born
+ * @param location where it was allocated first
  * @param state which copies exist
  * @param age the time since it was allocated
  * @param site the stack that allocated it, a line for each frame from the program's first on; empty

@@ -11,7 +11,7 @@ public sealed interface DiagnosticReport
   /** The accelerator whose manager found it, such as {@code cpu:0}. */
   String accelerator();
 
-  /** Who owned the bytes; empty if nobody said. */
+  /** Returns the name of the owner of the bytes; empty if none was given. */
   String tag();
 
   /** The stack that allocated them, a line for each frame; empty if that was not recorded. */

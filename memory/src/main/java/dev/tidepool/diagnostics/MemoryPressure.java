@@ -3,7 +3,7 @@ package dev.tidepool.diagnostics;
 import dev.tidepool.MemoryOptions;
 
 /**
- * Memory fills up: what {@link MemoryOptions#pressureListener()} hears.
+ * Memory fills up: what {@link MemoryOptions#pressureListener()} is called with.
  *
  * @param source whose memory it is
  * @param accelerator the id of the accelerator, such as {@code cuda:0}
@@ -20,7 +20,7 @@ public record MemoryPressure(
      * device's memory where it has none.
      */
     MANAGER,
-    /** The device's, whoever uses it, other processes too. */
+    /** The device's, including what other processes use. */
     DEVICE
   }
 }

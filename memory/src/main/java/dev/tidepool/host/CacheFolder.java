@@ -21,8 +21,8 @@ import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Files that save work in the next run, in a folder that only its owner may enter: whoever can
- * write there decides what a program believes. A file appears whole or not at all, and one that is
+ * Files that save work in the next run, in a folder that only its owner may enter: a user that can
+ * write there decides what a program reads. A file appears whole or not at all, and one that is
  * damaged counts as none. Nothing here fails; at worst the work is done once more.
  *
  * @param path null keeps nothing
@@ -44,8 +44,8 @@ public record CacheFolder(@Nullable Path path) {
   }
 
   /**
-   * The same for a user with such variables: {@code tidepool} in the desktop standard's cache
-   * folder.
+   * Like {@link #named(String)}, but for a user with the given environment variables: {@code
+   * tidepool} in the desktop standard's cache folder.
    *
    * @param home where it is not absolute the user has none, as many a container's, and nothing is
    *     kept unless the variables name a folder

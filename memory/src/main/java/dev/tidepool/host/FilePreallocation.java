@@ -15,8 +15,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The room of a shared file, taken when the file is made: a hole in a full file system would be an
- * error at some later access.
+ * The disk space of a shared file, allocated when the file is made: a hole in a full file system
+ * would be an error at some later access.
  */
 final class FilePreallocation {
   private static final int ZEROS = 1 << 20;

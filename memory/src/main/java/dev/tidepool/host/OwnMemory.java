@@ -14,7 +14,7 @@ import java.util.concurrent.ConcurrentSkipListMap;
  * answers no. So native calls, drivers and vector code touch only what {@link #contains} knows.
  *
  * <p>Memory is known by its addresses: a slice, a view or a segment with another scope is known as
- * well as the segment that it was made of. Whoever allocates memory adds it, and removes it when
+ * well as the segment that it was made of. Code that allocates memory adds it, and removes it when
  * its segment has ended and before it goes back to the system. So an address that the system gives
  * to somebody else is not in here, and a segment that was found here before its memory ended fails
  * by its own scope.

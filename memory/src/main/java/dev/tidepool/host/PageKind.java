@@ -6,7 +6,7 @@ public enum PageKind {
   SMALL,
   /**
    * Huge pages that the system puts together itself when the block is first touched, as far as it
-   * finds room: 2 MiB on most systems.
+   * finds memory: 2 MiB on most systems.
    */
   TRANSPARENT_HUGE,
   /**

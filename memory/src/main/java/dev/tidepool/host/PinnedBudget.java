@@ -32,9 +32,7 @@ public final class PinnedBudget {
     return used.get();
   }
 
-  /**
-   * Takes bytes of the budget if that many are left; whoever got them must {@link #giveBack} them.
-   */
+  /** Takes bytes of the budget if that many are left; the caller must {@link #giveBack} them. */
   public boolean reserve(long bytes) {
     for (; ; ) {
       long now = used.get();

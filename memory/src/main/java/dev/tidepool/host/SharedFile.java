@@ -29,9 +29,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Locks tell which processes use a file.</b> Every process that uses one holds a shared lock
  * on it, from before it trusts the contents until after it has unmapped them; the system releases
- * the locks of a process that dies. Whoever gets the exclusive lock knows that nobody uses the
- * file, and deletes it before it gives the lock up: that is how the last user leaves, and how what
- * killed processes left is swept.
+ * the locks of a process that dies. A process that gets the exclusive lock knows that no other uses
+ * the file, and deletes it before it gives the lock up: that is how the last user leaves, and how
+ * what killed processes left is swept.
  *
  * <p>Between the opening of a path and the lock, somebody may delete the file, and create another
  * one. So a thread that has a lock checks that the path still names the file that it named before
@@ -267,7 +267,7 @@ final class SharedFile {
    * Ends this process's use of the file: unmaps it, later if a native call still holds it, and
    * deletes it unless others use it. Never throws.
    *
-   * @param whenGone hears that this process has done with the path
+   * @param whenGone is run when this process has finished with the path
    */
   void close(Runnable whenGone) {
     new HostBlock(

@@ -265,7 +265,7 @@ final class SharedFileTable {
 
   private static void leaveAll() {
     leave().forEach(SharedFile::leave);
-    // Who is touching a file now may be about to make it, or to leave it.
+    // A thread that uses a file now may be about to make it, or to leave it.
     long start = System.nanoTime();
     while (isBusy() && System.nanoTime() - start < LAST_PATIENCE_NANOS) {
       LockSupport.parkNanos(PAUSE_NANOS);

@@ -13,9 +13,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * A tensor that {@link DLPack} made for another library. Whoever has it must end it once: the
- * consumer, by the deleter in the structure, or this object's {@link #close()} if no consumer took
- * it.
+ * A tensor that {@link DLPack} made for another library. Its holder must end it once: the consumer,
+ * by the deleter in the structure, or this object's {@link #close()} if no consumer took it.
  *
  * <p>All exports share one deleter, which finds the export by the structure's address. It can be
  * called by any thread, also one that Java does not know. It frees the structure and no longer

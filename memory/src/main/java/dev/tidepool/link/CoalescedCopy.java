@@ -61,7 +61,7 @@ public final class CoalescedCopy {
   }
 
   /**
-   * The same from the device.
+   * Like {@link #upload}, but from the device.
    *
    * @throws dev.tidepool.AcceleratorException if the driver refuses any
    */
@@ -128,7 +128,8 @@ public final class CoalescedCopy {
         alone.move(move);
       }
     }
-    // At the gate only with the blocks, for who makes room for one may have to pass it.
+    // Enter the gate only with the blocks: a thread that frees memory for a block may have to pass
+    // it.
     try (Load first = loads.ofRoom(room);
         Load second = needed > room ? loads.ofRoom(room) : first;
         PriorityGate.Turn turn = gate.enter(TransferContext.current())) {

@@ -238,7 +238,7 @@ public final class DeviceLink implements AutoCloseable {
   }
 
   /** What moves many small pieces to this device, or from it, at once. */
-  public CoalescedCopy gathering() {
+  public CoalescedCopy coalesced() {
     return new CoalescedCopy(this);
   }
 
@@ -323,7 +323,7 @@ public final class DeviceLink implements AutoCloseable {
    * Copies within the device's memory without waiting; the caller waits for the event and closes
    * it.
    */
-  public Event copyAhead(
+  public Event startCopy(
       Block source, long sourceOffset, Block destination, long offset, long bytes) {
     return copy(local, source, sourceOffset, destination, offset, bytes);
   }
@@ -467,7 +467,8 @@ public final class DeviceLink implements AutoCloseable {
     StagingModel.Plan plan = plan(bytes, pace, gate, passage);
     int depth = passage.pipelined() ? plan.depth() : 1;
     boolean pinned = way != STAGED_PLAIN && passage.pinned();
-    // At the gate only with the blocks, for who makes room for one may have to pass it.
+    // Enter the gate only with the blocks: a thread that frees memory for a block may have to pass
+    // it.
     try (StagingRing ring =
             new StagingRing(
                 bytes, granule, passage.chunkOr(plan.chunk()), depth, pinned, staging, pace);

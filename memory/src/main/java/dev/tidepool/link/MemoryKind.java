@@ -8,7 +8,7 @@ enum MemoryKind {
   PINNED,
   /** Other memory of the library's, which the driver copies from where it lies. */
   PLAIN,
-  /** The same, where the driver would pass it through buffers of its own. */
+  /** Like {@link #PLAIN}, where the driver would pass it through buffers of its own. */
   SLOW_PLAIN,
   /** Arrays, and memory of the caller's: no driver may touch it. */
   FOREIGN,

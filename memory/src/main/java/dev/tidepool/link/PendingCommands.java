@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
  * The commands that a thread has submitted and not waited for yet, the oldest first. Closing waits
  * for what is left, so that no command is under way any more when its transfer has failed.
  *
- * <p>Room for a command is made before it is submitted: a full heap loses none. For one thread.
+ * <p>A place for a command is reserved before it is submitted: a full heap loses none. For one
+ * thread.
  */
 final class PendingCommands implements AutoCloseable {
   private @Nullable Event[] events;
@@ -19,7 +20,7 @@ final class PendingCommands implements AutoCloseable {
     events = new Event[most];
   }
 
-  /** Makes room for one command; called before it is submitted. */
+  /** Reserves a place for one command; called before it is submitted. */
   void makeRoom() {
     if (first > 0 && end == events.length) {
       for (int i = first; i < end; i++) {

@@ -28,7 +28,7 @@ record StagingModel(
   static final long SMALLEST_CHUNK = 64 << 10;
   static final int DEEPEST = 4;
 
-  /** One block for the host, one for the device, and one for whoever of them is held up. */
+  /** One block for the host, one for the device, and one for the side that is held up. */
   private static final int SHALLOWEST = 3;
 
   /**

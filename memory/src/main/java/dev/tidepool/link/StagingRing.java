@@ -37,7 +37,7 @@ public final class StagingRing implements AutoCloseable {
    * Leases the blocks.
    *
    * @param granule bytes that chunks do not cut
-   * @param pace hears what chunks take; null if nobody wants to know
+   * @param pace is told the time of each chunk; null for none
    */
   StagingRing(
       long bytes,
@@ -76,7 +76,7 @@ public final class StagingRing implements AutoCloseable {
   }
 
   /**
-   * The same.
+   * Like {@link #run(Legs)}.
    *
    * @param turn is told the bytes of a chunk before the host fills it, and may wait
    */
@@ -131,7 +131,7 @@ public final class StagingRing implements AutoCloseable {
         return;
       }
       boolean early = pace != null && !pending.isDone();
-      // Only now, for who cannot even ask leaves the wait to the end of all.
+      // Only now: if the state cannot even be queried, the wait is left to the end of all.
       event = null;
       DeviceLink.finish(pending);
       long now = System.nanoTime();

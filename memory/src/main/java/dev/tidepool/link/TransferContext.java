@@ -7,13 +7,13 @@ import java.util.function.Supplier;
 
 /**
  * How one transfer wants to go over links. Bound to the thread that moves its bytes, for as long as
- * it does; who names none gets {@link #ORDINARY}.
+ * it does; {@link #ORDINARY} where none is bound.
  *
- * @param priority who goes first between chunks
+ * @param priority which transfer goes first between chunks
  * @param chunk bytes of one chunk; 0 for what the link finds best
  * @param pinned whether bytes may go through, or straight from, page-locked memory
  * @param pipelined whether a chunk may begin before the one before it has arrived
- * @param submitted hears the bytes of each chunk before it is handed to the device, on the thread
+ * @param submitted is told the bytes of each chunk before it is handed to the device, on the thread
  *     that moves it; must not wait
  */
 public record TransferContext(
@@ -43,8 +43,8 @@ public record TransferContext(
   }
 
   /**
-   * Moves what is not of the transfer's own bytes, but must move first: bytes that make room for
-   * them, or that become one copy with them. Nobody hears of its chunks.
+   * Moves what is not of the transfer's own bytes, but must move first: bytes whose move frees
+   * memory for them, or that become one copy with them. Its chunks are not reported.
    */
   public static <T> T aside(Supplier<T> movement) {
     TransferContext of = current();

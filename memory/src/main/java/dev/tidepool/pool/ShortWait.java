@@ -4,7 +4,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * How a thread waits for another one that is about to be done, such as with a short copy: it spins,
- * then lets other threads run, for the other one may have lost its processor, then pauses.
+ * then lets other threads run, because the other one may have lost its processor, then pauses.
  */
 public final class ShortWait {
   /** The tries after which another thread is no longer about to be done. */

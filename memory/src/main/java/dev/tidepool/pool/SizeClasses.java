@@ -69,7 +69,7 @@ public final class SizeClasses {
    *
    * @param bytes at least 0, which is like 1
    */
-  public static int indexOf(long bytes) {
+  public static int classOf(long bytes) {
     long last = bytes - 1;
     // Below 64 as it is, but the compiler does not know.
     int zeros = Long.numberOfLeadingZeros(last | (SMALLEST - 1)) & (Long.SIZE - 1);
@@ -77,11 +77,11 @@ public final class SizeClasses {
   }
 
   /**
-   * The same with eight classes to each doubling throughout, for what only serves sizes of its own
-   * class.
+   * Like {@link #classOf}, but with eight classes to each doubling throughout, for blocks that only
+   * serve sizes of their own class.
    */
   public static int coarseIndexOf(long bytes) {
-    int index = indexOf(bytes);
+    int index = classOf(bytes);
     int inOneStep = (1 << (FINE_STEP_BITS - STEP_BITS)) - 1;
     return index < COARSE ? index : COARSE + ((index - COARSE) | inOneStep);
   }

@@ -18,7 +18,7 @@ import java.util.List;
  * @param driverFrees cumulative: blocks that went back
  * @param failedFrees cumulative: those of them that the driver refused to take; they count as gone
  * @param evictions cumulative: blocks freed because a cap was reached
- * @param trims cumulative: trimmings that freed something; each block that made room for
+ * @param trims cumulative: trimmings that freed something; each block that was freed for
  *     page-locked memory of another counts as one
  * @param trimmedBytes cumulative: bytes that they freed
  * @param repeatedReleases cumulative: leases given back again, and ignored

@@ -16,8 +16,8 @@ public interface AcceleratorProvider {
 
   /**
    * Whether it is certain, without loading a driver, that {@link #discover} would find nothing but
-   * this machine's own processor. Who wants more than that then need not look: loading a driver
-   * takes long. Answering false is always right.
+   * this machine's own processor. A caller that wants another accelerator need not look then:
+   * loading a driver takes long. Answering false is always right.
    */
   default boolean offersOnlyTheCpu() {
     return false;

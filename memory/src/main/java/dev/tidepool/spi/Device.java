@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * An opened accelerator. Safe for use by any thread.
  *
- * <p>Who owns what: the runtime owns blocks, queues and programs and frees all of them before it
- * closes the device.
+ * <p>Ownership: the runtime owns blocks, queues and programs and frees all of them before it closes
+ * the device.
  */
 public interface Device extends AutoCloseable {
   /** What does not change. */

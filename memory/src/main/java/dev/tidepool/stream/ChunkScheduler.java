@@ -14,14 +14,13 @@ import org.jspecify.annotations.Nullable;
  * What is still to be done, shared by the lanes of all accelerators, with how it ends: all done, a
  * failure, or a cancellation.
  *
- * <p><b>Who gets how much.</b> Lanes take chunks when they have nothing to do, so faster
- * accelerators take more of them. One accelerator alone takes whole chunks. Several begin with the
- * smallest, which are measured, and later take at most half of the part of what is left that is
- * theirs by speed: guided self-scheduling (Polychronopoulos and Kuck, 1987), weighted as in
- * factoring (Hummel et al., 1996). So all end at nearly the same time. A lane which would still
- * carry its chunk when the others have done all the rest stands by. Of accelerators that are this
- * machine's processor under different drivers the fastest goes on alone: together they would only
- * share its cores.
+ * <p><b>Shares.</b> Lanes take chunks when they have nothing to do, so faster accelerators take
+ * more of them. One accelerator alone takes whole chunks. Several begin with the smallest, which
+ * are measured, and later take at most half of the part of what is left that is theirs by speed:
+ * guided self-scheduling (Polychronopoulos and Kuck, 1987), weighted as in factoring (Hummel et
+ * al., 1996). So all end at nearly the same time. A lane which would still carry its chunk when the
+ * others have done all the rest stands by. Of accelerators that are this machine's processor under
+ * different drivers the fastest goes on alone: together they would only share its cores.
  *
  * <p>Chunks begin at multiples of {@link ChunkPlan#SMALLEST_CHUNK}.
  *

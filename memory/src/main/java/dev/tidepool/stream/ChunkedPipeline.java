@@ -201,7 +201,7 @@ public final class ChunkedPipeline {
     }
   }
 
-  /** Who hears of it and fails ends the work, but lanes at work are waited for. */
+  /** Calls the listener. If it throws, the work ends, after the lanes at work. */
   private void tellProgress() {
     try {
       progress.moved(chunks.completed() * bytesPerElement, totalBytes());

@@ -197,7 +197,8 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     }
     PositionalFile file;
     try {
-      // What replaces a file is nobody else's meanwhile, for that may be a private one.
+      // A file that replaces another is readable by its owner alone meanwhile, because the other
+      // may be private.
       file =
           Files.exists(target)
               ? PositionalFile.create(partial, FilePermissions.ownerOnly(partial))

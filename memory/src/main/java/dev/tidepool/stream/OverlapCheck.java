@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Refuses results that would be written over elements which are still to be read, or over each
  * other: chunks come in any order. What is written to the very bytes that it is read from is
- * updated in place, for each chunk is read before it is written.
+ * updated in place, because each chunk is read before it is written.
  */
 final class OverlapCheck {
   private OverlapCheck() {}

@@ -125,7 +125,8 @@ public final class Pipeline {
   }
 
   /**
-   * The same over a stream whose length is known: results go wherever those of other sources do.
+   * Like the method above, but over a stream whose length is known: results go wherever those of
+   * other sources do.
    *
    * @param length elements of all arrays together; a stream that has more or fewer is an {@link
    *     IllegalArgumentException} of the run, whose files do not appear then

@@ -34,8 +34,8 @@ final class PipelineWorker implements Runnable {
    * @param arrays the buffers of a chunk, by the kernels' names
    * @param sources what is read, by the kernels' names
    * @param sinks what is written, by the kernels' names
-   * @param locations where buffers are born, by the kernels' names
-   * @param written hears of every range that all sinks have taken
+   * @param locations where buffers are allocated, by the kernels' names
+   * @param written is told every range that all sinks have taken
    */
   record Job(
       UnifiedMemoryManager memory,
@@ -55,7 +55,7 @@ final class PipelineWorker implements Runnable {
   /** What the kernels take for a chunk that fills the buffers, as all but the last do. */
   private List<Arguments> full = List.of();
 
-  /** Who is at work, and to blame for a failure. */
+  /** What is at work, and the cause if it fails. */
   private enum Phase {
     ACCELERATOR,
     SOURCE,

@@ -18,7 +18,7 @@ import java.util.Objects;
  * @param deterministic whether several accelerators must give the bits that each of them alone
  *     would give: kernels with functions that may differ in the last places are refused then,
  *     unless all are devices of one name
- * @param progress hears how far it is
+ * @param progress is told how far it is
  */
 public record StreamOptions(
     long chunkBytes, long memoryLimit, int lanes, boolean deterministic, StreamProgress progress) {

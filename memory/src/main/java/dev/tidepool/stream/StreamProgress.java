@@ -1,12 +1,12 @@
 package dev.tidepool.stream;
 
 /**
- * Hears how far a pipeline is: rarely, at most ten times a second and once at the end, from the
- * thread that runs it.
+ * Called with how far a pipeline is: rarely, at most ten times a second and once at the end, from
+ * the thread that runs it.
  */
 @FunctionalInterface
 public interface StreamProgress {
-  /** Hears nothing. */
+  /** Ignores all calls. */
   StreamProgress NONE =
       (_, _) -> {
         // Nobody asked.

@@ -106,7 +106,10 @@ final class StreamedArrays<A> {
     return windows;
   }
 
-  /** Hears how far the window is, and tells how far the stream is, as much as is known of it. */
+  /**
+   * Returns a listener that is told how far the window is, and tells how far the stream is, as much
+   * as is known of it.
+   */
   StreamProgress told(StreamProgress progress) {
     long before = start;
     long count = window.length();

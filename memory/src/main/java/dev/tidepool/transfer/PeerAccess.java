@@ -182,7 +182,8 @@ public interface PeerAccess {
     long split = 0;
     for (int i = 0; i < weights.length; i++) {
       upTo += weights[i];
-      // The sum is reached exactly by the last weight above zero, for it was added in this order.
+      // The sum is reached exactly by the last weight above zero, because it was added in this
+      // order.
       long end = upTo >= sum ? length : Math.min(length, Math.round(length * (upTo / sum)));
       lengths[i] = Math.max(0, end - split);
       split += lengths[i];

@@ -25,7 +25,7 @@ import java.util.Optional;
  * @param deadline after which no transfer of the list starts any more; none
  * @param retries how often a transfer is tried again after a transient error, at most; as the
  *     {@link MemoryOptions#transferRetries() manager does} where -1
- * @param progress hears how far the list is; nobody
+ * @param progress is told how far the list is; none
  */
 public record TransferOptions(
     TransferPriority priority,
@@ -92,7 +92,7 @@ public record TransferOptions(
 
     private Builder() {}
 
-    /** Who goes first where transfers wait for each other. */
+    /** Sets which transfer goes first where transfers wait for each other. */
     public Builder priority(TransferPriority priority) {
       this.priority = priority;
       return this;
@@ -140,7 +140,7 @@ public record TransferOptions(
       return this;
     }
 
-    /** Who hears how far the list is. */
+    /** Sets the listener that is told how far the list is. */
     public Builder progress(TransferProgress listener) {
       this.progress = listener;
       return this;

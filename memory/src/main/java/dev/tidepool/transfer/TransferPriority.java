@@ -1,9 +1,9 @@
 package dev.tidepool.transfer;
 
 /**
- * Who goes first where transfers wait for each other: in the queue of those that are ready, and
- * between the chunks of those that are on their way. The order of work on one buffer comes before
- * that. Starvation is excluded: what was overtaken sixteen times in a row goes next.
+ * Which transfer goes first where transfers wait for each other: in the queue of those that are
+ * ready, and between the chunks of those that are on their way. The order of work on one buffer
+ * comes before that. Starvation is excluded: what was overtaken sixteen times in a row goes next.
  */
 public enum TransferPriority {
   /** May wait for everything else. */

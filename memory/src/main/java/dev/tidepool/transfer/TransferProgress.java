@@ -1,6 +1,6 @@
 package dev.tidepool.transfer;
 
-/** Hears how far a list of transfers is. */
+/** Called with how far a list of transfers is. */
 @FunctionalInterface
 public interface TransferProgress {
   /** Nobody listens. */

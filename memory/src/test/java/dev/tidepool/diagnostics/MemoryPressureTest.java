@@ -22,7 +22,7 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
 
-/** Whoever wants to know hears that memory fills up, once for each time it does. */
+/** The listener is called once each time memory fills up. */
 final class MemoryPressureTest {
   private static final int MIB = 1 << 20;
 

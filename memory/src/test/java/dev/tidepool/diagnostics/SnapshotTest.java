@@ -39,7 +39,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A snapshot has every block, who has it, and what was allocated and freed lately. */
+/** A snapshot has every block, its owner, and what was allocated and freed lately. */
 final class SnapshotTest {
   private static final int MIB = 1 << 20;
 

@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Who is urgent goes first between chunks, and nobody starves. */
+/** Urgent transfers go first between chunks, and none starves. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class PriorityGateTest {
   private final PriorityGate gate = new PriorityGate();

@@ -54,7 +54,7 @@ class StagingModelTest {
   void onAFastLinkChunksAreSmall() {
     Plan plan = new StagingModel(0.1, 20_000, 0.02, 0).best(BYTES, MOST);
     assertThat(plan.chunk()).isBetween(256L << 10, 512L << 10);
-    assertThat(plan.depth()).as("nobody waits for who is held up once").isEqualTo(3);
+    assertThat(plan.depth()).as("neither side waits when the other is held up once").isEqualTo(3);
   }
 
   @Test

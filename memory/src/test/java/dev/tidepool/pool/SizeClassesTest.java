@@ -13,7 +13,7 @@ class SizeClassesTest {
   @Test
   void theTwentyOnePowersOfTwoFrom1KibTo1GibAreClasses() {
     for (int bits = 10; bits <= 30; bits++) {
-      assertThat(SizeClasses.bytesOf(SizeClasses.indexOf(1L << bits))).isEqualTo(1L << bits);
+      assertThat(SizeClasses.bytesOf(SizeClasses.classOf(1L << bits))).isEqualTo(1L << bits);
     }
     assertThat(SizeClasses.bytesOf(0)).isEqualTo(SizeClasses.SMALLEST);
     assertThat(SizeClasses.bytesOf(SizeClasses.COUNT - 1)).isEqualTo(SizeClasses.LARGEST);
@@ -22,7 +22,7 @@ class SizeClassesTest {
   @Test
   void eachDoublingAbove4KibHasEightClassesAndAbove1MibThirtyTwo() {
     for (long from = 4 * KIB; from < SizeClasses.LARGEST; from *= 2) {
-      assertThat(SizeClasses.indexOf(2 * from) - SizeClasses.indexOf(from))
+      assertThat(SizeClasses.classOf(2 * from) - SizeClasses.classOf(from))
           .isEqualTo(from < 1024 * KIB ? 8 : 32);
     }
   }
@@ -45,9 +45,9 @@ class SizeClassesTest {
   void classesAscendAndEachHoldsItsOwnSize() {
     for (int i = 0; i < SizeClasses.COUNT; i++) {
       long bytes = SizeClasses.bytesOf(i);
-      assertThat(SizeClasses.indexOf(bytes)).isEqualTo(i);
+      assertThat(SizeClasses.classOf(bytes)).isEqualTo(i);
       if (i + 1 < SizeClasses.COUNT) {
-        assertThat(SizeClasses.indexOf(bytes + 1)).isEqualTo(i + 1);
+        assertThat(SizeClasses.classOf(bytes + 1)).isEqualTo(i + 1);
       }
     }
   }
@@ -67,7 +67,7 @@ class SizeClassesTest {
   }
 
   private static void assertFits(long bytes) {
-    long given = SizeClasses.bytesOf(SizeClasses.indexOf(bytes));
+    long given = SizeClasses.bytesOf(SizeClasses.classOf(bytes));
     if (given < bytes || (bytes > 4 * KIB && (given - bytes) * 8 > bytes)) {
       throw new AssertionError(bytes + " bytes get a block of " + given);
     }

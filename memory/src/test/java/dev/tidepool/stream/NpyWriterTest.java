@@ -182,7 +182,7 @@ class NpyWriterTest {
     assertThat(permissions(target)).isEqualTo("rw-r-----");
   }
 
-  /** Only who may give files away can have one of a group that is not his. */
+  /** Only a user that may give files away can have one of a foreign group. */
   @EnabledOnOs({OS.LINUX, OS.MAC})
   @Test
   void whatReplacesAFileIsOfItsGroup() throws IOException {

@@ -249,7 +249,7 @@ class PipelineTest {
     assertThat(Files.exists(path("y"))).isFalse();
   }
 
-  /** Who reads or wants what nobody makes would get what was in memory before. */
+  /** A kernel that reads what no source gives would get what was in memory before. */
   @Test
   void aNameThatNobodyGivesOrUsesIsRefused() {
     try (UnifiedBuffer<float[]> x = memory.copyOf(new float[3]);

@@ -486,8 +486,8 @@ final class OpenCL {
   }
 
   /**
-   * What cannot be flushed or waited for has ended, as far as that can be had, before its caller
-   * hears of it: its memory is another's next.
+   * Commands that cannot be flushed or waited for have ended, as far as that is possible, before
+   * the caller gets the error: their memory may be reused next.
    */
   private static void flushAndWait(long queue, MemorySegment event) {
     try {

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * that is a processor of the host does without, and one launch for each buffer object that they go
  * to. Gathering is the same the other way round, with a read behind the launches.
  *
- * <p>That memory is used again without waiting, for the commands of a queue run in order. The
+ * <p>That memory is used again without waiting, because the commands of a queue run in order. The
  * monitor keeps the commands of two threads apart; nothing waits under it.
  */
 final class Scatter implements AutoCloseable {

@@ -6,9 +6,9 @@ import java.util.function.Supplier;
 /**
  * One lock for the commands of PoCL's drivers that cannot take them from several threads at once.
  *
- * <p>Whoever holds the lock enqueues commands and waits for their end. That wait depends on no
- * other thread of this process: everything that was enqueued under the lock before has ended. The
- * lock is one for the process, because devices of one context complete each other's events.
+ * <p>The thread that holds the lock enqueues commands and waits for their end. That wait depends on
+ * no other thread of this process: everything that was enqueued under the lock before has ended.
+ * The lock is one for the process, because devices of one context complete each other's events.
  */
 final class SerialCommands {
   private static final ReentrantLock LOCK = new ReentrantLock();

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is closed and waits for a thread to free it makes room without a movement of its bytes. */
+/** A closed buffer that waits for a thread to free it is freed without a movement of its bytes. */
 @ExtendWith(QuietLog.class)
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ClosedVictimsTest {

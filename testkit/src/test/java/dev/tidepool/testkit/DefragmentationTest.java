@@ -100,7 +100,7 @@ class DefragmentationTest {
     SimulatedDevice device = simulated.device("simulated:0");
     List<UnifiedBuffer<byte[]>> buffers = filled(memory, 60 * MEBIBYTE, MemoryLocation.DEVICE);
     closeAllBut(4, buffers);
-    // Somebody else's, so that no rung of the ladder helps.
+    // Of another user, so that no strategy helps.
     long large = 32 * MEBIBYTE;
     assertThatThrownBy(() -> device.allocate(large, 256, BlockKind.DEVICE))
         .isInstanceOf(OutOfDeviceMemoryException.class);

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 class HopelessRequestTest {
   private static final int MEBIBYTE = 1 << 20;
 
-  /** The rung of the ladder that waits for work; named in the error if it was climbed. */
+  /** The strategy that waits for work; named in the error if it was tried. */
   private static final String WAITED = "waited for buffers that are in use";
 
   private final CountDownLatch go = new CountDownLatch(1);

@@ -117,7 +117,7 @@ class LimitedDeviceTest {
         new SimulatedProvider(SimulatedHardware.discrete().withMemory(10L * MEBIBYTE));
     try (Tidepool listening = Discovery.using(List.of(small), () -> Tidepool.open(options))) {
       assertThat(listening.memory().statistics().activeBuffers()).isZero();
-      // Another user of the device, whom no manager knows.
+      // Another user of the device, which no manager knows.
       List<Block> others = new ArrayList<>();
       for (int i = 0; i < 19; i++) {
         others.add(small.device("simulated:0").allocate(MEBIBYTE / 2, 64, BlockKind.DEVICE));

@@ -37,7 +37,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Who copies from whom, and what happens where nobody may. */
+/** Which devices copy from which, and what happens where none may. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class PeerAccessTest {
   private static final int LENGTH = 50_000;

@@ -34,7 +34,7 @@ class PipelineOverDevicesTest {
   private static final int LENGTH = 500_009;
   private static final StreamOptions SMALL = StreamOptions.defaults().withChunkBytes(64 << 10);
 
-  /** The numbers from 0 on; a hook hears of every read. */
+  /** The numbers from 0 on; a hook is run at every read. */
   private record Counting(Runnable hook) implements ElementSource {
     @Override
     public ElementType<?> elementType() {

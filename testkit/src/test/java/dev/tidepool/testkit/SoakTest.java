@@ -138,7 +138,7 @@ final class SoakTest {
       }
       faults.disarm();
       memory.synchronize();
-      // An allocation that was cancelled while it was made is freed by who made it.
+      // An allocation that was cancelled while it was made is freed by the thread that made it.
       await().atMost(PATIENCE).until(() -> memory.statistics().totalAllocated() == 0);
       memory.trimExcess();
       await().atMost(PATIENCE).until(() -> memory.statistics().pinnedBytes() == 0);

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Who is urgent overtakes, on a device that is held and let go. */
+/** Urgent transfers overtake others, on a device that is held and let go. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class TransferPriorityTest {
   private static final int CHUNK = 4096;

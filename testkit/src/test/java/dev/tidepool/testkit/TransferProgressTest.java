@@ -26,7 +26,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a listener hears is what was handed to the device, also where transfers are tried again. */
+/** A listener is told what was handed to the device, also where transfers are tried again. */
 @ExtendWith(QuietLog.class)
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class TransferProgressTest {

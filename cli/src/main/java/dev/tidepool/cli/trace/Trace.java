@@ -5,7 +5,7 @@ import java.util.Arrays;
 
 /**
  * What a program allocated and freed, in order. Buffers are numbered from 0 in the order of their
- * allocation. Kept in arrays, for a recorded program may have tens of millions of events.
+ * allocation. Kept in arrays, because a recorded program may have tens of millions of events.
  */
 public final class Trace {
   private final String name;
@@ -21,7 +21,7 @@ public final class Trace {
     this.locations = locations;
   }
 
-  /** Whoever wants to see the events. */
+  /** Receives the events. */
   public interface Visitor {
     /** A buffer is allocated. */
     void allocated(int buffer, long bytes, MemoryLocation location);

@@ -1,7 +1,7 @@
 /**
  * The text of expressions: lexer, parser, and the untyped tree.
  *
- * <p>Element types and operations are named here too, for the text names them. Knows nothing of
+ * <p>Element types and operations are named here too, because the text names them. Knows nothing of
  * arrays.
  */
 @NullMarked

@@ -234,7 +234,7 @@ abstract class BlockHeader extends CacheLinePadding {
    * Ends a tenant's dormancy, after the copy that it makes now. The caller owns the block then: it
    * sets the tenant or gives the block back.
    *
-   * @return whether it was the caller who ended it
+   * @return whether the caller ended it
    */
   public boolean endDormancy(long number) {
     int tries = 0;

@@ -2,7 +2,7 @@ package dev.tidepool.pool.block;
 
 import java.util.List;
 
-/** Who can move what blocks hold to other blocks, because nobody is using it just now. */
+/** Moves the contents of blocks that are not in use to other blocks. */
 @FunctionalInterface
 public interface BlockMover {
   /**

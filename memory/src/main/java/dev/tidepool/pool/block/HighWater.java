@@ -17,7 +17,7 @@ import java.util.function.BooleanSupplier;
  * program that asks for the same sizes in turns, each miss is due to an eviction. So such a program
  * keeps blocks of all its sizes after about a thousand evictions.
  *
- * <p>Takes no lock. Threads that ask the source at once may each make the same room.
+ * <p>Takes no lock. Threads that ask the source at once may each free as much.
  */
 final class HighWater {
   /** Bytes that a pool may hold whatever lives. */

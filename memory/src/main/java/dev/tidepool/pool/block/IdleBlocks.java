@@ -22,16 +22,18 @@ import org.jspecify.annotations.Nullable;
  * down, then looks at the credit; the other takes the credit, then looks whether the block lies.
  * Whatever the order, one of them sees the other's step and {@linkplain #recover recovers} it.
  *
- * <p>Making room lets go of the blocks that the policy names first: by default the least recently
- * used, as told by a clock that ticks whenever a block is put down that is not credited: blocks
- * that came back between two ticks count as equally old. Among many only a sample of each class is
- * compared.
+ * <p>When a limit is reached, the blocks that the policy names first are let go: by default the
+ * least recently used, as told by a clock that ticks whenever a block is put down that is not
+ * credited: blocks that came back between two ticks count as equally old. Among many only a sample
+ * of each class is compared.
  */
 final class IdleBlocks implements IdleSet {
   /** The class of blocks above the largest size class; it has a shelf, and no place in stripes. */
   static final int BEYOND_CLASSES = SizeClasses.COUNT;
 
-  /** After so many rounds of making room for a returning block, it is let go instead. */
+  /**
+   * After so many rounds of letting others go for a returning block, that block is let go instead.
+   */
   private static final int MOST_ROUNDS = 16;
 
   /** Blocks of a class that are compared when one must go. */
@@ -43,14 +45,14 @@ final class IdleBlocks implements IdleSet {
   private final EvictionPolicy policy;
   private final AtomicLong clock = new AtomicLong();
   private final Consumer<PooledBlock> evict;
-  // Made once: returning a block allocates nothing, not even if room must be made for it.
+  // Made once: returning a block allocates nothing, not even if another must be let go for it.
   private final Predicate<PooledBlock> reclaiming = this::reclaimCredit;
   private final BooleanSupplier evictSlab;
 
   /**
    * Nothing idle yet.
    *
-   * @param evict takes over a block that had to make room
+   * @param evict takes over a block that is let go
    * @param evictSlab frees an idle slab, if there is one
    */
   IdleBlocks(PoolLimits limits, Consumer<PooledBlock> evict, BooleanSupplier evictSlab) {
@@ -85,7 +87,7 @@ final class IdleBlocks implements IdleSet {
 
   /** Takes a block of a class that belongs to no stripe. */
   @Nullable PooledBlock takeShared(int sizeClass) {
-    // First, for that may make objects, and what throws then must not hold a block.
+    // First, because this may make objects, and a thread that throws then must not hold a block.
     boolean near = stripes.hasRoom(sizeClass);
     PooledBlock block = shelves[sizeClass].take();
     if (block == null) {
@@ -93,7 +95,7 @@ final class IdleBlocks implements IdleSet {
     }
     SlotBitmap board = block.board();
     if (near && stripes.settle(block)) {
-      // The next time it is found near. It leaves its place last, for it may get no other.
+      // The next time it is found near. It leaves its place last, because it may get no other.
       shelves[sizeClass].vacate(board, block);
     }
     return discharged(block);
@@ -160,7 +162,7 @@ final class IdleBlocks implements IdleSet {
     return block;
   }
 
-  /** Gives a block, which its caller owns, a place: near the caller, if there is room. */
+  /** Gives a block, which its caller owns, a place: near the caller, if one is free. */
   void settle(PooledBlock block) {
     if (block.sizeClass == BEYOND_CLASSES || !stripes.settle(block)) {
       shelves[block.sizeClass].settle(block);

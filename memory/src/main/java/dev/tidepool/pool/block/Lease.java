@@ -7,9 +7,8 @@ import java.lang.invoke.VarHandle;
 /**
  * The right to use a block until it is given back.
  *
- * <p>Each acquisition makes a new lease, and a lease ends once: whoever gives back a second time,
- * on whatever thread, finds it ended and changes nothing but a counter. So a block never has two
- * leases.
+ * <p>Each acquisition makes a new lease, and a lease ends once: a second call to give it back, on
+ * any thread, finds it ended and changes only a counter. So a block never has two leases.
  *
  * <p>What a thread did with the block before it gave it back happens before what the next holder
  * does.

@@ -12,9 +12,9 @@ import org.jspecify.annotations.Nullable;
  * A few blocks of each class for each stripe of threads, where a thread finds again what it gave
  * back before, and meets no other.
  *
- * <p>A block belongs to the stripe of the thread that it was allocated for, or of the first that
- * found room for it, and goes back there whoever gives it back: a consumer that closes what a
- * producer allocates feeds the producer.
+ * <p>A block belongs to the stripe of the thread that it was allocated for, or of the first with a
+ * free place, and goes back there from any thread: a consumer that closes what a producer allocates
+ * feeds the producer.
  *
  * <p>It keeps its place while it is leased, and says itself whether it is idle, in the word that
  * also names its dormant tenant: so the exchange that ends the tenant's hold puts it down, and
@@ -161,7 +161,10 @@ final class Magazines {
     return known == null ? fresh : known;
   }
 
-  /** Brings a block of another stripe, which its caller owns, to the caller's if there is room. */
+  /**
+   * Brings a block of another stripe, which its caller owns, to the caller's if that has a free
+   * place.
+   */
   void bring(PooledBlock block) {
     int from = block.stripe();
     if (from != mine() && settle(block)) {

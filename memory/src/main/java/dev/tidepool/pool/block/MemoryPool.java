@@ -27,11 +27,11 @@ import org.jspecify.annotations.Nullable;
  * write.
  *
  * <p><b>Ownership.</b> A block has a place for life, in a stripe or on a shelf, and one word of its
- * own or one bit there says whether it is idle; whoever changes that owns it. No lock is held while
- * a block is freed or allocated.
+ * own or one bit there says whether it is idle; the thread that changes that owns it. No lock is
+ * held while a block is freed or allocated.
  *
  * <p><b>Giving back</b> never waits, never allocates and never throws. A block for which there is
- * no room is freed later: by the next miss, by {@link #drain}, or by whoever trims.
+ * no place is freed later: by the next miss, by {@link #drain}, or by the next trim.
  *
  * <p>Safe for use by any thread, virtual ones too.
  */
@@ -186,7 +186,7 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
       return takeBeyondClasses(bytes);
     }
     PooledBlock block = takeIdle(bytes);
-    return block != null ? block : takeSlowly(bytes, SizeClasses.indexOf(bytes));
+    return block != null ? block : takeSlowly(bytes, SizeClasses.classOf(bytes));
   }
 
   /**
@@ -196,7 +196,7 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
    * @param bytes at least 0, which is served like 1
    */
   public @Nullable PooledBlock seenNear(long bytes) {
-    return stripes.seen(SizeClasses.indexOf(bytes));
+    return stripes.seen(SizeClasses.classOf(bytes));
   }
 
   /**
@@ -207,7 +207,7 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
    */
   public @Nullable PooledBlock takeShared(long bytes) {
     PooledBlock block =
-        bytes > SizeClasses.LARGEST ? null : idle.takeShared(SizeClasses.indexOf(bytes));
+        bytes > SizeClasses.LARGEST ? null : idle.takeShared(SizeClasses.classOf(bytes));
     return block == null ? null : again(block);
   }
 
@@ -221,7 +221,7 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
     if (bytes > SizeClasses.LARGEST) {
       return null;
     }
-    PooledBlock block = stripes.take(SizeClasses.indexOf(bytes));
+    PooledBlock block = stripes.take(SizeClasses.classOf(bytes));
     return block == null ? takeShared(bytes) : again(block);
   }
 

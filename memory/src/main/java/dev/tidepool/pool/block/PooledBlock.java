@@ -69,7 +69,7 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
 
   /**
    * Whether a block with a place in a stripe is charged to the budget although it may be leased, so
-   * that it goes back without further accounting. Cleared by a thread that needs the room.
+   * that it goes back without further accounting. Cleared by a thread that needs the memory.
    */
   private volatile boolean credited;
 

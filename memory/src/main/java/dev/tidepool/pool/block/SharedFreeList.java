@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
  * The blocks of one class that belong to no stripe: boards, in sections of 64, each with a word
  * that says which boards may have an idle block.
  *
- * <p>Of small blocks what was put down last is taken first, for it is still in the processor's
- * cache; the shelf remembers where that was for a few blocks. Else the first place goes first, so
- * that those behind come to lie idle together, and longer.
+ * <p>Of small blocks the one returned last is taken first, because it is still in the processor's
+ * cache; the list remembers the places of a few of them. Else the first place goes first, so that
+ * those behind come to lie idle together, and longer.
  *
  * <p>Taking and putting down are atomic operations on two words at most. Only the coming and going
  * of blocks as such, behind a driver's call, takes the shelf's monitor.
@@ -184,8 +184,8 @@ final class SharedFreeList {
   }
 
   /**
-   * Gives a block, which its caller owns, a place. What throws, for it may make objects, leaves it
-   * without one.
+   * Gives a block, which its caller owns, a place. May make objects; if that throws, the block has
+   * no place.
    */
   synchronized void settle(PooledBlock block) {
     SlotBitmap board = roomy == null ? grow() : roomy;

@@ -23,7 +23,7 @@ public final class Slab implements Reclaimable {
   static final long LARGER_FROM = 64L << 10;
 
   /** The classes of smaller blocks are the first ones. */
-  static final int CLASSES = SizeClasses.indexOf(LARGER_FROM - 1);
+  static final int CLASSES = SizeClasses.classOf(LARGER_FROM - 1);
 
   final Block whole;
   private final List<PooledBlock> parts = new ArrayList<>();

@@ -9,9 +9,9 @@ import org.jspecify.annotations.Nullable;
  * Up to 64 places for blocks of one class, and one bit for each that says whether its block is
  * idle.
  *
- * <p>A block keeps its place while it changes hands; what changes is the bit. Whoever clears it
- * owns the block alone until it is set again: one atomic operation takes a block, one puts it back,
- * by whatever thread, and neither waits, allocates or fails.
+ * <p>A block keeps its place while it changes hands; what changes is the bit. The thread that
+ * clears it owns the block alone until it is set again: one atomic operation takes a block, one
+ * puts it back, on any thread, and neither waits, allocates or fails.
  */
 final class SlotBitmap {
   /** As many as a word has bits. */

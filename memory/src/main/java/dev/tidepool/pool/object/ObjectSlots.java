@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A member keeps its slot while it is leased, so handing it out and taking it back again writes
  * nothing but the member's own word, and every slot in use is charged to the allowance once. A
  * member that comes back without a place takes the slot of one that is out, near the thread that
- * returns it: objects stay where they are used, and idle ones never lack room because of leased
+ * returns it: objects stay where they are used, and idle ones never lack a place because of leased
  * ones. What is idle never exceeds the allowance. The shelf has a lock, held for some loads and
  * stores; nothing waits and nothing is destroyed under it.
  *
@@ -28,10 +28,12 @@ final class ObjectSlots<T> {
   /** Clocks of a cache line. */
   private static final int CLOCK_STRIDE = 8;
 
-  /** After so many rounds of making room for a returning member, it is let go instead. */
+  /**
+   * After so many rounds of freeing a place for a returning member, the member is let go instead.
+   */
   private static final int MOST_ROUNDS = 16;
 
-  private final EvictionOrder<T> eviction;
+  private final IdleObjectOrder<T> order;
   private final IdleQuota allowance;
   private final long charge;
   private final int stripes;
@@ -53,8 +55,8 @@ final class ObjectSlots<T> {
    * @param charge what each idle member costs of the allowance
    * @param processors decides how many stripes there are
    */
-  ObjectSlots(EvictionOrder<T> eviction, IdleQuota allowance, long charge, int processors) {
-    this.eviction = eviction;
+  ObjectSlots(IdleObjectOrder<T> order, IdleQuota allowance, long charge, int processors) {
+    this.order = order;
     this.allowance = allowance;
     this.charge = charge;
     this.stripes = ThreadStripe.stripes(Math.clamp(processors, 1, 32));
@@ -62,7 +64,7 @@ final class ObjectSlots<T> {
     this.slotMask = stripes * SLOTS - 1;
     this.slots = new AtomicReferenceArray<>(stripes * SLOTS);
     this.clocks = new long[(stripes + 2) * CLOCK_STRIDE];
-    this.shelf = new TreeSet<>(eviction.onShelf());
+    this.shelf = new TreeSet<>(order.onShelf());
   }
 
   /** Where the caller looks first: in its stripe, and not where others of that stripe do. */
@@ -210,7 +212,7 @@ final class ObjectSlots<T> {
   }
 
   private synchronized void layOnShelf(PooledObject<T> member) {
-    member.shelfRank = eviction.rank(member);
+    member.shelfRank = order.rank(member);
     member.settle(PooledObject.NO_SLOT);
     shelf.add(member);
   }
@@ -219,7 +221,7 @@ final class ObjectSlots<T> {
     alignClocks();
     for (int round = 0; round < MOST_ROUNDS; round++) {
       PooledObject<T> first = firstToGo();
-      if (first == null || !eviction.yields(first, member)) {
+      if (first == null || !order.yields(first, member)) {
         return member;
       }
       int slot = first.place;
@@ -250,7 +252,7 @@ final class ObjectSlots<T> {
       PooledObject<T> member = slots.getAcquire(i);
       if (member != null
           && member.isIdle()
-          && (first == null || eviction.compare(member, first) < 0)) {
+          && (first == null || order.compare(member, first) < 0)) {
         first = member;
       }
     }

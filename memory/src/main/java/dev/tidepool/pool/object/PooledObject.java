@@ -20,8 +20,8 @@ import java.lang.invoke.VarHandle;
  * failed exchange.
  *
  * <p>The other fields are written by the owner, or by the user's thread on the way back, before the
- * word is. Who reads them without owning the member treats them as a hint, or reads the word before
- * and exchanges it afterwards.
+ * word is. A thread that reads them without owning the member treats them as a hint, or reads the
+ * word before and exchanges it after that.
  */
 final class PooledObject<T> {
   private static final VarHandle WORD;

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * threads of other stripes write: an object is handed out by one exchange and stores to its own
  * {@link PooledObject} and taken back by one, found by its identity in the {@link IdentityTable}.
  *
- * <p>Whoever owns a member (see there) may destroy it: it is struck from the roster first, and then
+ * <p>The owner of a member (see there) may destroy it: it is struck from the roster first, and then
  * ended. No lock is held while the functions that the pool was given run.
  */
 public final class StripedObjectPool<T> implements ObjectPool<T> {
@@ -30,7 +30,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
 
   private final ObjectPoolOptions<T> options;
   private final LongSupplier nanoClock;
-  private final EvictionOrder<T> eviction;
+  private final IdleObjectOrder<T> order;
   private final ObjectSlots<T> places;
   private final IdentityTable<T> roster = new IdentityTable<>();
   private final AtomicLong numbers = new AtomicLong();
@@ -59,10 +59,10 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
       ObjectPoolOptions<T> options, IdleQuota allowance, long charge, LongSupplier nanoClock) {
     this.options = options;
     this.nanoClock = nanoClock;
-    this.eviction =
-        new EvictionOrder<>(options.eviction(), options.timeToLive().toNanos(), nanoClock);
+    this.order =
+        new IdleObjectOrder<>(options.eviction(), options.timeToLive().toNanos(), nanoClock);
     this.places =
-        new ObjectSlots<>(eviction, allowance, charge, Runtime.getRuntime().availableProcessors());
+        new ObjectSlots<>(order, allowance, charge, Runtime.getRuntime().availableProcessors());
   }
 
   /** A pool filled to its minimum, with the thread that its options ask for. */
@@ -138,7 +138,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
 
   /** Whether an owned member may be handed out; if not, it is destroyed. */
   private boolean isFit(PooledObject<T> member) {
-    if (eviction.hasExpired(member)) {
+    if (order.hasExpired(member)) {
       destroy(member, evicted);
       return false;
     }
@@ -246,7 +246,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
     try {
       options.destroy().accept(member.object);
     } catch (Throwable e) {
-      // Whoever gave the object back, or wants another, has no part in this.
+      // Not an error of the caller that returned the object or wants another.
       failed("destroyed", member.object, e);
     }
   }
@@ -270,7 +270,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
   private List<PooledObject<T>> evictExpired() {
     List<PooledObject<T>> idle = new ArrayList<>();
     for (PooledObject<T> member : idle()) {
-      if (!eviction.hasExpired(member)) {
+      if (!order.hasExpired(member)) {
         idle.add(member);
       } else if (places.take(member)) {
         destroy(member, evicted);
@@ -294,7 +294,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
         member.seenLeases = leases;
         member.seenNanos = now;
       } else if (now - member.seenNanos >= timeout) {
-        unused.add(new Ranked<>(member, eviction.rank(member)));
+        unused.add(new Ranked<>(member, order.rank(member)));
       }
     }
     unused.sort(Comparator.comparingLong(Ranked::rank));
@@ -353,7 +353,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
         .sum();
   }
 
-  /** For whoever just laid a member down: the pool may have been closed, and swept before that. */
+  /** Called after a member was put down: the pool may have been closed, and swept before that. */
   private void sweepIfClosed() {
     if (closed) {
       trim(object -> 1);

@@ -23,9 +23,8 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a manager's buffers are born over blocks of its pools. The fast way is one handle and one
- * block that lies idle; whatever else a buffer may want is on the other. Safe for use by any
- * thread.
+ * Allocates a manager's buffers over blocks of its pools. The fast path needs one handle and one
+ * idle block; the slow path does all else that a buffer may want. Safe for use by any thread.
  */
 public final class BufferAllocator {
   private final StorageContext context;
@@ -138,7 +137,8 @@ public final class BufferAllocator {
     PooledBlock block = blocks.forBuffer(bytes, allocation);
     RootBuffer<A> buffer;
     try {
-      // Only now: whoever makes room must not hold the token of a leak group that may have leaked.
+      // Only now: a thread that frees memory must not hold the token of a leak group that may have
+      // leaked.
       LeakGroup.Token token = sampled == null ? leakDetector.join() : sampled;
       buffer = new RootBuffer<>(releases, token, type, length, allocation);
       buffer.moveInto(block);
@@ -195,7 +195,7 @@ public final class BufferAllocator {
               try {
                 UnifiedBuffer<A> buffer = allocate(type, length, allocation, bytes, sampled);
                 context
-                    .completions()
+                    .callbackExecutor()
                     .execute(
                         () -> {
                           if (!future.complete(buffer)) {
@@ -203,7 +203,7 @@ public final class BufferAllocator {
                           }
                         });
               } catch (RuntimeException | Error e) {
-                context.completions().execute(() -> future.completeExceptionally(e));
+                context.callbackExecutor().execute(() -> future.completeExceptionally(e));
               }
             });
     return future;

@@ -477,7 +477,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
         access(true, coherence -> coherence.fill(from(), to(), pattern), "filling", bytes() == 0));
   }
 
-  /** Clears all bytes of a buffer that was just made, which keeps the state it was born in. */
+  /** Clears all bytes of a buffer that was just made, which keeps its first state. */
   void zero() {
     perform(access(true, Coherence::clear, "clearing", bytes() == 0));
   }

@@ -33,7 +33,7 @@ public final class CoalescedTransfers implements Runnable {
   private final SmallTransfer like;
   // In the order that they end: work behind other work of the batch comes after it.
   private final List<Operation> works = new ArrayList<>();
-  private final List<SmallTransfer> parcels = new ArrayList<>();
+  private final List<SmallTransfer> transfers = new ArrayList<>();
   private final List<Move> moves = new ArrayList<>();
   // Those whose bytes take another way. Only after the batch: they may need memory, and what
   // travels holds some.
@@ -183,7 +183,7 @@ public final class CoalescedTransfers implements Runnable {
     }
     bytes += smallTransfer.bytes();
     works.add(work);
-    parcels.add(smallTransfer);
+    transfers.add(smallTransfer);
     moves.add(move);
     return true;
   }
@@ -238,7 +238,7 @@ public final class CoalescedTransfers implements Runnable {
     }
     // All of them took that time together; so the sums are right.
     long each = (System.nanoTime() - start) / works.size();
-    parcels.forEach(smallTransfer -> smallTransfer.arrived(each, way));
+    transfers.forEach(smallTransfer -> smallTransfer.arrived(each, way));
     if (alone.isEmpty()) {
       works.forEach(Operation::endsTask);
     }
@@ -250,26 +250,23 @@ public final class CoalescedTransfers implements Runnable {
     for (int i = 0; i < works.size(); i++) {
       works
           .get(i)
-          .end(failure == null ? null : Exceptions.transfer(failure, parcels.get(i).toString()));
+          .end(failure == null ? null : Exceptions.transfer(failure, transfers.get(i).toString()));
     }
     works.forEach(Operation::tell);
   }
 
   private void move() {
-    CoalescedCopy gathering = like.context().link().gathering();
-    way =
-        like.direction() == Direction.HOST_TO_DEVICE
-            ? gathering.upload(moves)
-            : gathering.download(moves);
+    CoalescedCopy copy = like.context().link().coalesced();
+    way = like.direction() == Direction.HOST_TO_DEVICE ? copy.upload(moves) : copy.download(moves);
   }
 
   private void takeApart(Throwable failure) {
-    parcels.forEach(SmallTransfer::mayHaveArrived);
+    transfers.forEach(SmallTransfer::mayHaveArrived);
     if (RetryPolicy.kindOf(failure) == AcceleratorException.Kind.DEVICE_LOST) {
       endAll(failure);
       return;
     }
-    // First those behind others, for they become ready when the others end.
+    // First those behind others, because they become ready when the others end.
     works.subList(atTurn, works.size()).forEach(work -> work.giveBack(true));
     for (Operation work : works.subList(0, atTurn)) {
       if (tells) {

@@ -41,7 +41,7 @@ import org.jspecify.annotations.Nullable;
 public final class ExternalBuffers {
   private final StorageContext context;
   private final SessionResources resources;
-  private final Reclaimer room;
+  private final Reclaimer reclaimer;
   private final BlockAllocator blocks;
   private final LeakDetector leakDetector;
   private final AllocationLedger ledger;
@@ -49,13 +49,13 @@ public final class ExternalBuffers {
   public ExternalBuffers(
       StorageContext context,
       SessionResources resources,
-      Reclaimer room,
+      Reclaimer reclaimer,
       BlockAllocator blocks,
       LeakDetector leakDetector,
       AllocationLedger ledger) {
     this.context = context;
     this.resources = resources;
-    this.room = room;
+    this.reclaimer = reclaimer;
     this.blocks = blocks;
     this.leakDetector = leakDetector;
     this.ledger = ledger;
@@ -228,7 +228,7 @@ public final class ExternalBuffers {
       return sharing.create(folder, name, type, length);
     } catch (OutOfDeviceMemoryException e) {
       // Pools may keep what is missing.
-      room.trimDevice();
+      reclaimer.trimDevice();
     }
     try {
       return sharing.create(folder, name, type, length);

@@ -17,9 +17,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * An open mapping.
  *
  * <p>Its segment lives in an arena of its own, confined to the mapping thread or shared, whose last
- * action ends the mapping. That action holds the handle: whoever holds the segment keeps the buffer
- * from counting as leaked. Memory of the caller is the exception: its segment is the caller's own,
- * guarded by the caller's arena, and stays valid after the mapping.
+ * action ends the mapping. That action holds the handle: a reference to the segment keeps the
+ * buffer from counting as leaked. Memory of the caller is the exception: its segment is the
+ * caller's own, guarded by the caller's arena, and stays valid after the mapping.
  */
 final class OpenHostMapping implements HostMapping {
   private final Arena arena;

@@ -19,7 +19,7 @@ final class AllocationEvent extends MemoryEvent {
   String elementType = "";
 
   @Label("Tag")
-  @Description("Who owns the bytes; empty if nobody said")
+  @Description("Name of the owner of the bytes; empty if none was given")
   String tag = "";
 
   @Label("Bytes")

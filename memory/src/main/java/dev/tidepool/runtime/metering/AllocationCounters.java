@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>The peak</b> is exact although an allocation does not add up all tallies. Each tally has a
  * ceiling for its live bytes, and the ceilings together are no higher than the peak so far. A
  * thread that would exceed its ceiling adds up under the monitor, raises the peak if necessary, and
- * shares out the room that is left below it. (Bytes that another thread allocates at that moment
+ * shares out the bytes that are left below it. (Bytes that another thread allocates at that moment
  * may be counted the next time, and a buffer counts until its close is over.)
  */
 public final class AllocationCounters {
@@ -246,7 +246,7 @@ public final class AllocationCounters {
     reached(live);
     long room = peaks.getLast().bytes - live;
     for (Tally tally : tallies) {
-      // Half of the room goes to the tally that needed it, the rest to all.
+      // Half of the bytes go to the tally that needed them, the rest to all.
       tally.ceiling = tally.live() + (tally == through ? room / 2 : room / 2 / tallies.length);
     }
   }
@@ -350,7 +350,7 @@ public final class AllocationCounters {
       reached(peak.bytes);
       peaks.add(peak);
       for (Tally tally : tallies) {
-        // Who allocates next adds up, and shares the room below the new peak out.
+        // The next thread that allocates adds up, and shares out what is left below the new peak.
         tally.ceiling = tally.live();
       }
     }

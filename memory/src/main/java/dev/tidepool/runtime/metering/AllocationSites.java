@@ -36,8 +36,8 @@ public final class AllocationSites {
 
   /**
    * The stack of the caller from the first frame outside of this library on, a line each, such as
-   * {@code App.load(App.java:12)}; the library's own frames where there are no others. The same
-   * object for the same stack.
+   * {@code App.load(App.java:12)}; the library's own frames where there are no others. Equal stacks
+   * have one object.
    */
   public String here() {
     List<StackWalker.StackFrame> stack = stack(true);

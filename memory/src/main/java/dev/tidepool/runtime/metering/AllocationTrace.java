@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  * BYTES LOCATION} for a buffer that was allocated, or {@code - NUMBER} when its memory goes back,
  * which is later than its close where work was still using it. Numbers are never used twice.
  *
- * <p>Who allocates or frees only adds to a queue. The monitor guards the file; the maintenance
- * thread and {@link #close} alone take it, and write while they hold it.
+ * <p>A thread that allocates or frees only adds to a queue. The monitor guards the file; the
+ * maintenance thread and {@link #close} alone take it, and write while they hold it.
  */
 public final class AllocationTrace implements AutoCloseable {
   static final String HEADER = "tidepool-trace 1";

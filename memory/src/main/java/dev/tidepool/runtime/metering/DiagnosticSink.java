@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The log is written at once, by the thread that asks. The listener is the user's and may block,
  * so a thread of its own calls it, with one report after another in their order. That thread is a
- * daemon, which exists only while there are reports: whoever closes the manager waits for it, but
- * not for ever. Safe for use by any thread; the listener is called under no lock.
+ * daemon, which exists only while there are reports: closing the manager waits for it, for a
+ * limited time. Safe for use by any thread; the listener is called under no lock.
  */
 public final class DiagnosticSink {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
@@ -35,7 +35,7 @@ public final class DiagnosticSink {
     LOG.log(level, line);
   }
 
-  /** Has the listener called, after what it was to hear before. Does not wait for it. */
+  /** Has the listener called, after all earlier reports. Does not wait for it. */
   public void tell(DiagnosticReport report) {
     listener.ifPresent(
         present -> {

@@ -14,7 +14,7 @@ import java.lang.ref.ReferenceQueue;
  * buffer hides those that were allocated next to it. Leak groups are small and closed often for
  * that reason, and a buffer whose {@link SamplingLeakDetector site is recorded} has one of its own.
  *
- * <p>A leak group whose members are all closed is forgotten by and by, as others take their blocks;
+ * <p>A leak group whose members are all closed is dropped over time, as others take their blocks;
  * it may be enqueued before that, which costs a look at what lives.
  */
 public final class LeakGroup extends PhantomReference<LeakGroup.Token> {
@@ -65,7 +65,7 @@ public final class LeakGroup extends PhantomReference<LeakGroup.Token> {
     return createdNanos;
   }
 
-  /** Counts a member; whether there was room for it. */
+  /** Counts a member; returns false if the group is full. */
   boolean join(int capacity) {
     int members = joined;
     joined = members + 1;

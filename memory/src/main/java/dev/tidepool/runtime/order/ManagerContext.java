@@ -167,8 +167,8 @@ public class ManagerContext {
     }
   }
 
-  public final Executor completions() {
-    return shared.workers().completions();
+  public final Executor callbackExecutor() {
+    return shared.workers().callbackExecutor();
   }
 
   /** Asks for work in the background. */
@@ -182,12 +182,12 @@ public class ManagerContext {
    * @param ended is run when the work has ended, by the thread that ends it
    */
   public final CompletableFuture<Void> submit(Operation work, Runnable ended) {
-    return OperationFuture.submit(work, shared.workers().futures(), futures, ended);
+    return OperationFuture.submit(work, shared.workers().futureCompleter(), futures, ended);
   }
 
   /** Asks for work, which does not start before it is told to {@link Operation#begin}. */
   public final CompletableFuture<Void> reserve(Operation work) {
-    return OperationFuture.reserve(work, shared.workers().futures(), futures, () -> {});
+    return OperationFuture.reserve(work, shared.workers().futureCompleter(), futures, () -> {});
   }
 
   /** Lets {@link #awaitFutures} wait for a future. */

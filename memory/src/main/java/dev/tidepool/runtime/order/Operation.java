@@ -438,11 +438,11 @@ public final class Operation extends Resumable implements Runnable {
 
   /** The same on a thread of an executor that looks for its next task right after this. */
   private void readyFor(Executor of) {
-    if (!executor.equals(of) || !(executor instanceof HandoffExecutor porters)) {
+    if (!executor.equals(of) || !(executor instanceof HandoffExecutor handoff)) {
       ready();
     } else if (isHandedIn()) {
       try {
-        porters.executeNext(this);
+        handoff.executeNext(this);
       } catch (Throwable e) {
         leaveUnfinished();
       }
@@ -451,7 +451,7 @@ public final class Operation extends Resumable implements Runnable {
 
   /** Whether its listener is the user's, or calls one. */
   public boolean tells() {
-    return executor instanceof HandoffExecutor porters && porters.tells();
+    return executor instanceof HandoffExecutor handoff && handoff.tells();
   }
 
   /** Hands the work in, whose turn has come, as a task of its own; at once or a little later. */

@@ -16,15 +16,15 @@ final class OperationFuture extends CheckedFuture {
   }
 
   /**
-   * Asks for the work. The future completes on a thread of {@code completions}.
+   * Asks for the work. The future completes on a thread of {@code completer}.
    *
    * @param pending has the future until it completes
    * @param ended is run by the thread that ends the work, before the future completes
    */
   static CompletableFuture<Void> submit(
-      Operation work, Completions completions, PendingFutures pending, Runnable ended) {
+      Operation work, FutureCompleter completer, PendingFutures pending, Runnable ended) {
     try {
-      return reserve(work, completions, pending, ended);
+      return reserve(work, completer, pending, ended);
     } finally {
       work.begin();
     }
@@ -32,9 +32,9 @@ final class OperationFuture extends CheckedFuture {
 
   /** Asks for the work, which does not start before it is told to {@link Operation#begin}. */
   static CompletableFuture<Void> reserve(
-      Operation work, Completions completions, PendingFutures pending, Runnable ended) {
+      Operation work, FutureCompleter completer, PendingFutures pending, Runnable ended) {
     OperationFuture future = new OperationFuture(work);
-    Completion completion = new Completion(future, completions, pending, ended);
+    Completion completion = new Completion(future, completer, pending, ended);
     pending.add(future);
     try {
       work.reserve(completion::begin);
@@ -47,17 +47,17 @@ final class OperationFuture extends CheckedFuture {
   }
 
   /** The end of a future, which comes although the heap is full now. */
-  private static final class Completion extends Resumable implements Completions.Completion {
+  private static final class Completion extends Resumable implements FutureCompleter.Completion {
     private final OperationFuture future;
-    private final Completions completions;
+    private final FutureCompleter completer;
     private final PendingFutures pending;
     private final Runnable ended;
     private volatile @Nullable Throwable failure;
 
     Completion(
-        OperationFuture future, Completions completions, PendingFutures pending, Runnable ended) {
+        OperationFuture future, FutureCompleter completer, PendingFutures pending, Runnable ended) {
       this.future = future;
-      this.completions = completions;
+      this.completer = completer;
       this.pending = pending;
       this.ended = ended;
     }
@@ -73,7 +73,7 @@ final class OperationFuture extends CheckedFuture {
 
     @Override
     public void resume() {
-      completions.add(this);
+      completer.add(this);
     }
 
     @Override
@@ -98,7 +98,7 @@ final class OperationFuture extends CheckedFuture {
     } else if (work.hasStarted()) {
       complete(null);
     } else {
-      // Its turn came before who stopped it could say so here.
+      // Its turn came before the thread that stopped it could record that here.
       stopped();
     }
   }

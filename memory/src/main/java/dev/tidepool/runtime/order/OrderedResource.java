@@ -5,8 +5,8 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * Bytes whose uses have an order: what {@link Operation} enters and leaves.
  *
- * <p>Its monitor guards the order of work and who occupies the bytes. The monitors of several are
- * taken in the order of their numbers.
+ * <p>Its monitor guards the order of operations and the state of the bytes' users. The monitors of
+ * several are taken in the order of their numbers.
  */
 public abstract class OrderedResource extends Resumable {
   private static final AtomicLong NUMBERS = new AtomicLong();

@@ -30,12 +30,15 @@ public record RetryPolicy(
     this(most, withinNanos, meter, () -> false);
   }
 
-  /** The same, but so often. */
+  /** Returns this policy with another maximum of attempts. */
   public RetryPolicy withMost(int count) {
     return new RetryPolicy(count, withinNanos, meter, tooLate);
   }
 
-  /** The same, but only until something holds that cannot be done twice. */
+  /**
+   * Returns this policy, but without a further attempt once {@code late} is true: what was done
+   * then cannot be done twice.
+   */
   public RetryPolicy until(BooleanSupplier late) {
     return new RetryPolicy(most, withinNanos, meter, late);
   }

@@ -9,9 +9,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The threads of one session. Transfers and kernels run on platform threads, for they block in
+ * The threads of one session. Transfers and kernels run on platform threads, because they block in
  * native calls; transfers never wait for other work on them, so a bounded number cannot deadlock.
- * Futures complete on virtual threads, where what users hang on them may block.
+ * Futures complete on virtual threads, because stages that users attach may block.
  */
 public final class SessionExecutors implements AutoCloseable {
   private static final class Worker extends Thread {
@@ -32,10 +32,10 @@ public final class SessionExecutors implements AutoCloseable {
           TimeUnit.SECONDS,
           new SynchronousQueue<>(),
           factory("tidepool-event-"));
-  private final ThreadFactory completing =
+  private final ThreadFactory callbackThreads =
       Thread.ofVirtual().name("tidepool-completion-", 0).factory();
 
-  private final Completions futures = new Completions(completions());
+  private final FutureCompleter futureCompleter = new FutureCompleter(callbackExecutor());
 
   /**
    * The threads of a session, none of them started.
@@ -69,15 +69,15 @@ public final class SessionExecutors implements AutoCloseable {
   }
 
   /**
-   * For making room on behalf of virtual threads. Not the transfer threads: they may all wait for
-   * what such a thread holds.
+   * Returns the executor that evicts on behalf of virtual threads. Not the transfer threads: they
+   * may all wait for what such a thread holds.
    */
   public static Executor evictions() {
     return task -> {
       try {
         Thread.ofPlatform().daemon().name("tidepool-eviction").start(task);
       } catch (OutOfMemoryError noThread) {
-        // Better a carrier that is held up than work that never runs.
+        // A blocked carrier is better than work that never runs.
         task.run();
       }
     };
@@ -92,20 +92,23 @@ public final class SessionExecutors implements AutoCloseable {
     }
   }
 
-  /** Completes the futures of operations. */
-  Completions futures() {
-    return futures;
+  /** Returns what completes the futures of operations, one after another. */
+  FutureCompleter futureCompleter() {
+    return futureCompleter;
   }
 
-  /** Sees to it that the completion of one future does not hold up others. */
-  public void checkFutures() {
-    futures.check();
+  /** Starts another thread if the completion of one future holds up others. */
+  public void checkFutureCompleter() {
+    futureCompleter.check();
   }
 
-  /** Runs each task on a thread that it may block. */
-  public Executor completions() {
+  /**
+   * Returns the executor that calls users' code: each task has a virtual thread, which it may
+   * block.
+   */
+  public Executor callbackExecutor() {
     // Never shut down: what ends while the session closes must still complete its future.
-    return task -> completing.newThread(task).start();
+    return task -> callbackThreads.newThread(task).start();
   }
 
   /** Ends the threads once what was handed to them is done. */

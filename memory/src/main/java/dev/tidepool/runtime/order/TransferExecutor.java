@@ -14,11 +14,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The threads that transfers run on, and who gets the next free one: the most urgent that is ready,
- * those of one priority in the order that they came. Critical ones have threads that nothing else
- * may use, so that they begin while bulk transfers hold all others.
+ * The threads that transfers run on. The next free thread gets the most urgent transfer that is
+ * ready; those of one priority run in the order in which they came. Critical ones have threads that
+ * nothing else may use, so that they begin while bulk transfers hold all others.
  *
- * <p><b>Starvation</b> is excluded: the head of a line that was overtaken sixteen times in a row
+ * <p><b>Starvation</b> is excluded: the head of a queue that was overtaken sixteen times in a row
  * goes next.
  *
  * <p><b>Cheap to enter.</b> Waking a thread costs the one that wakes it more than all else here. So
@@ -26,15 +26,16 @@ import org.jspecify.annotations.Nullable;
  * is more, it wakes the next. The scheme is that of {@code ForkJoinPool} (D. Lea). A thread that
  * ends its task looks anyway, so what it hands in last wakes nobody.
  *
- * <p><b>Errors.</b> What cannot be handed in throws. Once it is in its line, it is done whatever is
- * thrown: a thread that finds the heap full looks again, and one that cannot be made is made later.
+ * <p><b>Errors.</b> What cannot be handed in throws. Once it is in its queue, it is done whatever
+ * is thrown: a thread that finds the heap full looks again, and one that cannot be made is made
+ * later.
  *
- * <p><b>Locking.</b> Lines may be entered without a lock; the monitor guards everything else, and
- * who takes from a line holds it. Nothing waits under it.
+ * <p><b>Locking.</b> Tasks are added to queues without a lock; the monitor guards everything else,
+ * and a thread that takes from a queue holds it. No thread waits while it holds it.
  */
 public final class TransferExecutor extends Resumable implements HandoffExecutor, AutoCloseable {
   private static final int CRITICAL_THREADS = 2;
-  private static final int PATIENCE = 16;
+  private static final int MOST_OVERTAKEN = 16;
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
   private static final long FULL_HEAP_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
@@ -42,25 +43,25 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
   private final ThreadFactory threads;
   private final TaskSource tasks;
   // By priority, the least urgent first.
-  private final Line[] lines =
-      Stream.of(TransferPriority.values()).map(_ -> new Line()).toArray(Line[]::new);
+  private final ReadyQueue[] queues =
+      Stream.of(TransferPriority.values()).map(_ -> new ReadyQueue()).toArray(ReadyQueue[]::new);
 
   // Guarded by this; `searching` and `closed` are also read without.
   private final int[] overtaken = new int[TransferPriority.values().length];
-  private final Crew ordinary;
-  private final Crew critical;
+  private final WorkerGroup ordinary;
+  private final WorkerGroup critical;
   private volatile int searching;
   private volatile boolean closed;
 
   /** Says what a thread does next. */
   @FunctionalInterface
   public interface TaskSource {
-    /** Takes the next task from a line, and what can be done with it; null if there is none. */
-    @Nullable Runnable next(Queue<Runnable> line);
+    /** Takes the next task from a queue, and what can be done with it; null if there is none. */
+    @Nullable Runnable next(Queue<Runnable> queue);
   }
 
   /** What is ready, of one priority. */
-  private final class Line implements HandoffExecutor {
+  private final class ReadyQueue implements HandoffExecutor {
     private final Queue<Runnable> ready = new ConcurrentLinkedQueue<>();
 
     @Override
@@ -77,8 +78,8 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
 
     private boolean takes(Runnable task) {
       if (closed) {
-        // What comes while the session ends is done by who asks: it finds out that all is closed,
-        // and memory on its way back gets there.
+        // While the session ends, the calling thread runs the task: an operation finds that all is
+        // closed, and a release gives its memory back.
         task.run();
         return false;
       }
@@ -86,14 +87,14 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
     }
   }
 
-  /** Threads that take the same. Guarded by the monitor. */
-  private static final class Crew {
+  /** Threads that take from the same queues. Guarded by the monitor. */
+  private static final class WorkerGroup {
     private final int most;
     // As large as it can get, because a thread that becomes idle allocates nothing.
-    private final Deque<Porter> idle;
+    private final Deque<Worker> idle;
     private int alive;
 
-    Crew(int most) {
+    WorkerGroup(int most) {
       this.most = most;
       idle = new ArrayDeque<>(most + 1);
     }
@@ -102,15 +103,15 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
   /**
    * Transfers, the given number of them side by side.
    *
-   * @param threads makes platform threads, for transfers block in native calls
-   * @param tasks says what the next task of a line is
+   * @param threads makes platform threads, because transfers block in native calls
+   * @param tasks says what the next task of a queue is
    */
   public TransferExecutor(int most, ThreadFactory threads, TaskSource tasks) {
     this.most = most;
     this.threads = threads;
     this.tasks = tasks;
-    ordinary = new Crew(most);
-    critical = new Crew(CRITICAL_THREADS);
+    ordinary = new WorkerGroup(most);
+    critical = new WorkerGroup(CRITICAL_THREADS);
   }
 
   /** Transfers that run side by side, but for critical ones. */
@@ -120,7 +121,7 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
 
   /** Where transfers of a priority are handed in. */
   public HandoffExecutor at(TransferPriority priority) {
-    return line(priority);
+    return queue(priority);
   }
 
   /** Hands in what has no priority of its own. */
@@ -135,10 +136,10 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
   }
 
   private void wakeOne() {
-    Porter woken;
+    Worker woken;
     try {
       synchronized (this) {
-        woken = searching == 0 ? summon() : null;
+        woken = searching == 0 ? claimWorker() : null;
       }
     } catch (OutOfMemoryError e) {
       leaveUnfinished();
@@ -157,37 +158,40 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
     }
   }
 
-  /** A thread that shall look for work, if there is one to be had; the monitor is held. */
-  private @Nullable Porter summon() {
-    Porter porter = summon(ordinary);
-    return porter == null && !line(TransferPriority.CRITICAL).ready.isEmpty()
-        ? summon(critical)
-        : porter;
+  /**
+   * Claims an idle or new thread that shall look for work; null if there is none. The monitor is
+   * held.
+   */
+  private @Nullable Worker claimWorker() {
+    Worker worker = claimWorker(ordinary);
+    return worker == null && !queue(TransferPriority.CRITICAL).ready.isEmpty()
+        ? claimWorker(critical)
+        : worker;
   }
 
-  private @Nullable Porter summon(Crew crew) {
+  private @Nullable Worker claimWorker(WorkerGroup group) {
     synchronized (this) {
-      Porter porter = crew.idle.poll();
-      if (porter == null && crew.alive < crew.most) {
-        porter = new Porter(crew);
-        crew.alive++;
+      Worker worker = group.idle.poll();
+      if (worker == null && group.alive < group.most) {
+        worker = new Worker(group);
+        group.alive++;
       }
-      if (porter != null) {
-        porter.searches = true;
+      if (worker != null) {
+        worker.searches = true;
         searching++;
       }
-      return porter;
+      return worker;
     }
   }
 
-  /** What the caller, of a crew, does next; null if nothing waits. The monitor is held. */
-  private @Nullable Runnable choose(Crew crew) {
-    if (crew == critical) {
-      return tasks.next(line(TransferPriority.CRITICAL).ready);
+  /** Takes the next task for a thread of a group; null if nothing waits. The monitor is held. */
+  private @Nullable Runnable choose(WorkerGroup group) {
+    if (group == critical) {
+      return tasks.next(queue(TransferPriority.CRITICAL).ready);
     }
     int chosen = -1;
-    for (int i = lines.length - 1; i >= 0; i--) {
-      if (!lines[i].ready.isEmpty() && (chosen < 0 || overtaken[i] >= PATIENCE)) {
+    for (int i = queues.length - 1; i >= 0; i--) {
+      if (!queues[i].ready.isEmpty() && (chosen < 0 || overtaken[i] >= MOST_OVERTAKEN)) {
         chosen = i;
       }
     }
@@ -197,19 +201,19 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
     }
     overtaken[chosen] = 0;
     for (int i = 0; i < chosen; i++) {
-      overtaken[i] = lines[i].ready.isEmpty() ? 0 : overtaken[i] + 1;
+      overtaken[i] = queues[i].ready.isEmpty() ? 0 : overtaken[i] + 1;
     }
-    return tasks.next(lines[chosen].ready);
+    return tasks.next(queues[chosen].ready);
   }
 
-  @SuppressWarnings("EnumOrdinal") // there is a line for each, in their order
-  private Line line(TransferPriority priority) {
-    return lines[priority.ordinal()];
+  @SuppressWarnings("EnumOrdinal") // there is a queue for each, in their order
+  private ReadyQueue queue(TransferPriority priority) {
+    return queues[priority.ordinal()];
   }
 
   private boolean isEmpty() {
-    for (Line line : lines) {
-      if (!line.ready.isEmpty()) {
+    for (ReadyQueue queue : queues) {
+      if (!queue.ready.isEmpty()) {
         return false;
       }
     }
@@ -217,15 +221,15 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
   }
 
   /** One thread. */
-  private final class Porter implements Runnable {
-    private final Crew crew;
+  private final class Worker implements Runnable {
+    private final WorkerGroup group;
     // Guarded by the monitor.
     private boolean searches;
-    // Set before the porter is first idle.
+    // Set before the worker is first idle.
     private volatile @Nullable Thread thread;
 
-    Porter(Crew crew) {
-      this.crew = crew;
+    Worker(WorkerGroup group) {
+      this.group = group;
     }
 
     @Override
@@ -238,7 +242,7 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
       } while (rest());
     }
 
-    /** {@link #next}, as soon as the heap has room for what that makes. */
+    /** Calls {@link #next} until the heap has memory for what that makes. */
     private @Nullable Runnable nextInTime() {
       while (true) {
         try {
@@ -249,22 +253,22 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
       }
     }
 
-    /** Takes what is to be done next; if there is none the porter is idle from now on. */
+    /** Takes the next task; if there is none the worker is idle from now on. */
     private @Nullable Runnable next() {
       Runnable task;
-      Porter another = null;
+      Worker another = null;
       synchronized (TransferExecutor.this) {
-        // Before it looks: who hands something in and finds nobody searching wakes somebody.
+        // Before it looks: a thread that adds a task and finds no thread searching wakes one.
         if (searches) {
           searches = false;
           searching--;
         }
-        task = choose(crew);
+        task = choose(group);
         if (task == null) {
-          crew.idle.push(this);
+          group.idle.push(this);
         }
         if (searching == 0 && !isEmpty()) {
-          another = summonIfPossible();
+          another = tryClaimWorker();
         }
       }
       if (another != null) {
@@ -274,9 +278,9 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
     }
 
     /** Returns null if no thread can be made; then this one looks again. The monitor is held. */
-    private @Nullable Porter summonIfPossible() {
+    private @Nullable Worker tryClaimWorker() {
       try {
-        return summon();
+        return claimWorker();
       } catch (OutOfMemoryError e) {
         return null;
       }
@@ -291,8 +295,8 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
             return true;
           }
           if (closed || System.nanoTime() - end >= 0) {
-            crew.idle.remove(this);
-            crew.alive--;
+            group.idle.remove(this);
+            group.alive--;
             return false;
           }
         }
@@ -319,18 +323,18 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
         synchronized (TransferExecutor.this) {
           searches = false;
           searching--;
-          crew.alive--;
+          group.alive--;
           alone = ordinary.alive == 0;
         }
         if (alone) {
-          // Better a caller that is held up than work that never runs.
+          // A blocked caller is better than work that never runs.
           runAll();
         }
       }
     }
   }
 
-  /** A task that throws ends no thread; nobody but the thread's handler hears of it. */
+  /** A task that throws ends no thread; only the thread's handler is told. */
   private static void perform(Runnable task) {
     try {
       task.run();
@@ -370,11 +374,11 @@ public final class TransferExecutor extends Resumable implements HandoffExecutor
   /** Ends the threads once what was handed in is done. */
   @Override
   public void close() {
-    List<Porter> idle;
+    List<Worker> idle;
     synchronized (this) {
       closed = true;
       idle = Stream.concat(ordinary.idle.stream(), critical.idle.stream()).toList();
     }
-    idle.forEach(Porter::wake);
+    idle.forEach(Worker::wake);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Who uses the bytes of a buffer when, and on which thread.
+ * The order of the operations on the bytes of a buffer, and the threads that run them.
  *
  * <p>Operations ({@code Operation}) enter the order of the resources that they use and run when all
  * ahead of them has ended; threads, retries, futures and the context of a manager are here too.

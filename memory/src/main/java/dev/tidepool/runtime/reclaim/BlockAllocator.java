@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Where a manager's buffers, their second copies and its transfers get their blocks from: a pool
- * first, then the driver, then the rungs of the {@link OutOfMemoryRecovery}. Every block is counted
- * as a hit or a miss. Safe for use by any thread.
+ * first, then the driver, then the strategies of {@link OutOfMemoryRecovery}. Every block is
+ * counted as a hit or a miss. Safe for use by any thread.
  */
 public final class BlockAllocator implements BlockSource {
   private final StorageContext memory;
@@ -33,8 +33,8 @@ public final class BlockAllocator implements BlockSource {
   private final AllocationCounters counters;
   // By the ordinal of the location.
   private final MemoryPool[] births;
-  private final OutOfMemoryRecovery ladder;
-  private final OutOfMemoryMessage refusal;
+  private final OutOfMemoryRecovery recovery;
+  private final OutOfMemoryExceptions exceptions;
   private final Consumer<OutOfDeviceMemoryException> exhausted;
   private final boolean paranoid;
   private final boolean keeps;
@@ -42,20 +42,20 @@ public final class BlockAllocator implements BlockSource {
   /**
    * A manager's.
    *
-   * @param refusal says why a request fails
+   * @param exceptions makes the exception when a request fails
    * @param exhausted is told of each request that failed for good
    */
   public BlockAllocator(
       StorageContext memory,
       MemoryPools pools,
-      OutOfMemoryRecovery ladder,
-      OutOfMemoryMessage refusal,
+      OutOfMemoryRecovery recovery,
+      OutOfMemoryExceptions exceptions,
       Consumer<OutOfDeviceMemoryException> exhausted) {
     this.memory = memory;
     this.pools = pools;
     this.counters = memory.counters();
-    this.ladder = ladder;
-    this.refusal = refusal;
+    this.recovery = recovery;
+    this.exceptions = exceptions;
     this.exhausted = exhausted;
     this.births = pools.birthPools();
     this.paranoid = memory.isParanoid();
@@ -133,7 +133,7 @@ public final class BlockAllocator implements BlockSource {
     Placement placement = Placement.of(allocation);
     DeviceReservation reservation = kind.isOfDevice() ? DeviceReservation.openOf(allocation) : null;
     if (reservation != null) {
-      return climb(
+      return recover(
           kind,
           bytes,
           inWork,
@@ -141,7 +141,7 @@ public final class BlockAllocator implements BlockSource {
           () -> takeReserved(kind, bytes, alignment, pooled, placement, reservation, inWork));
     }
     return placement.isAnywhere()
-        ? climb(
+        ? recover(
             kind,
             bytes,
             inWork,
@@ -149,7 +149,7 @@ public final class BlockAllocator implements BlockSource {
                 inWork
                     ? pools.take(kind, bytes, alignment, pooled)
                     : takeForBirth(kind, bytes, alignment, pooled))
-        : climb(
+        : recover(
             kind, bytes, inWork, () -> pools.takePlaced(kind, bytes, alignment, pooled, placement));
   }
 
@@ -184,14 +184,14 @@ public final class BlockAllocator implements BlockSource {
   }
 
   /**
-   * Makes room for so many bytes of the device, for a caller that allocates past the pools. The
-   * bytes are then free in the driver.
+   * Frees so many bytes of the device, for a caller that allocates past the pools. The bytes are
+   * then free in the driver.
    */
   public void makeDeviceRoom(long bytes) {
     further(take(MemoryPools.Kind.DEVICE, bytes, 0, false, false), memory).discard();
   }
 
-  /** For the device's copy of a buffer that was born on the host. */
+  /** For the device's copy of a buffer that was allocated on the host. */
   @Override
   public Lease forDevice(long bytes, Object tenant) {
     DeviceReservation reservation =
@@ -199,7 +199,7 @@ public final class BlockAllocator implements BlockSource {
     if (reservation != null) {
       MemoryPools.Kind kind = MemoryPools.Kind.DEVICE;
       return further(
-          climb(
+          recover(
               kind,
               bytes,
               true,
@@ -210,7 +210,10 @@ public final class BlockAllocator implements BlockSource {
     return further(take(MemoryPools.Kind.DEVICE, bytes, 0, !paranoid, true), tenant);
   }
 
-  /** For the host's copy of one that was born on the device: page-locked while there is room. */
+  /**
+   * For the host's copy of a buffer that was allocated on the device: page-locked while the budget
+   * lasts.
+   */
   @Override
   public Lease forHost(long bytes, Object tenant) {
     return further(take(MemoryPools.Kind.STAGING, bytes, 0, !paranoid, true), tenant);
@@ -222,7 +225,7 @@ public final class BlockAllocator implements BlockSource {
     return further(take(MemoryPools.Kind.STAGING, bytes, 0, !paranoid, false), tenant);
   }
 
-  /** For a buffer that comes back from a file: of the kind that it was born with. */
+  /** For a buffer that comes back from a file: of its first kind. */
   @Override
   public Lease forReturn(BufferCore core) {
     return further(takeAsTold(core.byteSize(), core.allocation(), true), core);
@@ -231,20 +234,20 @@ public final class BlockAllocator implements BlockSource {
   /**
    * Memory of the device to measure with.
    *
-   * @param climbs whether room is made where there is none
+   * @param recovers whether memory is freed where there is none
    */
-  public Lease forMeasuring(long bytes, boolean climbs) {
-    return forMeasuring(MemoryPools.Kind.DEVICE, bytes, climbs);
+  public Lease forMeasuring(long bytes, boolean recovers) {
+    return forMeasuring(MemoryPools.Kind.DEVICE, bytes, recovers);
   }
 
   /** Memory of the host likewise, page-locked or not, which the limit counts. */
-  public Lease forMeasuring(long bytes, boolean pinned, boolean climbs) {
-    return forMeasuring(pinned ? MemoryPools.Kind.STAGING : MemoryPools.Kind.HOST, bytes, climbs);
+  public Lease forMeasuring(long bytes, boolean pinned, boolean recovers) {
+    return forMeasuring(pinned ? MemoryPools.Kind.STAGING : MemoryPools.Kind.HOST, bytes, recovers);
   }
 
-  private Lease forMeasuring(MemoryPools.Kind kind, long bytes, boolean climbs) {
+  private Lease forMeasuring(MemoryPools.Kind kind, long bytes, boolean recovers) {
     PooledBlock block =
-        climbs
+        recovers
             ? take(kind, bytes, 0, !paranoid, false)
             : counted(() -> pools.take(kind, bytes, 0, !paranoid));
     return further(block, memory);
@@ -252,16 +255,16 @@ public final class BlockAllocator implements BlockSource {
 
   /** {@link #forHost} for bytes that the recovery moves to the host, from one of its steps. */
   @Override
-  public Lease forHostFromRung(long bytes, Object tenant) {
+  public Lease forHostInRecovery(long bytes, Object tenant) {
     return further(
-        ladder.climbFromRung(
+        recovery.recoverForStrategy(
             bytes, () -> counted(() -> pools.take(MemoryPools.Kind.STAGING, bytes, 0, !paranoid))),
         tenant);
   }
 
   /**
-   * For bytes on their way; fails rather than climb the ladder, for it may be on a rung. The limit
-   * refuses none, or nothing could move where it is reached.
+   * For bytes on their way; fails rather than start a recovery, because one may be under way. The
+   * limit refuses none; otherwise nothing could move once it is reached.
    */
   @Override
   public Lease forStaging(long bytes) {
@@ -269,9 +272,9 @@ public final class BlockAllocator implements BlockSource {
   }
 
   /**
-   * The same.
+   * Like {@link #forStaging(long)}.
    *
-   * @param pinned whether it shall be page-locked while there is room
+   * @param pinned whether it shall be page-locked while the budget lasts
    */
   public Lease forStaging(long bytes, boolean pinned) {
     MemoryPools.Kind kind = pinned ? MemoryPools.Kind.STAGING : MemoryPools.Kind.HOST;
@@ -295,15 +298,15 @@ public final class BlockAllocator implements BlockSource {
 
   private PooledBlock take(
       MemoryPools.Kind kind, long bytes, long alignment, boolean pooled, boolean inWork) {
-    return climb(kind, bytes, inWork, () -> pools.take(kind, bytes, alignment, pooled));
+    return recover(kind, bytes, inWork, () -> pools.take(kind, bytes, alignment, pooled));
   }
 
-  private PooledBlock climb(
+  private PooledBlock recover(
       MemoryPools.Kind kind, long bytes, boolean inWork, Supplier<PooledBlock> request) {
-    return climb(kind, bytes, inWork, null, request);
+    return recover(kind, bytes, inWork, null, request);
   }
 
-  private PooledBlock climb(
+  private PooledBlock recover(
       MemoryPools.Kind kind,
       long bytes,
       boolean inWork,
@@ -312,9 +315,9 @@ public final class BlockAllocator implements BlockSource {
     boolean onDevice = kind == MemoryPools.Kind.DEVICE || kind == MemoryPools.Kind.UNIFIED;
     try {
       if (onDevice && bytes > pools.largest(kind)) {
-        throw refusal.tooLarge(bytes, kind, pools.largest(kind));
+        throw exceptions.tooLarge(bytes, kind, pools.largest(kind));
       }
-      return ladder.climb(bytes, onDevice, inWork, reservation, () -> counted(request));
+      return recovery.recover(bytes, onDevice, inWork, reservation, () -> counted(request));
     } catch (OutOfDeviceMemoryException refused) {
       exhausted.accept(refused);
       throw refused;

@@ -125,7 +125,7 @@ final class Defragmenter implements BlockMover {
           StorageContext owner = each.storage().context();
           Block from = each.from().block();
           events.add(
-              owner.link().copyAhead(from, 0, each.to().block(), 0, each.storage().byteSize()));
+              owner.link().startCopy(from, 0, each.to().block(), 0, each.storage().byteSize()));
         }
       }
     } catch (RuntimeException | Error e) {

@@ -10,31 +10,31 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes room for one request by buffers: their device copies are given up, or they go to the spill
- * file. Idle buffers go first, the least recently used of them before the others; after them those
- * that only work waits for which has not begun. For one thread.
+ * Frees memory of buffers for one request: their device copies are given up, or they go to the
+ * spill file. Idle buffers go first, the least recently used of them before the others; after them
+ * those that only work waits for which has not begun. For one thread.
  *
- * <p>Bounded: a round passes each buffer once, each round must make room, and 32 are the most.
+ * <p>Bounded: a round passes each buffer once, each round must free memory, and 32 are the most.
  * Several rounds are needed: after the first ones another limit may refuse the request, and other
  * threads may take the memory that was freed.
  */
 final class Eviction {
   private static final int MOST_ROUNDS = 32;
 
-  private final Reclaimer room;
+  private final Reclaimer reclaimer;
   private final MemoryRequest<?> request;
   // Those that were asked for their memory in this round, whether they had any to give.
   private final Set<BufferCore> passed = new HashSet<>();
   private int round;
   private boolean freedInRound;
   private boolean evictedLast;
-  private @Nullable List<Storage> ahead;
+  private @Nullable List<Storage> queued;
   private int evicted;
   private int spilled;
   private @Nullable String diskFailure;
 
-  Eviction(Reclaimer room, MemoryRequest<?> request) {
-    this.room = room;
+  Eviction(Reclaimer reclaimer, MemoryRequest<?> request) {
+    this.reclaimer = reclaimer;
     this.request = request;
   }
 
@@ -43,10 +43,10 @@ final class Eviction {
     passed.clear();
     round = 0;
     freedInRound = false;
-    ahead = null;
+    queued = null;
   }
 
-  /** Makes room by idle buffers. */
+  /** Frees memory of idle buffers. */
   long free(long bytes) {
     long freed = 0;
     while (freed < bytes) {
@@ -60,7 +60,7 @@ final class Eviction {
     return freed;
   }
 
-  /** Makes room by taking idle buffers to the file alone. */
+  /** Frees memory by taking idle buffers to the file alone. */
   long spill(long bytes) {
     long freed = 0;
     long one = spillNext(true);
@@ -80,7 +80,7 @@ final class Eviction {
   }
 
   /**
-   * Makes room by one buffer, which is quickly found if possible: where few have a device copy,
+   * Frees memory of one buffer, which is quickly found if possible: where few have a device copy,
    * each request would look at all others for it.
    */
   private long freeOne() {
@@ -97,7 +97,7 @@ final class Eviction {
     while (next != null) {
       passed.add(next);
       Storage storage = next.rouse();
-      if (storage != null && room.evict(storage)) {
+      if (storage != null && reclaimer.evict(storage)) {
         evicted++;
         evictedLast = true;
         return Math.max(1, storage.byteSize());
@@ -108,7 +108,7 @@ final class Eviction {
   }
 
   private @Nullable BufferCore nextToEvict(boolean amongAll) {
-    return room.leastRecentlyUsed(
+    return reclaimer.leastRecentlyUsed(
         request.isOwnOnly(),
         amongAll,
         core -> request.evictionHelps(core) && core.isUnasked() && !passed.contains(core));
@@ -131,7 +131,7 @@ final class Eviction {
   private @Nullable BufferCore nextToSpill(boolean amongAll) {
     return diskFailure != null
         ? null
-        : room.leastRecentlyUsed(
+        : reclaimer.leastRecentlyUsed(
             request.isOwnOnly(),
             amongAll,
             core ->
@@ -142,9 +142,9 @@ final class Eviction {
                     && !passed.contains(core));
   }
 
-  private boolean spilled(Storage storage, boolean goesAhead) {
+  private boolean spilled(Storage storage, boolean beforeUse) {
     try {
-      boolean gone = goesAhead ? room.spillAhead(storage) : room.spill(storage);
+      boolean gone = beforeUse ? reclaimer.spillBeforeUse(storage) : reclaimer.spill(storage);
       spilled += gone ? 1 : 0;
       return gone;
     } catch (TransferException e) {
@@ -154,26 +154,29 @@ final class Eviction {
   }
 
   /**
-   * Makes room by buffers that work was asked for which has not begun; the one that was asked for
-   * last goes first, for it will be wanted last.
+   * Frees memory of buffers with queued operations that have not begun. The buffer that was queued
+   * last goes first, because it is needed last.
    */
-  long freeAhead(long bytes) {
-    if (ahead == null) {
-      ahead = new ArrayList<>(room.busy(request.isOwnOnly()));
+  long freeQueued(long bytes) {
+    if (queued == null) {
+      queued = new ArrayList<>(reclaimer.busy(request.isOwnOnly()));
     }
     long freed = 0;
-    while (freed < bytes && !ahead.isEmpty()) {
-      freed += freeAhead(ahead.removeLast());
+    while (freed < bytes && !queued.isEmpty()) {
+      freed += freeQueued(queued.removeLast());
     }
     return freed;
   }
 
-  /** Makes room by a storage that no work has begun to use; how many bytes that gave. */
-  long freeAhead(Storage storage) {
-    if (room.freeAhead(storage)) {
+  /**
+   * Frees the memory of a storage that no operation has begun to use; returns how many bytes that
+   * gave.
+   */
+  long freeQueued(Storage storage) {
+    if (reclaimer.freeEarly(storage)) {
       return storage.byteSize();
     }
-    if (request.evictionHelps(storage) && room.evictAhead(storage)) {
+    if (request.evictionHelps(storage) && reclaimer.evictBeforeUse(storage)) {
       evicted++;
       return storage.byteSize();
     }
@@ -190,7 +193,7 @@ final class Eviction {
     BufferCore next = evictedLast ? nextToEvict(false) : null;
     Storage storage = next == null ? null : next.awake();
     if (storage != null) {
-      room.fetchAhead(storage);
+      reclaimer.prefetch(storage);
     }
   }
 

@@ -65,7 +65,8 @@ final class EvictionCandidates {
   /**
    * Nothing is remembered yet.
    *
-   * @param own whether a buffer is the manager's, for other managers have blocks of these pools too
+   * @param own whether a buffer is the manager's, because other managers have blocks of these pools
+   *     too
    */
   EvictionCandidates(MemoryPools pools, Predicate<BufferCore> own) {
     this.pools = pools;

@@ -17,12 +17,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request for a block that was refused, while room is made for it: it is tried again, and says
+ * A request for a block that was refused, while memory is freed for it: it is tried again, and says
  * which memory would help. For one thread.
  */
 final class MemoryRequest<T> {
   private final StorageContext memory;
-  private final Reclaimer room;
+  private final Reclaimer reclaimer;
   private final long bytes;
   private final boolean onDevice;
   private final boolean inWork;
@@ -41,7 +41,7 @@ final class MemoryRequest<T> {
    */
   MemoryRequest(
       StorageContext memory,
-      Reclaimer room,
+      Reclaimer reclaimer,
       long bytes,
       boolean onDevice,
       boolean inWork,
@@ -49,7 +49,7 @@ final class MemoryRequest<T> {
       Supplier<T> request,
       OutOfDeviceMemoryException refused) {
     this.memory = memory;
-    this.room = room;
+    this.reclaimer = reclaimer;
     this.bytes = bytes;
     this.onDevice = onDevice;
     this.inWork = inWork;
@@ -92,7 +92,7 @@ final class MemoryRequest<T> {
     }
   }
 
-  /** Tries first with what has just become idle, for it may be of the very size. */
+  /** Tries first with what has just become idle, because it may have the right size. */
   @Nullable T attemptOrTrim() {
     T block = attempt();
     if (block != null) {
@@ -107,7 +107,7 @@ final class MemoryRequest<T> {
     if (reservation != null && isFull()) {
       return reservation.trim();
     }
-    return isLimited() ? room.trim() : room.trimDevice();
+    return isLimited() ? reclaimer.trim() : reclaimer.trimDevice();
   }
 
   /** Whether only memory of the manager helps: its limit said no, or a reservation of its own. */
@@ -141,7 +141,7 @@ final class MemoryRequest<T> {
     return evictionHelps(core) || (core.context().spilling() != null && spillingHelps(core));
   }
 
-  /** Whether a device copy that is given up makes room; wakes nothing. */
+  /** Whether giving a device copy up frees memory for the request; wakes nothing. */
   boolean evictionHelps(BufferCore core) {
     Storage awake = core.awake();
     // A dormant buffer has one copy, at the place where it was allocated.

@@ -15,11 +15,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What happens when memory runs out, whoever said so, a driver, the system or the manager's limit.
- * One {@linkplain RecoveryStrategy strategy} after another makes room, the cheapest first, and the
- * request is tried again as often as one gave something back: blocks on their way back, idle blocks
- * of the pools, unreachable buffers, small buffers moved together, idle buffers, those that only
- * work waits for which has not begun, and last what others use. Only then the request fails.
+ * Frees memory when it runs out, whether a driver, the system or the manager's limit refused a
+ * request. One {@linkplain RecoveryStrategy strategy} after another frees memory, the cheapest
+ * first. The request is tried again each time a strategy freed something: blocks on their way back,
+ * idle blocks of the pools, unreachable buffers, small buffers moved together, idle buffers, those
+ * that only work waits for which has not begun, and last what others use. Only then the request
+ * fails.
  *
  * <p>Bounded, as each strategy is. A strategy that itself needs memory gets it from fewer
  * strategies, which move nothing to the host, so the depth is two. Holds no lock, except that of
@@ -30,40 +31,40 @@ public final class OutOfMemoryRecovery {
   private static final long CLOSING_WAIT_NANOS = 2_000_000_000L;
 
   /**
-   * How often a request is tried again while small buffers make the room for it: after each of them
-   * it would cost too much.
+   * How often a request is tried again while small buffers free the memory for it: to try after
+   * each of them would cost too much.
    */
   private static final int ATTEMPTS = 8;
 
   private final StorageContext memory;
-  private final Reclaimer room;
-  private final OutOfMemoryMessage refusal;
+  private final Reclaimer reclaimer;
+  private final OutOfMemoryExceptions exceptions;
   private final UnreachableBuffers unreachable;
 
   /**
    * A manager's.
    *
-   * @param refusal says why a request fails
+   * @param exceptions makes the exception when a request fails
    */
   public OutOfMemoryRecovery(
       StorageContext memory,
-      Reclaimer room,
-      OutOfMemoryMessage refusal,
+      Reclaimer reclaimer,
+      OutOfMemoryExceptions exceptions,
       UnreachableBuffers unreachable) {
     this.memory = memory;
-    this.room = room;
-    this.refusal = refusal;
+    this.reclaimer = reclaimer;
+    this.exceptions = exceptions;
     this.unreachable = unreachable;
   }
 
   /**
-   * The request's block, after as many rungs as it takes.
+   * Returns the request's block, after as many strategies as that takes.
    *
    * @param onDevice whether the block is of the device's memory
    * @param inWork whether it is for work that is under way
    * @param reservation that the block counts against; null for none
    */
-  PooledBlock climb(
+  PooledBlock recover(
       long bytes,
       boolean onDevice,
       boolean inWork,
@@ -72,40 +73,40 @@ public final class OutOfMemoryRecovery {
     try {
       return request.get();
     } catch (OutOfDeviceMemoryException refused) {
-      return new Climb<>(
+      return new Attempt<>(
               new MemoryRequest<>(
-                  memory, room, bytes, onDevice, inWork, reservation, request, refused))
+                  memory, reclaimer, bytes, onDevice, inWork, reservation, request, refused))
           .all();
     }
   }
 
-  /** The block of host memory that a rung needs to make room elsewhere. */
-  PooledBlock climbFromRung(long bytes, Supplier<PooledBlock> request) {
+  /** Returns the block of host memory that a strategy needs to free memory elsewhere. */
+  PooledBlock recoverForStrategy(long bytes, Supplier<PooledBlock> request) {
     try {
       return request.get();
     } catch (OutOfDeviceMemoryException refused) {
-      return new Climb<>(
-              new MemoryRequest<>(memory, room, bytes, false, true, null, request, refused))
-          .fromRung();
+      return new Attempt<>(
+              new MemoryRequest<>(memory, reclaimer, bytes, false, true, null, request, refused))
+          .forStrategy();
     }
   }
 
   /**
-   * What a request for memory of the device gets by room that can be made at once: nothing is
-   * waited for. Null if that is not enough.
+   * Returns what a request for memory of the device gets from memory that can be freed at once:
+   * nothing is waited for. Null if that is not enough.
    */
-  <T> @Nullable T climbAtOnce(long bytes, Supplier<T> request) {
+  <T> @Nullable T tryRecover(long bytes, Supplier<T> request) {
     try {
       return request.get();
     } catch (OutOfDeviceMemoryException refused) {
-      return new Climb<>(
-              new MemoryRequest<>(memory, room, bytes, true, false, null, request, refused))
+      return new Attempt<>(
+              new MemoryRequest<>(memory, reclaimer, bytes, true, false, null, request, refused))
           .atOnce();
     }
   }
 
-  /** One request on its way up; for one thread. */
-  private final class Climb<T> {
+  /** The recovery for one request; for one thread. */
+  private final class Attempt<T> {
     private final MemoryRequest<T> request;
     private final Eviction eviction;
     private final UnreachableBuffers.Reclaim leaks;
@@ -113,15 +114,15 @@ public final class OutOfMemoryRecovery {
     private final long end = System.nanoTime() + CLOSING_WAIT_NANOS;
     private boolean waited;
 
-    Climb(MemoryRequest<T> request) {
+    Attempt(MemoryRequest<T> request) {
       this.request = request;
-      this.eviction = new Eviction(room, request);
+      this.eviction = new Eviction(reclaimer, request);
       this.leaks = unreachable.new Reclaim(request);
     }
 
     T all() {
-      try (ReleaseWait wait = new ReleaseWait(memory, room, request, eviction)) {
-        return up(
+      try (ReleaseWait wait = new ReleaseWait(memory, reclaimer, request, eviction)) {
+        return run(
             List.of(
                 once(this::freeClosed),
                 this::waitForClosing,
@@ -129,18 +130,18 @@ public final class OutOfMemoryRecovery {
                 leaks::free,
                 once(this::joinSmallBuffers),
                 eviction::free,
-                eviction::freeAhead,
+                eviction::freeQueued,
                 wait::free,
                 leaks::freeAtLast));
       }
     }
 
-    T fromRung() {
-      return up(List.of(once(this::trimPools), eviction::spill));
+    T forStrategy() {
+      return run(List.of(once(this::trimPools), eviction::spill));
     }
 
     @Nullable T atOnce() {
-      return tryUp(
+      return tryRun(
           List.of(
               once(this::freeClosed),
               once(this::trimPools),
@@ -149,17 +150,17 @@ public final class OutOfMemoryRecovery {
               eviction::free));
     }
 
-    private T up(List<RecoveryStrategy> strategies) {
-      T block = tryUp(strategies);
+    private T run(List<RecoveryStrategy> strategies) {
+      T block = tryRun(strategies);
       if (block != null) {
         return block;
       }
       leaks.report();
       eviction.report();
-      throw refusal.exhausted(request.bytes(), request.tried(), request.refused());
+      throw exceptions.exhausted(request.bytes(), request.tried(), request.refused());
     }
 
-    private @Nullable T tryUp(List<RecoveryStrategy> strategies) {
+    private @Nullable T tryRun(List<RecoveryStrategy> strategies) {
       long step = Math.max(1, request.bytes() / ATTEMPTS);
       T block = null;
       for (RecoveryStrategy strategy : strategies) {
@@ -188,7 +189,7 @@ public final class OutOfMemoryRecovery {
     /** Frees what is closed and waits for a thread only. */
     private long freeClosed() {
       return memory.releases().pending().all().stream()
-          .filter(room::freeAhead)
+          .filter(reclaimer::freeEarly)
           .mapToLong(Storage::byteSize)
           .sum();
     }
@@ -232,7 +233,9 @@ public final class OutOfMemoryRecovery {
 
     private long joinSmallBuffers() {
       long returned =
-          request.isOwnOnly() ? room.defragment().returnedBytes() : room.defragmentDevice();
+          request.isOwnOnly()
+              ? reclaimer.defragment().returnedBytes()
+              : reclaimer.defragmentDevice();
       if (returned > 0) {
         request.tried("moved small buffers together, which gave back " + ByteSize.format(returned));
       }

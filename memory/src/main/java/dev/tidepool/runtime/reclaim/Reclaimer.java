@@ -23,7 +23,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How room is made, in one manager or in all of the session that share its device: idle blocks are
+ * Frees memory, in one manager or in all of the session that share its device: idle blocks are
  * given back, small buffers moved together, idle device copies given up, and idle buffers taken to
  * the spill file. When to do which is the {@link OutOfMemoryRecovery}'s business.
  *
@@ -169,7 +169,8 @@ public final class Reclaimer {
     Operation eviction = eviction(storage, () -> evicted.set(true));
     boolean here = !Thread.currentThread().isVirtual();
     boolean performed = eviction.performIfIdle(here);
-    // Who is just moved is no less idle: its bytes may be on their way to the host already.
+    // A storage that is just being moved is no less idle: its bytes may be on their way to the host
+    // already.
     while (!performed && storage.isIdleWhenMoved()) {
       performed = eviction.performIfIdle(here);
     }
@@ -194,16 +195,16 @@ public final class Reclaimer {
 
   /**
    * Begins to fetch what is newer on the device of the storage that is to be evicted next, if it is
-   * large and idle and has a place on the host. Its bytes travel while the room that was just made
-   * is filled, as a link carries both directions at once.
+   * large and idle and has a place on the host. Its bytes travel while the memory that was just
+   * freed is filled, as a link carries both directions at once.
    */
-  void fetchAhead(Storage storage) {
+  void prefetch(Storage storage) {
     synchronized (storage) {
       if (!storage.isIdle()) {
         return;
       }
     }
-    if (storage.byteSize() >= WORTH_A_THREAD && storage.coherence().canFetchAhead()) {
+    if (storage.byteSize() >= WORTH_A_THREAD && storage.coherence().canPrefetch()) {
       memory
           .transferThreads()
           .execute(
@@ -213,7 +214,7 @@ public final class Reclaimer {
                       () -> {
                         // Closed meanwhile, it is worth no transfer.
                         if (!storage.isDoomed()) {
-                          storage.coherence().fetchAhead();
+                          storage.coherence().prefetch();
                         }
                       });
                 } catch (RuntimeException | InternalError e) {
@@ -255,12 +256,12 @@ public final class Reclaimer {
    * Gives the memory of a closed storage back whose release waits for a thread; whether there was
    * any. Its bytes are nobody's, so it comes before all that moves bytes.
    */
-  boolean freeAhead(Storage storage) {
+  boolean freeEarly(Storage storage) {
     if (!storage.isDoomed()) {
       return false;
     }
     AtomicBoolean freed = new AtomicBoolean();
-    SessionExecutors.offCarrier(() -> freed.set(storage.freeAhead()));
+    SessionExecutors.offCarrier(() -> freed.set(storage.freeEarly()));
     return freed.get();
   }
 
@@ -268,7 +269,7 @@ public final class Reclaimer {
    * Gives the device's copy of a storage up although work that has not begun will want it; whether
    * there was one to give.
    */
-  boolean evictAhead(Storage storage) {
+  boolean evictBeforeUse(Storage storage) {
     AtomicBoolean evicted = new AtomicBoolean();
     SessionExecutors.offCarrier(
         () -> storage.moveIfUnused(() -> giveUpDeviceCopy(storage, () -> evicted.set(true))));
@@ -276,7 +277,7 @@ public final class Reclaimer {
   }
 
   /**
-   * Takes an idle storage to the spill file, if there is one; whether that made room.
+   * Takes an idle storage to the spill file, if there is one; whether that freed memory.
    *
    * @throws dev.tidepool.TransferException if the file takes no more
    */
@@ -287,7 +288,7 @@ public final class Reclaimer {
 
   /**
    * Takes a storage to the spill file behind the work that was asked for, and waits for that;
-   * whether that made room.
+   * whether that freed memory.
    *
    * @throws dev.tidepool.TransferException if the file takes no more
    */
@@ -296,9 +297,9 @@ public final class Reclaimer {
   }
 
   /** Spills a storage although work that has not begun will need it. */
-  boolean spillAhead(Storage storage) {
+  boolean spillBeforeUse(Storage storage) {
     Spiller spilling = storage.context().spilling();
-    return spilling != null && spilling.spillAhead(storage);
+    return spilling != null && spilling.spillBeforeUse(storage);
   }
 
   /** Asks for a storage's memory, its bytes taken to the spill file, as soon as it is idle. */

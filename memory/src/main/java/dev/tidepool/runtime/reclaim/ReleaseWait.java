@@ -14,9 +14,9 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes room for one request by memory that others use: it waits for them. Their buffers are asked
- * for, behind the work that uses them, and the request waits as long as that work goes on and does
- * not wait for memory itself, ten seconds at most. For one thread.
+ * Frees memory for one request that others use: it waits for them. An operation behind the work
+ * that uses each buffer gives its memory up. The request waits as long as that work goes on and
+ * does not wait for memory itself, ten seconds at most. For one thread.
  *
  * <p>It waits without polling; see {@link MemoryWaiters}. After each change only what was released
  * is looked at.
@@ -35,7 +35,7 @@ final class ReleaseWait implements AutoCloseable {
   private static final int MOST_ASKED = 64;
 
   private final StorageContext memory;
-  private final Reclaimer room;
+  private final Reclaimer reclaimer;
   private final MemoryRequest<?> request;
   private final Eviction eviction;
   private final List<Asked> asked = new ArrayList<>();
@@ -48,9 +48,10 @@ final class ReleaseWait implements AutoCloseable {
   /** An operation that was asked to give a storage's memory up, behind what uses it. */
   private record Asked(Storage storage, Operation work) {}
 
-  ReleaseWait(StorageContext memory, Reclaimer room, MemoryRequest<?> request, Eviction eviction) {
+  ReleaseWait(
+      StorageContext memory, Reclaimer reclaimer, MemoryRequest<?> request, Eviction eviction) {
     this.memory = memory;
-    this.room = room;
+    this.reclaimer = reclaimer;
     this.request = request;
     this.eviction = eviction;
   }
@@ -86,14 +87,14 @@ final class ReleaseWait implements AutoCloseable {
 
   private long search(long bytes) {
     long freed = eviction.free(bytes);
-    return freed > 0 ? freed : eviction.freeAhead(bytes);
+    return freed > 0 ? freed : eviction.freeQueued(bytes);
   }
 
   private long await(MemoryWaiters.Waiter waiter) {
     stop();
     long waited = System.nanoTime() - start;
     boolean helpComes = waited < WAIT_NANOS && helpComes();
-    boolean blockComes = !helpComes && waited < TAKING_WAIT_NANOS && room.anyBlockOnItsWay();
+    boolean blockComes = !helpComes && waited < TAKING_WAIT_NANOS && reclaimer.anyBlockOnItsWay();
     MemoryWaiters.Changes changes =
         waiter.await(helpComes ? WAIT_NANOS - waited : blockComes ? TAKING_NANOS : 0);
     boolean goesOn =
@@ -118,7 +119,7 @@ final class ReleaseWait implements AutoCloseable {
       if (freed < request.bytes()
           && each instanceof Storage storage
           && request.isServedBy(storage.context())) {
-        freed += eviction.freeAhead(storage);
+        freed += eviction.freeQueued(storage);
       }
     }
     return freed;
@@ -154,18 +155,18 @@ final class ReleaseWait implements AutoCloseable {
       }
       anyWaits |= users == PinState.Users.WAITING;
     }
-    return anyWaits && room.anyWorkGoesOn();
+    return anyWaits && reclaimer.anyWorkGoesOn();
   }
 
-  /** Whether there are buffers that could make room if nobody used them. */
+  /** Whether there are buffers that could free memory if they were not in use. */
   private boolean isAnythingToTake() {
-    return room.leastRecentlyUsed(request.isOwnOnly(), true, request::isServedBy) != null;
+    return reclaimer.leastRecentlyUsed(request.isOwnOnly(), true, request::isServedBy) != null;
   }
 
   /** Asks for further buffers that others use now; whether there are any. */
   private boolean askForMore() {
     int before = asked.size();
-    for (Storage storage : room.busy(request.isOwnOnly())) {
+    for (Storage storage : reclaimer.busy(request.isOwnOnly())) {
       if (asked.size() == MOST_ASKED) {
         break;
       }
@@ -180,9 +181,9 @@ final class ReleaseWait implements AutoCloseable {
   private void ask(Storage storage) {
     Spiller spilling = storage.context().spilling();
     if (request.evictionHelps(storage)) {
-      asked.add(new Asked(storage, room.requestEviction(storage)));
+      asked.add(new Asked(storage, reclaimer.requestEviction(storage)));
     } else if (spilling != null && request.spillingHelps(storage)) {
-      asked.add(new Asked(storage, room.requestSpill(storage, spilling)));
+      asked.add(new Asked(storage, reclaimer.requestSpill(storage, spilling)));
     }
   }
 
@@ -202,7 +203,8 @@ final class ReleaseWait implements AutoCloseable {
   }
 
   /**
-   * Moves bytes. Meanwhile the work goes on, as others see it, for it will let go of what it moves.
+   * Moves bytes. Meanwhile the work goes on, as others see it, because it will let go of what it
+   * moves.
    */
   private long going(LongSupplier move) {
     boolean before = stopped;

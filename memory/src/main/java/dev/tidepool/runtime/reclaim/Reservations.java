@@ -26,8 +26,8 @@ public final class Reservations {
   private final MemoryPools pools;
   private final ReservationLedger ledger;
   private final @Nullable MemoryLimit limit;
-  private final OutOfMemoryRecovery ladder;
-  private final OutOfMemoryMessage refusal;
+  private final OutOfMemoryRecovery recovery;
+  private final OutOfMemoryExceptions exceptions;
 
   /**
    * A manager's.
@@ -39,14 +39,14 @@ public final class Reservations {
       MemoryPools pools,
       ReservationLedger ledger,
       @Nullable MemoryLimit limit,
-      OutOfMemoryRecovery ladder,
-      OutOfMemoryMessage refusal) {
+      OutOfMemoryRecovery recovery,
+      OutOfMemoryExceptions exceptions) {
     this.memory = memory;
     this.pools = pools;
     this.ledger = ledger;
     this.limit = limit;
-    this.ladder = ladder;
-    this.refusal = refusal;
+    this.recovery = recovery;
+    this.exceptions = exceptions;
   }
 
   /** Reserves bytes; see {@link dev.tidepool.UnifiedMemoryManager#reserve}. */
@@ -63,7 +63,7 @@ public final class Reservations {
     StackReserve.check();
     long most = memory.state().during(this::mostBytes);
     if (bytes > most) {
-      throw refusal.tooLargeToReserve(bytes, most);
+      throw exceptions.tooLargeToReserve(bytes, most);
     }
     ReservationLedger.Turn turn = ledger.enter();
     try (MemoryWaiters.Waiter waiter = memory.waiters().enter(memory.device())) {
@@ -88,7 +88,7 @@ public final class Reservations {
     long start = System.nanoTime();
     long longest = nanos(timeout);
     while (true) {
-      // Before the attempt: who becomes the first later on is told.
+      // Before the attempt: a request that becomes the first later on is told.
       boolean isFirst = turn.isFirst();
       Reservation granted = memory.state().during(() -> isFirst ? attempt(name, bytes) : null);
       if (granted != null) {
@@ -96,7 +96,7 @@ public final class Reservations {
       }
       long left = longest - (System.nanoTime() - start);
       if (left <= 0) {
-        throw refusal.notReserved(bytes, timeout, isFirst);
+        throw exceptions.notReserved(bytes, timeout, isFirst);
       }
       var _ = waiter.await(left);
     }
@@ -104,7 +104,7 @@ public final class Reservations {
 
   private @Nullable Reservation attempt(String name, long bytes) {
     pools.forgetEnded();
-    return ladder.climbAtOnce(
+    return recovery.tryRecover(
         bytes,
         () -> DeviceReservation.of(ledger, memory.manager(), name, bytes, limit, this::whenClosed));
   }
@@ -130,7 +130,7 @@ public final class Reservations {
         .toList();
   }
 
-  /** Lets those who wait see that the manager is closed. */
+  /** Lets waiting requests see that the manager is closed. */
   public void managerCloses() {
     memory.waiters().released(memory.device());
   }

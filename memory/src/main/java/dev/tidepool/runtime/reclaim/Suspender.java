@@ -28,13 +28,13 @@ import java.util.Map;
 public final class Suspender {
   private final StorageContext memory;
   private final MemoryPools pools;
-  private final Reclaimer room;
+  private final Reclaimer reclaimer;
 
   /** A manager's. */
-  public Suspender(StorageContext memory, MemoryPools pools, Reclaimer room) {
+  public Suspender(StorageContext memory, MemoryPools pools, Reclaimer reclaimer) {
     this.memory = memory;
     this.pools = pools;
-    this.room = room;
+    this.reclaimer = reclaimer;
   }
 
   /** Moves what can be moved to the host or the spill file, and trims the pools of the device. */
@@ -87,7 +87,7 @@ public final class Suspender {
       return Outcome.LENT;
     }
     if (coherence.isEvictable()) {
-      return room.evictInTurn(storage) ? Outcome.MOVED : spill(storage);
+      return reclaimer.evictInTurn(storage) ? Outcome.MOVED : spill(storage);
     }
     if (!coherence.copies().isShared()) {
       return Outcome.OTHER_PROCESSES;
@@ -109,7 +109,7 @@ public final class Suspender {
       return shared ? Outcome.NO_SPILL_DIRECTORY : leftOf(storage);
     }
     try {
-      return room.spillInTurn(storage, spilling) ? Outcome.MOVED : leftOf(storage);
+      return reclaimer.spillInTurn(storage, spilling) ? Outcome.MOVED : leftOf(storage);
     } catch (TransferException full) {
       return Outcome.NO_ROOM;
     }

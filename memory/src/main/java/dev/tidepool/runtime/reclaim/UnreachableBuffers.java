@@ -9,8 +9,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongConsumer;
 
 /**
- * Makes room in one manager by buffers that nobody closed and nobody can reach. The collector is
- * asked to run once in a while, and when nothing else makes room. Safe for use by any thread.
+ * Frees the memory of one manager's buffers that were never closed and cannot be reached. The
+ * collector is asked to run once in a while, and when nothing else frees memory. Safe for use by
+ * any thread.
  */
 public final class UnreachableBuffers {
   private static final long COLLECTOR_WAIT_MILLIS = 100;
@@ -67,7 +68,9 @@ public final class UnreachableBuffers {
       return collects ? reclaimMore() : 0;
     }
 
-    /** Like {@link #free}, when nothing else makes room: runs the collector, unless it has run. */
+    /**
+     * Like {@link #free}, when nothing else frees memory: runs the collector, unless it has run.
+     */
     long freeAtLast(long bytes) {
       if (!collected) {
         lastCollection.set(System.nanoTime());

@@ -1,5 +1,5 @@
 /**
- * How room is made when memory is short.
+ * Frees memory when it is short.
  *
  * <p>The {@code OutOfMemoryRecovery} says when, the {@code Reclaimer} how: trim, compact, evict,
  * spill. {@code BlockAllocator} is where a manager takes each block from.

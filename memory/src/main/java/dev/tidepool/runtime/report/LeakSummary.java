@@ -20,7 +20,7 @@ import java.util.Map;
  * thread.
  */
 public final class LeakSummary {
-  /** Lines in the log; the listener hears of every group. */
+  /** Lines in the log; the listener is called for every group. */
   private static final int MOST_LINES = 20;
 
   private record Group(String tag, String elementType, MemoryLocation location, String site) {}

@@ -44,7 +44,7 @@ import dev.tidepool.runtime.order.ManagerState;
 import dev.tidepool.runtime.order.Once;
 import dev.tidepool.runtime.order.QuietClose;
 import dev.tidepool.runtime.reclaim.BlockAllocator;
-import dev.tidepool.runtime.reclaim.OutOfMemoryMessage;
+import dev.tidepool.runtime.reclaim.OutOfMemoryExceptions;
 import dev.tidepool.runtime.reclaim.OutOfMemoryRecovery;
 import dev.tidepool.runtime.reclaim.Reclaimer;
 import dev.tidepool.runtime.reclaim.Reservations;
@@ -81,10 +81,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The manager of one accelerator: the door through which users come, and where what works for them
- * is put together. How buffers are born is in {@link BufferAllocator} and {@link ExternalBuffers},
- * how room is made in {@link Reclaimer}, what is counted in {@link ManagerReports}, how all ends in
- * {@link ManagerShutdown}.
+ * The manager of one accelerator: the entry point for users, and the place where the parts are put
+ * together. {@link BufferAllocator} and {@link ExternalBuffers} allocate buffers, {@link Reclaimer}
+ * frees memory, {@link ManagerReports} counts, and {@link ManagerShutdown} ends all.
  *
  * <p><b>Ownership.</b> It owns its pools, its queues, its compiled kernels and its storages, and
  * ends them in this order: storages once their work is done, kernels, queues, pools.
@@ -98,7 +97,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   private final ArrayPools arrays;
   private final LeakDetector leakDetector;
   private final ManagerReports managerReports;
-  private final Reclaimer room;
+  private final Reclaimer reclaimer;
   private final Suspender suspender;
   private final Reservations reservations;
   private final BufferAllocator allocations;
@@ -118,7 +117,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   /**
    * A manager.
    *
-   * @param whenEnded hears when everything is freed
+   * @param whenEnded is run when everything is freed
    */
   DeviceMemoryManager(
       RuntimeSession session,
@@ -130,7 +129,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     this.accelerator = accelerator;
     this.whenEnded = whenEnded;
     PressureMonitor pressure =
-        PressureMonitor.of(options, accelerator.id(), shared.workers().completions());
+        PressureMonitor.of(options, accelerator.id(), shared.workers().callbackExecutor());
     this.limit =
         options.memoryLimit() == -1 ? null : new MemoryLimit(options.memoryLimit(), pressure);
     this.pools =
@@ -158,21 +157,22 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
         new ManagerReports(context, pools, arrays, ledger, session.pinned(), dumps);
     this.leakDetector = LeakDetector.of(context, counters);
     this.leaks = new LeakReclaimer(context, leakDetector, counters, reports);
-    this.room = new Reclaimer(context, pools, session::rooms);
-    this.suspender = new Suspender(context, pools, room);
-    OutOfMemoryMessage refusal =
-        new OutOfMemoryMessage(
+    this.reclaimer = new Reclaimer(context, pools, session::reclaimers);
+    this.suspender = new Suspender(context, pools, reclaimer);
+    OutOfMemoryExceptions exceptions =
+        new OutOfMemoryExceptions(
             context, pools, limit, session.reservations(device), managerReports::bytesByTag);
     UnreachableBuffers unreachable = new UnreachableBuffers(context, pools, leaks::reclaim);
-    OutOfMemoryRecovery ladder = new OutOfMemoryRecovery(context, room, refusal, unreachable);
+    OutOfMemoryRecovery recovery =
+        new OutOfMemoryRecovery(context, reclaimer, exceptions, unreachable);
     this.reservations =
-        new Reservations(context, pools, session.reservations(device), limit, ladder, refusal);
+        new Reservations(context, pools, session.reservations(device), limit, recovery, exceptions);
     BlockAllocator blocks =
-        new BlockAllocator(context, pools, ladder, refusal, managerReports::exhausted);
+        new BlockAllocator(context, pools, recovery, exceptions, managerReports::exhausted);
     context.blocksFrom(blocks);
     this.allocations = new BufferAllocator(context, blocks, leakDetector, ledger, session.trace());
     this.foreign =
-        new ExternalBuffers(context, session.resources(), room, blocks, leakDetector, ledger);
+        new ExternalBuffers(context, session.resources(), reclaimer, blocks, leakDetector, ledger);
     this.lender = new Lender(context, reports);
     this.calibrations = new DeviceCalibration(context, blocks, session.neighbours());
     this.link =
@@ -186,7 +186,16 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     this.transfers = new DefaultTransferEngine(context, calibrations, link);
     this.maintenance =
         new ManagerMaintenance(
-            context, leaks, lender, kernels, room, pools, arrays, leakDetector, limit, pressure);
+            context,
+            leaks,
+            lender,
+            kernels,
+            reclaimer,
+            pools,
+            arrays,
+            leakDetector,
+            limit,
+            pressure);
     this.ending = new ManagerShutdown(context, lender, pools, this::end);
     this.registration = options.jmx() ? ManagementBean.register(this) : null;
   }
@@ -357,24 +366,24 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     limit.set(bytes, this::trimExcess);
   }
 
-  /** How room is made when memory is short. */
-  Reclaimer room() {
-    return room;
+  /** Returns what frees memory when it is short. */
+  Reclaimer reclaimer() {
+    return reclaimer;
   }
 
   @Override
   public long trimExcess() {
-    return state.during(() -> room.trim() + arrays.trim());
+    return state.during(() -> reclaimer.trim() + arrays.trim());
   }
 
   @Override
   public Fragmentation fragmentation() {
-    return state.during(room::fragmentation);
+    return state.during(reclaimer::fragmentation);
   }
 
   @Override
   public Defragmentation defragment() {
-    return state.during(room::defragment);
+    return state.during(reclaimer::defragment);
   }
 
   @Override
@@ -518,7 +527,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
 
   /** What is left when every buffer is freed. */
   private void end() {
-    // Who keeps a measurement would keep this otherwise.
+    // A user that keeps a measurement would keep this otherwise.
     QuietClose.quietly("leak groups", leakDetector::seal);
     QuietClose.quietly("kernels", kernels);
     QuietClose.quietly("queues", link.end()::run);

@@ -26,7 +26,7 @@ final class ManagerMaintenance {
   private final LeakReclaimer leaks;
   private final Lender lender;
   private final ProgramCache kernels;
-  private final Reclaimer room;
+  private final Reclaimer reclaimer;
   private final MemoryPools pools;
   private final ArrayPools arrays;
   private final LeakDetector leakDetector;
@@ -40,7 +40,7 @@ final class ManagerMaintenance {
       LeakReclaimer leaks,
       Lender lender,
       ProgramCache kernels,
-      Reclaimer room,
+      Reclaimer reclaimer,
       MemoryPools pools,
       ArrayPools arrays,
       LeakDetector leakDetector,
@@ -50,7 +50,7 @@ final class ManagerMaintenance {
     this.leaks = leaks;
     this.lender = lender;
     this.kernels = kernels;
-    this.room = room;
+    this.reclaimer = reclaimer;
     this.pools = pools;
     this.arrays = arrays;
     this.leakDetector = leakDetector;
@@ -90,7 +90,7 @@ final class ManagerMaintenance {
         && !context.state().isClosed()
         && now - lastDefragmentation >= defragments) {
       lastDefragmentation = now;
-      room.defragmentIfScattered();
+      reclaimer.defragmentIfScattered();
     }
   }
 

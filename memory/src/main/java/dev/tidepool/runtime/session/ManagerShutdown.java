@@ -13,8 +13,8 @@ import dev.tidepool.spi.support.Uninterruptibly;
 
 /**
  * How a closed manager ends: its open buffers are closed and their work is waited for, and once the
- * last buffer is freed, so is what the manager owns besides, by whoever frees that buffer. An open
- * mapping puts that off until it closes.
+ * last buffer is freed, so is what the manager owns besides, by the thread that frees that buffer.
+ * An open mapping puts that off until it closes.
  */
 final class ManagerShutdown {
   /**

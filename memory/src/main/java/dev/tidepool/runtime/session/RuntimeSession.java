@@ -320,9 +320,9 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     return pinnedRoom;
   }
 
-  /** What makes room in each of the managers. */
-  Stream<Reclaimer> rooms() {
-    return managers.stream().map(DeviceMemoryManager::room);
+  /** Returns what frees memory in each of the managers. */
+  Stream<Reclaimer> reclaimers() {
+    return managers.stream().map(DeviceMemoryManager::reclaimer);
   }
 
   /** What calibrates the default managers of the devices. */

@@ -38,7 +38,7 @@ final class SessionMaintenance implements AutoCloseable {
     this.thread = Thread.ofPlatform().daemon().name("tidepool-maintenance").unstarted(this::run);
   }
 
-  /** Begins; not in the constructor, for the session is not whole then. */
+  /** Begins; not in the constructor, because the session is not whole then. */
   void start() {
     thread.start();
   }
@@ -74,7 +74,7 @@ final class SessionMaintenance implements AutoCloseable {
   }
 
   private static void lookAfter(RuntimeSession session) {
-    session.workers().checkFutures();
+    session.workers().checkFutureCompleter();
     boolean hostIsShort = LowMemory.in(HostMemory.now());
     for (DeviceMemoryManager manager : session.managers()) {
       attempt(() -> manager.maintain(System.nanoTime(), hostIsShort));

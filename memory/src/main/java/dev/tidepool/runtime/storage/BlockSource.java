@@ -10,8 +10,8 @@ public interface BlockSource {
   /** For the host's copy of one that was made on the device: page-locked while there is room. */
   Lease forHost(long bytes, Object tenant);
 
-  /** {@link #forHost} for what is moved to the host to make room on the device. */
-  Lease forHostFromRung(long bytes, Object tenant);
+  /** Like {@link #forHost}, for bytes that are moved to the host to free memory on the device. */
+  Lease forHostInRecovery(long bytes, Object tenant);
 
   /** For a buffer that comes back from a file: of the kind that it was made with. */
   Lease forReturn(BufferCore core);
@@ -19,6 +19,6 @@ public interface BlockSource {
   /** For bytes of a caller that may not wait for work, whose own this is not yet. */
   Lease forCaller(long bytes, Object tenant);
 
-  /** For bytes on their way; fails rather than make room. */
+  /** For bytes on their way; fails rather than free memory. */
   Lease forStaging(long bytes);
 }

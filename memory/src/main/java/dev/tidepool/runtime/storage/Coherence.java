@@ -30,8 +30,8 @@ import org.jspecify.annotations.Nullable;
  * State changes after the bytes have arrived, so that a failed movement leaves a valid side and a
  * state that says so. Where both copies are one block nothing travels, and only the state changes.
  *
- * <p><b>Locking.</b> Called by work in the storage's queue, and by threads that make room while no
- * work {@linkplain PinState occupies} the storage. Reads run side by side, and two may find that
+ * <p><b>Locking.</b> Called by work in the storage's queue, and by threads that free memory while
+ * no work {@linkplain PinState occupies} the storage. Reads run side by side, and two may find that
  * the same bytes must move: the lock {@code moving} lets one of them move. {@code state} and {@code
  * dirty} are guarded by the storage's monitor, which is never held while bytes move.
  */
@@ -635,10 +635,10 @@ public final class Coherence {
         return null;
       }
       if (!isHostNewest() && !copies.hasHost()) {
-        copies.setHost(context.blocks().forHostFromRung(size, storage.core()));
+        copies.setHost(context.blocks().forHostInRecovery(size, storage.core()));
       }
       fetchNewer();
-      // First, for what is overwritten must not count any more.
+      // First, because what is overwritten must not count any more.
       becomeHostOnly();
       context.scrubber().overwrite(copies);
       context.registry().relocated(storage.core());
@@ -649,15 +649,15 @@ public final class Coherence {
   }
 
   /** Whether a copy that is given up would be fetched first, to a place that is there already. */
-  public boolean canFetchAhead() {
+  public boolean canPrefetch() {
     return hasTwoCopies() && !isHostNewest();
   }
 
   /** Fetches what is newer on the device, so that its copy may be given up at once later on. */
-  public void fetchAhead() {
+  public void prefetch() {
     moving().lock();
     try {
-      if (canFetchAhead()) {
+      if (canPrefetch()) {
         fetchNewer();
       }
     } finally {
@@ -764,7 +764,7 @@ public final class Coherence {
       }
     } catch (RuntimeException | Error e) {
       if (takesTurns(lease)) {
-        // Who has it, host or device, is not known for certain.
+        // Whether the host or the device has it is not known for certain.
         lease.discard();
       } else {
         lease.release();
@@ -925,7 +925,7 @@ public final class Coherence {
     boolean up = direction == Direction.HOST_TO_DEVICE;
     if (ranges.size() > 1) {
       List<CoalescedCopy.Move> moves = ranges.stream().map(this::moveOf).toList();
-      return up ? link().gathering().upload(moves) : link().gathering().download(moves);
+      return up ? link().coalesced().upload(moves) : link().coalesced().download(moves);
     }
     CoalescedCopy.Move only = moveOf(ranges.getFirst());
     return up

@@ -40,7 +40,7 @@ public final class Guards {
       if (storage.isLent()) {
         continue;
       }
-      // Not as a use: it must not hear the failure that the next use is to hear.
+      // Not as a use: it must not get the failure that the next use is to get.
       Operation.always(
               storage, context.transferThreads(), () -> found.addAll(damagesOfLive(storage)))
           .perform(storage.runsHere());

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * that is done. So a request for memory finds what is about to become free without a look at all
  * buffers.
  *
- * <p>A list that is linked through the storages: adding and removing makes no object, for both
+ * <p>A list that is linked through the storages: adding and removing makes no object, because both
  * happen where memory is given back. The monitor is held for some stores, and nothing is called
  * under it.
  */

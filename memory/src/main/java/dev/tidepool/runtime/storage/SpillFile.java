@@ -40,9 +40,9 @@ import java.util.concurrent.atomic.AtomicInteger;
  * and the next manager that names the directory deletes it then. Nobody but its owner may open it.
  *
  * <p><b>Threads.</b> Files are touched by threads of this class alone: an interrupt would close the
- * channel, and with it the deleted file, under everybody. Who asks waits for them, which parks a
- * virtual thread. They wait for nothing but the disk. The monitor guards {@code space} and the
- * sizes; under it the file is cut off, which no write may come between.
+ * channel, and with it the deleted file, under everybody. The calling thread waits for them, which
+ * parks a virtual thread. They wait for nothing but the disk. The monitor guards {@code space} and
+ * the sizes; under it the file is cut off, which no write may come between.
  */
 public final class SpillFile implements AutoCloseable {
   /** Bytes that one call moves: enough for any disk, and far below what one call can. */
@@ -181,7 +181,7 @@ public final class SpillFile implements AutoCloseable {
     return path.resolveSibling("").normalize();
   }
 
-  /** Room for so many bytes; whoever got it drops it. */
+  /** Reserves so many bytes; the caller must drop them. */
   Extent reserve(long bytes) {
     synchronized (this) {
       usedBytes += bytes;
@@ -246,7 +246,7 @@ public final class SpillFile implements AutoCloseable {
       }
     }
 
-    /** Gives the room back; once. Never throws, and waits for no disk. */
+    /** Gives the bytes back; once. Never throws, and waits for no disk. */
     void drop() {
       if (release(start, bytes)) {
         try {

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>To spill is work in the storage's order, with nothing beside it, and is only done where
  * nothing is ahead, or ahead of work that has not begun: so nobody meets a buffer that is half in
- * the file, and no thread waits for another buffer's work while it makes room for its own.
+ * the file, and no thread waits for another buffer's work while it frees memory for its own.
  */
 public final class Spiller implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
@@ -43,7 +43,7 @@ public final class Spiller implements AutoCloseable {
   }
 
   /**
-   * Writes an idle storage's bytes to the file and gives its memory up; whether it did.
+   * Writes an idle storage's bytes to the file and gives its memory up; returns whether it did.
    *
    * @throws TransferException if the file takes no more; the storage is as it was then
    */
@@ -54,11 +54,12 @@ public final class Spiller implements AutoCloseable {
   }
 
   /**
-   * The same, also where work on the storage was asked for, as long as none has begun.
+   * Like {@link #spill}, but also where operations on the storage are queued, as long as none has
+   * begun.
    *
    * @throws TransferException if the file takes no more; the storage is as it was then
    */
-  public boolean spillAhead(Storage storage) {
+  public boolean spillBeforeUse(Storage storage) {
     Outcome outcome = new Outcome();
     SessionExecutors.offCarrier(
         () -> storage.moveIfUnused(() -> attempt(storage, outcome::done, outcome::refused)));
@@ -66,7 +67,7 @@ public final class Spiller implements AutoCloseable {
   }
 
   /**
-   * The same, behind the work that was asked for.
+   * Like {@link #spill}, but behind the operations that are queued.
    *
    * @throws TransferException if the file takes no more; the storage is as it was then
    */
@@ -125,7 +126,7 @@ public final class Spiller implements AutoCloseable {
     }
   }
 
-  /** Room in the file. */
+  /** The bytes in the file. */
   SpillFile.Extent reserve(long bytes) {
     return file.reserve(bytes);
   }

@@ -72,7 +72,7 @@ public final class Storage extends PendingReleases.Link {
   private @Nullable AllocationTrace trace;
 
   // Written while the bytes are moved, when no work is under way; read by work.
-  private boolean freedAhead;
+  private boolean freedEarly;
 
   private final long woken = System.nanoTime();
   private volatile long lastUse = woken;
@@ -746,8 +746,8 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /**
-   * Closes because no handle is left. No mapping can be in use any more, for its segment holds the
-   * handle. Whether it was open.
+   * Closes because no handle is left. No mapping can be in use any more, because its segment holds
+   * the handle. Whether it was open.
    */
   boolean reclaim() {
     boolean wasOpen;
@@ -851,14 +851,14 @@ public final class Storage extends PendingReleases.Link {
    * Gives the memory back here and now if it {@linkplain #isDoomed waits} for another thread to do
    * so; whether it did.
    */
-  public boolean freeAhead() {
+  public boolean freeEarly() {
     boolean[] frees = new boolean[1];
     moveIfUnused(
         () -> {
           frees[0] = isDoomed();
           if (frees[0]) {
             free();
-            freedAhead = true;
+            freedEarly = true;
           }
         });
     return frees[0];
@@ -887,7 +887,7 @@ public final class Storage extends PendingReleases.Link {
   private void freeBlocks() {
     context.releases().pending().remove(this);
     pins().close();
-    if (freedAhead) {
+    if (freedEarly) {
       return;
     }
     if (outlived && isLeaked()) {

@@ -50,7 +50,7 @@ public final class DeviceReservation implements Reservation {
    * Reserves.
    *
    * @param limit in which all of it counts; null for none
-   * @param whenClosed hears of the close, after others may have the bytes
+   * @param whenClosed is run after the close, when others may have the bytes
    * @throws dev.tidepool.OutOfDeviceMemoryException if the limit or the device has no room now
    */
   public static DeviceReservation of(
@@ -117,7 +117,7 @@ public final class DeviceReservation implements Reservation {
     return manager;
   }
 
-  /** What is thrown by whoever needs it open. */
+  /** Returns what is thrown where it must be open. */
   public IllegalStateException closedException() {
     return new IllegalStateException(this + " is closed; reserve again, or close it later");
   }

@@ -10,8 +10,8 @@ import dev.tidepool.spi.HostAccess;
  * asked for more, and what lies between the zones is handed out. The first zone is as long as the
  * block's alignment, which so holds between the zones too.
  *
- * <p>Blocks that the host does not reach at all times have none, for nobody could look at them, and
- * neither have those that would be too large for the device then.
+ * <p>Blocks that the host does not reach at all times have none, because they could not be checked.
+ * Blocks that would be too large for the device with zones have none either.
  */
 record GuardedSource(MemoryPool.Source source, long largest) implements MemoryPool.Source {
   @Override

@@ -6,7 +6,7 @@ import dev.tidepool.spi.Device;
 
 /**
  * When memory is so short that idle blocks go back although they are young: another process, or
- * another user of the device, needs the room more than the next allocation needs the speed.
+ * another user of the device, needs the memory more than the next allocation needs the speed.
  */
 public final class LowMemory {
   /** Less than one part in so many is free. */

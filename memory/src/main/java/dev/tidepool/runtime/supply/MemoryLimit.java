@@ -24,7 +24,7 @@ public final class MemoryLimit {
   /**
    * A limit with nothing used.
    *
-   * @param pressure hears how much is; null if nobody wants to know
+   * @param pressure is told how much is used; null for none
    */
   public MemoryLimit(long limitBytes, @Nullable PressureMonitor pressure) {
     this.limitBytes = limitBytes;

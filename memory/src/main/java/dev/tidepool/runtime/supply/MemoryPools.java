@@ -377,8 +377,8 @@ public final class MemoryPools implements AutoCloseable {
   }
 
   /**
-   * Takes a block that lies where it is told to. Page-locked ones of a node have a pool, for they
-   * take the driver long; others are not kept.
+   * Takes a block that lies where it is told to. Page-locked ones of a node have a pool, because
+   * the driver takes long to make them; others are not kept.
    */
   public PooledBlock takePlaced(
       Kind kind, long bytes, long alignment, boolean pooled, Placement placement) {
@@ -465,7 +465,7 @@ public final class MemoryPools implements AutoCloseable {
 
   /**
    * Takes a block that the limit does not count, for bytes that are on their way: at the limit they
-   * must still get where room is made. Not kept.
+   * must still get where memory is freed. Not kept.
    */
   public PooledBlock takeInTransit(long bytes) {
     return transit.take(Math.max(1, bytes), 1, false);
@@ -475,7 +475,7 @@ public final class MemoryPools implements AutoCloseable {
     return Objects.requireNonNull(pools.get(kind), "every kind has its pool");
   }
 
-  /** The kind that buffers at a location are born as. */
+  /** Returns the first kind of buffers at a location. */
   public Kind kindOf(MemoryLocation location) {
     boolean shared = device.info().can(Capability.SHARED_MEMORY);
     return switch (location) {
@@ -486,7 +486,7 @@ public final class MemoryPools implements AutoCloseable {
     };
   }
 
-  /** The pools that buffers are born from, by their location's ordinal. */
+  /** Returns the pools that buffers are allocated from, by their location's ordinal. */
   public MemoryPool[] birthPools() {
     return Arrays.stream(MemoryLocation.values())
         .map(location -> pool(kindOf(location)))
@@ -569,7 +569,7 @@ public final class MemoryPools implements AutoCloseable {
     return lent().mapToLong(MemoryPool::idleBytes).sum();
   }
 
-  /** Those of them that cannot go back, for others beside them are in use. */
+  /** Those of them that cannot go back, because others beside them are in use. */
   public long boundDeviceBytes() {
     return lent().mapToLong(MemoryPool::boundBytes).sum();
   }
@@ -605,7 +605,7 @@ public final class MemoryPools implements AutoCloseable {
     all().forEach(pool -> pool.forEachTaken(action));
   }
 
-  /** Whether somebody has just taken a block, and nobody sees yet for whom, or gives one back. */
+  /** Whether a thread has just taken a block that has no visible owner yet, or gives one back. */
   public boolean anyOnItsWay() {
     boolean[] any = new boolean[1];
     all().forEach(pool -> pool.forEachTaken(block -> any[0] |= block.isOnItsWay()));
@@ -614,8 +614,8 @@ public final class MemoryPools implements AutoCloseable {
 
   /**
    * Waits until each block of the shared pool that is on its way right now has arrived. A thread
-   * that takes one later sees what the caller did before. Own pools need no such care, for their
-   * blocks count as {@linkplain #isInUse in use} without a tenant too.
+   * that takes one later sees what the caller did before. Own pools need no such care, because
+   * their blocks count as {@linkplain #isInUse in use} without a tenant too.
    */
   public void awaitTenants() {
     if (shared == null) {

@@ -10,8 +10,8 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /**
- * Room for page-locked memory within the budget that all managers of a session share: what lies
- * idle in the pools of one of them must not keep a buffer of another from being page-locked.
+ * Page-locked memory within the budget that all managers of a session share: what lies idle in the
+ * pools of one of them must not keep a buffer of another from being page-locked.
  *
  * <p>Safe for use by any thread, and holds no lock: blocks of other managers are claimed as by
  * their own trimming. The devices stay open, because the caller counts as busy in its own pool.
@@ -21,7 +21,7 @@ public final class PinnedReclaimer {
   private final Supplier<Stream<ReclaimHandle>> idlePinned;
 
   /**
-   * Room within a budget.
+   * A part of a budget.
    *
    * @param idlePinned what lies idle of it in the pools of all managers that share it
    */
@@ -37,8 +37,8 @@ public final class PinnedReclaimer {
 
   /**
    * Reserves bytes, for which idle blocks of all managers are freed if it must be, the oldest
-   * first; none, if all of them were not enough. Who looks for room at the same time may be in the
-   * way.
+   * first; none, if all of them were not enough. Other threads that reserve at the same time may
+   * take what was freed.
    *
    * @param asker the accelerator that needs them
    */

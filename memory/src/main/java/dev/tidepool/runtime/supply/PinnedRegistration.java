@@ -17,9 +17,9 @@ final class PinnedRegistration {
 
   /** What unlocks it and throws nothing; null if it cannot be locked, or no more may be. */
   static @Nullable Runnable lock(
-      Device device, PinnedReclaimer room, SessionResources resources, MemorySegment memory) {
+      Device device, PinnedReclaimer reclaimer, SessionResources resources, MemorySegment memory) {
     long bytes = memory.byteSize();
-    if (bytes == 0 || !room.reserve(bytes)) {
+    if (bytes == 0 || !reclaimer.reserve(bytes)) {
       return null;
     }
     @Nullable ArenaKeepAlive held = null;
@@ -37,7 +37,7 @@ final class PinnedRegistration {
     } finally {
       if (unlocking == null) {
         letGo(held);
-        room.giveBack(bytes);
+        reclaimer.giveBack(bytes);
       }
     }
     if (unlocking == null) {
@@ -55,7 +55,7 @@ final class PinnedRegistration {
       try {
         unlock.run();
       } finally {
-        room.giveBack(bytes);
+        reclaimer.giveBack(bytes);
       }
     };
   }

@@ -13,7 +13,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 
 /**
- * The reservations of one device, of all managers of a session: who has how much, and who waits.
+ * The reservations of one device, of all managers of a session: the holders with their bytes, and
+ * the waiting requests.
  *
  * <p>What is reserved and unused is kept from everybody else: a pool asks the driver for a block
  * only if that many bytes stay free. A request counts as pending before the driver is asked and
@@ -38,7 +39,7 @@ public final class ReservationLedger {
     this.device = device;
   }
 
-  /** A place in the queue of those who wait for a reservation; the first one may try. */
+  /** A place in the queue of requests that wait for a reservation; the first one may try. */
   public final class Turn implements AutoCloseable {
     private Turn() {}
 
@@ -133,7 +134,7 @@ public final class ReservationLedger {
     return List.copyOf(open);
   }
 
-  /** Who has what, for messages; empty if nobody has a reservation. */
+  /** Lists the holders, for messages; empty if there is no reservation. */
   public String holders() {
     return open().stream()
         .map(

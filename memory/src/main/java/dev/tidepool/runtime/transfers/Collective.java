@@ -336,8 +336,8 @@ final class Collective {
   }
 
   /**
-   * Who of those that have the bytes passes them on to whom. Each holder serves one destination at
-   * a time, and the next destination is served by the holder that gets it done first: where all
+   * Which holder of the bytes sends them to which destination. Each holder serves one destination
+   * at a time, and the next destination is served by the holder that gets it done first: where all
    * links are alike that is a binomial tree (van de Geijn and others, collective communication).
    */
   private static final class Relays {

@@ -65,7 +65,7 @@ public record DefaultTransferEngine(
   private TransferList start(List<? extends Transfer<?>> transfers, TransferOptions options) {
     context.checkOpen();
     Objects.requireNonNull(options, "options");
-    // A copy, for the caller may change it; with what is missing, which is a pair's failure.
+    // A copy, because the caller may change it; with what is missing, which is a pair's failure.
     List<? extends Transfer<?>> list =
         new ArrayList<>(Objects.requireNonNull(transfers, "transfers"));
     TransferList transferList = TransferList.start(context, list, options);

@@ -123,7 +123,7 @@ public final class DeviceCalibration {
     return context.device().info().can(Capability.SHARED_MEMORY);
   }
 
-  /** Memory of the devices that this one copies from, where their managers have room. */
+  /** Memory of the devices that this one copies from, where their managers have enough. */
   private List<Scratch> peers() {
     List<Scratch> peers = new ArrayList<>();
     try {

@@ -115,8 +115,8 @@ public final class PeerLinks implements PeerAccess, PeerPaths {
   }
 
   /**
-   * Closes the devices, once no driver opens or closes a way any more; whoever asks for that later
-   * finds the session closed.
+   * Closes the devices, once no driver opens or closes a way any more; a later call finds the
+   * session closed.
    */
   public void close(Runnable devices) {
     switching.writeLock().lock();

@@ -8,8 +8,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Tells a listener how far a list of transfers is: one call at a time, never backwards. Whoever
- * finds the listener busy leaves the news to the thread that is there, so nobody waits for it.
+ * Tells a listener how far a list of transfers is: one call at a time, never backwards. A thread
+ * that finds the listener busy leaves the report to the thread that is in it, so no thread waits
+ * for it.
  */
 public final class ProgressNotifier {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");

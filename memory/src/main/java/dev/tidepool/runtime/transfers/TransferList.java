@@ -28,8 +28,8 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A list of transfers, from the call to its report. Each pair is settled once, by whoever comes
- * first: its end, a cancellation, or the deadline. The last to be settled completes the report.
+ * A list of transfers, from the call to its report. Each pair is settled once, by the first of
+ * these: its end, a cancellation, or the deadline. The last to be settled completes the report.
  */
 final class TransferList {
   private final StorageContext context;
@@ -238,7 +238,7 @@ final class TransferList {
 
     @Override
     public void resume() {
-      context.completions().execute(this);
+      context.callbackExecutor().execute(this);
     }
 
     @Override

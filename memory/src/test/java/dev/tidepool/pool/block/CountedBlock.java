@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** A block without memory, or with a little, that knows who holds it. */
+/** A block without memory, or with a little, that knows its holder. */
 final class CountedBlock implements Block {
   /** Where a test's blocks come from, and what became of them. */
   static final class Memory implements MemoryPool.Source {

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
  */
 public class CreditModelTest {
   private static final int BYTES = 1024;
-  private static final int CLASS = SizeClasses.indexOf(BYTES);
+  private static final int CLASS = SizeClasses.classOf(BYTES);
 
   /** Room for one idle block of the class. */
   private static final PoolLimits LIMITS =

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Who gives a block back may be the last one who can: he needs no memory for it. */
+/** A full heap does not keep a block from being given back: that needs no memory. */
 class GivingBackTest {
   private static final int BLOCKS = 600;
   private static final int MANY_BOARDS = 64 * 40;
@@ -46,7 +46,7 @@ class GivingBackTest {
     }
   }
 
-  /** As who frees blocks does, behind whose places others come free. */
+  /** As a thread does that frees blocks while other places come free. */
   @Test
   void leavingTheShelfTakesNothingOfTheHeap() {
     Heap heap = heap();

@@ -103,7 +103,7 @@ public class HolderModelTest {
     return true;
   }
 
-  /** Somebody trims, and changes his mind. */
+  /** A trim takes the block and gives it back. */
   @Operation
   public boolean claim() {
     if (block.takeUp()) {

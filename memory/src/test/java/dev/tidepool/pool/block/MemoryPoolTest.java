@@ -247,7 +247,10 @@ class MemoryPoolTest {
     assertThat(pool.trimIdleSince(System.nanoTime())).isEqualTo(2 * MIB);
   }
 
-  /** The driver may be slow, or wait for the device: who closes a buffer does not wait with it. */
+  /**
+   * The driver may be slow, or wait for the device: a thread that closes a buffer does not wait for
+   * that.
+   */
   @Test
   void givingBackNeverCallsTheDriverEvenWhenThePoolIsFull() {
     MemoryPool pool = pool(2 * MIB, GIB, 0);

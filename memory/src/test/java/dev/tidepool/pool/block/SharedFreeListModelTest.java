@@ -52,7 +52,7 @@ public class SharedFreeListModelTest {
     return true;
   }
 
-  /** Takes the first block where it lies, as who trims does. */
+  /** Takes the first block where it lies, as a trim does. */
   @Operation
   public boolean takeFirst() {
     if (blocks[0].board().take(blocks[0].bit())) {

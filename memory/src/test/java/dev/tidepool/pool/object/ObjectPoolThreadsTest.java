@@ -26,7 +26,7 @@ class ObjectPoolThreadsTest {
   private static final int THREADS = 8;
   private static final int MORE_THAN_A_STRIPE = 20;
 
-  /** Something that knows who holds it. */
+  /** An object that counts its holders. */
   private static final class Held {
     final AtomicInteger holders = new AtomicInteger();
     final AtomicInteger destructions = new AtomicInteger();

@@ -7,8 +7,8 @@ import org.junit.jupiter.api.Test;
 
 /**
  * A member is taken from its slot, comes back to it or to another one, and is returned twice, in
- * all ways that a model checker finds: it never has two owners, and who takes it from a slot finds
- * it there.
+ * all ways that a model checker finds: it never has two owners, and a thread that takes it from a
+ * slot finds it there.
  */
 public class PooledObjectSlotModelTest {
   private final PooledObject<Object> member = new PooledObject<>(new Object(), 1, 0);

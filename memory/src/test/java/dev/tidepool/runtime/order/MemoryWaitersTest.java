@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A request that waits for memory hears of each release, and of nothing that it did itself. */
+/** A request that waits for memory is told of each release, but not of its own. */
 @Timeout(60)
 final class MemoryWaitersTest {
   private static final long LONG = TimeUnit.HOURS.toNanos(1);

@@ -11,7 +11,8 @@ class OperationFutureTest {
   private final AtomicBoolean ran = new AtomicBoolean();
   private final Operation work = Operation.of(List.of(), Runnable::run, () -> ran.set(true));
   private final CompletableFuture<Void> future =
-      OperationFuture.reserve(work, new Completions(Runnable::run), new PendingFutures(), () -> {});
+      OperationFuture.reserve(
+          work, new FutureCompleter(Runnable::run), new PendingFutures(), () -> {});
 
   @Test
   void workThatHasRunIsDoneAndCannotBeCancelled() {

@@ -55,7 +55,7 @@ final class ManagerCloseTest {
               .start(
                   () -> {
                     started.countDown();
-                    memory.room().trim();
+                    memory.reclaimer().trim();
                   });
       started.await();
       memory.close();

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Who gets the next thread. */
+/** Which transfer gets the next thread. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class TransferExecutorTest {
   private final CountDownLatch held = new CountDownLatch(1);
@@ -160,13 +160,13 @@ class TransferExecutorTest {
 
   /** Hands itself in again as the last thing that it does. */
   private static final class Chain implements Runnable {
-    private final HandoffExecutor porters;
+    private final HandoffExecutor executor;
     private final AtomicInteger left;
     private final CountDownLatch done;
     private final Set<Thread> ranOn = ConcurrentHashMap.newKeySet();
 
-    Chain(HandoffExecutor porters, int length) {
-      this.porters = porters;
+    Chain(HandoffExecutor executor, int length) {
+      this.executor = executor;
       left = new AtomicInteger(length);
       done = new CountDownLatch(length);
     }
@@ -176,7 +176,7 @@ class TransferExecutorTest {
       ranOn.add(Thread.currentThread());
       done.countDown();
       if (left.decrementAndGet() > 0) {
-        porters.executeNext(this);
+        executor.executeNext(this);
       }
     }
   }

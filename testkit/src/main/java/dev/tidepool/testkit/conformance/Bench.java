@@ -158,7 +158,9 @@ public final class Bench implements AutoCloseable {
     return locations;
   }
 
-  /** Whether a buffer born there has one copy only, so that nothing ever travels for it. */
+  /**
+   * Whether a buffer allocated there has one copy only, so that nothing is ever transferred for it.
+   */
   public boolean hasOneCopy(MemoryLocation location) {
     return sharesMemory() || location == MemoryLocation.UNIFIED;
   }

@@ -38,7 +38,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Memory that outlives its buffer (wrapped, adopted, mapped from a file, shared by name) has the
- * newest bytes when the buffer is closed, whatever computed them and whoever closes.
+ * newest bytes when the buffer is closed, whatever computed them and whatever thread closes it.
  */
 public abstract class OutlivedMemoryConformance extends Topic {
   private static final int LENGTH = 50_021;

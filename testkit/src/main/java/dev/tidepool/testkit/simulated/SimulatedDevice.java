@@ -41,8 +41,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * An accelerator made of host memory; see the package for what it is good for.
  *
- * <p>Locking: {@code room} guards the accounts of memory, {@code gate} the pause; neither is held
- * while anything else is called. Everything else is concurrent sets and counters.
+ * <p>Locking: {@code accounts} guards the accounts of memory, {@code gate} the pause; neither is
+ * held while anything else is called. Everything else is concurrent sets and counters.
  */
 public final class SimulatedDevice implements Device {
   private static final AtomicLong NUMBERS = new AtomicLong();
@@ -65,7 +65,7 @@ public final class SimulatedDevice implements Device {
   private final Wire down = new Wire(System.nanoTime());
   private final Wire across = new Wire(System.nanoTime());
 
-  private final Object room = new Object();
+  private final Object accounts = new Object();
   private long usedBytes;
   private long pinnedBytes;
   private boolean closed;
@@ -244,7 +244,7 @@ public final class SimulatedDevice implements Device {
 
   @Override
   public MemoryInfo memory() {
-    synchronized (room) {
+    synchronized (accounts) {
       return new MemoryInfo(hardware.memoryBytes(), hardware.memoryBytes() - usedBytes, false);
     }
   }
@@ -296,7 +296,7 @@ public final class SimulatedDevice implements Device {
   }
 
   private void reserve(long bytes, BlockKind kind) {
-    synchronized (room) {
+    synchronized (accounts) {
       if (closed) {
         throw punished("allocate on a closed device");
       }
@@ -321,7 +321,7 @@ public final class SimulatedDevice implements Device {
   }
 
   private void unreserve(long bytes, BlockKind kind) {
-    synchronized (room) {
+    synchronized (accounts) {
       if (kind == BlockKind.PINNED) {
         pinnedBytes -= bytes;
       } else {
@@ -535,7 +535,7 @@ public final class SimulatedDevice implements Device {
     return programs.contains(program);
   }
 
-  /** Notes a violation; the exception is for whoever did it. */
+  /** Notes a violation; the exception is for its caller. */
   AcceleratorException punished(String what) {
     ledger.violation(what);
     return new AcceleratorException(info.id(), -2, "SIMULATED_VIOLATION", what);
@@ -550,7 +550,7 @@ public final class SimulatedDevice implements Device {
   @Override
   public void close() {
     ledger.count(SpiCall.CLOSE_DEVICE);
-    synchronized (room) {
+    synchronized (accounts) {
       if (closed) {
         return;
       }

@@ -31,7 +31,7 @@ record Steps(Operation operation, Slot slot) {
   }
 
   /**
-   * The same.
+   * Like the method above.
    *
    * @param silent whether it may fail without a word
    */

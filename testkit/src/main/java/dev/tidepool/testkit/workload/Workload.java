@@ -77,7 +77,7 @@ public final class Workload {
   }
 
   /**
-   * The same.
+   * Like the constructor above.
    *
    * @param peers distributes buffers over others; null if none are to be
    * @param nativeFill what native code does with buffers of the first manager's device; null if it

@@ -77,7 +77,7 @@ final class Driver {
     }
   }
 
-  /** The same, for a name in memory; stores the outcome of the search. */
+  /** Like the method above, but for a name in memory; stores the outcome of the search. */
   long entryPoint(MemorySegment function, int version, MemorySegment status) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment found = arena.allocate(JAVA_LONG);

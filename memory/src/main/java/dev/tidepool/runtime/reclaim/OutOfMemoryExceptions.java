@@ -15,9 +15,10 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The message when memory has run out: the numbers, the owners of the bytes, and what was tried.
+ * Makes the exceptions for memory that has run out. Their messages have the numbers, the owners of
+ * the bytes, and what was tried.
  */
-public final class OutOfMemoryMessage {
+public final class OutOfMemoryExceptions {
   private static final int TAGS_NAMED = 5;
 
   private final StorageContext memory;
@@ -33,7 +34,7 @@ public final class OutOfMemoryMessage {
    * @param reservations what is reserved of the device
    * @param bytesByTag returns live bytes by tag, largest first
    */
-  public OutOfMemoryMessage(
+  public OutOfMemoryExceptions(
       StorageContext memory,
       MemoryPools pools,
       @Nullable MemoryLimit limit,

@@ -14,7 +14,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * the maintenance thread has another thread go on where nothing was completed since it looked last.
  * Safe for use by any thread.
  */
-final class Completions extends Resumable {
+final class FutureCompleter extends Resumable {
   /** The end of a future. */
   interface Completion {
     /** Whether to complete it runs what others attached. */
@@ -36,7 +36,7 @@ final class Completions extends Resumable {
    *
    * @param threads starts a thread for each task
    */
-  Completions(Executor threads) {
+  FutureCompleter(Executor threads) {
     this.threads = threads;
   }
 

@@ -38,7 +38,7 @@ import org.openjdk.jmh.annotations.Warmup;
 @Warmup(iterations = 3, time = 500, timeUnit = TimeUnit.MILLISECONDS)
 @Measurement(iterations = 5, time = 500, timeUnit = TimeUnit.MILLISECONDS)
 @Fork(1)
-public class GatheringBenchmark {
+public class CoalescedCopyBenchmark {
   private static final int COUNT = 1000;
 
   /** Bytes of one write. */
@@ -103,7 +103,7 @@ public class GatheringBenchmark {
   /** Gathered, from arrays. */
   @Benchmark
   public Object gathered() {
-    return link.gathering().upload(moves);
+    return link.coalesced().upload(moves);
   }
 
   /** One after another, from arrays. */

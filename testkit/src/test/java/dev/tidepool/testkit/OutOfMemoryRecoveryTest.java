@@ -24,12 +24,12 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Whoever refuses memory, the device or the manager's limit, is answered by the same ladder. */
+/** A refusal by the device and one by the manager's limit start the same recovery. */
 @ExtendWith(QuietLog.class)
-class LadderTest {
+class OutOfMemoryRecoveryTest {
   private static final int MEBIBYTE = 1 << 20;
 
-  /** Who says no at 4 MiB. */
+  /** What refuses more than 4 MiB. */
   enum Cause {
     DEVICE,
     LIMIT

@@ -4,8 +4,8 @@ import dev.tidepool.pooling.EvictionPolicy;
 import java.util.Comparator;
 import java.util.function.LongSupplier;
 
-/** An eviction policy as an order of idle members: the first to go is the least. */
-final class EvictionOrder<T> implements Comparator<PooledObject<T>> {
+/** Orders idle members by an eviction policy: the first to be let go is the least. */
+final class IdleObjectOrder<T> implements Comparator<PooledObject<T>> {
   private final EvictionPolicy policy;
   private final long timeToLiveNanos;
   private final LongSupplier clock;
@@ -16,7 +16,7 @@ final class EvictionOrder<T> implements Comparator<PooledObject<T>> {
    * @param timeToLiveNanos used by {@link EvictionPolicy#TIME_TO_LIVE} alone
    * @param clock in nanoseconds
    */
-  EvictionOrder(EvictionPolicy policy, long timeToLiveNanos, LongSupplier clock) {
+  IdleObjectOrder(EvictionPolicy policy, long timeToLiveNanos, LongSupplier clock) {
     this.policy = policy;
     this.timeToLiveNanos = timeToLiveNanos;
     this.clock = clock;
@@ -47,7 +47,7 @@ final class EvictionOrder<T> implements Comparator<PooledObject<T>> {
     };
   }
 
-  /** Whether an idle member makes room for one that comes back. */
+  /** Whether an idle member is let go for one that comes back. */
   boolean yields(PooledObject<T> idle, PooledObject<T> returning) {
     return policy == EvictionPolicy.TIME_TO_LIVE ? hasExpired(idle) : compare(idle, returning) < 0;
   }

@@ -35,7 +35,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Many small transfers at once: where the bytes arrive, and what the driver is asked for. */
-class GatheringTest {
+class CoalescedCopyTest {
   private static final int CHUNK = 16 << 10;
   private static final int BLOCK = 1 << 20;
 
@@ -88,7 +88,7 @@ class GatheringTest {
       Sources sources, int count, int most, Block block, MemorySegment pinned, byte[] model) {
     long seed = Long.getLong("tidepool.test.seed", System.nanoTime());
     Random random = new Random(seed);
-    System.out.println("GatheringTest: seed " + seed);
+    System.out.println("CoalescedCopyTest: seed " + seed);
     List<Move> moves = new ArrayList<>();
     int slot = BLOCK / count;
     for (int i = 0; i < count; i++) {
@@ -125,7 +125,7 @@ class GatheringTest {
       link.fill(block, 0, BLOCK, (byte) 0);
       byte[] model = new byte[BLOCK];
       List<Move> moves = moves(sources, count, most, block, pinned.segment(), model);
-      TransferWay way = link.gathering().upload(moves);
+      TransferWay way = link.coalesced().upload(moves);
       assertThat(contents(block)).isEqualTo(model);
       return way;
     } finally {
@@ -163,7 +163,7 @@ class GatheringTest {
       link.fill(block, 0, BLOCK, (byte) 0);
       byte[] model = new byte[BLOCK];
       List<Move> sent = moves(Sources.ARRAYS, count, most, block, pinned.segment(), model);
-      link.gathering().upload(sent);
+      link.coalesced().upload(sent);
       List<Move> moves = new ArrayList<>();
       for (Move each : sent) {
         int bytes = (int) each.bytes().byteSize();
@@ -175,7 +175,7 @@ class GatheringTest {
                 : new HostRegion.Elements<>(ElementType.BYTE, new byte[bytes], 0, bytes);
         moves.add(new Move(target, block, each.offset()));
       }
-      TransferWay way = link.gathering().download(moves);
+      TransferWay way = link.coalesced().download(moves);
       for (Move each : moves) {
         byte[] seen =
             switch (each.bytes()) {
@@ -235,11 +235,11 @@ class GatheringTest {
     byte[] model = new byte[BLOCK];
     List<Move> moves = moves(Sources.ARRAYS, 500, 2000, block, MemorySegment.NULL, model);
     faults.fail(SpiCall.SCATTER, 3, failure);
-    assertThatThrownBy(() -> link.gathering().upload(moves))
+    assertThatThrownBy(() -> link.coalesced().upload(moves))
         .isInstanceOf(AcceleratorException.class);
     if (failure != Failure.DEVICE_LOST) {
       link.fill(block, 0, BLOCK, (byte) 0);
-      link.gathering().upload(moves);
+      link.coalesced().upload(moves);
       assertThat(contents(block)).as("written again").isEqualTo(model);
     }
     try {
@@ -253,8 +253,8 @@ class GatheringTest {
   void nothingToMoveAsksForNothing() {
     open(SimulatedHardware.discrete());
     long writes = ledger().calls(SpiCall.WRITE);
-    link.gathering().upload(List.of());
-    link.gathering().download(List.of());
+    link.coalesced().upload(List.of());
+    link.coalesced().download(List.of());
     assertThat(ledger().calls(SpiCall.WRITE)).isEqualTo(writes);
     assertThat(ledger().calls(SpiCall.SCATTER)).isZero();
   }

@@ -12,10 +12,10 @@ import org.junit.jupiter.api.Timeout;
 
 /** Futures complete one after another on one thread, and none is held up by another. */
 @Timeout(60)
-class CompletionsTest {
+class FutureCompleterTest {
   private final AtomicInteger threads = new AtomicInteger();
-  private final Completions completions =
-      new Completions(
+  private final FutureCompleter completer =
+      new FutureCompleter(
           task -> {
             threads.incrementAndGet();
             Thread.ofVirtual().start(task);
@@ -24,8 +24,8 @@ class CompletionsTest {
   private final CountDownLatch begun = new CountDownLatch(1);
   private final List<String> completed = new CopyOnWriteArrayList<>();
 
-  private Completions.Completion named(String name, boolean hasDependents, boolean blocks) {
-    return new Completions.Completion() {
+  private FutureCompleter.Completion named(String name, boolean hasDependents, boolean blocks) {
+    return new FutureCompleter.Completion() {
       @Override
       public boolean hasDependents() {
         return hasDependents;
@@ -48,10 +48,10 @@ class CompletionsTest {
 
   @Test
   void whatNothingHangsOnSharesThreads() throws InterruptedException {
-    completions.add(named("first", false, true));
+    completer.add(named("first", false, true));
     begun.await();
     for (int i = 0; i < 1000; i++) {
-      completions.add(named("later", false, false));
+      completer.add(named("later", false, false));
     }
     blocked.countDown();
     await().until(() -> completed.size() == 1001);
@@ -61,10 +61,10 @@ class CompletionsTest {
 
   @Test
   void aStageThatBlocksHoldsNothingUp() throws InterruptedException {
-    completions.add(named("blocking", true, true));
+    completer.add(named("blocking", true, true));
     begun.await();
     for (int i = 0; i < 100; i++) {
-      completions.add(named("later", i % 2 == 0, false));
+      completer.add(named("later", i % 2 == 0, false));
     }
     await().until(() -> completed.size() == 100);
     blocked.countDown();
@@ -73,15 +73,15 @@ class CompletionsTest {
 
   @Test
   void aStageThatCameTooLateToBeSeenHoldsNothingUpForLong() throws InterruptedException {
-    completions.add(named("blocking", false, true));
+    completer.add(named("blocking", false, true));
     begun.await();
-    completions.add(named("later", false, false));
-    completions.check();
-    completions.check();
+    completer.add(named("later", false, false));
+    completer.check();
+    completer.check();
     await().until(() -> completed.contains("later"));
     blocked.countDown();
     await().until(() -> completed.size() == 2);
-    completions.add(named("last", false, false));
+    completer.add(named("last", false, false));
     await().until(() -> completed.size() == 3);
   }
 }
