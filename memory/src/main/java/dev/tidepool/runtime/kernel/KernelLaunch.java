@@ -311,7 +311,7 @@ final class KernelLaunch implements AutoCloseable {
     // Another attempt, if there is one, looks again.
     isInPlace = false;
     Launch launch = new Launch(program, arguments(areInPlace), range);
-    Operation running = Objects.requireNonNull(work, "who runs this");
+    Operation running = Objects.requireNonNull(work, "it was asked for");
     KernelBody.launch(run.source(), parameters, context, running, () -> run(launch));
   }
 
@@ -372,7 +372,7 @@ final class KernelLaunch implements AutoCloseable {
     // The operation lets its buffers go meanwhile, and the blocks that were found may move.
     blocks = new Block[placed.size()];
     MultiBufferAdmission.inTurn(
-        Objects.requireNonNull(work, "who runs this"),
+        Objects.requireNonNull(work, "it was asked for"),
         List.of(context.placing()),
         () ->
             placed.stream()
@@ -428,7 +428,6 @@ final class KernelLaunch implements AutoCloseable {
         DeviceLink.finish(context.link().compute().launch(launch));
       } else {
         command.submit(
-            Objects.requireNonNull(work, "who runs this"),
             (queue, dependsOn) ->
                 dependsOn.isEmpty() ? queue.launch(launch) : queue.launch(launch, dependsOn));
         expectWritten();

@@ -104,7 +104,7 @@ final class Lending {
         range.prepare(context.device());
       }
       ordered = true;
-      queue = usesDevice ? launch.lend(work) : null;
+      queue = usesDevice ? launch.lend() : null;
     } catch (RuntimeException | Error e) {
       ranges.forEach(Lending::releaseQuietly);
       throw Exceptions.transfer(e, "lending");

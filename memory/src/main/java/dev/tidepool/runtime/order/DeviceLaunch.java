@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The launch of an operation that the device may order: it is submitted behind launches that have
- * not ended. Belongs to one {@link Operation}, which says when it is submitted and when it settles.
+ * not ended. Belongs to one operation, which says when it is submitted and when it settles.
  *
  * <p>A lending is a launch whose commands code outside of Tidepool submits. The operation is under
  * way from the moment when that code may begin; the event is known when it has submitted all.
@@ -69,6 +69,9 @@ public final class DeviceLaunch {
   /** Operations ahead that are not submitted, and one more until the operation is entered. */
   final AtomicInteger unsubmitted = new AtomicInteger(1);
 
+  // Set before the operation is asked for.
+  private @Nullable LaunchedOperation operation;
+
   // Touched by the thread that runs the operation, then by the one that waits for the command.
   private @Nullable LaunchQueue queue;
   private boolean ended;
@@ -76,7 +79,7 @@ public final class DeviceLaunch {
   // Of the queue, changed under its monitor.
   boolean hasPlace;
   boolean isListed;
-  @Nullable Operation next;
+  @Nullable DeviceLaunch next;
 
   // Guarded by this.
   private @Nullable Event event;
@@ -134,6 +137,15 @@ public final class DeviceLaunch {
     return new DeviceLaunch(queues, foreign, isOrderedByHost, settled);
   }
 
+  /** Sets the operation, which has no other launch. */
+  void belongsTo(LaunchedOperation owner) {
+    operation = owner;
+  }
+
+  LaunchedOperation operation() {
+    return Objects.requireNonNull(operation, "it was asked for");
+  }
+
   /** Whether the calling thread, which asks for it, can submit it. Does not throw. */
   boolean mayRunHere() {
     try {
@@ -150,15 +162,15 @@ public final class DeviceLaunch {
    *
    * @return false if there is none; the operation is then run again when there is
    */
-  boolean takePlace(Operation operation) {
+  boolean takePlace() {
     // If there is none, another thread may run the operation by now. What is lent takes none: it
     // may stay for long.
-    return hasPlace || isLending || chosen(operation).takePlace(operation);
+    return hasPlace || isLending || chosen().takePlace(this);
   }
 
   /** Takes a place if there is one; the operation is not listed otherwise. */
-  boolean tryPlace(Operation operation) {
-    return hasPlace || isLending || chosen(operation).tryPlace(operation);
+  boolean tryPlace() {
+    return hasPlace || isLending || chosen().tryPlace(this);
   }
 
   /** Whether code outside of Tidepool submits the commands. */
@@ -171,10 +183,10 @@ public final class DeviceLaunch {
     return comesBehindLaunches && ahead != null && ahead.leadsLaunches;
   }
 
-  private LaunchQueue chosen(Operation operation) {
+  private LaunchQueue chosen() {
     LaunchQueue chosen = queue;
     if (chosen == null) {
-      LaunchQueue ahead = foreign == null ? operation.queueAhead() : queues.apart();
+      LaunchQueue ahead = foreign == null ? operation().queueAhead() : queues.apart();
       chosen = ahead == null ? queues.next() : ahead;
       queue = chosen;
     }
@@ -187,10 +199,10 @@ public final class DeviceLaunch {
    *
    * @return the queue that they go to
    */
-  public NativeQueue lend(Operation operation) {
-    LaunchQueue own = chosen(operation);
+  public NativeQueue lend() {
+    LaunchQueue own = chosen();
     NativeQueue target = foreign == null ? own.queue() : foreign;
-    Ahead ahead = operation.launchesAhead();
+    Ahead ahead = operation().launchesAhead();
     for (Ahead each = ahead; each != null; each = each.next) {
       Event before = each.launch.keep();
       if (before != null) {
@@ -212,9 +224,9 @@ public final class DeviceLaunch {
    *
    * @throws RuntimeException what the driver refuses it with
    */
-  public void submit(Operation operation, Submission submission) {
+  public void submit(Submission submission) {
     LaunchQueue own = Objects.requireNonNull(queue, "it has a place");
-    Ahead ahead = operation.launchesAhead();
+    Ahead ahead = operation().launchesAhead();
     for (Ahead each = ahead; each != null; each = each.next) {
       each.event = each.launch.keep();
     }
@@ -298,8 +310,8 @@ public final class DeviceLaunch {
   }
 
   /** Hands the command to its queue, which waits for the end. */
-  void follow(Operation operation) {
-    Objects.requireNonNull(queue, "it was submitted").add(operation);
+  void follow() {
+    Objects.requireNonNull(queue, "it was submitted").add(this);
   }
 
   /** Whether the command has ended; false if that cannot be told. Does not throw, nor wait. */
@@ -361,11 +373,11 @@ public final class DeviceLaunch {
   }
 
   /** Has a thread settle the operation, whose command and everything ahead have ended. */
-  void settleLater(Operation operation) {
+  void settleLater() {
     try {
-      queues.threads().execute(operation);
+      queues.threads().execute(operation());
     } catch (Throwable e) {
-      operation.leaveUnfinished();
+      operation().leaveUnfinished();
     }
   }
 

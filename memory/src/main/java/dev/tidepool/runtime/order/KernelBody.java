@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record KernelBody(
     Operation work,
-    ManagerContext context,
+    ResourceContext context,
     List<KernelParameter> parameters,
     @Nullable KernelBody outer) {
 
@@ -25,7 +25,7 @@ public record KernelBody(
   public static void launch(
       KernelSource source,
       List<KernelParameter> parameters,
-      ManagerContext context,
+      ResourceContext context,
       Operation work,
       Runnable launch) {
     if (source instanceof KernelSource.Java) {
@@ -82,7 +82,7 @@ public record KernelBody(
    *     one that work of the manager comes after
    */
   public static void checkMayAwaitAll(
-      ManagerContext context, Supplier<Stream<Operation>> all, String what) {
+      ResourceContext context, Supplier<Stream<Operation>> all, String what) {
     for (KernelBody body = current(); body != null; body = body.outer) {
       Operation own = body.work;
       if (body.context.equals(context)

@@ -83,12 +83,12 @@ public final class KernelThreads implements HandoffExecutor, AutoCloseable {
       for (int row = 1; task != null; row++) {
         takesNext = row < MOST_IN_A_ROW;
         try {
-          if (task instanceof Operation operation) {
+          if (task instanceof Task operation) {
             operation.endsTask();
           }
           task.run();
         } catch (Throwable e) {
-          if (next instanceof Operation operation) {
+          if (next instanceof Task operation) {
             operation.leaveToBeHandedIn();
           }
           next = null;

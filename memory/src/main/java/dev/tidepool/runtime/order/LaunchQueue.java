@@ -1,7 +1,6 @@
 package dev.tidepool.runtime.order;
 
 import dev.tidepool.spi.Queue;
-import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -41,10 +40,10 @@ final class LaunchQueue extends Resumable implements Runnable {
   // All guarded by this.
   private int taken;
   // Both lists are linked through the launches, so that they take no memory.
-  private @Nullable Operation firstWaiting;
-  private @Nullable Operation lastWaiting;
-  private @Nullable Operation first;
-  private @Nullable Operation last;
+  private @Nullable DeviceLaunch firstWaiting;
+  private @Nullable DeviceLaunch lastWaiting;
+  private @Nullable DeviceLaunch first;
+  private @Nullable DeviceLaunch last;
   private boolean awaited;
 
   /**
@@ -61,32 +60,31 @@ final class LaunchQueue extends Resumable implements Runnable {
     return queue;
   }
 
-  /** Takes a place, or lists the operation until there is one. */
-  synchronized boolean takePlace(Operation operation) {
-    DeviceLaunch launch = launchOf(operation);
-    if (launch.hasPlace || tryPlace(operation)) {
+  /** Takes a place, or lists the launch until there is one. */
+  synchronized boolean takePlace(DeviceLaunch launch) {
+    if (launch.hasPlace || tryPlace(launch)) {
       return true;
     }
     if (!launch.isListed) {
       launch.isListed = true;
       if (lastWaiting == null) {
-        firstWaiting = operation;
+        firstWaiting = launch;
       } else {
-        launchOf(lastWaiting).next = operation;
+        lastWaiting.next = launch;
       }
-      lastWaiting = operation;
+      lastWaiting = launch;
     }
-    operation.giveTurnUp();
+    launch.operation().giveTurnUp();
     return false;
   }
 
-  /** Takes a place if there is one that no other operation waits for. */
-  synchronized boolean tryPlace(Operation operation) {
+  /** Takes a place if there is one that no other launch waits for. */
+  synchronized boolean tryPlace(DeviceLaunch launch) {
     if (taken == PLACES || firstWaiting != null) {
       return false;
     }
     taken++;
-    launchOf(operation).hasPlace = true;
+    launch.hasPlace = true;
     return true;
   }
 
@@ -102,18 +100,17 @@ final class LaunchQueue extends Resumable implements Runnable {
         return;
       }
     }
-    for (Operation next = nextWaiting(); next != null; next = nextWaiting()) {
-      next.handIn();
+    for (DeviceLaunch next = nextWaiting(); next != null; next = nextWaiting()) {
+      next.operation().handIn();
     }
   }
 
-  /** Gives the operation that waited longest a place; null if none waits, or there is none. */
-  private synchronized @Nullable Operation nextWaiting() {
-    Operation longest = firstWaiting;
-    if (longest == null || taken == PLACES) {
+  /** Gives the launch that waited longest a place; null if none waits, or there is none. */
+  private synchronized @Nullable DeviceLaunch nextWaiting() {
+    DeviceLaunch launch = firstWaiting;
+    if (launch == null || taken == PLACES) {
       return null;
     }
-    DeviceLaunch launch = launchOf(longest);
     firstWaiting = launch.next;
     if (firstWaiting == null) {
       lastWaiting = null;
@@ -122,18 +119,18 @@ final class LaunchQueue extends Resumable implements Runnable {
     launch.isListed = false;
     launch.hasPlace = true;
     taken++;
-    return longest;
+    return launch;
   }
 
-  /** An operation was submitted: its end is waited for from now on. */
-  void add(Operation operation) {
+  /** A launch was submitted: its end is waited for from now on. */
+  void add(DeviceLaunch launch) {
     synchronized (this) {
       if (last == null) {
-        first = operation;
+        first = launch;
       } else {
-        launchOf(last).next = operation;
+        last.next = launch;
       }
-      last = operation;
+      last = launch;
       if (awaited) {
         return;
       }
@@ -171,15 +168,15 @@ final class LaunchQueue extends Resumable implements Runnable {
       if (fastEnds >= STREAM) {
         LockSupport.parkNanos(STREAM_NANOS);
       }
-      Operation oldest = oldest();
+      DeviceLaunch oldest = oldest();
       if (oldest == null) {
         return;
       }
       int ends = 0;
-      for (Operation next = oldest; next != null; next = nextEnded()) {
-        Throwable failure = launchOf(next).awaitEnd();
+      for (DeviceLaunch next = oldest; next != null; next = nextEnded()) {
+        Throwable failure = next.awaitEnd();
         remove(next);
-        next.deviceEnded(failure);
+        next.operation().deviceEnded(failure);
         ends++;
       }
       long now = System.nanoTime();
@@ -189,30 +186,26 @@ final class LaunchQueue extends Resumable implements Runnable {
   }
 
   /** The oldest launch under way; if there is none, this thread waits no longer. */
-  private synchronized @Nullable Operation oldest() {
+  private synchronized @Nullable DeviceLaunch oldest() {
     awaited = first != null;
     return first;
   }
 
   /** The oldest launch under way if it has ended. The driver is asked under no monitor. */
-  private @Nullable Operation nextEnded() {
-    Operation oldest;
+  private @Nullable DeviceLaunch nextEnded() {
+    DeviceLaunch oldest;
     synchronized (this) {
       oldest = first;
     }
-    return oldest != null && launchOf(oldest).hasEnded() ? oldest : null;
+    return oldest != null && oldest.hasEnded() ? oldest : null;
   }
 
   /** Takes the oldest launch off the list. */
-  private synchronized void remove(Operation oldest) {
-    first = launchOf(oldest).next;
-    launchOf(oldest).next = null;
+  private synchronized void remove(DeviceLaunch oldest) {
+    first = oldest.next;
+    oldest.next = null;
     if (first == null) {
       last = null;
     }
-  }
-
-  private static DeviceLaunch launchOf(Operation operation) {
-    return Objects.requireNonNull(operation.launch(), "it was submitted");
   }
 }

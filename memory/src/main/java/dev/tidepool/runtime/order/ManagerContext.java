@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * policy, the link to the device, and whether it is open. What one package asks of another is not
  * here: constructors hand that over.
  */
-public class ManagerContext {
+public class ManagerContext implements ResourceContext {
   private final UnifiedMemoryManager manager;
   private final DeviceContext shared;
   private final MemoryOptions options;
@@ -61,10 +61,12 @@ public class ManagerContext {
   }
 
   /** The accelerator's. */
+  @Override
   public final String id() {
     return device().info().id();
   }
 
+  @Override
   public final Device device() {
     return shared.device();
   }
@@ -119,6 +121,7 @@ public class ManagerContext {
   }
 
   /** The requests of the session that wait for memory. */
+  @Override
   public final MemoryWaiters waiters() {
     return shared.waiters();
   }
@@ -127,6 +130,7 @@ public class ManagerContext {
    * Whose turn it is to find memory for work over several buffers; see {@link
    * MultiBufferAdmission}.
    */
+  @Override
   public final MultiBufferAdmission.Turn placing() {
     return shared.placing();
   }

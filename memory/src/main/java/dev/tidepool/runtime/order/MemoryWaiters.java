@@ -50,9 +50,9 @@ public final class MemoryWaiters {
   }
 
   /** An operation has ended its use of a storage, whose bytes may be moved from now on. */
-  public void released(OrderedResource storage) {
+  public void released(Object device, Object storage) {
     if (waiting > 0) {
-      tell(storage.context().device(), storage);
+      tell(device, storage);
     }
   }
 
@@ -63,7 +63,7 @@ public final class MemoryWaiters {
     }
   }
 
-  private synchronized void tell(@Nullable Object device, @Nullable OrderedResource released) {
+  private synchronized void tell(@Nullable Object device, @Nullable Object released) {
     // By index: an iterator is an object, and this happens where memory is given back.
     for (int i = 0; i < waiters.size(); i++) {
       waiters.get(i).told(device, released);
@@ -92,12 +92,12 @@ public final class MemoryWaiters {
 
   /** What happened since the last wait. */
   public static final class Changes {
-    private final List<OrderedResource> released = new ArrayList<>();
+    private final List<Object> released = new ArrayList<>();
     private boolean any;
     private boolean anyFreed;
     private boolean missed;
 
-    private boolean noted(OrderedResource storage) {
+    private boolean noted(Object storage) {
       if (released.size() == MOST_TOLD) {
         return false;
       }
@@ -109,7 +109,7 @@ public final class MemoryWaiters {
     }
 
     /** The storages of the device that operations have stopped to use. */
-    public List<OrderedResource> released() {
+    public List<Object> released() {
       return released;
     }
 
@@ -140,7 +140,7 @@ public final class MemoryWaiters {
       this.device = device;
     }
 
-    private void told(@Nullable Object freedOn, @Nullable OrderedResource released) {
+    private void told(@Nullable Object freedOn, @Nullable Object released) {
       if (released == null && owner.equals(Thread.currentThread())) {
         return; // What the waiting thread does itself is no news.
       }

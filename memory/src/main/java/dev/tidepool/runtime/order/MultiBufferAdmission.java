@@ -17,6 +17,15 @@ public final class MultiBufferAdmission {
 
   private MultiBufferAdmission() {}
 
+  /** Work that has buffers, whose memory others may take until it is its turn. */
+  public interface Holder {
+    /** Lets the buffers be moved. */
+    void vacate();
+
+    /** Keeps the buffers from being moved; waits while they are. */
+    void occupy();
+  }
+
   /** Whose turn it is on a device. */
   public static final class Turn {
     private final long number = NUMBERS.incrementAndGet();
@@ -55,7 +64,7 @@ public final class MultiBufferAdmission {
    *
    * @param turns of the devices, {@link ManagerContext#placing}
    */
-  public static void inTurn(Operation work, Collection<Turn> turns, Runnable provide) {
+  public static void inTurn(Holder work, Collection<Turn> turns, Runnable provide) {
     work.vacate();
     List<Turn> ordered =
         turns.stream().distinct().sorted(Comparator.comparingLong(turn -> turn.number)).toList();

@@ -49,7 +49,8 @@ import org.jspecify.annotations.Nullable;
  * executor, or on the thread that asked and waits for its turn, if that may block. Work that
  * carries a {@link Coalescable} may be done together with other work instead.
  */
-public final class Operation extends Resumable implements Runnable {
+public final class Operation extends LaunchedOperation
+    implements HandoffExecutor.Task, MultiBufferAdmission.Holder {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
   /** What is done when the turn comes. */
@@ -211,13 +212,10 @@ public final class Operation extends Resumable implements Runnable {
    */
   public Operation launching(DeviceLaunch command) {
     launch = command;
+    command.belongsTo(this);
     // One more than the operations ahead: the end of its own command.
     ahead.incrementAndGet();
     return this;
-  }
-
-  @Nullable DeviceLaunch launch() {
-    return launch;
   }
 
   private static List<ResourceAccess> distinct(List<ResourceAccess> uses) {
@@ -290,7 +288,7 @@ public final class Operation extends Resumable implements Runnable {
     try {
       tellOfSubmission();
     } finally {
-      lent.follow(this);
+      lent.follow();
     }
   }
 
@@ -455,6 +453,7 @@ public final class Operation extends Resumable implements Runnable {
   }
 
   /** Hands the work in, whose turn has come, as a task of its own; at once or a little later. */
+  @Override
   public void handIn() {
     try {
       executor.execute(this);
@@ -464,6 +463,7 @@ public final class Operation extends Resumable implements Runnable {
   }
 
   /** Has the work handed in a little later, since that failed now. Its turn has come. */
+  @Override
   public void leaveToBeHandedIn() {
     synchronized (this) {
       turn = true;
@@ -550,6 +550,7 @@ public final class Operation extends Resumable implements Runnable {
   }
 
   /** The work is the last of a task of its executor. Called by who runs it, before its end. */
+  @Override
   public void endsTask() {
     endsTask = true;
   }
@@ -600,7 +601,7 @@ public final class Operation extends Resumable implements Runnable {
     }
     if (launch == null || !begun) {
       ready();
-    } else if (launch.tryPlace(this) && launch.mayRunHere()) {
+    } else if (launch.tryPlace() && launch.mayRunHere()) {
       run();
     } else {
       vacate();
@@ -771,14 +772,16 @@ public final class Operation extends Resumable implements Runnable {
   }
 
   /** Keeps what it uses from being moved; waits while it is. No monitor is held, or none moves. */
-  void occupy() {
+  @Override
+  public void occupy() {
     for (ResourceAccess use : uses) {
       use.storage().pins().begin(use);
     }
   }
 
   /** Lets what it uses be moved, though it has begun: it will see to its memory again. */
-  void vacate() {
+  @Override
+  public void vacate() {
     for (ResourceAccess use : uses) {
       unpin(use);
     }
@@ -790,12 +793,12 @@ public final class Operation extends Resumable implements Runnable {
     if (!storage.pins().end(use)) {
       return;
     }
-    ManagerContext context = storage.context();
+    ResourceContext context = storage.context();
     if (use.purpose() == ResourceAccess.Purpose.MOVE) {
       // The storage has no more to give than before, and requests would try it in turns.
       context.waiters().released(context.device());
     } else {
-      context.waiters().released(storage);
+      context.waiters().released(context.device(), storage);
     }
   }
 
@@ -853,7 +856,7 @@ public final class Operation extends Resumable implements Runnable {
       return;
     }
     try {
-      if (launch != null && isWanted() && !launch.takePlace(this)) {
+      if (launch != null && isWanted() && !launch.takePlace()) {
         return;
       }
       if (claim()) {
@@ -866,13 +869,13 @@ public final class Operation extends Resumable implements Runnable {
     }
   }
 
-  /** There is no place for the launch: another thread runs it when there is. */
+  @Override
   synchronized void giveTurnUp() {
     taken = false;
     runner = null;
   }
 
-  /** The queue of a launch ahead, if there is one under way; on the thread that runs this. */
+  @Override
   @Nullable LaunchQueue queueAhead() {
     for (Successor place = firstAhead; place != null; place = place.nextAhead) {
       Operation other = place.ahead;
@@ -883,7 +886,7 @@ public final class Operation extends Resumable implements Runnable {
     return null;
   }
 
-  /** The launches ahead that may be under way; on the thread that runs this, once. */
+  @Override
   DeviceLaunch.@Nullable Ahead launchesAhead() {
     DeviceLaunch.Ahead all = null;
     for (Successor place = firstAhead; place != null; place = place.nextAhead) {
@@ -911,7 +914,7 @@ public final class Operation extends Resumable implements Runnable {
           isUnderWay();
         }
       } finally {
-        launch.follow(this);
+        launch.follow();
       }
     } else {
       // It keeps its place in the order until all ahead has ended, and needs nothing any more.
@@ -957,12 +960,7 @@ public final class Operation extends Resumable implements Runnable {
     }
   }
 
-  /**
-   * The command has ended on the device.
-   *
-   * @param thrown what it failed with. If the body failed when the command was under way, that
-   *     counts
-   */
+  @Override
   void deviceEnded(@Nullable Throwable thrown) {
     Throwable failure = own == null ? thrown : own;
     try {
@@ -1280,7 +1278,7 @@ public final class Operation extends Resumable implements Runnable {
     lastSuccessor = null;
     // Requests that wait for memory look who goes on; only now is it the turn of what comes behind.
     if (uses.length > 0) {
-      ManagerContext context = uses[0].storage().context();
+      ResourceContext context = uses[0].storage().context();
       context.waiters().released(context.device());
     }
   }
@@ -1333,7 +1331,7 @@ public final class Operation extends Resumable implements Runnable {
     }
     if (next.launch != null && isLast) {
       // Its command has ended. Not here: of a long chain, each would be ended within the other.
-      next.launch.settleLater(next);
+      next.launch.settleLater();
     } else if (isLast || starts) {
       readyBehind(next);
     }

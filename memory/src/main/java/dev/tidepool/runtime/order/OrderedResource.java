@@ -30,7 +30,7 @@ public abstract class OrderedResource extends Resumable {
   }
 
   /** What knows of the device that the bytes are for. */
-  public abstract ManagerContext context();
+  public abstract ResourceContext context();
 
   /** Whether even reads must be alone, because host and device may take the block in turn. */
   public abstract boolean isExclusive();

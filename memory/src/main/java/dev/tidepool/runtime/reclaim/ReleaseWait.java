@@ -2,7 +2,6 @@ package dev.tidepool.runtime.reclaim;
 
 import dev.tidepool.runtime.order.MemoryWaiters;
 import dev.tidepool.runtime.order.Operation;
-import dev.tidepool.runtime.order.OrderedResource;
 import dev.tidepool.runtime.order.PinState;
 import dev.tidepool.runtime.order.StackReserve;
 import dev.tidepool.runtime.storage.Spiller;
@@ -113,9 +112,9 @@ final class ReleaseWait implements AutoCloseable {
   }
 
   /** An operation has let go of these storages, and what comes behind it may not have begun. */
-  private long free(List<OrderedResource> released) {
+  private long free(List<Object> released) {
     long freed = 0;
-    for (OrderedResource each : released) {
+    for (Object each : released) {
       if (freed < request.bytes()
           && each instanceof Storage storage
           && request.isServedBy(storage.context())) {
