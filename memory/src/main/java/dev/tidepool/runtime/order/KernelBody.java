@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param outer the kernel whose body launched this one and waits for it
  */
 public record KernelBody(
-    Operation work,
+    OrderedOperation work,
     ResourceContext context,
     List<KernelParameter> parameters,
     @Nullable KernelBody outer) {
@@ -26,7 +26,7 @@ public record KernelBody(
       KernelSource source,
       List<KernelParameter> parameters,
       ResourceContext context,
-      Operation work,
+      OrderedOperation work,
       Runnable launch) {
     if (source instanceof KernelSource.Java) {
       LaunchScope.run(new KernelBody(work, context, parameters, current()), launch);
@@ -45,7 +45,7 @@ public record KernelBody(
    * @throws IllegalStateException if the thread computes the body of a kernel that is this work, or
    *     that the work comes after
    */
-  static void checkMayAwait(Operation awaited) {
+  static void checkMayAwait(OrderedOperation awaited) {
     for (KernelBody body = current(); body != null; body = body.outer) {
       if (awaited.isOrComesAfter(body.work)) {
         String what =
@@ -64,7 +64,7 @@ public record KernelBody(
   }
 
   /** Whether the calling thread may wait for work, as {@link #checkMayAwait} checks it. */
-  public static boolean mayAwait(Operation awaited) {
+  public static boolean mayAwait(OrderedOperation awaited) {
     for (KernelBody body = current(); body != null; body = body.outer) {
       if (awaited.isOrComesAfter(body.work)) {
         return false;
@@ -82,9 +82,9 @@ public record KernelBody(
    *     one that work of the manager comes after
    */
   public static void checkMayAwaitAll(
-      ResourceContext context, Supplier<Stream<Operation>> all, String what) {
+      ResourceContext context, Supplier<Stream<OrderedOperation>> all, String what) {
     for (KernelBody body = current(); body != null; body = body.outer) {
-      Operation own = body.work;
+      OrderedOperation own = body.work;
       if (body.context.equals(context)
           || all.get().anyMatch(unfinished -> unfinished.isOrComesAfter(own))) {
         throw new IllegalStateException(

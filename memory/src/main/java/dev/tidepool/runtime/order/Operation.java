@@ -3,54 +3,32 @@ package dev.tidepool.runtime.order;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.support.Uninterruptibly;
 import java.lang.System.Logger.Level;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Collections;
-import java.util.Deque;
-import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One operation in the order of the storages that it uses.
- *
- * <p><b>Order.</b> Asking for work enters it into the queues of all its storages at once, under
- * their monitors, always taken in the order of the storages' numbers: so no two pieces of work wait
- * for each other. It starts when everything that it came behind is done: a write comes behind all,
- * a read behind the last write. A {@link DeviceLaunch} may be submitted behind launches that are
- * not done; then the device keeps the order. Nothing waits while it holds a monitor.
- *
- * <p><b>Memory.</b> Only work that has begun {@linkplain PinState occupies} what it uses: the
- * copies of storages that only work in their queues waits for may be moved to make room.
- *
- * <p><b>Failure.</b> When work that writes a storage fails, what is queued behind it on that
- * storage fails with the same exception, without being started, except work that must always run
- * (the release of memory). What is asked for later starts afresh.
+ * One operation on the storages that it uses: when its turn comes, it runs its body, perhaps
+ * several times, and ends. {@link OrderedOperation} has its place in the order.
  *
  * <p><b>Recovery.</b> A body that failed may run again, at the same place in the order, if its
  * {@link RetryPolicy} says so.
  *
  * <p><b>Errors.</b> An error may come from anywhere: the heap is full, no thread starts, the stack
- * ends. To enter is done as a whole or not at all: memory and stack for it are made sure of before.
- * From then on nothing that is thrown keeps work in its queues. To end takes no memory and goes on
- * where it was interrupted; what still fails is {@link Resumable} and tried again.
+ * ends. Once the operation has entered its queues, nothing that is thrown keeps it there. To end
+ * takes no memory and goes on where it was interrupted; what still fails is {@link Resumable} and
+ * tried again.
  *
  * <p><b>Threads.</b> A body runs on one thread at a time, and may block it: on a thread of its
- * executor, or on the thread that asked and waits for its turn, if that may block. Work that
- * carries a {@link Coalescable} may be done together with other work instead.
+ * executor, or on the thread that asked and waits for its turn, if that may block. An operation
+ * that carries a {@link Coalescable} may be done together with others instead.
  */
-public final class Operation extends LaunchedOperation
-    implements HandoffExecutor.Task, MultiBufferAdmission.Holder {
+public final class Operation extends OrderedOperation implements HandoffExecutor.Task {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
   /** What is done when the turn comes. */
@@ -67,64 +45,21 @@ public final class Operation extends LaunchedOperation
     DONE
   }
 
-  /** Work behind this one, and which failures it shares: those that came to it, and its own. */
-  private static final class Successor {
-    private final Operation work;
-    private @Nullable Successor next;
-    private boolean sharesInherited;
-    private boolean sharesOwn;
-    // The operation ahead, until that has ended, and the next one of those that `work` has ahead.
-    // Kept for launches that come behind launches.
-    private volatile @Nullable Operation ahead;
-    private @Nullable Successor nextAhead;
-    // Whether the one ahead was submitted, so that the device keeps `work` behind it.
-    private boolean submitted;
-    private boolean onDevice;
-    // Whether it knows of the end; touched only by the thread that ends the work before it.
-    private boolean told;
-
-    Successor(Operation work, @Nullable Successor next) {
-      this.work = work;
-      this.next = next;
-    }
-  }
-
-  private final ResourceAccess[] uses;
   private final Body body;
   private final Executor executor;
-  private final boolean always;
-  // One more than the number of unfinished predecessors until the work is entered everywhere.
-  private final AtomicInteger ahead = new AtomicInteger(1);
-
-  // Whether what it uses is kept for it; touched only by the thread that enters it, then by the one
-  // that runs it.
-  private boolean begun;
-  // What it puts into the lists of the work before it; made before it enters, and null afterwards.
-  private @Nullable Successor places;
-  // Whether it is in its queues, or was. Written before any other thread can know of it.
-  private boolean entered;
-  // Whether who ends it looks for a task next, and may take what comes behind it.
+  // Whether the thread that ends it looks for a task next, and may take what comes behind it.
   private boolean endsTask;
 
-  // The launch, if the device may order it; the places of it behind others, linked.
-  private @Nullable DeviceLaunch launch;
-  private @Nullable Successor firstAhead;
-
   // Set before the work enters its queues: whether the thread that asked waits to run it, what may
-  // travel with others, when it is tried again, and who hears of its own failure.
+  // travel with others, when it is tried again, and what is told its own failure.
   private boolean awaited;
   private @Nullable Coalescable payload;
   private RetryPolicy retries = RetryPolicy.NONE;
   private @Nullable Consumer<Throwable> failing;
 
   // Guarded by this.
-  // Whether launches may be submitted behind this one's command.
-  private boolean isFollowed;
   private boolean turn;
   private Stage stage = Stage.WAITING;
-  private @Nullable Successor firstSuccessor;
-  private @Nullable Successor lastSuccessor;
-  private @Nullable Throwable failure;
   // What failed beside the body, before the end had begun: the body does not run any more.
   private @Nullable Throwable lost;
   // Whether a thread has taken it to run it; a second thread that comes with it returns.
@@ -145,22 +80,17 @@ public final class Operation extends LaunchedOperation
   // Of the end; touched only by the thread that ends it.
   private boolean ending;
   private @Nullable Throwable own;
-  private @Nullable Throwable inherited;
   private boolean over;
 
   private Operation(List<ResourceAccess> uses, Body body, Executor executor, boolean always) {
-    this.uses =
-        uses.size() == 1
-            ? new ResourceAccess[] {uses.getFirst()}
-            : uses.toArray(ResourceAccess[]::new);
+    super(ResourceAccesses.of(uses), always);
     this.body = body;
     this.executor = executor;
-    this.always = always;
   }
 
   /** Work that is not asked for yet. */
   public static Operation of(List<ResourceAccess> uses, Executor executor, Body body) {
-    return new Operation(distinct(uses), body, executor, false);
+    return new Operation(uses, body, executor, false);
   }
 
   /** Work that runs whatever failed before it, and that a closed storage accepts. */
@@ -174,13 +104,13 @@ public final class Operation extends LaunchedOperation
   }
 
   /**
-   * Work of the library's own that moves bytes of storages to make room: no use of them that
+   * Work of the library's own that moves bytes of storages to free memory: no use of them that
    * counts, and nothing may run beside it.
    */
-  public static Operation makingRoom(
+  public static Operation moving(
       List<? extends OrderedResource> storages, Executor executor, Body body) {
     return new Operation(
-        distinct(storages.stream().map(ResourceAccess::eviction).toList()), body, executor, true);
+        storages.stream().map(ResourceAccess::eviction).toList(), body, executor, true);
   }
 
   /** With bytes that may travel together with others; before it is asked for. */
@@ -196,7 +126,7 @@ public final class Operation extends LaunchedOperation
   }
 
   /**
-   * With somebody who hears what its body failed with in the end, before it leaves its queues;
+   * With a listener that is told what its body failed with in the end, before it leaves its queues;
    * before it is asked for.
    */
   public Operation failing(Consumer<Throwable> listener) {
@@ -211,37 +141,8 @@ public final class Operation extends LaunchedOperation
    * and for lendings, which are {@link #perform}ed.
    */
   public Operation launching(DeviceLaunch command) {
-    launch = command;
-    command.belongsTo(this);
-    // One more than the operations ahead: the end of its own command.
-    ahead.incrementAndGet();
+    launchBy(command);
     return this;
-  }
-
-  private static List<ResourceAccess> distinct(List<ResourceAccess> uses) {
-    if (uses.size() < 2) {
-      return uses;
-    }
-    if (uses.size() == 2) {
-      ResourceAccess first = uses.getFirst();
-      ResourceAccess second = uses.getLast();
-      int order = Long.compare(first.storage().number(), second.storage().number());
-      if (order != 0) {
-        return order < 0 ? uses : List.of(second, first);
-      }
-    }
-    List<ResourceAccess> sorted = new ArrayList<>(uses);
-    sorted.sort((a, b) -> Long.compare(a.storage().number(), b.storage().number()));
-    List<ResourceAccess> distinct = new ArrayList<>();
-    for (ResourceAccess use : sorted) {
-      ResourceAccess last = distinct.isEmpty() ? null : distinct.getLast();
-      if (last != null && last.storage().equals(use.storage())) {
-        distinct.set(distinct.size() - 1, last.and(use));
-      } else {
-        distinct.add(use);
-      }
-    }
-    return distinct;
   }
 
   /**
@@ -257,7 +158,7 @@ public final class Operation extends LaunchedOperation
     rethrow();
   }
 
-  /** Whether code outside of Tidepool has what this uses. */
+  @Override
   public boolean isLent() {
     DeviceLaunch lent = launch;
     return lent != null && lent.isLending() && isSubmitted();
@@ -290,11 +191,6 @@ public final class Operation extends LaunchedOperation
     } finally {
       lent.follow();
     }
-  }
-
-  /** Whether it was let into its queues. Asked by the thread that asks for it. */
-  public boolean hasEntered() {
-    return entered;
   }
 
   /**
@@ -333,9 +229,9 @@ public final class Operation extends LaunchedOperation
       if (!storage.isOpen()) {
         return false;
       }
-      enter(0);
+      enter();
     }
-    if (entered()) {
+    if (mayStart()) {
       ready();
     }
     return true;
@@ -355,15 +251,8 @@ public final class Operation extends LaunchedOperation
     }
   }
 
-  private boolean enterIfIdle(int index) {
-    if (index == uses.length) {
-      enter(0);
-      return true;
-    }
-    OrderedResource storage = uses[index].storage();
-    synchronized (storage) {
-      return storage.isIdle() && enterIfIdle(index + 1);
-    }
+  private void enter() {
+    enter(awaited || always);
   }
 
   /**
@@ -376,11 +265,11 @@ public final class Operation extends LaunchedOperation
   private boolean finishHereOrJoin(boolean onlyIfIdle) {
     try {
       if (!onlyIfIdle) {
-        enter(0);
-      } else if (!enterIfIdle(0)) {
+        enter();
+      } else if (!enterIfIdle(awaited || always)) {
         return false;
       }
-      boolean isReady = entered();
+      boolean isReady = mayStart();
       if (!isReady) {
         checkMayAwait();
       }
@@ -401,8 +290,8 @@ public final class Operation extends LaunchedOperation
       }
       return true;
     } catch (Throwable e) {
-      if (entered) {
-        leave(e);
+      if (hasEntered()) {
+        abandon(e);
       }
       throw e;
     }
@@ -434,9 +323,11 @@ public final class Operation extends LaunchedOperation
     return !awaited && !claimed;
   }
 
-  /** The same on a thread of an executor that looks for its next task right after this. */
-  private void readyFor(Executor of) {
-    if (!executor.equals(of) || !(executor instanceof HandoffExecutor handoff)) {
+  @Override
+  void ready(@Nullable Executor ending) {
+    if (ending == null
+        || !executor.equals(ending)
+        || !(executor instanceof HandoffExecutor handoff)) {
       ready();
     } else if (isHandedIn()) {
       try {
@@ -475,7 +366,7 @@ public final class Operation extends LaunchedOperation
    * The thread that waited for the work goes, with what it was thrown. The body does not run unless
    * another thread has begun it.
    */
-  private void leave(Throwable thrown) {
+  private void abandon(Throwable thrown) {
     boolean runs;
     synchronized (this) {
       if (stage == Stage.WAITING && !always) {
@@ -521,7 +412,7 @@ public final class Operation extends LaunchedOperation
   /** Goes on with the end that a thread could not finish, or has the work handed in again. */
   @Override
   public void resume() {
-    if (launch != null && ahead.get() == 0 && settle()) {
+    if (launch != null && hasAllEnded() && settle()) {
       return;
     }
     boolean ends;
@@ -549,7 +440,7 @@ public final class Operation extends LaunchedOperation
     }
   }
 
-  /** The work is the last of a task of its executor. Called by who runs it, before its end. */
+  /** The work is the last of a task of its executor. Called before its end. */
   @Override
   public void endsTask() {
     endsTask = true;
@@ -565,11 +456,6 @@ public final class Operation extends LaunchedOperation
     }
   }
 
-  /** Whether its body may run, as far as operations ahead are concerned. */
-  private boolean isNothingAhead() {
-    return launch == null ? ahead.get() == 0 : launch.unsubmitted.get() == 0;
-  }
-
   private synchronized boolean isTurn() {
     return turn;
   }
@@ -579,7 +465,7 @@ public final class Operation extends LaunchedOperation
     KernelThreads.whileReplaced(() -> Uninterruptibly.await(this, this::isTurn));
   }
 
-  /** Asks for the work; {@code listener} hears of its end on the thread that ends it. */
+  /** Asks for the work; {@code listener} is told of its end on the thread that ends it. */
   public void submit(Consumer<@Nullable Throwable> listener) {
     try {
       reserve(listener);
@@ -591,21 +477,20 @@ public final class Operation extends LaunchedOperation
   /** Asks for the work as {@link #submit} does, but it does not start before {@link #begin}. */
   void reserve(Consumer<@Nullable Throwable> listener) {
     this.listener = listener;
-    enter(0);
+    enter();
   }
 
   /** Lets work start that was {@link #reserve}d; nothing if it was not let in. */
   public void begin() {
-    if (!entered || !entered()) {
+    if (!hasEntered() || !mayStart()) {
       return;
     }
-    if (launch == null || !begun) {
+    if (launch == null || !occupies()) {
       ready();
     } else if (launch.tryPlace() && launch.mayRunHere()) {
       run();
     } else {
-      vacate();
-      begun = false;
+      stopOccupying();
       ready();
     }
   }
@@ -614,8 +499,8 @@ public final class Operation extends LaunchedOperation
    * Asks for the work and forgets it; runs it here if nothing is ahead and {@code here} says so.
    */
   public void release(boolean here) {
-    enter(0);
-    if (entered()) {
+    enter();
+    if (mayStart()) {
       if (here) {
         run();
       } else {
@@ -635,11 +520,7 @@ public final class Operation extends LaunchedOperation
     return stage == Stage.CANCELLED;
   }
 
-  /**
-   * Waits for the end, without a word on failure.
-   *
-   * @throws IllegalStateException if the thread computes a kernel that must end before
-   */
+  @Override
   public void await() {
     if (!isDone()) {
       KernelBody.checkMayAwait(this);
@@ -647,7 +528,7 @@ public final class Operation extends LaunchedOperation
     }
   }
 
-  /** Waits for the end, but only for some time. Returns whether the operation has ended. */
+  @Override
   public boolean await(long nanos) {
     return Uninterruptibly.await(this, nanos, this::isDone);
   }
@@ -661,36 +542,6 @@ public final class Operation extends LaunchedOperation
     return stage == Stage.DONE;
   }
 
-  /** Whether it is the other work, or waits for that, perhaps behind more work between them. */
-  boolean isOrComesAfter(Operation other) {
-    Set<Operation> seen = Collections.newSetFromMap(new IdentityHashMap<>());
-    Deque<Operation> left = new ArrayDeque<>(List.of(other));
-    for (Operation next = left.poll(); next != null; next = left.poll()) {
-      if (next == this) {
-        return true;
-      }
-      if (seen.add(next)) {
-        next.addSuccessorsTo(left);
-      }
-    }
-    return false;
-  }
-
-  private synchronized void addSuccessorsTo(Deque<Operation> works) {
-    for (Successor next = firstSuccessor; next != null; next = next.next) {
-      works.add(next.work);
-    }
-  }
-
-  /** A storage that both use, else one that this uses, if any; for messages. */
-  Optional<OrderedResource> storageSharedWith(Operation other) {
-    return Stream.of(uses)
-        .map(ResourceAccess::storage)
-        .filter(storage -> Stream.of(other.uses).anyMatch(use -> use.storage().equals(storage)))
-        .findFirst()
-        .or(() -> Stream.of(uses).map(ResourceAccess::storage).findFirst());
-  }
-
   private synchronized @Nullable Throwable failure() {
     if (failure != null) {
       return failure;
@@ -699,147 +550,9 @@ public final class Operation extends LaunchedOperation
     return own == null ? lost : own;
   }
 
-  /**
-   * Takes the monitors of all storages, in order, checks all of them, then enters all queues. What
-   * is thrown comes before it has entered any.
-   */
-  private void enter(int index) {
-    if (index < uses.length) {
-      synchronized (uses[index].storage()) {
-        enter(index + 1);
-      }
-      return;
-    }
-    if (!always) {
-      StackReserve.check();
-    }
-    places = places();
-    for (ResourceAccess use : uses) {
-      use.storage().pins().stop();
-    }
-    if (!always) {
-      long now = System.nanoTime();
-      for (ResourceAccess use : uses) {
-        use.storage().check(use, now);
-      }
-    }
-    entered = true;
-    for (ResourceAccess use : uses) {
-      use.storage().queue().enter(this, use);
-      use.storage().entered(use);
-    }
-    places = null;
-    // Who runs it at once need not come back for that, and what makes room must never wait for it.
-    boolean isFirst = (awaited || always) && ahead.get() == 1;
-    if ((isFirst || mayLaunchHere()) && !isAnyMoving()) {
-      beginToOccupy();
-    }
-  }
-
-  /** Whether the thread that asks may submit the launch, as far as operations ahead go. */
-  private boolean mayLaunchHere() {
-    return launch != null && launch.unsubmitted.get() == 1 && !Thread.currentThread().isVirtual();
-  }
-
-  private @Nullable Successor places() {
-    int most = 0;
-    for (ResourceAccess use : uses) {
-      most += use.storage().queue().mostAhead(use);
-    }
-    Successor made = null;
-    for (int i = 0; i < most; i++) {
-      made = new Successor(this, made);
-    }
-    return made;
-  }
-
-  /** The thread that runs it now, or did last; null if none has begun. */
+  @Override
   public @Nullable Thread runner() {
     return runner;
-  }
-
-  private void beginToOccupy() {
-    occupy();
-    begun = true;
-  }
-
-  private boolean isAnyMoving() {
-    boolean any = false;
-    for (ResourceAccess use : uses) {
-      any |= use.storage().pins().isMoving();
-    }
-    return any;
-  }
-
-  /** Keeps what it uses from being moved; waits while it is. No monitor is held, or none moves. */
-  @Override
-  public void occupy() {
-    for (ResourceAccess use : uses) {
-      use.storage().pins().begin(use);
-    }
-  }
-
-  /** Lets what it uses be moved, though it has begun: it will see to its memory again. */
-  @Override
-  public void vacate() {
-    for (ResourceAccess use : uses) {
-      unpin(use);
-    }
-  }
-
-  /** Ends the use of the copies, if it has begun, and tells requests that wait for memory. */
-  private static void unpin(ResourceAccess use) {
-    OrderedResource storage = use.storage();
-    if (!storage.pins().end(use)) {
-      return;
-    }
-    ResourceContext context = storage.context();
-    if (use.purpose() == ResourceAccess.Purpose.MOVE) {
-      // The storage has no more to give than before, and requests would try it in turns.
-      context.waiters().released(context.device());
-    } else {
-      context.waiters().released(context.device(), storage);
-    }
-  }
-
-  /** Whether nothing is ahead any more. */
-  private boolean entered() {
-    int left = ahead.decrementAndGet();
-    return launch == null ? left == 0 : launch.unsubmitted.decrementAndGet() == 0;
-  }
-
-  /** Comes behind other work; called while this enters its queues. */
-  void follow(Operation other, boolean failsWithIt, boolean otherWrites) {
-    boolean onDevice = launch != null && launch.follows(other.launch);
-    synchronized (other) {
-      if (other.stage != Stage.DONE) {
-        Successor place = Objects.requireNonNull(places, "one for each piece of work ahead");
-        places = place.next;
-        // What failed before work that runs all the same is known by now: who comes behind that
-        // starts afresh.
-        boolean isOld = other.always && other.ahead.get() == 0;
-        place.next = null;
-        place.sharesInherited = failsWithIt && !isOld;
-        place.sharesOwn = failsWithIt && !isOld && otherWrites;
-        if (onDevice) {
-          place.ahead = other;
-          place.nextAhead = firstAhead;
-          firstAhead = place;
-        }
-        place.submitted = onDevice && other.isFollowed;
-        if (launch != null && !place.submitted) {
-          launch.unsubmitted.incrementAndGet();
-        }
-        place.onDevice = onDevice;
-        if (other.lastSuccessor == null) {
-          other.firstSuccessor = place;
-        } else {
-          other.lastSuccessor.next = place;
-        }
-        other.lastSuccessor = place;
-        ahead.incrementAndGet();
-      }
-    }
   }
 
   /**
@@ -848,7 +561,7 @@ public final class Operation extends LaunchedOperation
    */
   @Override
   public void run() {
-    if (launch != null && ahead.get() == 0) {
+    if (launch != null && hasAllEnded()) {
       var _ = settle();
       return;
     }
@@ -875,30 +588,6 @@ public final class Operation extends LaunchedOperation
     runner = null;
   }
 
-  @Override
-  @Nullable LaunchQueue queueAhead() {
-    for (Successor place = firstAhead; place != null; place = place.nextAhead) {
-      Operation other = place.ahead;
-      if (other != null && other.launch != null && other.launch.queue() != null) {
-        return other.launch.queue();
-      }
-    }
-    return null;
-  }
-
-  @Override
-  DeviceLaunch.@Nullable Ahead launchesAhead() {
-    DeviceLaunch.Ahead all = null;
-    for (Successor place = firstAhead; place != null; place = place.nextAhead) {
-      Operation other = place.ahead;
-      if (other != null && other.launch != null) {
-        all = new DeviceLaunch.Ahead(other.launch, place.sharesOwn || place.sharesInherited, all);
-      }
-    }
-    firstAhead = null;
-    return all;
-  }
-
   /** The body was run for the last time, or will not be. */
   private void bodyEnded(@Nullable Throwable thrown) {
     if (launch == null) {
@@ -918,8 +607,7 @@ public final class Operation extends LaunchedOperation
       }
     } else {
       // It keeps its place in the order until all ahead has ended, and needs nothing any more.
-      vacate();
-      begun = false;
+      stopOccupying();
       synchronized (this) {
         runner = null;
       }
@@ -942,22 +630,7 @@ public final class Operation extends LaunchedOperation
   /** What comes behind may be submitted too. */
   private void tellOfSubmission() {
     isUnderWay();
-    Successor newest;
-    Successor place;
-    synchronized (this) {
-      isFollowed = true;
-      place = firstSuccessor;
-      newest = lastSuccessor;
-    }
-    for (; place != null; place = place == newest ? null : place.next) {
-      DeviceLaunch behind = place.work.launch;
-      if (behind != null && place.onDevice && !place.submitted) {
-        place.submitted = true;
-        if (behind.unsubmitted.decrementAndGet() == 0) {
-          readyBehind(place.work);
-        }
-      }
-    }
+    letLaunchesFollow(ending());
   }
 
   @Override
@@ -983,7 +656,7 @@ public final class Operation extends LaunchedOperation
       if (launch != null && launch.end()) {
         own = thrown;
         try {
-          if (ahead.decrementAndGet() == 0) {
+          if (commandLeaves()) {
             var _ = settle();
           }
         } finally {
@@ -1013,13 +686,9 @@ public final class Operation extends LaunchedOperation
     return true;
   }
 
-  /** An operation behind this one has its turn. */
-  private void readyBehind(Operation next) {
-    if (endsTask) {
-      next.readyFor(executor);
-    } else {
-      next.ready();
-    }
+  /** The executor of the calling thread, which ends this, if that looks for its next task then. */
+  private @Nullable Executor ending() {
+    return endsTask ? executor : null;
   }
 
   /** Whether the calling thread is the one to run it. */
@@ -1040,7 +709,7 @@ public final class Operation extends LaunchedOperation
   /** Whether the body shall run; from now on it cannot be stopped. The turn has come. */
   public boolean claim() {
     // Before its own monitor, which is taken after those of storages.
-    if (!begun && isWanted()) {
+    if (!occupies() && isWanted()) {
       beginToOccupy();
     }
     synchronized (this) {
@@ -1075,7 +744,7 @@ public final class Operation extends LaunchedOperation
     }
   }
 
-  /** On a thread that nobody hears of when it fails. */
+  /** Called on a thread that reports no failure. */
   private void handInAgain(Runnable attempt) {
     try {
       executor.execute(attempt);
@@ -1096,9 +765,7 @@ public final class Operation extends LaunchedOperation
 
   private @Nullable Throwable attempt() {
     attempts++;
-    for (ResourceAccess use : uses) {
-      use.storage().runs();
-    }
+    ResourceAccesses.runs(uses);
     try {
       bringBack();
       body.run();
@@ -1106,37 +773,20 @@ public final class Operation extends LaunchedOperation
     } catch (Throwable e) {
       return explained(e);
     } finally {
-      for (ResourceAccess use : uses) {
-        use.storage().ran();
-      }
+      ResourceAccesses.ran(uses);
     }
   }
 
   /** Returns what users see of a failure. */
   Throwable explained(Throwable thrown) {
-    Throwable explained = thrown;
-    for (ResourceAccess use : uses) {
-      explained = use.storage().explained(explained);
-    }
-    return explained;
+    return ResourceAccesses.explained(uses, thrown);
   }
 
   /** What several storages have in files must be in memory together. */
   private void bringBack() {
-    if (!always && uses.length > 1 && isAnySpilled()) {
-      MultiBufferAdmission.inTurn(
-          this,
-          Stream.of(uses).map(use -> use.storage().context().placing()).toList(),
-          () -> Stream.of(uses).forEach(use -> use.storage().provideMemory()));
+    if (!always && uses.length > 1) {
+      ResourceAccesses.provideMemory(uses, this);
     }
-  }
-
-  private boolean isAnySpilled() {
-    boolean any = false;
-    for (ResourceAccess use : uses) {
-      any |= use.storage().isSpilled();
-    }
-    return any;
   }
 
   /** Waits on the thread that asked. An interrupt stays set. */
@@ -1161,22 +811,17 @@ public final class Operation extends LaunchedOperation
 
   /**
    * Claims the work that comes next in this one's queue, if it waits for nothing else and a batch
-   * has a place for it. Its turn comes when this has ended; who claimed it ends it then.
+   * has a place for it. Its turn comes when this has ended; the caller ends it then.
    */
   public @Nullable Operation claimNext(Predicate<Coalescable> fits) {
-    Operation next;
-    synchronized (this) {
-      if (firstSuccessor == null || firstSuccessor.next != null) {
-        return null;
-      }
-      next = firstSuccessor.work;
-    }
-    return next.claimAhead(executor, fits) ? next : null;
+    return onlySuccessor() instanceof Operation next && next.claimAhead(executor, fits)
+        ? next
+        : null;
   }
 
   private boolean claimAhead(Executor of, Predicate<Coalescable> fits) {
     // It has not entered everywhere, or something else is ahead too.
-    if (ahead.get() != 1
+    if (!isOneAhead()
         || awaited
         || !executor.equals(of)
         || payload == null
@@ -1200,8 +845,7 @@ public final class Operation extends LaunchedOperation
    * @param travelled whether its bytes were on their way
    */
   public void giveBack(boolean travelled) {
-    vacate();
-    begun = false;
+    stopOccupying();
     synchronized (this) {
       claimed = false;
       taken = false;
@@ -1235,8 +879,8 @@ public final class Operation extends LaunchedOperation
   }
 
   /**
-   * Ends the work, but for its listener, whom {@link #tell} tells; who waits for it goes on. May be
-   * called again when it was interrupted.
+   * Ends the work, but does not call its listener, which {@link #tell} does. Threads that wait for
+   * it go on. May be called again when it was interrupted.
    */
   public void end(@Nullable Throwable thrown) {
     if (!ending) {
@@ -1247,36 +891,21 @@ public final class Operation extends LaunchedOperation
       Throwable first = outcome();
       launch.settle(first == null ? own : first);
     }
-    Consumer<Throwable> hears = failing;
-    if (own != null && hears != null) {
-      hears.accept(own);
+    Consumer<Throwable> told = failing;
+    if (own != null && told != null) {
+      told.accept(own);
       failing = null;
     }
-    for (ResourceAccess use : uses) {
-      OrderedResource storage = use.storage();
-      synchronized (storage) {
-        unpin(use);
-        storage.queue().leave(this, use);
-      }
-    }
+    leave();
     synchronized (this) {
       if (stage != Stage.DONE) {
-        inherited = failure;
-        // A launch that the device ran behind one that failed counts for nothing.
-        boolean keeps = own == null || (launch != null && failure != null);
-        failure = keeps ? failure : own;
+        close(own);
         stage = Stage.DONE;
         notifyAll();
       }
     }
-    // Nobody comes behind it any more.
-    while (firstSuccessor != null) {
-      tell(firstSuccessor);
-      firstSuccessor = firstSuccessor.next;
-    }
-    firstAhead = null;
-    lastSuccessor = null;
-    // Requests that wait for memory look who goes on; only now is it the turn of what comes behind.
+    tellSuccessors(ending());
+    // Only now, when the operations behind have their turn: waiting requests look which go on.
     if (uses.length > 0) {
       ResourceContext context = uses[0].storage().context();
       context.waiters().released(context.device());
@@ -1288,12 +917,12 @@ public final class Operation extends LaunchedOperation
     if (over) {
       return;
     }
-    Consumer<@Nullable Throwable> heard = listener;
-    if (heard != null) {
+    Consumer<@Nullable Throwable> called = listener;
+    if (called != null) {
       try {
-        heard.accept(outcome());
+        called.accept(outcome());
       } catch (VirtualMachineError e) {
-        // It hears of it again.
+        // It is called again.
         throw e;
       } catch (Throwable e) {
         LOG.log(Level.WARNING, "the listener of an operation failed", e);
@@ -1305,39 +934,5 @@ public final class Operation extends LaunchedOperation
 
   private synchronized Stage stage() {
     return stage;
-  }
-
-  private synchronized @Nullable Throwable outcome() {
-    return failure;
-  }
-
-  private void tell(Successor successor) {
-    Throwable shared = successor.sharesInherited ? inherited : null;
-    shared = successor.sharesOwn ? outcome() : shared;
-    Operation next = successor.work;
-    boolean isLast;
-    boolean starts = false;
-    if (!successor.told) {
-      next.inherit(shared);
-      successor.ahead = null;
-      if (next.launch != null && !successor.submitted) {
-        starts = next.launch.unsubmitted.decrementAndGet() == 0;
-      }
-      isLast = next.ahead.decrementAndGet() == 0;
-      successor.told = true;
-    } else {
-      isLast = next.ahead.get() == 0;
-      starts = next.launch != null && next.isNothingAhead();
-    }
-    if (next.launch != null && isLast) {
-      // Its command has ended. Not here: of a long chain, each would be ended within the other.
-      next.launch.settleLater();
-    } else if (isLast || starts) {
-      readyBehind(next);
-    }
-  }
-
-  private synchronized void inherit(@Nullable Throwable shared) {
-    failure = failure == null ? shared : failure;
   }
 }

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * Guarded by the storage's monitor. Entering and leaving make no object.
  */
 public final class OperationQueue {
-  private @Nullable Operation lastWrite;
+  private @Nullable OrderedOperation lastWrite;
   // Whether it changes bytes; where even reads are alone it may be one.
   private boolean lastWrites;
   // Linked through the uses, in the order that they came.
@@ -23,7 +23,7 @@ public final class OperationQueue {
     return (lastWrite == null ? 0 : 1) + (use.alone() ? reads : 0);
   }
 
-  void enter(Operation work, ResourceAccess use) {
+  void enter(OrderedOperation work, ResourceAccess use) {
     use.work = work;
     use.entered = true;
     if (lastWrite != null) {
@@ -42,12 +42,12 @@ public final class OperationQueue {
   }
 
   /** Takes work out, unless that was done before. */
-  void leave(Operation work, ResourceAccess use) {
+  void leave(OrderedOperation work, ResourceAccess use) {
     if (!use.entered) {
       return;
     }
     use.entered = false;
-    if (lastWrite == work) {
+    if (work.equals(lastWrite)) {
       lastWrite = null;
     } else if (use.reads) {
       removeRead(use);
@@ -90,8 +90,8 @@ public final class OperationQueue {
   }
 
   /** Returns the unfinished operations that all other unfinished ones come before. */
-  public List<Operation> tail() {
-    List<Operation> tail = new ArrayList<>(reads + 1);
+  public List<OrderedOperation> tail() {
+    List<OrderedOperation> tail = new ArrayList<>(reads + 1);
     for (ResourceAccess read = firstRead; read != null; read = read.readAfter) {
       tail.add(Objects.requireNonNull(read.work, "it has entered"));
     }

@@ -3,7 +3,7 @@ package dev.tidepool.runtime.order;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Bytes whose uses have an order: what {@link Operation} enters and leaves.
+ * Bytes whose uses have an order: what {@link OrderedOperation} enters and leaves.
  *
  * <p>Its monitor guards the order of operations and the state of the bytes' users. The monitors of
  * several are taken in the order of their numbers.

@@ -85,7 +85,7 @@ public final class PinState extends InPlaceAccess {
       }
       boolean waits = false;
       for (ResourceAccess use = firstUser; use != null; use = use.userAfter) {
-        Operation work = use.work;
+        OrderedOperation work = use.work;
         if (work != null && work.isLent()) {
           waits = true;
           continue;

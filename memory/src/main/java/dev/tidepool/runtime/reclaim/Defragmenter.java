@@ -66,7 +66,7 @@ final class Defragmenter implements BlockMover {
     }
     AtomicBoolean moved = new AtomicBoolean();
     Operation work =
-        Operation.makingRoom(
+        Operation.moving(
             relocations.stream().map(Relocation::storage).toList(),
             SessionExecutors.evictions(),
             () -> move(relocations, moved));

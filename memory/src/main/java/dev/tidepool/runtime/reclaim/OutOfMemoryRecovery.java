@@ -4,7 +4,7 @@ import dev.tidepool.ByteSize;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.pool.block.PooledBlock;
 import dev.tidepool.runtime.order.MultiBufferAdmission;
-import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.OrderedOperation;
 import dev.tidepool.runtime.order.SessionExecutors;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
@@ -209,7 +209,7 @@ public final class OutOfMemoryRecovery {
       }
       long freed = 0;
       for (Storage storage : closing.reversed()) {
-        for (Operation operation : storage.unfinished()) {
+        for (OrderedOperation operation : storage.unfinished()) {
           freed += operation.await(end - System.nanoTime()) ? storage.byteSize() : 0;
         }
         if (freed >= bytes) {

@@ -230,7 +230,7 @@ public final class Reclaimer {
   }
 
   private Operation eviction(Storage storage, Runnable evicted) {
-    return Operation.makingRoom(
+    return Operation.moving(
         List.of(storage), SessionExecutors.evictions(), () -> giveUpDeviceCopy(storage, evicted));
   }
 

@@ -105,8 +105,7 @@ public final class Spiller implements AutoCloseable {
   /** Returns the spill as work that is not submitted yet. */
   public Operation work(
       Storage storage, Executor executor, Runnable spilled, Consumer<TransferException> refused) {
-    return Operation.makingRoom(
-        List.of(storage), executor, () -> attempt(storage, spilled, refused));
+    return Operation.moving(List.of(storage), executor, () -> attempt(storage, spilled, refused));
   }
 
   private void attempt(Storage storage, Runnable spilled, Consumer<TransferException> refused) {

@@ -13,6 +13,7 @@ import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.KernelBody;
 import dev.tidepool.runtime.order.KernelThreads;
 import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.OrderedOperation;
 import dev.tidepool.runtime.order.ResourceAccess;
 import dev.tidepool.runtime.order.StackReserve;
 import dev.tidepool.spi.support.Uninterruptibly;
@@ -684,7 +685,7 @@ public final class Storage extends PendingReleases.Link {
   private boolean mayWait() {
     Thread current = Thread.currentThread();
     // What frees it comes behind nothing before it has entered.
-    List<Operation> ahead =
+    List<OrderedOperation> ahead =
         release != null && release.hasEntered() ? List.of(release) : queue().tail();
     return lendings == 0
         && !current.equals(closer)
@@ -916,7 +917,7 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /** The work that others wait for at the end: what frees the storage, else what is under way. */
-  public List<Operation> unfinished() {
+  public List<OrderedOperation> unfinished() {
     synchronized (this) {
       Operation freeing = release;
       return freeing == null ? queue().tail() : List.of(freeing);

@@ -8,7 +8,7 @@ import dev.tidepool.runtime.metering.AllocationLedger;
 import dev.tidepool.runtime.metering.DiagnosticSink;
 import dev.tidepool.runtime.order.DeviceContext;
 import dev.tidepool.runtime.order.ManagerContext;
-import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.OrderedOperation;
 import dev.tidepool.runtime.supply.MemoryPools;
 import java.util.List;
 import java.util.Objects;
@@ -121,7 +121,7 @@ public final class StorageContext extends ManagerContext {
   public void awaitWork() {
     for (Storage storage : awake()) {
       if (!storage.isLent()) {
-        storage.unfinished().forEach(Operation::await);
+        storage.unfinished().forEach(OrderedOperation::await);
       }
     }
   }
