@@ -33,6 +33,8 @@ module dev.tidepool.memory {
       dev.tidepool.cuda,
       dev.tidepool.opencl,
       dev.tidepool.testkit;
+  exports dev.tidepool.host.system to
+      dev.tidepool.testkit;
   exports dev.tidepool.pool.block to
       dev.tidepool.benchmarks,
       dev.tidepool.testkit;

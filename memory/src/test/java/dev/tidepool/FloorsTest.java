@@ -38,6 +38,8 @@ class FloorsTest {
           "dev.tidepool.spi",
           "dev.tidepool.spi.support",
           "dev.tidepool.codec",
+          "dev.tidepool.host.system",
+          "dev.tidepool.host.operations",
           "dev.tidepool.host",
           "dev.tidepool.pool",
           "dev.tidepool.pool.block",

@@ -2,7 +2,7 @@ package dev.tidepool.cpu;
 
 import dev.tidepool.TidepoolException;
 import dev.tidepool.TransferException;
-import dev.tidepool.host.TruncatedMapCheck;
+import dev.tidepool.host.system.TruncatedMapCheck;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.Launch;

@@ -1,7 +1,7 @@
 package dev.tidepool.cpu;
 
 import dev.tidepool.TidepoolException;
-import dev.tidepool.host.TruncatedMapCheck;
+import dev.tidepool.host.system.TruncatedMapCheck;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;

@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import dev.tidepool.host.system.LibC;
 import dev.tidepool.spi.support.Uninterruptibly;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;

@@ -1,5 +1,6 @@
 package dev.tidepool.host;
 
+import dev.tidepool.host.system.ProcFiles;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;

@@ -1,6 +1,7 @@
 package dev.tidepool.host;
 
 import dev.tidepool.TidepoolException;
+import dev.tidepool.host.system.OwnMemory;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.locks.LockSupport;

@@ -1,6 +1,8 @@
 package dev.tidepool.host;
 
 import dev.tidepool.MemoryInfo;
+import dev.tidepool.host.system.LibC;
+import dev.tidepool.host.system.ProcFiles;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.nio.file.Path;

@@ -1,6 +1,7 @@
 package dev.tidepool.host;
 
 import dev.tidepool.AcceleratorException;
+import dev.tidepool.host.system.LibC;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -2,6 +2,8 @@ package dev.tidepool.host;
 
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.host.system.LibC;
+import dev.tidepool.host.system.OwnMemory;
 import dev.tidepool.spi.support.SegmentAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

@@ -2,7 +2,16 @@ package dev.tidepool.host;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.TransferException;
-import dev.tidepool.host.Reductions.Fold;
+import dev.tidepool.host.operations.Comparisons;
+import dev.tidepool.host.operations.Conversions;
+import dev.tidepool.host.operations.Fills;
+import dev.tidepool.host.operations.GatherScatter;
+import dev.tidepool.host.operations.Indices;
+import dev.tidepool.host.operations.OperandChecks;
+import dev.tidepool.host.operations.PrimitiveType;
+import dev.tidepool.host.operations.Reductions;
+import dev.tidepool.host.operations.Reductions.Fold;
+import dev.tidepool.host.operations.StructFields;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -169,7 +178,7 @@ public final class MemoryOperations {
     OperandChecks.readable(SOURCE, source);
     OperandChecks.writable(DESTINATION, destination);
     long count = OperandChecks.elements(SOURCE, source, elementBytes);
-    OperandChecks.room(DESTINATION, destination, count, elementBytes);
+    OperandChecks.fits(DESTINATION, destination, count, elementBytes);
     OperandChecks.apartOrSame(source, OperandChecks.front(destination, source.byteSize()));
     OperandChecks.touching(
         source, destination, () -> Conversions.swapBytes(elementBytes, source, destination, count));
@@ -194,7 +203,7 @@ public final class MemoryOperations {
     OperandChecks.readable(SOURCE, source);
     OperandChecks.writable(DESTINATION, destination);
     long count = OperandChecks.elements(SOURCE, source, from.byteSize());
-    OperandChecks.room(DESTINATION, destination, count, to.byteSize());
+    OperandChecks.fits(DESTINATION, destination, count, to.byteSize());
     MemorySegment front = OperandChecks.front(destination, count * to.byteSize());
     if (from.byteSize() == to.byteSize()) {
       OperandChecks.apartOrSame(source, front);

@@ -1,5 +1,7 @@
 package dev.tidepool.host;
 
+import dev.tidepool.host.system.LibC;
+import dev.tidepool.host.system.ProcFiles;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;

@@ -1,5 +1,7 @@
 package dev.tidepool.host;
 
+import dev.tidepool.host.system.LibC;
+import dev.tidepool.host.system.ProcFiles;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 

@@ -1,6 +1,7 @@
 package dev.tidepool.host;
 
 import dev.tidepool.TransferException;
+import dev.tidepool.host.system.LibC;
 import dev.tidepool.spi.support.FilePermissions;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;

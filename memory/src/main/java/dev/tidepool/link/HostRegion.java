@@ -1,7 +1,7 @@
 package dev.tidepool.link;
 
 import dev.tidepool.ElementType;
-import dev.tidepool.host.TruncatedMapCheck;
+import dev.tidepool.host.system.TruncatedMapCheck;
 import java.lang.foreign.MemorySegment;
 
 /**

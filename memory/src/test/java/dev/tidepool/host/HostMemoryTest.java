@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.tidepool.MemoryInfo;
+import dev.tidepool.host.system.ProcFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -12,34 +12,34 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /** Every kind of memory that an operation may be given, at kind and unkind addresses. */
-enum Kinds {
+public enum Kinds {
   NATIVE {
     @Override
-    MemorySegment allocate(Arena arena, long bytes) {
+    public MemorySegment allocate(Arena arena, long bytes) {
       return own(arena, bytes);
     }
   },
   MISALIGNED {
     @Override
-    MemorySegment allocate(Arena arena, long bytes) {
+    public MemorySegment allocate(Arena arena, long bytes) {
       return own(arena, bytes + 7).asSlice(3, bytes);
     }
   },
   BYTES_OF_THE_HEAP {
     @Override
-    MemorySegment allocate(Arena arena, long bytes) {
+    public MemorySegment allocate(Arena arena, long bytes) {
       return MemorySegment.ofArray(new byte[Math.toIntExact(bytes) + 5]).asSlice(5, bytes);
     }
   },
   LONGS_OF_THE_HEAP {
     @Override
-    MemorySegment allocate(Arena arena, long bytes) {
+    public MemorySegment allocate(Arena arena, long bytes) {
       return MemorySegment.ofArray(new long[Math.toIntExact(bytes / 8) + 1]).asSlice(0, bytes);
     }
   },
   MAPPED {
     @Override
-    MemorySegment allocate(Arena arena, long bytes) {
+    public MemorySegment allocate(Arena arena, long bytes) {
       try {
         Path file = Files.createTempFile("operations", ".bytes");
         try (FileChannel channel =
@@ -55,19 +55,19 @@ enum Kinds {
   };
 
   /** Zeroed memory of the library's, which has the fast ways, freed with the arena. */
-  static MemorySegment own(Arena arena, long bytes) {
+  public static MemorySegment own(Arena arena, long bytes) {
     HostBlock block = new MemoryAllocator().allocate(bytes);
     return block.segment().reinterpret(arena, _ -> block.free()).fill((byte) 0);
   }
 
   /** Zeroed, of exactly so many bytes. */
-  abstract MemorySegment allocate(Arena arena, long bytes);
+  public abstract MemorySegment allocate(Arena arena, long bytes);
 
   /** Memory to read and memory to write. */
-  record Pair(Kinds read, Kinds written) {}
+  public record Pair(Kinds read, Kinds written) {}
 
   /** Every kind beside native memory, and native beside native. */
-  static Stream<Pair> pairs() {
+  public static Stream<Pair> pairs() {
     return Stream.concat(
         List.of(values()).stream().map(kind -> new Pair(kind, NATIVE)),
         List.of(values()).stream().skip(1).map(kind -> new Pair(NATIVE, kind)));

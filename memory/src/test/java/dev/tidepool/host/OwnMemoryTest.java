@@ -2,6 +2,7 @@ package dev.tidepool.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tidepool.host.system.OwnMemory;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

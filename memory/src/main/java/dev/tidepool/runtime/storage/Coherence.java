@@ -3,7 +3,7 @@ package dev.tidepool.runtime.storage;
 import dev.tidepool.BufferState;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.host.ArenaKeepAlive;
-import dev.tidepool.host.TruncatedMapCheck;
+import dev.tidepool.host.system.TruncatedMapCheck;
 import dev.tidepool.link.CoalescedCopy;
 import dev.tidepool.link.DeviceLink;
 import dev.tidepool.link.Direction;

@@ -1,7 +1,7 @@
 package dev.tidepool.runtime.supply;
 
 import dev.tidepool.host.ArenaKeepAlive;
-import dev.tidepool.host.OwnMemory;
+import dev.tidepool.host.system.OwnMemory;
 import dev.tidepool.spi.Device;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicBoolean;

@@ -22,7 +22,7 @@ import dev.tidepool.Tidepool;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
-import dev.tidepool.host.TruncatedMapCheck;
+import dev.tidepool.host.system.TruncatedMapCheck;
 import dev.tidepool.stream.Pipeline;
 import dev.tidepool.stream.StreamOptions;
 import dev.tidepool.transfer.Transfer;

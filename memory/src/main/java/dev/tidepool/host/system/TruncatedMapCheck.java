@@ -1,4 +1,4 @@
-package dev.tidepool.host;
+package dev.tidepool.host.system;
 
 import java.lang.foreign.MemorySegment;
 

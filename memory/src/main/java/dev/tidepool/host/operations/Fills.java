@@ -1,9 +1,11 @@
-package dev.tidepool.host;
+package dev.tidepool.host.operations;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 
+import dev.tidepool.host.system.LibC;
+import dev.tidepool.host.system.OwnMemory;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -12,7 +14,7 @@ import java.lang.foreign.MemorySegment;
  * <p>Copies are bounded, so that the part that is copied stays in the cache. A large segment of
  * {@linkplain OwnMemory own memory} is set to one byte by the C library, which is twice as fast.
  */
-final class Fills {
+public final class Fills {
   private static final long SEED = 256;
 
   /** Copies of this size go past the caches; the part that is copied fits into the last one. */
@@ -23,7 +25,7 @@ final class Fills {
 
   private Fills() {}
 
-  static void fill(MemorySegment target, byte value) {
+  public static void fill(MemorySegment target, byte value) {
     if (target.byteSize() >= LARGE && LibC.hasSetting() && OwnMemory.contains(target)) {
       LibC.set(target, value);
       return;
@@ -33,7 +35,7 @@ final class Fills {
     repeat(target, front);
   }
 
-  static void fill(MemorySegment target, short value) {
+  public static void fill(MemorySegment target, short value) {
     long front = Math.min(SEED, target.byteSize());
     for (long at = 0; at < front; at += Short.BYTES) {
       target.set(JAVA_SHORT_UNALIGNED, at, value);
@@ -41,7 +43,7 @@ final class Fills {
     repeat(target, front);
   }
 
-  static void fill(MemorySegment target, int value) {
+  public static void fill(MemorySegment target, int value) {
     long front = Math.min(SEED, target.byteSize());
     for (long at = 0; at < front; at += Integer.BYTES) {
       target.set(JAVA_INT_UNALIGNED, at, value);
@@ -49,7 +51,7 @@ final class Fills {
     repeat(target, front);
   }
 
-  static void fill(MemorySegment target, long value) {
+  public static void fill(MemorySegment target, long value) {
     long front = Math.min(SEED, target.byteSize());
     for (long at = 0; at < front; at += Long.BYTES) {
       target.set(JAVA_LONG_UNALIGNED, at, value);

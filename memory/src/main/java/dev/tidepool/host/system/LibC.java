@@ -1,4 +1,4 @@
-package dev.tidepool.host;
+package dev.tidepool.host.system;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
@@ -26,13 +26,13 @@ import java.util.OptionalLong;
  * can do without. Linking a function takes milliseconds, so a group is a class of its own, which is
  * initialised by its first use: a short-lived process links two or three functions.
  */
-final class LibC {
-  static final boolean LINUX = systemIs("linux");
-  static final boolean MAC = systemIs("mac");
-  static final boolean WINDOWS = systemIs("windows");
+public final class LibC {
+  public static final boolean LINUX = systemIs("linux");
+  public static final boolean MAC = systemIs("mac");
+  public static final boolean WINDOWS = systemIs("windows");
 
   /** The errors that these functions return, on Linux. */
-  static final int ENOMEM = 12;
+  public static final int ENOMEM = 12;
 
   private static final int PROT_NONE = 0;
   private static final int PROT_READ_WRITE = 3;
@@ -115,21 +115,21 @@ final class LibC {
   private LibC() {}
 
   /** The result of a call that maps memory: an address, or 0 and the error. */
-  record Mapped(long address, int errno) {}
+  public record Mapped(long address, int errno) {}
 
-  static boolean hasAlignedAllocation() {
+  public static boolean hasAlignedAllocation() {
     return HAS_ALIGNED_ALLOCATION;
   }
 
-  static boolean hasMapping() {
+  public static boolean hasMapping() {
     return HAS_MAPPING;
   }
 
-  static boolean hasLocking() {
+  public static boolean hasLocking() {
     return HAS_LOCKING;
   }
 
-  static boolean hasSetting() {
+  public static boolean hasSetting() {
     return HAS_SETTING;
   }
 
@@ -137,7 +137,7 @@ final class LibC {
    * Sets all bytes of {@linkplain OwnMemory own memory}, which stays alive meanwhile. The process
    * would end if the bytes vanished.
    */
-  static void set(MemorySegment memory, byte value) {
+  public static void set(MemorySegment memory, byte value) {
     try {
       var _ = (MemorySegment) Setting.MEMSET.invokeExact(memory, (int) value, memory.byteSize());
     } catch (Throwable e) {
@@ -146,7 +146,7 @@ final class LibC {
   }
 
   /** Memory of {@code bytes}, a multiple of {@code alignment}; 0 if there is none. */
-  static long alignedAllocate(long bytes, long alignment) {
+  public static long alignedAllocate(long bytes, long alignment) {
     try {
       MemorySegment memory =
           WINDOWS
@@ -158,7 +158,7 @@ final class LibC {
     }
   }
 
-  static void alignedFree(long address) {
+  public static void alignedFree(long address) {
     try {
       Heap.FREE.invokeExact(MemorySegment.ofAddress(address));
     } catch (Throwable e) {
@@ -167,12 +167,12 @@ final class LibC {
   }
 
   /** Fresh pages of zeros, private to this process. */
-  static Mapped map(long bytes) {
+  public static Mapped map(long bytes) {
     return map(bytes, PROT_READ_WRITE, 0);
   }
 
   /** Addresses that nothing may touch yet and that cost no memory; see {@link #open}. */
-  static Mapped reserve(long bytes) {
+  public static Mapped reserve(long bytes) {
     return map(bytes, PROT_NONE, MAP_NORESERVE);
   }
 
@@ -184,7 +184,7 @@ final class LibC {
    * @param setAside whether the pages are set aside at once; if not, only {@link Advice#POPULATE}
    *     tells whether there are enough
    */
-  static Mapped mapHuge(long bytes, long pageBytes, boolean setAside) {
+  public static Mapped mapHuge(long bytes, long pageBytes, boolean setAside) {
     int size = Long.numberOfTrailingZeros(pageBytes) << MAP_HUGE_SHIFT;
     return map(bytes, PROT_READ_WRITE, MAP_HUGETLB | size | (setAside ? 0 : MAP_NORESERVE));
   }
@@ -211,7 +211,7 @@ final class LibC {
   }
 
   /** Makes reserved pages usable; whether the system had them. */
-  static boolean open(long address, long bytes) {
+  public static boolean open(long address, long bytes) {
     try {
       return (int)
               Protection.MPROTECT.invokeExact(
@@ -223,7 +223,7 @@ final class LibC {
   }
 
   /** 0, or the error. */
-  static int unmap(long address, long bytes) {
+  public static int unmap(long address, long bytes) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment state = arena.allocate(Mapping.STATE);
       int result = (int) Mapping.MUNMAP.invokeExact(state, MemorySegment.ofAddress(address), bytes);
@@ -234,7 +234,7 @@ final class LibC {
   }
 
   /** What the system can be advised of pages. */
-  enum Advice {
+  public enum Advice {
     /** Huge ones, please. */
     HUGE(14),
     /** No huge ones. */
@@ -250,7 +250,7 @@ final class LibC {
   }
 
   /** Gives advice; whether the kernel took it. */
-  static boolean advise(long address, long bytes, Advice advice) {
+  public static boolean advise(long address, long bytes, Advice advice) {
     try {
       return (int) Mapping.MADVISE.invokeExact(MemorySegment.ofAddress(address), bytes, advice.code)
           == 0;
@@ -260,7 +260,7 @@ final class LibC {
   }
 
   /** Keeps pages in memory; whether the system allowed it. */
-  static boolean lock(long address, long bytes) {
+  public static boolean lock(long address, long bytes) {
     try {
       return (int) Locking.MLOCK.invokeExact(MemorySegment.ofAddress(address), bytes) == 0;
     } catch (Throwable e) {
@@ -269,7 +269,7 @@ final class LibC {
   }
 
   /** Ends what {@link #lock} began; whether the system agreed. */
-  static boolean unlock(long address, long bytes) {
+  public static boolean unlock(long address, long bytes) {
     try {
       return (int) Locking.MUNLOCK.invokeExact(MemorySegment.ofAddress(address), bytes) == 0;
     } catch (Throwable e) {
@@ -278,7 +278,7 @@ final class LibC {
   }
 
   /** Keeps pages in memory from their first touch on; false also where that is unknown. */
-  static boolean lockWhenTouched(long address, long bytes) {
+  public static boolean lockWhenTouched(long address, long bytes) {
     if (!has("mlock2")) {
       return false;
     }
@@ -293,7 +293,7 @@ final class LibC {
   }
 
   /** Bytes of one page; empty if the system does not say. */
-  static OptionalLong pageSize() {
+  public static OptionalLong pageSize() {
     if (WINDOWS || !has("getpagesize")) {
       return OptionalLong.empty();
     }
@@ -305,7 +305,7 @@ final class LibC {
   }
 
   /** Bytes that this process may lock, Long.MAX_VALUE if it has no limit; empty if not known. */
-  static OptionalLong lockLimit() {
+  public static OptionalLong lockLimit() {
     if (WINDOWS || !has("getrlimit")) {
       return OptionalLong.empty();
     }
@@ -322,7 +322,7 @@ final class LibC {
   }
 
   /** The user in whose name this process acts, an unsigned number; empty if not known. */
-  static OptionalInt user() {
+  public static OptionalInt user() {
     if (WINDOWS || !has("geteuid")) {
       return OptionalInt.empty();
     }
@@ -344,7 +344,7 @@ final class LibC {
     }
   }
 
-  static boolean has(String... names) {
+  public static boolean has(String... names) {
     if (!CALLABLE) {
       return false;
     }
@@ -357,7 +357,7 @@ final class LibC {
     return true;
   }
 
-  static MethodHandle link(String name, FunctionDescriptor type, Linker.Option... options) {
+  public static MethodHandle link(String name, FunctionDescriptor type, Linker.Option... options) {
     Linker linker = Linker.nativeLinker();
     return linker.downcallHandle(linker.defaultLookup().findOrThrow(name), type, options);
   }
@@ -366,7 +366,7 @@ final class LibC {
     return System.getProperty("os.name", "").toLowerCase(Locale.ROOT).startsWith(name);
   }
 
-  static RuntimeException unexpected(Throwable e) {
+  public static RuntimeException unexpected(Throwable e) {
     if (e instanceof Error error) {
       throw error;
     }

@@ -1,4 +1,4 @@
-package dev.tidepool.host;
+package dev.tidepool.host.operations;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_DOUBLE_UNALIGNED;
@@ -12,7 +12,7 @@ import java.lang.foreign.MemorySegment;
 
 /** The element types that operations compute with. */
 @SuppressWarnings("ImmutableEnumChecker") // element types are immutable
-enum PrimitiveType {
+public enum PrimitiveType {
   BYTE(ElementType.BYTE),
   SHORT(ElementType.SHORT),
   INT(ElementType.INT),
@@ -35,7 +35,7 @@ enum PrimitiveType {
    *
    * @throws IllegalArgumentException if it is a struct or an unsigned type
    */
-  static PrimitiveType of(ElementType<?> type) {
+  public static PrimitiveType of(ElementType<?> type) {
     for (PrimitiveType primitive : values()) {
       if (primitive.type.equals(type)) {
         return primitive;

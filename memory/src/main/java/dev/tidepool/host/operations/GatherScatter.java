@@ -1,4 +1,4 @@
-package dev.tidepool.host;
+package dev.tidepool.host.operations;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
@@ -11,7 +11,7 @@ import java.lang.foreign.MemorySegment;
  * Moves elements between places that are not next to each other: by indices, or by a stride. Both
  * become a block of offsets for each side, and one loop moves elements from offsets to offsets.
  */
-final class GatherScatter {
+public final class GatherScatter {
   private static final int BLOCK = 512;
 
   /** Where the elements of one side lie. */
@@ -40,11 +40,11 @@ final class GatherScatter {
   }
 
   /** Checks the arguments of a gather, then moves. */
-  static void gather(
+  public static void gather(
       long elementBytes, MemorySegment source, Indices indices, MemorySegment destination) {
     OperandChecks.movable(elementBytes, source, destination);
     long elements = OperandChecks.elements("source", source, elementBytes);
-    OperandChecks.room("destination", destination, indices.count(), elementBytes);
+    OperandChecks.fits("destination", destination, indices.count(), elementBytes);
     MemorySegment front = OperandChecks.front(destination, indices.count() * elementBytes);
     OperandChecks.apart(source, front);
     OperandChecks.apart(indices.memory(), front);
@@ -53,7 +53,7 @@ final class GatherScatter {
   }
 
   /** Checks the arguments of a scatter, then moves. */
-  static void scatter(
+  public static void scatter(
       long elementBytes, MemorySegment source, Indices indices, MemorySegment destination) {
     OperandChecks.movable(elementBytes, source, destination);
     long elements = OperandChecks.elements("destination", destination, elementBytes);

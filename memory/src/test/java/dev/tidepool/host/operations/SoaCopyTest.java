@@ -1,8 +1,9 @@
-package dev.tidepool.host;
+package dev.tidepool.host.operations;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tidepool.host.Kinds;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;

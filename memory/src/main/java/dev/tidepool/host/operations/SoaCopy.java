@@ -1,4 +1,4 @@
-package dev.tidepool.host;
+package dev.tidepool.host.operations;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

@@ -1,4 +1,4 @@
-package dev.tidepool.host;
+package dev.tidepool.host.operations;
 
 import dev.tidepool.ElementType;
 import java.lang.foreign.MemorySegment;
@@ -11,7 +11,7 @@ import java.lang.foreign.ValueLayout;
  * @param count how many
  * @param reader copies a range of them to a block
  */
-record Indices(MemorySegment memory, long count, Reader reader) {
+public record Indices(MemorySegment memory, long count, Reader reader) {
   private static final int BLOCK = 512;
 
   /** Copies {@code count} indices from the {@code first} on to the front of a block. */
@@ -20,7 +20,7 @@ record Indices(MemorySegment memory, long count, Reader reader) {
     void read(long first, long[] block, int count);
   }
 
-  static Indices of(int[] indices) {
+  public static Indices of(int[] indices) {
     return new Indices(
         MemorySegment.ofArray(indices),
         indices.length,
@@ -31,14 +31,14 @@ record Indices(MemorySegment memory, long count, Reader reader) {
         });
   }
 
-  static Indices of(long[] indices) {
+  public static Indices of(long[] indices) {
     return new Indices(
         MemorySegment.ofArray(indices),
         indices.length,
         (first, block, count) -> System.arraycopy(indices, (int) first, block, 0, count));
   }
 
-  static Indices of(ElementType<?> type, MemorySegment indices) {
+  public static Indices of(ElementType<?> type, MemorySegment indices) {
     OperandChecks.readable("segment of indices", indices);
     long count = OperandChecks.elements("segment of indices", indices, type.byteSize());
     if (type.equals(ElementType.LONG)) {

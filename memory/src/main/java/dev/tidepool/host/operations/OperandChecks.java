@@ -1,6 +1,7 @@
-package dev.tidepool.host;
+package dev.tidepool.host.operations;
 
 import dev.tidepool.TransferException;
+import dev.tidepool.host.system.TruncatedMapCheck;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import java.util.function.Supplier;
@@ -9,11 +10,11 @@ import java.util.function.Supplier;
  * The checks of an operation's segments, done once, before anything is written; and its edge, where
  * the virtual machine's error for vanished bytes becomes an exception of this library.
  */
-final class OperandChecks {
+public final class OperandChecks {
   private OperandChecks() {}
 
   /** That the segment can be read by this thread, now. */
-  static void readable(String name, MemorySegment segment) {
+  public static void readable(String name, MemorySegment segment) {
     Objects.requireNonNull(segment, name);
     if (!segment.scope().isAlive()) {
       throw new IllegalStateException(
@@ -26,7 +27,7 @@ final class OperandChecks {
   }
 
   /** That the segment can be written by this thread, now. */
-  static void writable(String name, MemorySegment segment) {
+  public static void writable(String name, MemorySegment segment) {
     readable(name, segment);
     if (segment.isReadOnly()) {
       throw new IllegalArgumentException(
@@ -35,7 +36,7 @@ final class OperandChecks {
   }
 
   /** The number of elements in a segment, which must be whole. */
-  static long elements(String name, MemorySegment segment, long elementBytes) {
+  public static long elements(String name, MemorySegment segment, long elementBytes) {
     long bytes = segment.byteSize();
     if (bytes % elementBytes != 0) {
       throw new IllegalArgumentException(
@@ -46,7 +47,7 @@ final class OperandChecks {
   }
 
   /** That a range lies within a segment. */
-  static void range(String name, MemorySegment segment, long offset, long bytes) {
+  public static void range(String name, MemorySegment segment, long offset, long bytes) {
     if (offset < 0 || bytes < 0 || offset > segment.byteSize() - bytes) {
       throw new IndexOutOfBoundsException(
           "%d bytes at offset %d are not within the %s of %d bytes"
@@ -54,8 +55,8 @@ final class OperandChecks {
     }
   }
 
-  /** That {@code count} elements have room at the front of a segment. */
-  static void room(String name, MemorySegment segment, long count, long elementBytes) {
+  /** That {@code count} elements fit at the front of a segment. */
+  public static void fits(String name, MemorySegment segment, long count, long elementBytes) {
     if (count > segment.byteSize() / elementBytes) {
       throw new IndexOutOfBoundsException(
           "%d elements of %d bytes do not fit into the %s of %d bytes"
@@ -64,7 +65,7 @@ final class OperandChecks {
   }
 
   /** That two segments, of which one is written, share no byte. */
-  static void apart(MemorySegment left, MemorySegment right) {
+  public static void apart(MemorySegment left, MemorySegment right) {
     if (left.asOverlappingSlice(right).isPresent()) {
       throw new IllegalArgumentException(
           "segments of %d and %d bytes overlap, and this operation does not write in the order it reads: give it a destination of its own"
@@ -73,7 +74,7 @@ final class OperandChecks {
   }
 
   /** That what is read and what is written are the same bytes, or share none. */
-  static void apartOrSame(MemorySegment read, MemorySegment written) {
+  public static void apartOrSame(MemorySegment read, MemorySegment written) {
     if (!(read.address() == written.address()
         && read.byteSize() == written.byteSize()
         && read.heapBase().equals(written.heapBase()))) {
@@ -82,7 +83,7 @@ final class OperandChecks {
   }
 
   /** The first bytes of a segment that has as many. */
-  static MemorySegment front(MemorySegment segment, long bytes) {
+  public static MemorySegment front(MemorySegment segment, long bytes) {
     return segment.asSlice(0, bytes);
   }
 
@@ -97,7 +98,7 @@ final class OperandChecks {
   }
 
   /** Runs what touches the bytes of two segments, which may be one. */
-  static void touching(MemorySegment left, MemorySegment right, Runnable work) {
+  public static void touching(MemorySegment left, MemorySegment right, Runnable work) {
     answering(
         left,
         right,
@@ -112,7 +113,7 @@ final class OperandChecks {
    *
    * @throws TransferException if they vanished
    */
-  static <T> T answering(MemorySegment left, MemorySegment right, Supplier<T> work) {
+  public static <T> T answering(MemorySegment left, MemorySegment right, Supplier<T> work) {
     try {
       T answer = work.get();
       TruncatedMapCheck.surface(left, right);

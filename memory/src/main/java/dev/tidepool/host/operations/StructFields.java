@@ -1,4 +1,4 @@
-package dev.tidepool.host;
+package dev.tidepool.host.operations;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.diagnostics.LayoutReport;
@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Moves fields between arrays of structs and arrays of their own: the checks, then the moves. */
-final class StructFields {
+public final class StructFields {
   /**
    * A member of structs, and the column that holds it alone.
    *
@@ -26,7 +26,7 @@ final class StructFields {
     return members.stream().mapToLong(Member::bytes).sum() == structBytes;
   }
 
-  static void read(
+  public static void read(
       MemorySegment structs,
       long structBytes,
       long fieldOffset,
@@ -35,7 +35,7 @@ final class StructFields {
     OperandChecks.movable(fieldBytes, structs, column);
     field(structBytes, fieldOffset, fieldBytes);
     long count = OperandChecks.elements("segment of structs", structs, structBytes);
-    OperandChecks.room("column", column, count, fieldBytes);
+    OperandChecks.fits("column", column, count, fieldBytes);
     OperandChecks.apart(structs, OperandChecks.front(column, count * fieldBytes));
     OperandChecks.touching(
         structs,
@@ -51,7 +51,7 @@ final class StructFields {
                     count));
   }
 
-  static void write(
+  public static void write(
       MemorySegment column,
       MemorySegment structs,
       long structBytes,
@@ -60,7 +60,7 @@ final class StructFields {
     OperandChecks.movable(fieldBytes, column, structs);
     field(structBytes, fieldOffset, fieldBytes);
     long count = OperandChecks.elements("column", column, fieldBytes);
-    OperandChecks.room("segment of structs", structs, count, structBytes);
+    OperandChecks.fits("segment of structs", structs, count, structBytes);
     OperandChecks.apart(column, OperandChecks.front(structs, count * structBytes));
     OperandChecks.touching(
         column,
@@ -76,13 +76,13 @@ final class StructFields {
                     count));
   }
 
-  static void split(ElementType<?> struct, MemorySegment structs, MemorySegment... columns) {
+  public static void split(ElementType<?> struct, MemorySegment structs, MemorySegment... columns) {
     OperandChecks.readable("segment of structs", structs);
     long count = OperandChecks.elements("segment of structs", structs, struct.byteSize());
     List<Member> members = members(struct, columns);
     for (int i = 0; i < columns.length; i++) {
       OperandChecks.writable("column " + i, columns[i]);
-      OperandChecks.room("column " + i, columns[i], count, members.get(i).bytes());
+      OperandChecks.fits("column " + i, columns[i], count, members.get(i).bytes());
       OperandChecks.apart(structs, columns[i]);
       for (int other = 0; other < i; other++) {
         OperandChecks.apart(columns[other], columns[i]);
@@ -94,15 +94,15 @@ final class StructFields {
         () -> new SoaCopy(struct.byteSize(), members, count).split(structs, columns));
   }
 
-  static void join(ElementType<?> struct, MemorySegment structs, MemorySegment... columns) {
+  public static void join(ElementType<?> struct, MemorySegment structs, MemorySegment... columns) {
     OperandChecks.writable("segment of structs", structs);
     List<Member> members = members(struct, columns);
     OperandChecks.readable("column 0", columns[0]);
     long count = OperandChecks.elements("column 0", columns[0], members.getFirst().bytes());
-    OperandChecks.room("segment of structs", structs, count, struct.byteSize());
+    OperandChecks.fits("segment of structs", structs, count, struct.byteSize());
     for (int i = 0; i < columns.length; i++) {
       OperandChecks.readable("column " + i, columns[i]);
-      OperandChecks.room("column " + i, columns[i], count, members.get(i).bytes());
+      OperandChecks.fits("column " + i, columns[i], count, members.get(i).bytes());
       OperandChecks.apart(columns[i], structs);
     }
     OperandChecks.touching(

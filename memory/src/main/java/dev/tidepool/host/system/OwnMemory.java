@@ -1,4 +1,4 @@
-package dev.tidepool.host;
+package dev.tidepool.host.system;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Map;
@@ -28,14 +28,14 @@ public final class OwnMemory {
   private OwnMemory() {}
 
   /** From now on the bytes of a native segment are known. */
-  static void add(MemorySegment memory) {
+  public static void add(MemorySegment memory) {
     if (memory.byteSize() > 0) {
       RANGES.put(memory.address(), memory.address() + memory.byteSize());
     }
   }
 
   /** Forgets what was added, once. */
-  static void remove(MemorySegment memory) {
+  public static void remove(MemorySegment memory) {
     if (memory.byteSize() > 0) {
       RANGES.remove(memory.address());
     }

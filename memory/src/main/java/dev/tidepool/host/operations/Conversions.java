@@ -1,4 +1,4 @@
-package dev.tidepool.host;
+package dev.tidepool.host.operations;
 
 import java.lang.foreign.MemorySegment;
 import java.util.EnumMap;
@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * <p>C2 vectorises loops over arrays and, in Java 25, no loop over segments. Blocks stay in the
  * first cache, and are large enough to make up for what each costs.
  */
-final class Conversions {
+public final class Conversions {
   /**
    * Bytes of a block of the larger elements. No multiple of 4 KiB: the blocks lie one behind the
    * other, and a processor takes a load for one of bytes just stored if the distance is about that.
@@ -68,7 +68,7 @@ final class Conversions {
   private Conversions() {}
 
   /** Converts {@code count} elements; the segments are checked, and apart or the same. */
-  static void convert(
+  public static void convert(
       PrimitiveType from,
       MemorySegment source,
       PrimitiveType to,
@@ -90,7 +90,7 @@ final class Conversions {
   }
 
   /** Swaps {@code count} elements of 2, 4 or 8 bytes; the segments are apart or the same. */
-  static void swapBytes(int width, MemorySegment source, MemorySegment target, long count) {
+  public static void swapBytes(int width, MemorySegment source, MemorySegment target, long count) {
     PrimitiveType type =
         switch (width) {
           case Short.BYTES -> PrimitiveType.SHORT;

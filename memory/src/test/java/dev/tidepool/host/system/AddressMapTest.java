@@ -1,4 +1,4 @@
-package dev.tidepool.host;
+package dev.tidepool.host.system;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

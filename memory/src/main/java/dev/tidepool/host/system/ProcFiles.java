@@ -1,4 +1,4 @@
-package dev.tidepool.host;
+package dev.tidepool.host.system;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -7,10 +7,10 @@ import java.nio.file.Path;
 import java.util.List;
 
 /** The small text files in which Linux tells what it has; one that is absent has no lines. */
-final class ProcFiles {
+public final class ProcFiles {
   private ProcFiles() {}
 
-  static List<String> lines(Path file) {
+  public static List<String> lines(Path file) {
     try {
       return new String(Files.readAllBytes(file), StandardCharsets.UTF_8).lines().toList();
     } catch (IOException | SecurityException e) {
@@ -19,12 +19,12 @@ final class ProcFiles {
   }
 
   /** The number that a file consists of, or a default if it is absent or says something else. */
-  static long number(Path file, long otherwise) {
+  public static long number(Path file, long otherwise) {
     List<String> lines = lines(file);
     return lines.isEmpty() ? otherwise : parse(lines.getFirst().strip(), otherwise);
   }
 
-  static long parse(String text, long otherwise) {
+  public static long parse(String text, long otherwise) {
     try {
       return Long.parseLong(text);
     } catch (NumberFormatException e) {

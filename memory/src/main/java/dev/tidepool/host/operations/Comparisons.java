@@ -1,4 +1,4 @@
-package dev.tidepool.host;
+package dev.tidepool.host.operations;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_DOUBLE_UNALIGNED;
@@ -7,17 +7,18 @@ import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 
+import dev.tidepool.host.system.OwnMemory;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 
 /** Finds the first difference, and says what it means. */
-final class Comparisons {
+public final class Comparisons {
   private static final int BLOCK = 8192;
 
   private Comparisons() {}
 
   /** The offset of the first byte that differs or that one has alone; -1 for equal ones. */
-  static long mismatch(MemorySegment left, MemorySegment right) {
+  public static long mismatch(MemorySegment left, MemorySegment right) {
     if (isThere(left) && isThere(right)) {
       return left.mismatch(right);
     }
@@ -43,7 +44,7 @@ final class Comparisons {
   }
 
   /** As {@code memcmp}; where one is the front of the other, the shorter one comes first. */
-  static int compare(MemorySegment left, MemorySegment right) {
+  public static int compare(MemorySegment left, MemorySegment right) {
     long at = mismatch(left, right);
     if (at < 0) {
       return 0;
@@ -54,7 +55,7 @@ final class Comparisons {
   }
 
   /** By the first element whose order differs, then by length. */
-  static int compare(PrimitiveType type, MemorySegment left, MemorySegment right) {
+  public static int compare(PrimitiveType type, MemorySegment left, MemorySegment right) {
     long both = Math.min(left.byteSize(), right.byteSize());
     long at = 0;
     while (at < both) {

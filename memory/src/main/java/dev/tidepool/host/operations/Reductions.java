@@ -1,4 +1,4 @@
-package dev.tidepool.host;
+package dev.tidepool.host.operations;
 
 import dev.tidepool.ElementType;
 import java.lang.foreign.MemorySegment;
@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * (BLOCK / LANES + 4 + log2(n / BLOCK)) * 2^-53} of the sum of magnitudes (Higham, Accuracy and
  * Stability of Numerical Algorithms, 4.2).
  */
-final class Reductions {
+public final class Reductions {
   private static final int BLOCK = 4096;
   private static final int LANES = 16;
 
@@ -23,7 +23,7 @@ final class Reductions {
   private static final int CHUNK = 2048;
 
   /** What a reduction does with two values. */
-  enum Fold {
+  public enum Fold {
     SUM(0, 0),
     MIN(Double.POSITIVE_INFINITY, Long.MAX_VALUE),
     MAX(Double.NEGATIVE_INFINITY, Long.MIN_VALUE);
@@ -50,7 +50,7 @@ final class Reductions {
   private Reductions() {}
 
   /** Elements of {@code left}, multiplied with those of {@code right} if there are any. */
-  static double ofDoubles(
+  public static double ofDoubles(
       Fold fold, ElementType<?> type, MemorySegment left, @Nullable MemorySegment right) {
     PrimitiveType primitive = floating(type);
     long count = elements(fold, primitive, left, right);
@@ -59,7 +59,7 @@ final class Reductions {
   }
 
   /** Elements of {@code left}, multiplied with those of {@code right} if there are any. */
-  static long ofLongs(
+  public static long ofLongs(
       Fold fold, ElementType<?> type, MemorySegment left, @Nullable MemorySegment right) {
     PrimitiveType primitive = integral(type);
     long count = elements(fold, primitive, left, right);

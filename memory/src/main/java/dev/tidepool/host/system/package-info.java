@@ -1,0 +1,8 @@
+/**
+ * Access to the operating system: functions of the C library, files of Linux, and which memory this
+ * library allocated.
+ */
+@NullMarked
+package dev.tidepool.host.system;
+
+import org.jspecify.annotations.NullMarked;
