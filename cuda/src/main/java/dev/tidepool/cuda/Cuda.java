@@ -128,6 +128,8 @@ final class Cuda {
       Installed.DRIVER.code("cuCtxEnablePeerAccess", HANDLE, INT);
   private static final MethodHandle CTX_DISABLE_PEER_ACCESS =
       Installed.DRIVER.code("cuCtxDisablePeerAccess", HANDLE);
+  private static final MethodHandle POINTER_GET_ATTRIBUTE =
+      Installed.DRIVER.code("cuPointerGetAttribute", POINTER, INT, HANDLE);
   private static final MethodHandle MEM_GET_INFO =
       Installed.DRIVER.code("cuMemGetInfo_v2", POINTER, POINTER);
   private static final MethodHandle MEM_ALLOC =
@@ -375,6 +377,13 @@ final class Cuda {
           () -> (int) MEM_GET_INFO.invokeExact(info, info.asSlice(JAVA_LONG.byteSize())));
       return info.toArray(JAVA_LONG);
     }
+  }
+
+  /** What the driver knows of the memory at an address; an answer of 32 bits is extended. */
+  static long cuPointerGetAttribute(int attribute, long address) {
+    return get(
+        "cuPointerGetAttribute",
+        value -> (int) POINTER_GET_ATTRIBUTE.invokeExact(value, attribute, address));
   }
 
   static long cuMemAlloc(long bytes) {

@@ -212,6 +212,22 @@ final class CudaDevice implements Device {
   }
 
   @Override
+  public Block adopt(NativeHandle handle, boolean written) {
+    requireOpen();
+    context.run(() -> ForeignMemory.check(this, handle));
+    return memory.adopt(handle.address(), handle.byteSize());
+  }
+
+  @Override
+  public void awaitForeign(long event) {
+    requireOpen();
+    int code = context.call(() -> Cuda.cuEventSynchronize(event));
+    if (code != ErrorCodes.CUDA_SUCCESS) {
+      throw NativeCall.failure("cuEventSynchronize", code);
+    }
+  }
+
+  @Override
   public NativeQueue foreignQueue(long handle) {
     requireOpen();
     return ForeignStream.of(this, context, events, handle);

@@ -270,7 +270,7 @@ final class DeviceMemory {
 
   private HostAccess hostAccess(MemorySource source) {
     return switch (source) {
-      case POOL, PLAIN, MAPPED, SHARED -> HostAccess.NONE;
+      case POOL, PLAIN, MAPPED, SHARED, FOREIGN -> HostAccess.NONE;
       case PINNED, WRITE_COMBINED -> HostAccess.DIRECT;
       case MANAGED -> managed.hostAccess();
     };
@@ -284,7 +284,7 @@ final class DeviceMemory {
         case PINNED -> Cuda.cuMemHostAlloc(bytes, false);
         case WRITE_COMBINED -> Cuda.cuMemHostAlloc(bytes, true);
         case MANAGED -> Cuda.cuMemAllocManaged(bytes);
-        case MAPPED, SHARED ->
+        case MAPPED, SHARED, FOREIGN ->
             throw new IllegalArgumentException("no single call gives " + source + " memory");
       };
     } catch (AcceleratorException refused) {
@@ -306,8 +306,16 @@ final class DeviceMemory {
     }
   }
 
+  /** Memory of other code, which a free of the block leaves alone. */
+  CudaBlock adopt(long address, long bytes) {
+    return new CudaBlock(this, MemorySource.FOREIGN, HostAccess.NONE, address, address, bytes);
+  }
+
   /** Gives a block back; the host cannot reach it any more. */
   void free(CudaBlock block) {
+    if (block.source() == MemorySource.FOREIGN) {
+      return;
+    }
     if (block.source() == MemorySource.MANAGED) {
       managed.freed(block.byteSize());
     }
@@ -333,7 +341,7 @@ final class DeviceMemory {
       case PLAIN -> Cuda.cuMemFree(start, ObjectKind.DEVICE_MEMORY);
       case PINNED, WRITE_COMBINED -> Cuda.cuMemFreeHost(start);
       case MANAGED -> Cuda.cuMemFree(start, ObjectKind.MANAGED_MEMORY);
-      case MAPPED, SHARED ->
+      case MAPPED, SHARED, FOREIGN ->
           throw new IllegalArgumentException("no single call frees " + source + " memory");
     }
   }

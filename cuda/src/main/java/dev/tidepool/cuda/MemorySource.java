@@ -15,6 +15,8 @@ enum MemorySource {
   MAPPED(BlockKind.DEVICE),
   /** The device's memory that processes share by a handle of the driver's. */
   SHARED(BlockKind.DEVICE),
+  /** The device's memory that other code allocated, and frees. */
+  FOREIGN(BlockKind.DEVICE),
   /** Page-locked memory of the host. */
   PINNED(BlockKind.PINNED),
   /** Page-locked memory of the host that its writes reach past its caches. */

@@ -18,13 +18,18 @@ public record Suspension(
 
   /** Why a buffer stays on the device. */
   public enum Reason {
-    /** Native code has it: see {@link UnifiedMemoryManager#lend}. */
+    /**
+     * Native code has it: see {@link UnifiedMemoryManager#lend}, or it was exported from the
+     * device.
+     */
     LENT,
     /**
      * Host and device use the same memory, and it is mapped or was handed out by {@link
      * dev.tidepool.UnifiedBuffer#asSegment()}.
      */
     HOST_VIEW,
+    /** Another library allocated it: see {@link UnifiedMemoryManager#adopt}. */
+    ADOPTED,
     /** Other processes use the same memory of the device. */
     OTHER_PROCESSES,
     /** Host and device use the same memory, and the manager has no {@code spill-directory}. */

@@ -38,7 +38,24 @@ public final class ArrowC {
    * @throws UnsupportedOperationException if the buffer may only be read, or has no host view
    */
   public static ArrowExport export(UnifiedBuffer<?> buffer) {
-    return ArrowExport.of(Objects.requireNonNull(buffer, "buffer"));
+    return ArrowExport.of(Objects.requireNonNull(buffer, "buffer"), false);
+  }
+
+  /**
+   * Exports the memory that the buffer's accelerator computes in, as {@link DLPack#export} does, as
+   * a column without nulls: {@link ArrowExport#array()} is the address of an {@code
+   * ArrowDeviceArray}. All work on the buffer has ended, so there is no {@code sync_event} to wait
+   * for.
+   *
+   * @throws IllegalArgumentException as {@link #export} does, or if the buffer is a slice on an
+   *     OpenCL device, and does not begin where the device can make a memory object begin
+   * @throws IllegalStateException if the buffer is closed, or on the device also if it is mapped or
+   *     lent
+   * @throws UnsupportedOperationException if the buffer may only be read, or Arrow knows no such
+   *     device
+   */
+  public static ArrowExport exportDevice(UnifiedBuffer<?> buffer) {
+    return ArrowExport.of(Objects.requireNonNull(buffer, "buffer"), true);
   }
 
   /**
@@ -64,5 +81,35 @@ public final class ArrowC {
   public static ArrowColumn open(
       UnifiedMemoryManager manager, long array, long schema, MapMode mode) {
     return ArrowColumn.open(manager, array, schema, Objects.requireNonNull(mode, "mode"));
+  }
+
+  /**
+   * Opens a column that is in the memory of the manager's device, or of the host, without a copy.
+   * Array and schema are taken over as by {@link #open(UnifiedMemoryManager, long, long)}. Waits
+   * until the producer's work has ended, where the array has an event for that.
+   *
+   * @param deviceArray address of an {@code ArrowDeviceArray}
+   * @param schema address of an {@code ArrowSchema}
+   * @throws IllegalArgumentException as {@link #open(UnifiedMemoryManager, long, long)} does, or if
+   *     the column is in the memory of another device or context
+   * @throws UnsupportedOperationException if the column is no array of numbers, dates or times, is
+   *     in memory of a kind that no accelerator has, or comes with an event of a device that has
+   *     none
+   */
+  public static ArrowColumn openDevice(
+      UnifiedMemoryManager manager, long deviceArray, long schema) {
+    return openDevice(manager, deviceArray, schema, MapMode.READ_WRITE);
+  }
+
+  /**
+   * Like {@link #openDevice(UnifiedMemoryManager, long, long)}; with READ the buffer refuses
+   * writes.
+   *
+   * @throws IllegalArgumentException as there
+   */
+  public static ArrowColumn openDevice(
+      UnifiedMemoryManager manager, long deviceArray, long schema, MapMode mode) {
+    return ArrowColumn.openDevice(
+        manager, deviceArray, schema, Objects.requireNonNull(mode, "mode"));
   }
 }

@@ -2,7 +2,9 @@ package dev.tidepool.interop;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.MapMode;
@@ -11,6 +13,7 @@ import dev.tidepool.NativeKind;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.runtime.buffer.HostHold;
+import dev.tidepool.runtime.buffer.ProducerEvent;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import java.util.Optional;
@@ -53,7 +56,7 @@ public final class ArrowColumn implements AutoCloseable {
 
     MovedArray(MemorySegment from) {
       struct = NativeHeap.allocate(ArrowStructs.ARRAY_BYTES);
-      struct.copyFrom(from);
+      struct.copyFrom(from.asSlice(0, ArrowStructs.ARRAY_BYTES));
       from.set(JAVA_LONG, ArrowStructs.ARRAY_RELEASE, 0);
     }
 
@@ -83,6 +86,27 @@ public final class ArrowColumn implements AutoCloseable {
       UnifiedMemoryManager manager, long arrayAddress, long schemaAddress, MapMode mode) {
     Objects.requireNonNull(manager, "manager");
     MemorySegment from = struct("array", arrayAddress, ArrowStructs.ARRAY_BYTES);
+    return open(manager, from, DeviceTypes.CPU, 0, schemaAddress, mode);
+  }
+
+  static ArrowColumn openDevice(
+      UnifiedMemoryManager manager, long arrayAddress, long schemaAddress, MapMode mode) {
+    Objects.requireNonNull(manager, "manager");
+    MemorySegment from = struct("array", arrayAddress, ArrowStructs.DEVICE_ARRAY_BYTES);
+    int type = from.get(JAVA_INT, ArrowStructs.DEVICE_TYPE);
+    // It points to the driver's handle.
+    MemorySegment event = from.get(ADDRESS, ArrowStructs.SYNC_EVENT);
+    long handle = event.address() == 0 ? 0 : event.reinterpret(8).get(JAVA_LONG_UNALIGNED, 0);
+    return open(manager, from, type, handle, schemaAddress, mode);
+  }
+
+  private static ArrowColumn open(
+      UnifiedMemoryManager manager,
+      MemorySegment from,
+      int deviceType,
+      long event,
+      long schemaAddress,
+      MapMode mode) {
     MemorySegment schema = struct("schema", schemaAddress, ArrowStructs.SCHEMA_BYTES);
     if (ArrowStructs.isReleased(from, ArrowStructs.ARRAY_RELEASE)
         || ArrowStructs.isReleased(schema, ArrowStructs.SCHEMA_RELEASE)) {
@@ -91,7 +115,7 @@ public final class ArrowColumn implements AutoCloseable {
     }
     MovedArray array = new MovedArray(from);
     try {
-      return open(manager, array, schema, mode);
+      return new Opening(manager, array, deviceType, event, mode).column(schema);
     } finally {
       try {
         ArrowStructs.release(schema, ArrowStructs.SCHEMA_RELEASE);
@@ -109,78 +133,98 @@ public final class ArrowColumn implements AutoCloseable {
     return MemorySegment.ofAddress(address).reinterpret(bytes);
   }
 
-  private static ArrowColumn open(
-      UnifiedMemoryManager manager, MovedArray array, MemorySegment schema, MapMode mode) {
-    String format = ArrowStructs.text(schema, ArrowStructs.FORMAT);
-    String name = ArrowStructs.text(schema, ArrowStructs.NAME);
-    ElementType<?> type = ArrowFormat.elementType(format);
-    if (array.number(ArrowStructs.DICTIONARY) != 0
-        || array.number(ArrowStructs.CHILD_COUNT) != 0
-        || array.number(ArrowStructs.BUFFER_COUNT) != 2) {
-      throw new UnsupportedOperationException(
-          "the Arrow array '"
-              + name
-              + "' has a dictionary, children or other than two buffers; decode it to a plain"
-              + " column first");
-    }
-    long length = array.number(ArrowStructs.LENGTH);
-    long offset = array.number(ArrowStructs.OFFSET);
-    if (length < 0 || offset < 0 || array.number(ArrowStructs.BUFFERS) == 0) {
-      throw new IllegalArgumentException(
-          "the Arrow array '"
-              + name
-              + "' has length "
-              + length
-              + " and offset "
-              + offset
-              + (array.number(ArrowStructs.BUFFERS) == 0 ? ", and no buffers" : ""));
-    }
-    MemorySegment buffers = array.struct.get(ADDRESS, ArrowStructs.BUFFERS).reinterpret(16);
-    long bits = buffers.get(JAVA_LONG, 0);
-    long elements = buffers.get(JAVA_LONG, 8);
-    UnifiedBuffer<?> data =
-        adopt(
-            manager,
-            type,
-            elements == 0 ? 0 : elements + type.bytes(offset),
-            type.bytes(length),
-            mode,
-            array);
-    UnifiedBuffer<byte[]> validity = null;
-    try {
-      if (bits != 0 && length > 0) {
-        long first = offset / 8;
-        long bytes = (Math.addExact(offset, length) + 7) / 8 - first;
-        validity = adopt(manager, ElementType.BYTE, bits + first, bytes, MapMode.READ, array);
-      }
-      long nulls = array.number(ArrowStructs.NULL_COUNT);
-      int shift = (int) (offset % 8);
-      if (nulls < 0) {
-        nulls = validity == null ? 0 : length - set(validity, shift, length);
-      }
-      return new ArrowColumn(name, format, data, validity, shift, nulls);
-    } catch (RuntimeException | Error e) {
-      data.close();
-      if (validity != null) {
-        validity.close();
-      }
-      throw e;
-    }
-  }
+  /**
+   * What is opened, where it lies, and for whom.
+   *
+   * @param event the driver's handle of what to wait for; 0 if there is none
+   */
+  private record Opening(
+      UnifiedMemoryManager manager, MovedArray array, int deviceType, long event, MapMode mode) {
 
-  private static <A> UnifiedBuffer<A> adopt(
-      UnifiedMemoryManager manager,
-      ElementType<A> type,
-      long address,
-      long bytes,
-      MapMode mode,
-      MovedArray array) {
-    NativeHandle memory = new NativeHandle(NativeKind.HOST_POINTER, address, 0, bytes);
-    try {
-      return manager.adopt(type, memory, mode, array.used());
-    } catch (RuntimeException | Error e) {
-      array.run();
-      throw e;
+    ArrowColumn column(MemorySegment schema) {
+      String format = ArrowStructs.text(schema, ArrowStructs.FORMAT);
+      String name = ArrowStructs.text(schema, ArrowStructs.NAME);
+      ElementType<?> type = ArrowFormat.elementType(format);
+      check(name);
+      long length = array.number(ArrowStructs.LENGTH);
+      long offset = array.number(ArrowStructs.OFFSET);
+      MemorySegment buffers = array.struct.get(ADDRESS, ArrowStructs.BUFFERS).reinterpret(16);
+      long bits = buffers.get(JAVA_LONG, 0);
+      long elements = buffers.get(JAVA_LONG, 8);
+      UnifiedBuffer<?> data = adopt(type, elements, type.bytes(offset), type.bytes(length), mode);
+      UnifiedBuffer<byte[]> validity = null;
+      try {
+        if (event != 0) {
+          ProducerEvent.await(data, event);
+        }
+        if (bits != 0 && length > 0) {
+          long first = offset / 8;
+          long bytes = (Math.addExact(offset, length) + 7) / 8 - first;
+          validity = adopt(ElementType.BYTE, bits, first, bytes, MapMode.READ);
+        }
+        long nulls = array.number(ArrowStructs.NULL_COUNT);
+        int shift = (int) (offset % 8);
+        if (nulls < 0) {
+          nulls = validity == null ? 0 : length - set(validity, shift, length);
+        }
+        return new ArrowColumn(name, format, data, validity, shift, nulls);
+      } catch (RuntimeException | Error e) {
+        data.close();
+        if (validity != null) {
+          validity.close();
+        }
+        throw e;
+      }
+    }
+
+    private NativeKind kind() {
+      NativeKind kind = DeviceTypes.kind(deviceType);
+      if (kind == null) {
+        throw new UnsupportedOperationException(
+            "the Arrow array is in the memory of device type "
+                + deviceType
+                + ", which no accelerator has; copy it to the host first");
+      }
+      return kind;
+    }
+
+    private void check(String name) {
+      if (array.number(ArrowStructs.DICTIONARY) != 0
+          || array.number(ArrowStructs.CHILD_COUNT) != 0
+          || array.number(ArrowStructs.BUFFER_COUNT) != 2) {
+        throw new UnsupportedOperationException(
+            "the Arrow array '"
+                + name
+                + "' has a dictionary, children or other than two buffers; decode it to a plain"
+                + " column first");
+      }
+      long length = array.number(ArrowStructs.LENGTH);
+      long offset = array.number(ArrowStructs.OFFSET);
+      if (length < 0 || offset < 0 || array.number(ArrowStructs.BUFFERS) == 0) {
+        throw new IllegalArgumentException(
+            "the Arrow array '"
+                + name
+                + "' has length "
+                + length
+                + " and offset "
+                + offset
+                + (array.number(ArrowStructs.BUFFERS) == 0 ? ", and no buffers" : ""));
+      }
+    }
+
+    /** A buffer over a part of one of the array's; of no bytes, it may be null. */
+    private <A> UnifiedBuffer<A> adopt(
+        ElementType<A> type, long start, long from, long bytes, MapMode access) {
+      NativeKind kind = kind();
+      boolean pointer = kind.isPointer() && start != 0;
+      NativeHandle memory =
+          new NativeHandle(kind, pointer ? start + from : start, pointer ? 0 : from, bytes);
+      try {
+        return manager.adopt(type, memory, access, array.used());
+      } catch (RuntimeException | Error e) {
+        array.run();
+        throw e;
+      }
     }
   }
 
@@ -214,8 +258,8 @@ public final class ArrowColumn implements AutoCloseable {
   }
 
   /**
-   * The data as a HOST buffer. Dates and times are the integers that Arrow has for them, half
-   * floats the bits that they are.
+   * The data as a HOST buffer, or a DEVICE buffer if it is a device's. Dates and times are the
+   * integers that Arrow has for them, half floats the bits that they are.
    */
   public UnifiedBuffer<?> buffer() {
     return data;

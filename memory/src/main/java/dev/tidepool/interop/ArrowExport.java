@@ -1,10 +1,10 @@
 package dev.tidepool.interop;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.tidepool.UnifiedBuffer;
-import dev.tidepool.runtime.buffer.HostHold;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -34,10 +34,10 @@ public final class ArrowExport implements AutoCloseable {
   // Never used again, unlike an address: a second release finds nothing.
   private static final AtomicLong NUMBERS = new AtomicLong();
 
-  private record Content(HostHold hold, MemorySegment buffers) {
+  private record Content(ExportedMemory memory, MemorySegment buffers) {
     void end() {
       NativeHeap.free(buffers);
-      hold.end();
+      memory.end();
     }
   }
 
@@ -73,36 +73,45 @@ public final class ArrowExport implements AutoCloseable {
     this.number = number;
   }
 
-  static ArrowExport of(UnifiedBuffer<?> buffer) {
+  /**
+   * Exports a copy of a buffer.
+   *
+   * @param onDevice whether it is the one that the accelerator computes in, else the host's
+   */
+  static ArrowExport of(UnifiedBuffer<?> buffer, boolean onDevice) {
     MemorySegment format = ArrowFormat.of(buffer.elementType());
-    long length = buffer.length();
-    HostHold hold = HostHold.of(buffer, true);
+    boolean onHost = !onDevice || DLPack.isOnHost(buffer);
+    ExportedMemory memory = ExportedMemory.of(buffer, true, onHost, true);
     MemorySegment structs = MemorySegment.NULL;
     MemorySegment buffers = MemorySegment.NULL;
     try {
-      structs = NativeHeap.allocate(ArrowStructs.ARRAY_BYTES + ArrowStructs.SCHEMA_BYTES);
+      structs = NativeHeap.allocate(ArrowStructs.DEVICE_ARRAY_BYTES + ArrowStructs.SCHEMA_BYTES);
       // The bits of nulls, of which there are none, and the data.
       buffers = NativeHeap.allocate(16);
-      buffers.set(JAVA_LONG, 8, hold.address());
+      buffers.set(JAVA_LONG, 8, memory.data());
       ArrowExport export = new ArrowExport(structs, NUMBERS.incrementAndGet());
-      export.fill(format, length, buffers);
-      OPEN.put(export.number, new Content(hold, buffers));
+      export.fill(format, buffer.length(), buffers, memory);
+      OPEN.put(export.number, new Content(memory, buffers));
       return export;
     } catch (RuntimeException | Error e) {
       NativeHeap.free(buffers);
       NativeHeap.free(structs);
-      hold.end();
+      memory.end();
       throw e;
     }
   }
 
-  private void fill(MemorySegment format, long length, MemorySegment buffers) {
+  private void fill(
+      MemorySegment format, long length, MemorySegment buffers, ExportedMemory memory) {
     MemorySegment array = arrayStruct();
     array.set(JAVA_LONG, ArrowStructs.LENGTH, length);
     array.set(JAVA_LONG, ArrowStructs.BUFFER_COUNT, 2);
     array.set(ADDRESS, ArrowStructs.BUFFERS, buffers);
     array.set(JAVA_LONG, ArrowStructs.ARRAY_PRIVATE, number);
     array.set(ADDRESS, ArrowStructs.ARRAY_RELEASE, Release.ARRAY);
+    boolean onHost = memory.deviceType() == DeviceTypes.CPU;
+    array.set(JAVA_LONG, ArrowStructs.DEVICE_ID, onHost ? -1 : memory.deviceNumber());
+    array.set(JAVA_INT, ArrowStructs.DEVICE_TYPE, memory.deviceType());
     MemorySegment schema = schemaStruct();
     schema.set(ADDRESS, ArrowStructs.FORMAT, format);
     schema.set(ADDRESS, ArrowStructs.NAME, Release.NO_NAME);
@@ -111,11 +120,11 @@ public final class ArrowExport implements AutoCloseable {
   }
 
   private MemorySegment arrayStruct() {
-    return structs.asSlice(0, ArrowStructs.ARRAY_BYTES);
+    return structs.asSlice(0, ArrowStructs.DEVICE_ARRAY_BYTES);
   }
 
   private MemorySegment schemaStruct() {
-    return structs.asSlice(ArrowStructs.ARRAY_BYTES, ArrowStructs.SCHEMA_BYTES);
+    return structs.asSlice(ArrowStructs.DEVICE_ARRAY_BYTES, ArrowStructs.SCHEMA_BYTES);
   }
 
   /** Called by consumers. Nothing may be thrown: that would end the virtual machine. */
@@ -162,7 +171,10 @@ public final class ArrowExport implements AutoCloseable {
     return OPEN.size();
   }
 
-  /** The address of the {@code ArrowArray}, valid until this is closed. */
+  /**
+   * The address of the {@code ArrowArray}, valid until this is closed. An {@code ArrowDeviceArray}
+   * begins with it, and is at the same address.
+   */
   public long array() {
     checkOpen();
     return structs.address();
@@ -171,7 +183,7 @@ public final class ArrowExport implements AutoCloseable {
   /** The address of the {@code ArrowSchema}, valid until this is closed. */
   public long schema() {
     checkOpen();
-    return structs.address() + ArrowStructs.ARRAY_BYTES;
+    return structs.address() + ArrowStructs.DEVICE_ARRAY_BYTES;
   }
 
   private void checkOpen() {

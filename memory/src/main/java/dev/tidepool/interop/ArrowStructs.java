@@ -9,13 +9,16 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
 /**
- * The two structures of Arrow's C data interface as they lie in memory on 64-bit systems.
+ * The structures of Arrow's C data interface, and of its form for devices, as they lie in memory on
+ * 64-bit systems.
  *
  * <pre>
  * ArrowSchema, 72 bytes: format 0, name 8, metadata 16, flags 24, n_children 32, children 40,
  *                        dictionary 48, release 56, private_data 64
  * ArrowArray, 80 bytes:  length 0, null_count 8, offset 16, n_buffers 24, n_children 32,
  *                        buffers 40, children 48, dictionary 56, release 64, private_data 72
+ * ArrowDeviceArray, 128 bytes: array 0, device_id 80, device_type 88, sync_event 96,
+ *                        reserved 104
  * </pre>
  *
  * A structure whose {@code release} is null is released, or was moved to other memory.
@@ -38,6 +41,11 @@ final class ArrowStructs {
   static final int DICTIONARY = 56;
   static final int ARRAY_RELEASE = 64;
   static final int ARRAY_PRIVATE = 72;
+
+  static final int DEVICE_ARRAY_BYTES = 128;
+  static final int DEVICE_ID = 80;
+  static final int DEVICE_TYPE = 88;
+  static final int SYNC_EVENT = 96;
 
   private static final class Call {
     /** Not critical: the function may be ours, which calls back into Java. */

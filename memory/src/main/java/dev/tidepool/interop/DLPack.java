@@ -4,7 +4,6 @@ import dev.tidepool.Capability;
 import dev.tidepool.MapMode;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
-import dev.tidepool.runtime.buffer.HostHold;
 import java.util.Arrays;
 import java.util.Objects;
 
@@ -23,13 +22,16 @@ import java.util.Objects;
  * }
  *
  * <p><b>Exports.</b> An export is to its consumer what {@link UnifiedBuffer#asSegment()} is to Java
- * code. The bytes are the newest when it is made, after all work that was asked for before. It
- * counts as a write of the host's copy then; of a {@linkplain #exportReadOnly read-only} one, as a
- * read. The buffer may be used meanwhile, and sees what the consumer has written by then. After
- * device work, {@link UnifiedBuffer#synchronize()} shows the results to the consumer. The memory
- * stays until the consumer calls the deleter, though the buffer or the manager may be closed
- * before; memory of a caller that was {@linkplain UnifiedMemoryManager#wrap wrapped} stays as long
- * as the caller keeps it.
+ * code, of the host's copy or the device's. The bytes are the newest when it is made, and all work
+ * that was asked for before has ended. It counts as a write of that copy then; of a {@linkplain
+ * #exportReadOnly read-only} one, as a read. The buffer may be used meanwhile, and sees what the
+ * consumer has written by then. To see what a consumer writes later, after the other copy was used,
+ * tell the buffer: by {@link UnifiedBuffer#asSegment()} of the host's copy, and by lending it for
+ * writing of the device's. After work on the other side, {@link UnifiedBuffer#synchronize()} shows
+ * the results to the consumer. The copy that is exported stays where it is, and the memory stays
+ * until the consumer calls the deleter, though the buffer or the manager may be closed before;
+ * memory of a caller that was {@linkplain UnifiedMemoryManager#wrap wrapped} stays as long as the
+ * caller keeps it.
  *
  * <p><b>Versions.</b> Since 2024 DLPack has a structure with a version, which tells read-only
  * tensors apart; Python passes it in capsules named {@code dltensor_versioned}. The older structure
@@ -42,18 +44,21 @@ public final class DLPack {
   private DLPack() {}
 
   /**
-   * Exports a buffer whose accelerator computes in the host's memory, as the CPU does, in row-major
-   * order.
+   * Exports the memory that the buffer's accelerator computes in, in row-major order: the host's,
+   * for an accelerator that has it, as the CPU; else the device's copy, which is made and brought
+   * up to date if need be. A tensor on an OpenCL device has the {@code cl_mem} as its data, and a
+   * slice its place in there as the byte offset.
    *
    * @param shape the size of each dimension; none for one dimension of all elements
    * @throws IllegalArgumentException if the shape has not as many elements as the buffer, or the
    *     elements are records
-   * @throws UnsupportedOperationException if the accelerator has memory of its own (use {@link
-   *     #exportHost}), or the buffer may only be read (use {@link #exportReadOnly})
+   * @throws IllegalStateException if the buffer is closed, or on the device also if it is mapped or
+   *     lent
+   * @throws UnsupportedOperationException if the buffer may only be read (use {@link
+   *     #exportReadOnly}), or DLPack knows no such device
    */
   public static DLPackExport export(UnifiedBuffer<?> buffer, long... shape) {
-    checkOnHost(buffer);
-    return make(buffer, shape, true, true);
+    return make(buffer, shape, true, true, isOnHost(buffer));
   }
 
   /**
@@ -61,14 +66,12 @@ public final class DLPack {
    * the flag do not.
    */
   public static DLPackExport exportReadOnly(UnifiedBuffer<?> buffer, long... shape) {
-    checkOnHost(buffer);
-    return make(buffer, shape, true, false);
+    return make(buffer, shape, true, false, isOnHost(buffer));
   }
 
   /** Like {@link #export}, as the older structure, for consumers that know no version. */
   public static DLPackExport exportUnversioned(UnifiedBuffer<?> buffer, long... shape) {
-    checkOnHost(buffer);
-    return make(buffer, shape, false, true);
+    return make(buffer, shape, false, true, isOnHost(buffer));
   }
 
   /**
@@ -78,58 +81,55 @@ public final class DLPack {
    * @throws UnsupportedOperationException if the buffer may only be read, or has no host view
    */
   public static DLPackExport exportHost(UnifiedBuffer<?> buffer, long... shape) {
-    return make(buffer, shape, true, true);
+    return make(buffer, shape, true, true, true);
   }
 
   /** Like {@link #exportHost}, as the older structure. */
   public static DLPackExport exportHostUnversioned(UnifiedBuffer<?> buffer, long... shape) {
-    return make(buffer, shape, false, true);
+    return make(buffer, shape, false, true, true);
   }
 
-  private static void checkOnHost(UnifiedBuffer<?> buffer) {
-    if (!buffer.accelerator().capabilities().contains(Capability.SHARED_MEMORY)) {
-      throw new UnsupportedOperationException(
-          buffer.accelerator().id()
-              + " has memory of its own, which is not exported; export the host's copy by"
-              + " exportHost");
-    }
+  /** Whether the accelerator computes in the host's memory. */
+  static boolean isOnHost(UnifiedBuffer<?> buffer) {
+    return buffer.accelerator().capabilities().contains(Capability.SHARED_MEMORY);
   }
 
   private static DLPackExport make(
-      UnifiedBuffer<?> buffer, long[] asked, boolean versioned, boolean writing) {
+      UnifiedBuffer<?> buffer, long[] asked, boolean versioned, boolean writing, boolean onHost) {
     Objects.requireNonNull(buffer, "buffer");
     DLPackType type = DLPackType.of(buffer.elementType());
     long[] shape = asked.length == 0 ? new long[] {buffer.length()} : asked.clone();
     Shapes.checkCount(shape, buffer.length());
-    HostHold hold = HostHold.of(buffer, writing);
-    TensorStruct struct;
+    ExportedMemory memory = ExportedMemory.of(buffer, writing, onHost, false);
     try {
-      struct = TensorStruct.allocate(versioned, shape.length);
+      TensorStruct struct = TensorStruct.allocate(versioned, shape.length);
+      // An address has the offset added: some consumers do not do that.
+      struct.data(memory.data());
+      struct.byteOffset(memory.offset());
+      struct.device(memory.deviceType(), memory.deviceNumber());
+      struct.type(type);
+      struct.shape(shape, Shapes.rowMajor(shape));
+      if (!writing) {
+        struct.flags(TensorStruct.READ_ONLY);
+      }
+      return DLPackExport.begin(struct, memory);
     } catch (RuntimeException | Error e) {
-      hold.end();
+      memory.end();
       throw e;
     }
-    // A slice's address is in `data`: some consumers do not add the offset.
-    struct.data(hold.address());
-    struct.device(TensorStruct.CPU, 0);
-    struct.type(type);
-    struct.shape(shape, Shapes.rowMajor(shape));
-    if (!writing) {
-      struct.flags(TensorStruct.READ_ONLY);
-    }
-    return DLPackExport.begin(struct, hold);
   }
 
   /**
-   * Opens a tensor of version 1, which is in the host's memory. This takes the tensor from its
-   * producer: whether it returns or throws, the tensor's deleter is called, once. So do not let a
-   * Python capsule call it too: rename the capsule first, to {@code used_dltensor_versioned}.
+   * Opens a tensor of version 1, which is in the memory of the host or of the manager's device.
+   * What the producer does with a tensor of a device must have ended. This takes the tensor from
+   * its producer: whether it returns or throws, the tensor's deleter is called, once. So do not let
+   * a Python capsule call it too: rename the capsule first, to {@code used_dltensor_versioned}.
    *
    * @param address of a {@code DLManagedTensorVersioned}
    * @throws IllegalArgumentException if the address is none, in which case no deleter is called, or
-   *     the tensor contradicts itself
-   * @throws UnsupportedOperationException if the tensor has another major version, is in the memory
-   *     of a device, or has elements that no buffer has
+   *     the tensor contradicts itself, or is in the memory of another device or context
+   * @throws UnsupportedOperationException if the tensor has another major version, is in memory of
+   *     a kind that no accelerator has, or has elements that no buffer has
    */
   public static DLPackTensor open(UnifiedMemoryManager manager, long address) {
     return DLPackTensor.open(manager, address, true);

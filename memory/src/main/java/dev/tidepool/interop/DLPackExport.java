@@ -1,6 +1,5 @@
 package dev.tidepool.interop;
 
-import dev.tidepool.runtime.buffer.HostHold;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -50,25 +49,25 @@ public final class DLPackExport implements AutoCloseable {
 
   private final TensorStruct struct;
   private final long address;
-  private final HostHold hold;
+  private final ExportedMemory memory;
   private final AtomicBoolean handedOver = new AtomicBoolean();
   private volatile boolean released;
 
-  private DLPackExport(TensorStruct struct, HostHold hold) {
+  private DLPackExport(TensorStruct struct, ExportedMemory memory) {
     this.struct = struct;
     this.address = struct.address();
-    this.hold = hold;
+    this.memory = memory;
   }
 
-  static DLPackExport begin(TensorStruct struct, HostHold hold) {
+  /** Begins an export. If this throws, the structure is freed, and the memory is the caller's. */
+  static DLPackExport begin(TensorStruct struct, ExportedMemory memory) {
     try {
       struct.deleter(Deleter.STUB);
-      DLPackExport export = new DLPackExport(struct, hold);
+      DLPackExport export = new DLPackExport(struct, memory);
       OPEN.put(export.address, export);
       return export;
     } catch (RuntimeException | Error e) {
       struct.free();
-      hold.end();
       throw e;
     }
   }
@@ -108,7 +107,7 @@ public final class DLPackExport implements AutoCloseable {
       export.struct.free();
     } finally {
       export.released = true;
-      export.hold.end();
+      export.memory.end();
     }
     return true;
   }

@@ -82,24 +82,26 @@ public final class DLPackTensor implements AutoCloseable {
   /** Adopts the memory, or throws and leaves it to the caller to call the deleter. */
   private static DLPackTensor open(
       UnifiedMemoryManager manager, TensorStruct struct, Runnable deleter) {
-    checkDevice(struct);
+    NativeKind kind = kind(struct);
     ElementType<?> elements = struct.type().elementType();
     long[] shape = shape(struct);
     long count = Shapes.count(shape);
     long[] strides = strides(struct, shape);
-    long start = struct.data() + struct.byteOffset();
     long size = elements.byteSize();
     if (count == 0) {
+      NativeHandle none = new NativeHandle(kind, 0, 0, 0);
       return new DLPackTensor(
-          manager.adopt(elements, host(0, 0), DLPack.mode(struct), deleter),
+          manager.adopt(elements, none, DLPack.mode(struct), deleter),
           true,
           struct,
           shape,
           strides,
           0);
     }
+    // The place of an address; of a memory object, within it.
+    long start = (kind.isPointer() ? struct.data() : 0) + struct.byteOffset();
     if (Shapes.isDense(shape, strides) && start % elements.layout().byteAlignment() == 0) {
-      NativeHandle memory = host(start, elements.bytes(count));
+      NativeHandle memory = memory(struct, kind, 0, elements.bytes(count));
       return new DLPackTensor(
           manager.adopt(elements, memory, DLPack.mode(struct), deleter),
           true,
@@ -111,7 +113,7 @@ public final class DLPackTensor implements AutoCloseable {
     long lowest = Math.multiplyExact(Shapes.lowest(shape, strides), size);
     long highest = Math.multiplyExact(Shapes.highest(shape, strides), size);
     NativeHandle span =
-        host(start + lowest, Math.addExact(Math.subtractExact(highest, lowest), size));
+        memory(struct, kind, lowest, Math.addExact(Math.subtractExact(highest, lowest), size));
     return new DLPackTensor(
         manager.adopt(ElementType.BYTE, span, DLPack.mode(struct), deleter),
         false,
@@ -121,8 +123,13 @@ public final class DLPackTensor implements AutoCloseable {
         -lowest);
   }
 
-  private static NativeHandle host(long address, long bytes) {
-    return new NativeHandle(NativeKind.HOST_POINTER, address, 0, bytes);
+  /** The bytes from a distance to the tensor's first element on. */
+  private static NativeHandle memory(
+      TensorStruct struct, NativeKind kind, long distance, long bytes) {
+    long offset = struct.byteOffset() + distance;
+    return kind.isPointer()
+        ? new NativeHandle(kind, struct.data() + offset, 0, bytes)
+        : new NativeHandle(kind, struct.data(), offset, bytes);
   }
 
   private static void delete(TensorStruct struct) {
@@ -150,19 +157,18 @@ public final class DLPackTensor implements AutoCloseable {
     }
   }
 
-  private static void checkDevice(TensorStruct struct) {
-    int device = struct.deviceType();
-    if (device != TensorStruct.CPU
-        && device != TensorStruct.CUDA_HOST
-        && device != TensorStruct.ROCM_HOST) {
+  private static NativeKind kind(TensorStruct struct) {
+    NativeKind kind = DeviceTypes.kind(struct.deviceType());
+    if (kind == null) {
       throw new UnsupportedOperationException(
           "the tensor is in the memory of DLPack device type "
-              + device
+              + struct.deviceType()
               + ", number "
               + struct.deviceNumber()
-              + ", and only memory of the host (type 1) is opened; ask the producer for"
-              + " dl_device=(1, 0), or copy the tensor to the host first");
+              + ", which no accelerator has; ask the producer for dl_device=(1, 0), or copy the"
+              + " tensor to the host first");
     }
+    return kind;
   }
 
   private static long[] shape(TensorStruct struct) {
@@ -219,8 +225,8 @@ public final class DLPackTensor implements AutoCloseable {
   }
 
   /**
-   * The tensor's memory as a HOST buffer, in the order in which the elements lie: {@link
-   * #strides()} tells which.
+   * The tensor's memory as a HOST buffer, or a DEVICE buffer if it is a device's, in the order in
+   * which the elements lie: {@link #strides()} tells which.
    *
    * @throws UnsupportedOperationException if the elements do not lie one after another, or are not
    *     aligned
@@ -279,6 +285,11 @@ public final class DLPackTensor implements AutoCloseable {
               + destination
               + " have "
               + destination.elementType().byteSize());
+    }
+    if (adopted && isRowMajor()) {
+      // On one device, it need not come to the host.
+      destination.as(ElementType.BYTE).copyFrom(memory.as(ElementType.BYTE));
+      return;
     }
     // A close on another thread must not end the memory under the copy.
     HostHold hold = HostHold.of(memory, false);

@@ -38,12 +38,6 @@ final class TensorStruct {
 
   static final long COPIED = 2;
 
-  /** Types of device. */
-  static final int CPU = 1;
-
-  static final int CUDA_HOST = 3;
-  static final int ROCM_HOST = 11;
-
   private final MemorySegment struct;
   private final boolean versioned;
   private final int tensor;
@@ -178,5 +172,9 @@ final class TensorStruct {
 
   long byteOffset() {
     return struct.get(JAVA_LONG, tensor + 40);
+  }
+
+  void byteOffset(long bytes) {
+    struct.set(JAVA_LONG, tensor + 40, bytes);
   }
 }

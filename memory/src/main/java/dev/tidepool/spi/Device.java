@@ -3,6 +3,7 @@ package dev.tidepool.spi;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryInfo;
+import dev.tidepool.NativeHandle;
 import dev.tidepool.NativeKind;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -68,6 +69,24 @@ public interface Device extends AutoCloseable {
    */
   default @Nullable Block adopt(MemorySegment memory) {
     return null;
+  }
+
+  /**
+   * A block over memory of this device that code outside of Tidepool allocated. Freeing such a
+   * block leaves the memory alone.
+   *
+   * @param memory begins at offset 0, and has at least 1 byte; its kind is never HOST_POINTER
+   * @param written whether commands will write it
+   * @throws IllegalArgumentException if it is not memory of this device and context, or there is
+   *     less of it, or commands may not use it so
+   */
+  default Block adopt(NativeHandle memory, boolean written) {
+    throw new IllegalArgumentException(
+        info().id()
+            + " has no memory of kind "
+            + memory.kind()
+            + "; adopt it with the manager of its device, or copy it to the host and adopt that as"
+            + " HOST_POINTER");
   }
 
   /** Shares memory of this device with other processes; empty if the device cannot. */
@@ -149,6 +168,21 @@ public interface Device extends AutoCloseable {
    */
   default NativeQueue foreignQueue(long handle) {
     throw new UnsupportedOperationException(info().id() + " has no queues");
+  }
+
+  /**
+   * Waits until the work has ended behind which code outside of Tidepool recorded an event. Called
+   * on platform threads.
+   *
+   * @param event the driver's handle
+   * @throws dev.tidepool.AcceleratorException if that work failed, or the driver does not know the
+   *     event
+   */
+  default void awaitForeign(long event) {
+    throw new UnsupportedOperationException(
+        info().id()
+            + " knows no events of other libraries; have the producer finish its work, and give no"
+            + " event");
   }
 
   /**

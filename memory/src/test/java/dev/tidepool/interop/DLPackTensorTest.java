@@ -301,7 +301,8 @@ class DLPackTensorTest {
     Class<? extends Exception> other = UnsupportedOperationException.class;
     return Stream.of(
             new Refusal("another version", spoilt("set_version", 2), other, "version 2.1"),
-            new Refusal("a device", spoilt("set_device", 2), other, "device type 2"),
+            new Refusal("a device", spoilt("set_device", 2), wrong, "CUDA_POINTER"),
+            new Refusal("no device", spoilt("set_device", 9), other, "device type 9"),
             new Refusal("dimensions", spoilt("set_ndim", -1), wrong, "-1 dimensions"),
             new Refusal("no shape", withoutShape(), wrong, "no shape"),
             new Refusal("four bits", ofType(DLPackType.UINT, 4, 1), other, "uint4"),

@@ -112,6 +112,27 @@ final class DeviceMemory {
     };
   }
 
+  /** A buffer object of other code, which is held until the block is freed. */
+  BufferBlock adopt(long buffer, long bytes) {
+    OpenCL.clRetainMemObject(buffer);
+    return counted(new BufferBlock(this, bytes, buffer));
+  }
+
+  /**
+   * Shared virtual memory of other code. OpenCL does not tell of what kind it is: the host maps it,
+   * which is right for coarse-grained memory and for fine-grained.
+   */
+  SharedPointerBlock adopt(MemorySegment memory) {
+    SvmFunctions svm =
+        SvmFunctions.find()
+            .filter(functions -> device.hasFineSvm() || device.hasCoarseSvm())
+            .orElseThrow(
+                () ->
+                    new IllegalArgumentException(
+                        id + " has no shared virtual memory; adopt an OPENCL_BUFFER"));
+    return counted(SharedPointerBlock.adopted(this, svm, memory));
+  }
+
   void forget(OpenClBlock block) {
     allocated.addAndGet(-block.byteSize());
   }

@@ -25,6 +25,7 @@ import dev.tidepool.spi.support.DriverCall;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -45,9 +46,15 @@ final class OpenCL {
   static final long CL_DEVICE_TYPE_CPU = 1 << 1;
   static final long CL_DEVICE_TYPE_GPU = 1 << 2;
   static final long CL_MEM_READ_WRITE = 1;
+  static final long CL_MEM_WRITE_ONLY = 1 << 1;
+  static final long CL_MEM_READ_ONLY = 1 << 2;
   static final long CL_MEM_USE_HOST_PTR = 1 << 3;
   static final long CL_MEM_ALLOC_HOST_PTR = 1 << 4;
   static final long CL_MEM_COPY_HOST_PTR = 1 << 5;
+  static final long CL_MEM_HOST_WRITE_ONLY = 1 << 7;
+  static final long CL_MEM_HOST_READ_ONLY = 1 << 8;
+  static final long CL_MEM_HOST_NO_ACCESS = 1 << 9;
+  static final int CL_MEM_OBJECT_BUFFER = 0x10F0;
   static final long CL_MAP_READ = 1;
   static final long CL_MAP_WRITE = 1 << 1;
   static final int CL_COMPLETE = 0;
@@ -60,6 +67,10 @@ final class OpenCL {
   private static final int CL_KERNEL_WORK_GROUP_SIZE = 0x11B0;
   private static final int CL_KERNEL_NUM_ARGS = 0x1191;
   private static final int CL_BUFFER_CREATE_TYPE_REGION = 0x1220;
+  private static final int CL_MEM_TYPE = 0x1100;
+  private static final int CL_MEM_FLAGS = 0x1101;
+  private static final int CL_MEM_SIZE = 0x1102;
+  private static final int CL_MEM_CONTEXT = 0x1106;
   private static final int CL_QUEUE_CONTEXT = 0x1090;
   private static final int CL_QUEUE_DEVICE = 0x1091;
 
@@ -87,6 +98,8 @@ final class OpenCL {
       LIBRARY.handle("clCreateBuffer", HANDLE, BITFIELD, SIZE, POINTER, POINTER);
   private static final MethodHandle CREATE_SUB_BUFFER =
       LIBRARY.handle("clCreateSubBuffer", HANDLE, BITFIELD, INT, POINTER, POINTER);
+  private static final MethodHandle GET_MEM_OBJECT_INFO = info("clGetMemObjectInfo");
+  private static final MethodHandle RETAIN_MEM_OBJECT = LIBRARY.code("clRetainMemObject", HANDLE);
   private static final MethodHandle RELEASE_MEM_OBJECT = LIBRARY.code("clReleaseMemObject", HANDLE);
   private static final MethodHandle CREATE_PROGRAM_WITH_SOURCE =
       LIBRARY.handle("clCreateProgramWithSource", HANDLE, INT, POINTER, POINTER, POINTER);
@@ -277,6 +290,40 @@ final class OpenCL {
               (long)
                   CREATE_SUB_BUFFER.invokeExact(
                       buffer, 0L, CL_BUFFER_CREATE_TYPE_REGION, region, error));
+    }
+  }
+
+  /** One more release is due afterwards. */
+  static void clRetainMemObject(long memory) {
+    call("clRetainMemObject", () -> (int) RETAIN_MEM_OBJECT.invokeExact(memory));
+    ObjectKind.LIVE.created(ObjectKind.MEMORY);
+  }
+
+  static int clGetMemObjectType(long memory) {
+    return (int) memoryInfo(memory, CL_MEM_TYPE, JAVA_INT);
+  }
+
+  static long clGetMemObjectFlags(long memory) {
+    return memoryInfo(memory, CL_MEM_FLAGS, JAVA_LONG);
+  }
+
+  static long clGetMemObjectSize(long memory) {
+    return memoryInfo(memory, CL_MEM_SIZE, JAVA_LONG);
+  }
+
+  static long clGetMemObjectContext(long memory) {
+    return memoryInfo(memory, CL_MEM_CONTEXT, JAVA_LONG);
+  }
+
+  private static long memoryInfo(long memory, int parameter, ValueLayout type) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment value = arena.allocate(type);
+      call(
+          "clGetMemObjectInfo",
+          () ->
+              (int)
+                  GET_MEM_OBJECT_INFO.invokeExact(memory, parameter, type.byteSize(), value, NULL));
+      return type == JAVA_INT ? value.get(JAVA_INT, 0) : value.get(JAVA_LONG, 0);
     }
   }
 

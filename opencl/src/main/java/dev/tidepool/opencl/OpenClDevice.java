@@ -5,6 +5,7 @@ import dev.tidepool.Capability;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryInfo;
+import dev.tidepool.NativeHandle;
 import dev.tidepool.NativeKind;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
@@ -144,6 +145,12 @@ final class OpenClDevice implements Device {
       return LentMemory.of(this, own, offset, bytes, kind);
     }
     throw new IllegalArgumentException("the block is not of " + info.id());
+  }
+
+  @Override
+  public Block adopt(NativeHandle handle, boolean written) {
+    requireOpen();
+    return ForeignMemory.adopt(memory, info.id(), handle, written);
   }
 
   @Override

@@ -2,6 +2,7 @@ package dev.tidepool.opencl;
 
 import dev.tidepool.spi.HostAccess;
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Shared virtual memory: one pointer for host and device. Fine-grained memory is the host's
@@ -9,20 +10,20 @@ import java.lang.foreign.MemorySegment;
  */
 final class SharedPointerBlock extends OpenClBlock {
   private final SvmFunctions svm;
-  private final MemorySegment allocation;
+  private final @Nullable MemorySegment allocation;
   private final MemorySegment memory;
   private final boolean fine;
 
   /**
    * A block within an allocation that it frees.
    *
-   * @param allocation what the driver gave
+   * @param allocation what the driver gave; null if it is other code that frees it
    * @param memory the aligned part of it that is the block
    */
   SharedPointerBlock(
       DeviceMemory owner,
       SvmFunctions svm,
-      MemorySegment allocation,
+      @Nullable MemorySegment allocation,
       MemorySegment memory,
       boolean fine) {
     super(owner, memory.byteSize(), memory);
@@ -30,6 +31,11 @@ final class SharedPointerBlock extends OpenClBlock {
     this.allocation = allocation;
     this.memory = memory;
     this.fine = fine;
+  }
+
+  /** A block over memory of other code, which may be coarse-grained. */
+  static SharedPointerBlock adopted(DeviceMemory owner, SvmFunctions svm, MemorySegment memory) {
+    return new SharedPointerBlock(owner, svm, null, memory, false);
   }
 
   @Override
@@ -60,6 +66,8 @@ final class SharedPointerBlock extends OpenClBlock {
 
   @Override
   void release() {
-    svm.clSVMFree(context().handle(), allocation);
+    if (allocation != null) {
+      svm.clSVMFree(context().handle(), allocation);
+    }
   }
 }

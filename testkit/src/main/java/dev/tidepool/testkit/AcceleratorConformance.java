@@ -6,6 +6,7 @@ import dev.tidepool.Accelerator;
 import dev.tidepool.MemoryStatistics;
 import dev.tidepool.Tidepool;
 import dev.tidepool.testkit.conformance.AccountingConformance;
+import dev.tidepool.testkit.conformance.AdoptedDeviceMemoryConformance;
 import dev.tidepool.testkit.conformance.AdoptedMemoryConformance;
 import dev.tidepool.testkit.conformance.AllocationConformance;
 import dev.tidepool.testkit.conformance.ArrayCopyConformance;
@@ -15,6 +16,7 @@ import dev.tidepool.testkit.conformance.BufferCopyConformance;
 import dev.tidepool.testkit.conformance.ClosedConformance;
 import dev.tidepool.testkit.conformance.CoherenceConformance;
 import dev.tidepool.testkit.conformance.DirtyRangeConformance;
+import dev.tidepool.testkit.conformance.ExchangeConformance;
 import dev.tidepool.testkit.conformance.HandWrittenKernelConformance;
 import dev.tidepool.testkit.conformance.KernelConformance;
 import dev.tidepool.testkit.conformance.LendingConformance;
@@ -279,6 +281,24 @@ public abstract class AcceleratorConformance {
   /** Memory of other libraries is adopted, and given back once. */
   @Nested
   public class AdoptedMemory extends AdoptedMemoryConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** Memory of the device that others allocated is adopted, and given back once. */
+  @Nested
+  public class AdoptedDeviceMemory extends AdoptedDeviceMemoryConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** Tensors and columns are exchanged where they lie. */
+  @Nested
+  public class Exchange extends ExchangeConformance {
     @Override
     protected Bench bench() {
       return AcceleratorConformance.this.bench();

@@ -37,6 +37,8 @@ public enum SpiCall {
   AFTER(true),
   /** {@code NativeQueue.mark}. */
   MARK(true),
+  /** {@code Device.adopt} of memory of the device. */
+  ADOPT(true),
   /** {@code Device.lend}. */
   LEND(true),
   /** {@code Queue.finish}. */

@@ -3,8 +3,6 @@ package dev.tidepool.pool.block;
 import dev.tidepool.pool.SizeClasses;
 import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.spi.Block;
-import dev.tidepool.spi.HostAccess;
-import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -48,7 +46,7 @@ public final class Slab implements Reclaimable {
   List<PooledBlock> cut(BlockPool pool, int sizeClass) {
     long bytes = SizeClasses.bytesOf(sizeClass);
     for (long start = 0; bytes <= whole.byteSize() - start; start += bytes) {
-      parts.add(new PooledBlock(pool, new Part(whole, start, bytes), bytes, sizeClass, this));
+      parts.add(new PooledBlock(pool, new BlockPart(whole, start, bytes), bytes, sizeClass, this));
     }
     return parts();
   }
@@ -170,52 +168,5 @@ public final class Slab implements Reclaimable {
       }
     }
     unreserve();
-  }
-
-  /** A range of the driver's block. */
-  private static final class Part implements Block {
-    private final Block whole;
-    private final long start;
-    private final long bytes;
-    private final @Nullable MemorySegment segment;
-
-    Part(Block whole, long start, long bytes) {
-      this.whole = whole;
-      this.start = start;
-      this.bytes = bytes;
-      MemorySegment all = whole.segment();
-      this.segment = all == null ? null : all.asSlice(start, bytes);
-    }
-
-    @Override
-    public long byteSize() {
-      return bytes;
-    }
-
-    @Override
-    public HostAccess hostAccess() {
-      return whole.hostAccess();
-    }
-
-    @Override
-    public @Nullable MemorySegment segment() {
-      return segment;
-    }
-
-    @Override
-    public Block whole() {
-      return whole.whole();
-    }
-
-    @Override
-    public long start() {
-      return whole.start() + start;
-    }
-
-    /** Its memory goes back with the whole. */
-    @Override
-    public void free() {
-      throw new IllegalStateException("a part of a slab is freed with its slab");
-    }
   }
 }

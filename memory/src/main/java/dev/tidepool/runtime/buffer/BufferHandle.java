@@ -407,8 +407,8 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
                 storage.context().transferThreads(),
                 guarded(
                     () -> {
-                      opened[0] = new View(part(hostBytes(storage.coherence(), writing)));
-                      storage.exposing();
+                      var _ = hostBytes(storage.coherence(), writing);
+                      opened[0] = new View(part(storage.exposing()));
                     },
                     "fetching"))
             .retrying(storage.context().retries()));
@@ -634,7 +634,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
         .retrying(storage().context().retries());
   }
 
-  private Operation.Body guarded(Operation.Body body, String what) {
+  Operation.Body guarded(Operation.Body body, String what) {
     return () -> {
       try {
         body.run();

@@ -6,16 +6,17 @@ import dev.tidepool.ElementType;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.NativeHandle;
-import dev.tidepool.NativeKind;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.host.SharedFolder;
 import dev.tidepool.host.SharedMemory;
+import dev.tidepool.pool.block.BlockPart;
 import dev.tidepool.runtime.metering.AllocationLedger;
 import dev.tidepool.runtime.metering.LeakDetector;
 import dev.tidepool.runtime.metering.LeakGroup;
 import dev.tidepool.runtime.reclaim.BlockAllocator;
 import dev.tidepool.runtime.reclaim.Reclaimer;
+import dev.tidepool.runtime.storage.AdoptedMemory;
 import dev.tidepool.runtime.storage.BackingBlocks;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.Storage;
@@ -39,6 +40,8 @@ import org.jspecify.annotations.Nullable;
  * with the buffer, or at once if the buffer cannot be created. Safe for use by any thread.
  */
 public final class ExternalBuffers {
+  private static final System.Logger LOG = System.getLogger("dev.tidepool");
+
   private final StorageContext context;
   private final SessionResources resources;
   private final Reclaimer reclaimer;
@@ -108,54 +111,68 @@ public final class ExternalBuffers {
    */
   public <A> UnifiedBuffer<A> adopt(
       ElementType<A> type, NativeHandle memory, MapMode mode, Runnable release) {
+    Objects.requireNonNull(type, "type");
     Objects.requireNonNull(mode, "mode");
     Objects.requireNonNull(release, "release");
-    MemorySegment segment = adoptable(type, memory);
-    AtomicReference<Runnable> owned = new AtomicReference<>(release);
-    Runnable ending = resources.foreign(() -> owned.get().run());
+    AdoptedHandle.check(type, memory);
+    return AdoptedHandle.isOnHost(memory)
+        ? adoptOnHost(type, AdoptedHandle.segment(memory), mode, release)
+        : adoptOnDevice(type, memory, mode, release);
+  }
+
+  private <A> UnifiedBuffer<A> adoptOnHost(
+      ElementType<A> type, MemorySegment segment, MapMode mode, Runnable release) {
+    AdoptedMemory memory = new AdoptedMemory(segment, release);
+    Runnable ending = resources.foreign(memory);
     try {
-      return over(type, segment, null, ending, mode.writes(), "adopted");
+      return over(
+          type,
+          segment,
+          Allocation.at(MemoryLocation.HOST).tag("adopted"),
+          mode.writes(),
+          block -> BackingBlocks.adopted(memory, block, ending));
     } catch (RuntimeException | Error e) {
+      memory.disown();
+      ending.run();
+      throw e;
+    }
+  }
+
+  private <A> UnifiedBuffer<A> adoptOnDevice(
+      ElementType<A> type, NativeHandle memory, MapMode mode, Runnable release) {
+    // May throw; there is no block yet that would have to be freed.
+    long length = type.elements(memory.byteSize());
+    Block whole =
+        resources.opened(context.device().adopt(AdoptedHandle.whole(memory), mode.writes()));
+    AtomicReference<Runnable> owned = new AtomicReference<>(release);
+    Runnable ending = resources.foreign(() -> giveBack(whole.segment(), owned));
+    try {
+      Block block = new BlockPart(whole, AdoptedHandle.start(memory), memory.byteSize());
+      return create(
+          type,
+          length,
+          Allocation.at(MemoryLocation.DEVICE).tag("adopted"),
+          BackingBlocks.onDevice(whole, block, ending),
+          mode.writes());
+    } catch (RuntimeException | Error e) {
+      whole.free();
       owned.set(() -> {});
       ending.run();
       throw e;
     }
   }
 
-  private static MemorySegment adoptable(ElementType<?> type, NativeHandle memory) {
-    long alignment = type.layout().byteAlignment();
-    if (memory.kind() != NativeKind.HOST_POINTER) {
-      throw new IllegalArgumentException(
-          "adopt takes memory of kind HOST_POINTER, and this is "
-              + memory.kind()
-              + "; copy it to the host first");
+  /** A native call may still use the segment of a block that could not be freed. */
+  private static void giveBack(@Nullable MemorySegment segment, AtomicReference<Runnable> release) {
+    if (segment != null && segment.scope().isAlive()) {
+      LOG.log(
+          System.Logger.Level.WARNING,
+          segment.byteSize()
+              + " bytes of another library are still in use, and are not given back; end native"
+              + " calls before the buffer is closed");
+    } else {
+      release.get().run();
     }
-    long address = memory.address();
-    long bytes = memory.byteSize();
-    // Nothing is touched where there are no bytes, and libraries give null for such memory.
-    if (bytes > 0 && (memory.value() <= 0 || address <= 0 || address > Long.MAX_VALUE - bytes)) {
-      throw new IllegalArgumentException(
-          "no memory of a process is at "
-              + hex(memory.value())
-              + " + "
-              + memory.offset()
-              + "; check what returned the address");
-    }
-    if (address % alignment != 0) {
-      throw new IllegalArgumentException(
-          "the memory at "
-              + hex(address)
-              + " is not aligned to the "
-              + alignment
-              + " bytes that "
-              + type
-              + " needs; adopt it as BYTE, or copy it");
-    }
-    return MemorySegment.ofAddress(address).reinterpret(bytes);
-  }
-
-  private static String hex(long address) {
-    return "0x" + Long.toHexString(address);
   }
 
   /** Maps a file. */
@@ -272,16 +289,34 @@ public final class ExternalBuffers {
       @Nullable Runnable ending,
       boolean writable,
       String tag) {
+    return over(
+        type,
+        segment,
+        Allocation.at(MemoryLocation.HOST).tag(tag),
+        writable,
+        block -> BackingBlocks.foreign(segment, block, ending, file));
+  }
+
+  /**
+   * A buffer over memory of the host.
+   *
+   * @param copies makes the copies, of the device's block over the memory, if it reaches it
+   */
+  private <A> UnifiedBuffer<A> over(
+      ElementType<A> type,
+      MemorySegment segment,
+      Allocation allocation,
+      boolean writable,
+      Function<@Nullable Block, BackingBlocks> copies) {
     // May throw; the device has no block yet that would have to be freed.
     long length = type.elements(segment.byteSize());
     Block given = context.device().adopt(segment);
-    Block adopted = given == null ? null : resources.opened(given);
+    Block block = given == null ? null : resources.opened(given);
     try {
-      BackingBlocks copies = BackingBlocks.foreign(segment, adopted, ending, file);
-      return create(type, length, Allocation.at(MemoryLocation.HOST).tag(tag), copies, writable);
+      return create(type, length, allocation, copies.apply(block), writable);
     } catch (RuntimeException | Error e) {
-      if (adopted != null) {
-        adopted.free();
+      if (block != null) {
+        block.free();
       }
       throw e;
     }

@@ -32,11 +32,7 @@ public final class HostHold {
    * @throws IllegalArgumentException if the buffer is not of this library
    */
   public static HostHold of(UnifiedBuffer<?> buffer, boolean writing) {
-    if (!(buffer instanceof BufferHandle<?> handle)) {
-      throw new IllegalArgumentException(
-          "only buffers of this library have memory to export, and this is a "
-              + buffer.getClass().getName());
-    }
+    BufferHandle<?> handle = handle(buffer);
     handle.checkOpen();
     Storage storage = handle.storage();
     storage.hold();
@@ -47,6 +43,16 @@ public final class HostHold {
       storage.unhold();
       throw e;
     }
+  }
+
+  /** The handle that a buffer is, if it is one of this library. */
+  static BufferHandle<?> handle(UnifiedBuffer<?> buffer) {
+    if (buffer instanceof BufferHandle<?> handle) {
+      return handle;
+    }
+    throw new IllegalArgumentException(
+        "only buffers of this library have memory to export, and this is a "
+            + buffer.getClass().getName());
   }
 
   /** The address of the first byte. */

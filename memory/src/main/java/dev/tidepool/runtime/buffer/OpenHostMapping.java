@@ -68,10 +68,11 @@ final class OpenHostMapping implements HostMapping {
     if (!mode.writes()) {
       coherence.publish();
     }
-    return buffer.part(
+    var _ =
         mode.writes()
             ? coherence.hostForWrite(buffer.from(), buffer.to(), !mode.reads())
-            : coherence.hostForRead(buffer.from(), buffer.to()));
+            : coherence.hostForRead(buffer.from(), buffer.to());
+    return buffer.part(coherence.copies().handedOut());
   }
 
   private static MemorySegment within(

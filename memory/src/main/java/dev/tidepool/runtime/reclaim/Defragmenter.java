@@ -50,7 +50,9 @@ final class Defragmenter implements BlockMover {
     }
 
     boolean isPossible() {
-      return copies().isMovableFrom(from) && (!copies().isShared() || !storage.isHeldByHost());
+      return copies().isMovableFrom(from)
+          && !storage.isHeldOnDevice()
+          && (!copies().isShared() || !storage.isHeldByHost());
     }
   }
 

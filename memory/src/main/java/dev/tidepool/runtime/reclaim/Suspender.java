@@ -65,6 +65,7 @@ public final class Suspender {
     MOVED,
     LENT,
     HOST_VIEW,
+    ADOPTED,
     OTHER_PROCESSES,
     NO_SPILL_DIRECTORY,
     NO_ROOM
@@ -83,16 +84,21 @@ public final class Suspender {
     if (!storage.isOpen() || !coherence.copies().hasDevice()) {
       return Outcome.ABSENT;
     }
-    if (storage.isLent()) {
+    if (hasNativeUser(storage)) {
       return Outcome.LENT;
     }
     if (coherence.isEvictable()) {
       return reclaimer.evictInTurn(storage) ? Outcome.MOVED : spill(storage);
     }
     if (!coherence.copies().isShared()) {
-      return Outcome.OTHER_PROCESSES;
+      return coherence.copies().isAmongProcesses() ? Outcome.OTHER_PROCESSES : Outcome.ADOPTED;
     }
     return coherence.copies().isHostOwned() ? spill(storage) : Outcome.ABSENT;
+  }
+
+  /** Whether native code has the bytes on the device: they are lent, or exported. */
+  private static boolean hasNativeUser(Storage storage) {
+    return storage.isLent() || storage.isHeldOnDevice();
   }
 
   /** The host has no room for the bytes, or they are there already. */
@@ -120,7 +126,7 @@ public final class Suspender {
     if (!storage.isOpen() || !storage.coherence().copies().hasDevice()) {
       return Outcome.ABSENT;
     }
-    if (storage.isLent()) {
+    if (hasNativeUser(storage)) {
       return Outcome.LENT;
     }
     return storage.coherence().copies().isShared() && storage.isHeldByHost()
@@ -143,6 +149,7 @@ public final class Suspender {
         }
         case LENT -> left(storage, Suspension.Reason.LENT);
         case HOST_VIEW -> left(storage, Suspension.Reason.HOST_VIEW);
+        case ADOPTED -> left(storage, Suspension.Reason.ADOPTED);
         case OTHER_PROCESSES -> left(storage, Suspension.Reason.OTHER_PROCESSES);
         case NO_SPILL_DIRECTORY -> left(storage, Suspension.Reason.NO_SPILL_DIRECTORY);
         case NO_ROOM -> left(storage, Suspension.Reason.NO_ROOM);

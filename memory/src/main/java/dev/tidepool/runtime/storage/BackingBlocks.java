@@ -28,9 +28,12 @@ public final class BackingBlocks {
   private final boolean owned;
   private final @Nullable Runnable ending;
   private boolean locked;
+  private boolean amongProcesses;
   private @Nullable Object file;
   private @Nullable Lease hostLease;
   private @Nullable Lease deviceLease;
+  private @Nullable AdoptedMemory adopted;
+  private @Nullable Block foreignBlock;
   private @Nullable MemorySegment host;
   private @Nullable Block device;
   // Where the bytes are when there is no block at all.
@@ -75,6 +78,20 @@ public final class BackingBlocks {
     copies.file = file;
     copies.host = memory;
     copies.device = adopted;
+    copies.foreignBlock = adopted;
+    return copies;
+  }
+
+  /**
+   * Memory of another library on the host.
+   *
+   * @param block the device's over it, if the device reaches it
+   * @param ending gives the memory back
+   */
+  public static BackingBlocks adopted(
+      AdoptedMemory memory, @Nullable Block block, Runnable ending) {
+    BackingBlocks copies = foreign(memory.memory(), block, ending, null);
+    copies.adopted = memory;
     return copies;
   }
 
@@ -98,11 +115,35 @@ public final class BackingBlocks {
   public static BackingBlocks amongProcesses(long byteSize, Block block, Runnable ending) {
     BackingBlocks copies = new BackingBlocks(byteSize, false, true, ending);
     copies.device = block;
+    copies.amongProcesses = true;
+    return copies;
+  }
+
+  /**
+   * Memory of another library on the device. It stays the device's copy until the end. If the host
+   * reaches it, it is the host's copy too; else that is made when it is needed.
+   *
+   * @param whole is freed at the end
+   * @param block the part of it that is the buffer
+   * @param ending gives the memory back, after that
+   */
+  public static BackingBlocks onDevice(Block whole, Block block, Runnable ending) {
+    MemorySegment segment = block.segment();
+    BackingBlocks copies =
+        new BackingBlocks(block.byteSize(), segment != null, segment == null, ending);
+    copies.host = segment;
+    copies.device = block;
+    copies.foreignBlock = whole;
     return copies;
   }
 
   /** Whether the only copy is a device's that other processes have too. */
-  boolean isAmongProcesses() {
+  public boolean isAmongProcesses() {
+    return amongProcesses;
+  }
+
+  /** Whether the device's copy is not the library's, which cannot give it up or move it. */
+  public boolean isDeviceForeign() {
     return device != null && deviceLease == null && !shared;
   }
 
@@ -117,11 +158,11 @@ public final class BackingBlocks {
   }
 
   /**
-   * Whether the bytes are still there when the buffer is gone: they are the caller's, a file's, or
-   * other processes' too.
+   * Whether the bytes are still there when the buffer is gone: they are the caller's, a file's,
+   * another library's, or other processes' too.
    */
   boolean outlivesBuffer() {
-    return !owned || isAmongProcesses();
+    return !owned || isDeviceForeign();
   }
 
   /** Whether the memory is the caller's, whose arena may be closed at any time. */
@@ -169,6 +210,11 @@ public final class BackingBlocks {
   /** The host's copy, exactly as long as the storage. */
   public MemorySegment host() {
     return Objects.requireNonNull(host, "no host copy");
+  }
+
+  /** Bytes of the host's copy as users get them: not one is reached after the memory is gone. */
+  public MemorySegment handedOut() {
+    return adopted == null ? host() : adopted.handedOut();
   }
 
   public Block device() {
@@ -268,8 +314,8 @@ public final class BackingBlocks {
       spilled.drop();
     }
     try {
-      if (shared && !owned) {
-        device().free();
+      if (foreignBlock != null) {
+        foreignBlock.free();
       }
     } finally {
       // Whatever the device says: files of others' memory are left, and its mapping ends.

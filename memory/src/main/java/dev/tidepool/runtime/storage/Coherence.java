@@ -580,7 +580,7 @@ public final class Coherence {
   }
 
   /**
-   * Brings what the device has newer back to memory that outlives the buffer. The arena of a
+   * Brings what the other side has newer to memory that outlives the buffer. The arena of a
    * caller's memory is held open meanwhile, so that it cannot end under the copy.
    *
    * @throws IllegalStateException if that memory has ended
@@ -588,7 +588,11 @@ public final class Coherence {
   void writeBack() {
     lockMoving();
     try {
-      if (copies.isShared() || isHostNewest() || copies.isAmongProcesses()) {
+      if (!isMissingBytes()) {
+        return;
+      }
+      if (copies.isDeviceForeign()) {
+        push(0, size);
         return;
       }
       try (ArenaKeepAlive _ = copies.isCallers() ? hold(copies.host()) : null) {
@@ -608,18 +612,28 @@ public final class Coherence {
     }
   }
 
-  /** How many bytes are newer on the device than in the host's copy; 0 where one block is both. */
-  long newerOnDevice() {
+  /** Whether the memory that outlives the buffer, on one side, has not the newest bytes. */
+  private boolean isMissingBytes() {
+    return !copies.isShared()
+        && !copies.isAmongProcesses()
+        && (copies.isDeviceForeign() ? !isDeviceNewest() : !isHostNewest());
+  }
+
+  /** How many bytes that memory is missing; 0 where one block is both copies. */
+  long missingBytes() {
     synchronized (storage) {
-      return copies.isShared() || isHostNewest()
-          ? 0
-          : dirty.within(0, size).stream().mapToLong(DirtyRanges.Range::bytes).sum();
+      return isMissingBytes()
+          ? dirty.within(0, size).stream().mapToLong(DirtyRanges.Range::bytes).sum()
+          : 0;
     }
   }
 
-  /** Whether there is a device copy that could be made again from the host's. */
+  /** Whether there is a device copy that may be given up, since the host's can replace it. */
   public boolean isEvictable() {
-    return !copies.isShared() && copies.hasDevice() && !copies.isAmongProcesses();
+    return !copies.isShared()
+        && copies.hasDevice()
+        && !copies.isDeviceForeign()
+        && !storage.isHeldOnDevice();
   }
 
   /** Whether a copy can be given up without a place for its bytes. */
@@ -678,7 +692,8 @@ public final class Coherence {
         && copies.isHostOwned()
         && size > 0
         && !storage.isHeldByHost()
-        && !copies.isAmongProcesses();
+        && !storage.isHeldOnDevice()
+        && !copies.isDeviceForeign();
   }
 
   /**

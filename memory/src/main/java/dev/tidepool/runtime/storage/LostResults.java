@@ -32,15 +32,15 @@ final class LostResults {
             + " was closed, but "
             + report.bytes()
             + " bytes that "
-            + context.id()
+            + (storage.coherence().copies().isDeviceForeign() ? "the host" : context.id())
             + " wrote are lost: "
             + text,
         failure);
   }
 
-  /** Tells of a buffer that became unreachable with newer bytes on the device. */
+  /** Tells of a buffer that became unreachable before its newest bytes were brought back. */
   void tellIfLost(Storage storage) {
-    if (storage.coherence().newerOnDevice() > 0) {
+    if (storage.coherence().missingBytes() > 0) {
       report(
           storage,
           "the buffer became unreachable without close(); close it, or synchronize its manager,"
@@ -57,7 +57,7 @@ final class LostResults {
             info.tag(),
             info.elementType(),
             info.location(),
-            storage.coherence().newerOnDevice(),
+            storage.coherence().missingBytes(),
             cause,
             info.age(),
             info.site());

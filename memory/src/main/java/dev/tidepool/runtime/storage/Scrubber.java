@@ -46,7 +46,7 @@ public final class Scrubber {
   /** The block of some copies that must be overwritten here once it is released; null if none. */
   @Nullable Block beyondPools(BackingBlocks copies) {
     boolean beyond = !copies.isShared() || (copies.isMapped() && copies.isHostOwned());
-    boolean own = beyond && !copies.isAmongProcesses();
+    boolean own = beyond && !copies.isDeviceForeign();
     return wanted && copies.hasDevice() && own ? copies.device() : null;
   }
 

@@ -68,6 +68,8 @@ public final class Storage extends PendingReleases.Link {
   private int writingLendings;
   // What keeps the memory after the buffer was closed, and nothing else.
   private int holds;
+  // Those of them for which the device's copy stays where it is.
+  private int deviceHolds;
   private @Nullable Throwable prefetchFailure;
   private @Nullable Operation release;
   private @Nullable AllocationTrace trace;
@@ -476,11 +478,15 @@ public final class Storage extends PendingReleases.Link {
     }
   }
 
-  /** A raw segment is about to be handed out, by work in the queue: from now on its bytes stay. */
-  public void exposing() {
+  /**
+   * The host's bytes to be handed out as a raw segment, by work in the queue that has brought them
+   * there: from now on they stay.
+   */
+  public MemorySegment exposing() {
     synchronized (this) {
       exposed = true;
     }
+    return coherence.copies().handedOut();
   }
 
   /** Remembers whether the next view, after a raw segment was handed out, needs no work. */
@@ -519,6 +525,33 @@ public final class Storage extends PendingReleases.Link {
     synchronized (this) {
       checkOpen();
       holds++;
+    }
+  }
+
+  /**
+   * Like {@link #hold}; the device's copy, once it is made, stays where it is as well.
+   *
+   * @throws IllegalStateException if the storage is closed
+   */
+  public void holdOnDevice() {
+    synchronized (this) {
+      hold();
+      deviceHolds++;
+    }
+  }
+
+  /** Ends a hold on the device, as {@link #unhold} does. */
+  public void unholdOnDevice() {
+    synchronized (this) {
+      deviceHolds--;
+    }
+    unhold();
+  }
+
+  /** Whether the device's copy must stay where it is, for somebody holds its address. */
+  public boolean isHeldOnDevice() {
+    synchronized (this) {
+      return deviceHolds > 0;
     }
   }
 

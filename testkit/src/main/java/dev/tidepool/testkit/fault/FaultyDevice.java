@@ -4,6 +4,7 @@ import dev.tidepool.ElementType;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryInfo;
+import dev.tidepool.NativeHandle;
 import dev.tidepool.NativeKind;
 import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.spi.Block;
@@ -183,6 +184,18 @@ final class FaultyDevice implements Device {
   public @Nullable Block adopt(MemorySegment memory) {
     Block block = device.adopt(memory);
     return block == null ? null : new FaultyBlock(this, block);
+  }
+
+  @Override
+  public Block adopt(NativeHandle memory, boolean written) {
+    check(SpiCall.ADOPT);
+    return new FaultyBlock(this, device.adopt(memory, written));
+  }
+
+  @Override
+  public void awaitForeign(long event) {
+    check(SpiCall.EVENT_AWAIT);
+    device.awaitForeign(event);
   }
 
   @Override

@@ -33,6 +33,8 @@ final class SimulatedBlock implements Block {
   private final BlockKind kind;
   private final HostAccess access;
   private final Arena arena;
+  // Whose memory this is a part of, as other code gave it; null if it is its own.
+  private final @Nullable SimulatedBlock owner;
   private final MemorySegment store;
   private final @Nullable MemorySegment host;
   private int pending;
@@ -50,6 +52,7 @@ final class SimulatedBlock implements Block {
     this.number = number;
     this.kind = kind;
     this.access = access;
+    this.owner = null;
     arena = Arena.ofShared();
     store = arena.allocate(bytes, alignment).fill(FRESH);
     host =
@@ -58,6 +61,24 @@ final class SimulatedBlock implements Block {
           case DIRECT -> store;
           case MAPPED -> arena.allocate(bytes, alignment).fill(UNACQUIRED);
         };
+  }
+
+  /** Memory that other code has of a block, and gives back; the host does not reach it. */
+  SimulatedBlock(SimulatedBlock owner, long number, long start, long bytes) {
+    this.device = owner.device;
+    this.number = number;
+    this.kind = BlockKind.DEVICE;
+    this.access = HostAccess.NONE;
+    this.arena = Arena.ofShared();
+    this.owner = owner;
+    this.store = owner.store.asSlice(start, bytes);
+    this.host = null;
+    owner.begin();
+  }
+
+  /** Whether its memory was allocated for it. */
+  boolean isOwn() {
+    return owner == null;
   }
 
   @Override
@@ -176,6 +197,9 @@ final class SimulatedBlock implements Block {
       checkUntouched("after it was released");
     }
     device.gone(this);
+    if (owner != null) {
+      owner.end();
+    }
     try {
       arena.close();
     } catch (IllegalStateException e) {

@@ -332,6 +332,9 @@ public final class SimulatedDevice implements Device {
 
   void gone(SimulatedBlock block) {
     blocks.remove(block);
+    if (!block.isOwn()) {
+      return;
+    }
     if (block.kind() == BlockKind.PINNED) {
       pinned.remove(block.store().address());
     }
@@ -415,6 +418,25 @@ public final class SimulatedDevice implements Device {
     long address = own.store().asSlice(offset, bytes).address();
     own.begin();
     return new NativeMemory(new NativeHandle(NativeKind.CUDA_POINTER, address, 0, bytes), own::end);
+  }
+
+  @Override
+  public Block adopt(NativeHandle memory, boolean written) {
+    ledger.count(SpiCall.ADOPT);
+    if (memory.kind() != NativeKind.CUDA_POINTER) {
+      throw new IllegalArgumentException(info.id() + " has CUDA_POINTER and not " + memory.kind());
+    }
+    for (SimulatedBlock block : blocks) {
+      long start = memory.address() - block.store().address();
+      if (block.isOwn() && start >= 0 && start + memory.byteSize() <= block.byteSize()) {
+        SimulatedBlock part =
+            new SimulatedBlock(block, NUMBERS.incrementAndGet(), start, memory.byteSize());
+        blocks.add(part);
+        return part;
+      }
+    }
+    throw new IllegalArgumentException(
+        info.id() + " has no block with all of the memory of " + memory);
   }
 
   /** Makes a queue as code outside of Tidepool does; its handle. {@link #closeForeign} ends it. */

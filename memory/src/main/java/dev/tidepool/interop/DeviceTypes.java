@@ -1,0 +1,39 @@
+package dev.tidepool.interop;
+
+import dev.tidepool.NativeKind;
+import org.jspecify.annotations.Nullable;
+
+/** The numbers that DLPack and Arrow have for types of devices. */
+final class DeviceTypes {
+  static final int CPU = 1;
+  static final int CUDA = 2;
+  static final int CUDA_HOST = 3;
+  static final int OPENCL = 4;
+  static final int ROCM_HOST = 11;
+  static final int CUDA_MANAGED = 13;
+
+  private DeviceTypes() {}
+
+  /** The type of device that has memory of a kind. */
+  static int of(NativeKind kind) {
+    return switch (kind) {
+      case HOST_POINTER -> CPU;
+      case CUDA_POINTER -> CUDA;
+      case OPENCL_BUFFER -> OPENCL;
+      case OPENCL_SVM, METAL_BUFFER ->
+          throw new UnsupportedOperationException(
+              "DLPack and Arrow have no memory of kind " + kind);
+    };
+  }
+
+  /** The kind of memory that a type of device has; null if nothing here opens it. */
+  static @Nullable NativeKind kind(int type) {
+    return switch (type) {
+      // The host reaches page-locked memory as any other.
+      case CPU, CUDA_HOST, ROCM_HOST -> NativeKind.HOST_POINTER;
+      case CUDA, CUDA_MANAGED -> NativeKind.CUDA_POINTER;
+      case OPENCL -> NativeKind.OPENCL_BUFFER;
+      default -> null;
+    };
+  }
+}

@@ -1,0 +1,133 @@
+package dev.tidepool.runtime.buffer;
+
+import dev.tidepool.NativeHandle;
+import dev.tidepool.NativeKind;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.ResourceAccess;
+import dev.tidepool.runtime.order.StackReserve;
+import dev.tidepool.runtime.storage.Coherence;
+import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.runtime.storage.StorageContext;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.NativeMemory;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The device's bytes of a buffer, which stay where they are until this ends, though the buffer may
+ * be closed before. It keeps no work off. {@link HostHold} is the same on the host.
+ *
+ * <p>It refers to the buffer's handle, so that a held buffer is never unreachable. Safe for use by
+ * any thread.
+ */
+public final class DeviceHold {
+  private final BufferHandle<?> buffer;
+  private final NativeMemory memory;
+  // Null once it has ended.
+  private final AtomicReference<@Nullable Storage> held;
+
+  private DeviceHold(BufferHandle<?> buffer, NativeMemory memory) {
+    this.buffer = buffer;
+    this.memory = memory;
+    this.held = new AtomicReference<>(buffer.storage());
+  }
+
+  /**
+   * Brings the newest bytes to the device, after all work that was asked for has ended, and holds
+   * them.
+   *
+   * @param writing whether the holder writes them, so that the host's become old now
+   * @param atStart whether a handle of a memory object must be of one that begins with the bytes
+   * @throws IllegalStateException if the buffer is closed, mapped or lent
+   * @throws IllegalArgumentException if the buffer is not of this library, or the driver makes no
+   *     such handle of this part of the memory
+   * @throws UnsupportedOperationException if the device has no handles, or none of that kind, or
+   *     the buffer may only be read
+   */
+  public static DeviceHold of(UnifiedBuffer<?> buffer, boolean writing, boolean atStart) {
+    BufferHandle<?> handle = HostHold.handle(buffer);
+    StackReserve.check();
+    handle.checkOpen();
+    Storage storage = handle.storage();
+    storage.holdOnDevice();
+    try {
+      return new DeviceHold(handle, fetched(handle, storage, writing, atStart));
+    } catch (RuntimeException | Error e) {
+      storage.unholdOnDevice();
+      throw e;
+    }
+  }
+
+  private static NativeMemory fetched(
+      BufferHandle<?> handle, Storage storage, boolean writing, boolean atStart) {
+    StorageContext context = storage.context();
+    NativeMemory[] made = new NativeMemory[1];
+    Operation.of(
+            List.of(ResourceAccess.onDevice(storage, writing)),
+            context.transferThreads(),
+            handle.guarded(
+                () -> made[0] = onDevice(handle, context, storage.coherence(), writing, atStart),
+                "exporting"))
+        .retrying(context.retries())
+        .perform(storage.runsHere());
+    return Objects.requireNonNull(made[0], "the work has made it");
+  }
+
+  private static NativeMemory onDevice(
+      BufferHandle<?> handle,
+      StorageContext context,
+      Coherence coherence,
+      boolean writing,
+      boolean atStart) {
+    long from = handle.from();
+    long to = handle.to();
+    Block block =
+        writing ? coherence.deviceForWrite(from, to, false) : coherence.deviceForRead(from, to);
+    NativeMemory made = lend(context.device(), block, from, to - from, atStart);
+    if (writing) {
+      coherence.deviceWritten(from, to);
+    }
+    return made;
+  }
+
+  /** Those that take exports have no shared pointers of OpenCL, but buffer objects over them. */
+  private static NativeMemory lend(
+      Device device, Block block, long from, long bytes, boolean atStart) {
+    long start = block.start() + from;
+    NativeMemory made = device.lend(block.whole(), start, bytes, null);
+    NativeHandle handle = made.handle();
+    boolean isObject = handle.kind() == NativeKind.OPENCL_BUFFER;
+    if (handle.kind() != NativeKind.OPENCL_SVM && !(isObject && atStart && handle.offset() > 0)) {
+      return made;
+    }
+    made.release().run();
+    return device.lend(block.whole(), start, bytes, NativeKind.OPENCL_BUFFER);
+  }
+
+  /** Where the bytes are. */
+  public NativeHandle handle() {
+    return memory.handle();
+  }
+
+  /** The number of the device among those of its kind. */
+  public int deviceNumber() {
+    String id = buffer.accelerator().id();
+    return Integer.parseInt(id.substring(id.lastIndexOf(':') + 1));
+  }
+
+  /** Ends the hold; frees the memory if the buffer was closed. Idempotent; does not wait. */
+  public void end() {
+    Storage storage = held.getAndSet(null);
+    if (storage != null) {
+      try {
+        memory.release().run();
+      } finally {
+        storage.unholdOnDevice();
+      }
+    }
+  }
+}

@@ -1,0 +1,31 @@
+package dev.tidepool.runtime.buffer;
+
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.runtime.order.Operation;
+import dev.tidepool.runtime.order.ResourceAccess;
+import dev.tidepool.runtime.order.StackReserve;
+import dev.tidepool.runtime.storage.Storage;
+import java.util.List;
+
+/** The end of what the producer of adopted memory does with it. */
+public final class ProducerEvent {
+  private ProducerEvent() {}
+
+  /**
+   * Waits for it; work that is asked for meanwhile comes behind.
+   *
+   * @param buffer over the adopted memory
+   * @param event the driver's handle
+   */
+  public static void await(UnifiedBuffer<?> buffer, long event) {
+    BufferHandle<?> handle = HostHold.handle(buffer);
+    StackReserve.check();
+    Storage storage = handle.storage();
+    Operation.of(
+            List.of(ResourceAccess.read(storage)),
+            storage.context().transferThreads(),
+            handle.guarded(
+                () -> storage.context().device().awaitForeign(event), "waiting for the producer"))
+        .perform(storage.runsHere());
+  }
+}
