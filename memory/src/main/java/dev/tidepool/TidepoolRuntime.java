@@ -39,7 +39,11 @@ public interface TidepoolRuntime {
                           + "'; this machine has "
                           + accelerators().stream()
                               .map(Accelerator::id)
-                              .collect(Collectors.joining(", "))));
+                              .collect(Collectors.joining(", "))
+                          + (notes().isEmpty()
+                              ? "; a kind whose module (tidepool-opencl, tidepool-cuda) is not on"
+                                  + " the path is not looked for"
+                              : "; " + String.join("; ", notes()))));
     }
 
     /** What is absent, and why. */

@@ -138,10 +138,8 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   <A> UnifiedBuffer<A> wrap(ElementType<A> type, MemorySegment memory, MemoryLocation location);
 
   /**
-   * A HOST buffer that owns memory of another library: {@code release} runs once, after the last
-   * use of the memory, and gives it back. Kernels of the CPU compute in the memory; every other
-   * accelerator works on a copy in its own memory, and {@link UnifiedBuffer#close()} brings newer
-   * bytes back before {@code release} runs.
+   * A buffer that owns memory of another library: {@code release} runs once, after the last use of
+   * the memory, and gives it back. Nothing is copied.
    *
    * {@snippet :
    * NativeHandle handle = NativeHandle.of(memoryOfALibrary);
@@ -149,18 +147,30 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    *     memory.adopt(ElementType.FLOAT, handle, () -> library.release(memoryOfALibrary));
    * }
    *
-   * <p>Whether the address is valid cannot be checked: the caller promises that the memory stays
-   * until {@code release} runs. That happens when the buffer is closed and its work has ended, when
-   * the manager closes, or after the buffer became unreachable; on the closing thread or on one of
-   * the library's. So {@code release} must not refer to the buffer, or it stays reachable, and must
-   * not wait for work of this manager. What it throws is logged. A segment of {@link
-   * UnifiedBuffer#asSegment()} is an address of the other library too: used after the buffer was
-   * closed, it may end the virtual machine.
+   * <p>Memory of the host (a {@link NativeKind#HOST_POINTER}) makes a HOST buffer. Kernels of the
+   * CPU compute in it; every other accelerator works on a copy in its own memory. Memory of the
+   * device makes a DEVICE buffer: kernels compute in it, and the host has a copy where it needs
+   * one. It must be of this manager's device and context: {@link NativeAccess#context()} tells
+   * which. Such memory does not move, and does not count against limits. Of either kind {@link
+   * UnifiedBuffer#close()} brings newer bytes back before {@code release} runs. What the other
+   * library does with the memory must have ended before the call.
    *
-   * @param memory of kind {@link NativeKind#HOST_POINTER}; aligned as an element is
-   * @throws IllegalArgumentException if the memory is of another kind, its address is null,
-   *     negative or not aligned, or it is no whole number of elements. Whatever this throws, {@code
-   *     release} has not run and will not: the memory stays the caller's
+   * <p>The driver is asked about memory of a device, but what is passed as a {@code cl_mem} must be
+   * one, and OpenCL does not tell how large shared virtual memory is. Whether an address of the
+   * host is valid cannot be checked: the caller promises that the memory stays until {@code
+   * release} runs. That happens when the buffer is closed and its work has ended, when the manager
+   * closes, or after the buffer became unreachable; on the closing thread, or on a thread of the
+   * library's for which nothing waits. So {@code release} must not refer to the buffer, or it stays
+   * reachable, and must not wait for work of this manager. What it throws is logged. A segment of
+   * {@link UnifiedBuffer#asSegment()} ends before that: later access fails with an {@link
+   * IllegalStateException}. While a native call uses the segment, {@code release} waits for its
+   * end, on another thread.
+   *
+   * @param memory aligned as an element is
+   * @throws IllegalArgumentException if its address is null, negative or not aligned, it is no
+   *     whole number of elements, or it is of a kind, device or context that this manager's device
+   *     does not have. Whatever this throws, {@code release} has not run and will not: the memory
+   *     stays the caller's
    */
   default <A> UnifiedBuffer<A> adopt(ElementType<A> type, NativeHandle memory, Runnable release) {
     return adopt(type, memory, MapMode.READ_WRITE, release);

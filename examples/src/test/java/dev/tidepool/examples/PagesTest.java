@@ -61,6 +61,7 @@ class PagesTest {
         UnifiedBuffer<float[]> whole;
         UnifiedBuffer<double[]> column;
         MemorySegment memoryOfALibrary;
+        long deviceAddress;
         interface Library {
           void release(MemorySegment memory);
           void take(long tensor);

@@ -22,7 +22,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * releases them when it is done. {@link #close()} frees the structures and releases what nobody has
  * moved; so close it after the consumer has imported.
  *
- * <p>The array can be released by any thread, also one that Java does not know. Safe for use by any
+ * <p>An export that becomes unreachable unclosed is reported in the log, and its structures stay.
+ * The array can be released by any thread, also one that Java does not know. Safe for use by any
  * thread.
  */
 public final class ArrowExport implements AutoCloseable {
@@ -91,6 +92,8 @@ public final class ArrowExport implements AutoCloseable {
       buffers.set(JAVA_LONG, 8, memory.data());
       ArrowExport export = new ArrowExport(structs, NUMBERS.incrementAndGet());
       export.fill(format, buffer.length(), buffers, memory);
+      AtomicBoolean closed = export.closed;
+      ForgottenExports.watch(export, () -> forgotten(closed));
       OPEN.put(export.number, new Content(memory, buffers));
       return export;
     } catch (RuntimeException | Error e) {
@@ -98,6 +101,15 @@ public final class ArrowExport implements AutoCloseable {
       NativeHeap.free(structs);
       memory.end();
       throw e;
+    }
+  }
+
+  /** A consumer may not have moved the array yet, so nothing is freed. */
+  private static void forgotten(AtomicBoolean closed) {
+    if (!closed.get()) {
+      ForgottenExports.report(
+          "an ArrowExport was not closed; its structures, and the memory of a column that no"
+              + " consumer took, stay until the process ends");
     }
   }
 

@@ -126,8 +126,9 @@ public final class DLPack {
    * a Python capsule call it too: rename the capsule first, to {@code used_dltensor_versioned}.
    *
    * @param address of a {@code DLManagedTensorVersioned}
-   * @throws IllegalArgumentException if the address is none, in which case no deleter is called, or
-   *     the tensor contradicts itself, or is in the memory of another device or context
+   * @throws IllegalArgumentException if the address is none, or that of the other structure, in
+   *     which cases no deleter is called; or if the tensor contradicts itself, or is in the memory
+   *     of another device or context
    * @throws UnsupportedOperationException if the tensor has another major version, is in memory of
    *     a kind that no accelerator has, or has elements that no buffer has
    */

@@ -18,13 +18,27 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * <p>All exports share one deleter, which finds the export by the structure's address. It can be
  * called by any thread, also one that Java does not know. It frees the structure and no longer
  * holds the buffer; it does not wait. A second call of the deleter is reported in the log and does
- * nothing else. Safe for use by any thread.
+ * nothing else. An export that becomes unreachable before either is reported in the log, and its
+ * memory stays. Safe for use by any thread.
  */
 public final class DLPackExport implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
   /** What the deleter was not called for yet, by the address of the structure. */
-  private static final Map<Long, DLPackExport> OPEN = new ConcurrentHashMap<>();
+  private static final Map<Long, Content> OPEN = new ConcurrentHashMap<>();
+
+  /** What the deleter ends; does not keep the export reachable. */
+  private static final class Content {
+    private final TensorStruct struct;
+    private final ExportedMemory memory;
+    private final AtomicBoolean handedOver = new AtomicBoolean();
+    private volatile boolean released;
+
+    Content(TensorStruct struct, ExportedMemory memory) {
+      this.struct = struct;
+      this.memory = memory;
+    }
+  }
 
   /** Set up by the first export: linking takes milliseconds. */
   private static final class Deleter {
@@ -47,28 +61,35 @@ public final class DLPackExport implements AutoCloseable {
     }
   }
 
-  private final TensorStruct struct;
+  private final Content content;
   private final long address;
-  private final ExportedMemory memory;
-  private final AtomicBoolean handedOver = new AtomicBoolean();
-  private volatile boolean released;
 
-  private DLPackExport(TensorStruct struct, ExportedMemory memory) {
-    this.struct = struct;
-    this.address = struct.address();
-    this.memory = memory;
+  private DLPackExport(Content content) {
+    this.content = content;
+    this.address = content.struct.address();
   }
 
   /** Begins an export. If this throws, the structure is freed, and the memory is the caller's. */
   static DLPackExport begin(TensorStruct struct, ExportedMemory memory) {
     try {
       struct.deleter(Deleter.STUB);
-      DLPackExport export = new DLPackExport(struct, memory);
-      OPEN.put(export.address, export);
+      Content content = new Content(struct, memory);
+      DLPackExport export = new DLPackExport(content);
+      ForgottenExports.watch(export, () -> forgotten(content));
+      OPEN.put(export.address, content);
       return export;
     } catch (RuntimeException | Error e) {
       struct.free();
       throw e;
+    }
+  }
+
+  /** A consumer may have the address all the same, so nothing is freed. */
+  private static void forgotten(Content content) {
+    if (!content.handedOver.get() && !content.released) {
+      ForgottenExports.report(
+          "a DLPackExport was neither handed over nor closed; unless a consumer has its address and"
+              + " calls the deleter, its memory stays until the process ends");
     }
   }
 
@@ -99,15 +120,15 @@ public final class DLPackExport implements AutoCloseable {
   }
 
   private static boolean end(long address) {
-    DLPackExport export = OPEN.remove(address);
-    if (export == null) {
+    Content content = OPEN.remove(address);
+    if (content == null) {
       return false;
     }
     try {
-      export.struct.free();
+      content.struct.free();
     } finally {
-      export.released = true;
-      export.memory.end();
+      content.released = true;
+      content.memory.end();
     }
     return true;
   }
@@ -134,7 +155,7 @@ public final class DLPackExport implements AutoCloseable {
    * @throws IllegalStateException if it was handed over before, or closed
    */
   public long handOver() {
-    if (!handedOver.compareAndSet(false, true)) {
+    if (!content.handedOver.compareAndSet(false, true)) {
       throw new IllegalStateException(
           "the tensor was handed over or closed before; export the buffer again for another"
               + " consumer");
@@ -144,13 +165,13 @@ public final class DLPackExport implements AutoCloseable {
 
   /** Whether the deleter was called, or this was closed, and nothing of the tensor is left. */
   public boolean isReleased() {
-    return released;
+    return content.released;
   }
 
   /** Ends a tensor that was not handed over. Idempotent; does not wait. */
   @Override
   public void close() {
-    if (handedOver.compareAndSet(false, true)) {
+    if (content.handedOver.compareAndSet(false, true)) {
       end(address);
     }
   }

@@ -69,6 +69,7 @@ public final class DLPackTensor implements AutoCloseable {
               + "; give the address that the capsule or the producer returned");
     }
     TensorStruct struct = TensorStruct.at(address, versioned);
+    checkLayout(struct);
     Runnable deleter = () -> delete(struct);
     try {
       checkVersion(struct);
@@ -142,6 +143,21 @@ public final class DLPackTensor implements AutoCloseable {
       Call.DELETER.invokeExact(deleter, MemorySegment.ofAddress(struct.address()));
     } catch (Throwable e) {
       throw new AssertionError(e);
+    }
+  }
+
+  /**
+   * Checks that the structure is not the other one, whose deleter is elsewhere: a version is two
+   * small numbers, and an address is not.
+   */
+  private static void checkLayout(TensorStruct struct) {
+    if (struct.isVersioned() != struct.beginsWithVersion()) {
+      throw new IllegalArgumentException(
+          struct.isVersioned()
+              ? "the structure has no version, as a DLManagedTensor: open it by openUnversioned, or"
+                  + " ask the producer for max_version=(1, 0)"
+              : "the structure begins with a version, as a DLManagedTensorVersioned: open it by"
+                  + " open");
     }
   }
 

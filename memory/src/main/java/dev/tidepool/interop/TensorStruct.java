@@ -30,6 +30,7 @@ import org.jspecify.annotations.Nullable;
 final class TensorStruct {
   static final int MAJOR = 1;
   static final int MINOR = 0;
+  private static final int MOST_VERSIONS = 1_000;
   static final int VERSIONED_BYTES = 80;
   static final int UNVERSIONED_BYTES = 64;
 
@@ -81,6 +82,13 @@ final class TensorStruct {
 
   boolean isVersioned() {
     return versioned;
+  }
+
+  /** Whether the first 8 bytes are a version rather than an address of data. */
+  boolean beginsWithVersion() {
+    int first = struct.get(JAVA_INT, 0);
+    int second = struct.get(JAVA_INT, 4);
+    return first > 0 && first < MOST_VERSIONS && second >= 0 && second < MOST_VERSIONS;
   }
 
   int major() {

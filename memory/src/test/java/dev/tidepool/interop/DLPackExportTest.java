@@ -9,6 +9,7 @@ import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
+import dev.tidepool.LogLines;
 import dev.tidepool.MapMode;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
@@ -25,12 +26,15 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A library in C++ takes tensors, uses their memory, and calls their deleter. */
 class DLPackExportTest {
+  @RegisterExtension private final LogLines log = new LogLines();
+
   private Tidepool tidepool;
   private UnifiedMemoryManager memory;
   private int openBefore;
@@ -54,6 +58,27 @@ class DLPackExportTest {
       values[i] = i;
     }
     return memory.copyOf(values);
+  }
+
+  private static void forget(UnifiedBuffer<float[]> buffer) {
+    assertThat(DLPack.export(buffer).isReleased()).isFalse();
+  }
+
+  @Test
+  void aForgottenExportIsReportedAndItsMemoryStays() throws InterruptedException {
+    UnifiedBuffer<float[]> buffer = floats(10);
+    forget(buffer);
+    for (int i = 0; i < 500 && !hasReport(); i++) {
+      System.gc();
+      Thread.sleep(10);
+    }
+    assertThat(hasReport()).isTrue();
+    assertThat(DLPackExport.open()).isEqualTo(openBefore + 1);
+    openBefore++;
+  }
+
+  private boolean hasReport() {
+    return log.all().stream().anyMatch(line -> line.contains("neither handed over nor closed"));
   }
 
   private static float[] contents(UnifiedBuffer<float[]> buffer) {

@@ -263,6 +263,29 @@ class DLPackTensorTest {
     Peer.get().change("drop_now", address);
   }
 
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void theOtherStructureIsRefusedAndLeftAlone(boolean versioned) {
+    long address = Peer.get().make(versioned, 100, INT8, new long[] {100}, null, 0);
+    assertThatIllegalArgumentException()
+        .isThrownBy(
+            () -> {
+              if (versioned) {
+                DLPack.openUnversioned(memory, address);
+              } else {
+                DLPack.open(memory, address);
+              }
+            })
+        .withMessageContaining(versioned ? "open it by open" : "openUnversioned");
+    assertThat(deletions()).isZero();
+    if (versioned) {
+      DLPack.open(memory, address).close();
+    } else {
+      DLPack.openUnversioned(memory, address).close();
+    }
+    assertThat(deletions()).isEqualTo(1);
+  }
+
   @Test
   void halfFloatsAreBitsOfTheirWidth() {
     DLPackType half = new DLPackType(DLPackType.FLOAT, 16, 1);

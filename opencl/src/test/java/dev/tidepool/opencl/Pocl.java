@@ -50,4 +50,16 @@ final class Pocl {
       settings.keySet().forEach(System::clearProperty);
     }
   }
+
+  /** A new context of a device, as another library has it. */
+  static long anotherContext(long device) {
+    for (long platform : OpenCL.clGetPlatformIDs()) {
+      for (long found : OpenCL.clGetDeviceIDs(platform, OpenCL.CL_DEVICE_TYPE_ALL)) {
+        if (found == device) {
+          return OpenCL.clCreateContext(platform, new long[] {device});
+        }
+      }
+    }
+    throw new AssertionError("the device is of no platform");
+  }
 }

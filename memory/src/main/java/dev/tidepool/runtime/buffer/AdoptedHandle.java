@@ -17,9 +17,11 @@ final class AdoptedHandle {
   static void check(ElementType<?> type, NativeHandle memory) {
     boolean pointer = memory.kind().isPointer();
     long offset = memory.offset();
-    long last = memory.value() + offset + memory.byteSize();
-    if (memory.byteSize() > 0 && (memory.value() <= 0 || offset + memory.byteSize() < 0)
-        || (pointer && last < memory.value())) {
+    boolean nowhere = memory.byteSize() > 0 && memory.value() <= 0;
+    boolean tooFar =
+        offset + memory.byteSize() < 0
+            || (pointer && memory.value() + offset + memory.byteSize() < memory.value());
+    if (nowhere || tooFar) {
       throw new IllegalArgumentException(
           "no memory of a process is at "
               + hex(memory.value())

@@ -78,8 +78,12 @@ public final class Lender {
     for (int i = 0; i < all.size(); i++) {
       for (int j = 0; j < i; j++) {
         if (all.get(i).buffer().equals(all.get(j).buffer())) {
+          boolean written = all.get(i).writes() || all.get(j).writes();
           throw new IllegalArgumentException(
-              all.get(i).buffer() + " is named twice; name it once, with readWrite(...)");
+              all.get(i).buffer()
+                  + " is named twice; name it once"
+                  + (written ? ", with readWrite(...)" : "")
+                  + ", and use its handle twice");
         }
       }
     }

@@ -29,6 +29,9 @@ public final class BackingBlocks {
   private final @Nullable Runnable ending;
   private boolean locked;
   private boolean amongProcesses;
+  // Whether the ending is another library's, and whether nobody waits for it.
+  private boolean endsElsewhere;
+  private volatile boolean abandoned;
   private @Nullable Object file;
   private @Nullable Lease hostLease;
   private @Nullable Lease deviceLease;
@@ -92,6 +95,7 @@ public final class BackingBlocks {
       AdoptedMemory memory, @Nullable Block block, Runnable ending) {
     BackingBlocks copies = foreign(memory.memory(), block, ending, null);
     copies.adopted = memory;
+    copies.endsElsewhere = true;
     return copies;
   }
 
@@ -134,6 +138,7 @@ public final class BackingBlocks {
     copies.host = segment;
     copies.device = block;
     copies.foreignBlock = whole;
+    copies.endsElsewhere = true;
     return copies;
   }
 
@@ -319,10 +324,24 @@ public final class BackingBlocks {
       }
     } finally {
       // Whatever the device says: files of others' memory are left, and its mapping ends.
-      if (ending != null) {
-        ending.run();
-      }
+      end();
     }
+  }
+
+  private void end() {
+    if (ending == null) {
+      return;
+    }
+    if (endsElsewhere && abandoned) {
+      AbandonedMemory.giveBack(ending);
+    } else {
+      ending.run();
+    }
+  }
+
+  /** No handle is left: nobody waits for another library to take its memory back. */
+  void abandon() {
+    abandoned = true;
   }
 
   private static void giveBack(@Nullable Lease lease, boolean reusable) {

@@ -185,7 +185,9 @@ public final class Storage extends PendingReleases.Link {
     }
     if (use.writes() && !writable) {
       throw new UnsupportedOperationException(
-          this + " was mapped or adopted for READ only; use READ_WRITE to change it");
+          this
+              + " is for reading only: it was mapped or adopted for READ, or another library"
+              + " exported it so; ask for READ_WRITE, or copy it");
     }
     if (lendings > 0 && (use.writes() || writingLendings > 0 || exclusive)) {
       throw lent(use.writes());
@@ -228,7 +230,10 @@ public final class Storage extends PendingReleases.Link {
             + holder
             + "; close the NativeAccess before you "
             + (writes ? "write" : "read")
-            + " it");
+            + " it"
+            + (writes && writingLendings == 0 && !exclusive
+                ? "; meanwhile it can be read, by asReadOnlySegment() or copyTo"
+                : ""));
   }
 
   @Override
@@ -794,6 +799,7 @@ public final class Storage extends PendingReleases.Link {
       closed = true;
       settled |= wasOpen;
       leaked = true;
+      coherence.copies().abandon();
       view = View.NONE;
       mappings = 0;
       writingMappings = 0;

@@ -23,7 +23,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -190,6 +192,43 @@ public abstract class AdoptedMemoryConformance extends Topic {
           return foreign.releases() > 0;
         });
     foreign.assertReleasedWith(new float[LENGTH]);
+  }
+
+  /** As Python's deleters do, which take a lock that the thread has which waits for the release. */
+  @Test
+  final void aReleaseOfAnUnreachableBufferMayWaitForTheThreadThatClosesTheManager() {
+    ReentrantLock lock = new ReentrantLock();
+    CountDownLatch waits = new CountDownLatch(1);
+    CountDownLatch released = new CountDownLatch(1);
+    UnifiedMemoryManager manager = bench().manager(bench().accelerator(), MemoryOptions.defaults());
+    lock.lock();
+    try {
+      adoptAndForget(
+          manager,
+          () -> {
+            waits.countDown();
+            lock.lock();
+            lock.unlock();
+            released.countDown();
+          });
+      eventually(
+          "the release has begun",
+          () -> {
+            System.gc();
+            manager.allocate(ElementType.BYTE, 1).close();
+            return waits.getCount() == 0;
+          });
+      manager.close();
+      assertThat(released.getCount()).isEqualTo(1);
+    } finally {
+      lock.unlock();
+    }
+    eventually("the release ends", () -> released.getCount() == 0);
+  }
+
+  private void adoptAndForget(UnifiedMemoryManager manager, Runnable release) {
+    assertThat(manager.adopt(ElementType.FLOAT, foreign.handle(), release).length())
+        .isEqualTo(LENGTH);
   }
 
   private void adoptAndForget() {

@@ -19,6 +19,7 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.transfer.TransferStatistics;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.FloatBuffer;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
@@ -114,6 +115,30 @@ public abstract class LendingConformance extends Topic {
     memory().synchronize();
     assertThat(bench().moved().hostToDeviceBytes()).isEqualTo(before.hostToDeviceBytes());
     assertThat(bench().moved().deviceToHostBytes()).isEqualTo(before.deviceToHostBytes());
+  }
+
+  @Test
+  void whatIsKeptOfTheHostsBytesIsUsedAgainAndAgainWhileItIsLent() {
+    UnifiedBuffer<float[]> x = patterned(LENGTH, MemoryLocation.DEVICE, 1);
+    UnifiedBuffer<float[]> y = buffer(ElementType.FLOAT, LENGTH, MemoryLocation.DEVICE);
+    FloatBuffer input = x.asByteBuffer().asFloatBuffer();
+    FloatBuffer output = y.asByteBuffer().asFloatBuffer();
+    Kernel count = bench().kernel("x = a");
+    Kernel twice = bench().kernel("y = y + y");
+    for (int round = 1; round <= 5; round++) {
+      count.execute(Arguments.of("x", x, "a", (float) round));
+      try (NativeAccess _ =
+          memory()
+              .lend(
+                  NativeUse.read(x).as(NativeKind.HOST_POINTER),
+                  NativeUse.write(y).as(NativeKind.HOST_POINTER))) {
+        for (int i = 0; i < LENGTH; i++) {
+          output.put(i, input.get(i) + 1);
+        }
+      }
+      twice.execute(Arguments.of("y", y));
+      assertThat(contents(y)).containsOnly(2 * (round + 1));
+    }
   }
 
   @TestFactory

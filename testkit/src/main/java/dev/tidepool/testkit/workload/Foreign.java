@@ -1,7 +1,11 @@
 package dev.tidepool.testkit.workload;
 
+import dev.tidepool.Allocation;
 import dev.tidepool.ElementType;
 import dev.tidepool.MapMode;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.NativeAccess;
+import dev.tidepool.NativeUse;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import java.io.IOException;
@@ -14,23 +18,54 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.function.Supplier;
 
 /**
  * A buffer over memory that outlives it: all zeros, and at least one element long.
  *
- * @param memory the same bytes by another way, which stays when the buffer is closed
+ * @param outlived gives the same bytes by another way when the buffer is closed, once
  */
-record Foreign(UnifiedBuffer<int[]> buffer, MemorySegment memory) {
+record Foreign(UnifiedBuffer<int[]> buffer, Supplier<int[]> outlived) {
 
   /** Over native memory, which lives as long as anybody reaches it. */
   static Foreign wrapped(UnifiedMemoryManager manager, int length) {
     MemorySegment memory = Arena.ofAuto().allocate(bytes(length), Integer.BYTES);
-    return new Foreign(manager.wrap(ElementType.INT, memory), memory);
+    return new Foreign(manager.wrap(ElementType.INT, memory), () -> ints(memory));
+  }
+
+  /** Over memory that the manager's device computes in, which a buffer that is lent has. */
+  static Foreign adopted(UnifiedMemoryManager manager, int length) {
+    Allocation onDevice = Allocation.at(MemoryLocation.DEVICE).zeroed().tag("lent to be adopted");
+    UnifiedBuffer<int[]> owner = manager.allocate(ElementType.INT, length, onDevice);
+    NativeAccess access = null;
+    try {
+      access = manager.lend(NativeUse.readWrite(owner));
+      return new Foreign(
+          manager.adopt(ElementType.INT, access.handle(owner), access::close), () -> taken(owner));
+    } catch (RuntimeException | Error e) {
+      if (access != null) {
+        access.close();
+      }
+      owner.close();
+      throw e;
+    }
+  }
+
+  private static int[] taken(UnifiedBuffer<int[]> owner) {
+    try (owner) {
+      int[] values = new int[Math.toIntExact(owner.length())];
+      owner.copyTo(values);
+      return values;
+    }
+  }
+
+  private static int[] ints(MemorySegment memory) {
+    return memory.toArray(ValueLayout.JAVA_INT);
   }
 
   /** What the memory holds. */
   int[] contents() {
-    return memory.toArray(ValueLayout.JAVA_INT);
+    return outlived.get();
   }
 
   /** Over a file that has no name any more. */
@@ -44,7 +79,8 @@ record Foreign(UnifiedBuffer<int[]> buffer, MemorySegment memory) {
           channel.write(ByteBuffer.allocate(1), bytes(length) - 1);
           memory = channel.map(FileChannel.MapMode.READ_ONLY, 0, bytes(length), Arena.ofAuto());
         }
-        return new Foreign(manager.map(file, ElementType.INT, MapMode.READ_WRITE), memory);
+        return new Foreign(
+            manager.map(file, ElementType.INT, MapMode.READ_WRITE), () -> ints(memory));
       } finally {
         delete(file);
       }

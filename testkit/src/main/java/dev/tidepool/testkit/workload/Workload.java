@@ -348,12 +348,14 @@ public final class Workload {
       allocation = allocation.unpooled();
     }
     int foreign = length == 0 ? -1 : random.nextInt(10);
-    boolean zeroed = foreign == 0 || foreign == 1 || random.nextBoolean();
+    boolean zeroed = (foreign >= 0 && foreign <= 2) || random.nextBoolean();
     Allocation asked = zeroed ? allocation.zeroed() : allocation;
     slot.foreign =
         switch (foreign) {
           case 0 -> Foreign.wrapped(manager, length);
           case 1 -> Foreign.mapped(manager, length);
+          // With faults, what the owner has could be lost without an error of the buffer's.
+          case 2 -> faults == null ? Foreign.adopted(manager, length) : null;
           default -> null;
         };
     UnifiedBuffer<int[]> buffer =

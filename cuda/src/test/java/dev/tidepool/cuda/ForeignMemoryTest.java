@@ -1,0 +1,220 @@
+package dev.tidepool.cuda;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import dev.tidepool.Arguments;
+import dev.tidepool.ElementType;
+import dev.tidepool.KernelSource;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.NativeHandle;
+import dev.tidepool.NativeKind;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.interop.ArrowC;
+import dev.tidepool.interop.ArrowColumn;
+import dev.tidepool.interop.ArrowExport;
+import dev.tidepool.testkit.cuda.SimulatedCuda;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** Memory that other code allocated from CUDA. */
+@ExtendWith(NothingLeaks.class)
+class ForeignMemoryTest {
+  private static final int LENGTH = 5_000;
+  private static final long BYTES = 4L * LENGTH;
+
+  private static NativeHandle at(long address, long bytes) {
+    return new NativeHandle(NativeKind.CUDA_POINTER, address, 0, bytes);
+  }
+
+  private static UnifiedMemoryManager memory(Tidepool tidepool) {
+    return tidepool.memory(tidepool.accelerator("cuda:0"));
+  }
+
+  /** Adopts memory that the library has allocated and set, and has a kernel compute in it. */
+  private static void computeIn(Library library, LongSupplier allocation) {
+    try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
+      UnifiedMemoryManager memory = memory(tidepool);
+      long address = library.context().call(() -> set(library, allocation.getAsLong()));
+      AtomicInteger releases = new AtomicInteger();
+      try (UnifiedBuffer<int[]> buffer =
+              memory.adopt(ElementType.INT, at(address, BYTES), releases::incrementAndGet);
+          UnifiedBuffer<int[]> result =
+              memory.allocate(ElementType.INT, LENGTH, MemoryLocation.DEVICE)) {
+        memory
+            .compile(KernelSource.elementwise("y = x * 2, x = x + 1"))
+            .execute(Arguments.of("x", buffer, "y", result));
+        int[] values = new int[LENGTH];
+        result.copyTo(values);
+        assertThat(values).containsOnly(14);
+        buffer.copyTo(values);
+        assertThat(values).containsOnly(8);
+        assertThat(releases).hasValue(0);
+      }
+      assertThat(releases).hasValue(1);
+    }
+  }
+
+  private static long set(Library library, long address) {
+    Cuda.cuMemsetD32Async(address, 7, LENGTH, library.stream());
+    Cuda.cuStreamSynchronize(library.stream());
+    return address;
+  }
+
+  @Test
+  void memoryOfTheDeviceIsAdopted() {
+    Simulation.with(1);
+    try (Library library = Library.on(0)) {
+      long address = library.context().call(() -> Cuda.cuMemAlloc(BYTES));
+      computeIn(library, () -> address);
+      // It is the library's still.
+      library.context().run(() -> Cuda.cuMemFree(address, ObjectKind.DEVICE_MEMORY));
+    }
+  }
+
+  @Test
+  void memoryOfAPoolIsAdopted() {
+    Simulation.with(1);
+    try (Library library = Library.on(0)) {
+      long pool = library.context().call(() -> Cuda.cuDeviceGetMemPool(0));
+      long address =
+          library.context().call(() -> Cuda.cuMemAllocFromPoolAsync(BYTES, pool, library.stream()));
+      computeIn(library, () -> address);
+      library
+          .context()
+          .run(
+              () -> {
+                Cuda.cuMemFreeAsync(address, library.stream());
+                Cuda.cuStreamSynchronize(library.stream());
+              });
+    }
+  }
+
+  @Test
+  void managedMemoryIsAdopted() {
+    Simulation.with(1);
+    try (Library library = Library.on(0)) {
+      long address = library.context().call(() -> Cuda.cuMemAllocManaged(BYTES));
+      computeIn(library, () -> address);
+      library.context().run(() -> Cuda.cuMemFree(address, ObjectKind.MANAGED_MEMORY));
+    }
+  }
+
+  private static void assertRefused(
+      UnifiedMemoryManager memory, long address, long bytes, String says) {
+    AtomicInteger releases = new AtomicInteger();
+    assertThatIllegalArgumentException()
+        .isThrownBy(
+            () -> memory.adopt(ElementType.INT, at(address, bytes), releases::incrementAndGet))
+        .withMessageContaining(says);
+    assertThat(releases).hasValue(0);
+    assertThat(memory.statistics().activeBuffers()).isZero();
+  }
+
+  @Test
+  void memoryOfTheHostIsRefused() {
+    Simulation.with(1);
+    try (Library library = Library.on(0);
+        Tidepool tidepool = Simulation.open(new CudaProvider());
+        Arena arena = Arena.ofConfined()) {
+      assertRefused(
+          memory(tidepool), arena.allocate(BYTES, 16).address(), BYTES, "is no memory of cuda:0");
+      long pinned = library.context().call(() -> Cuda.cuMemHostAlloc(BYTES, false));
+      assertRefused(memory(tidepool), pinned, BYTES, "adopt it as HOST_POINTER");
+      library.context().run(() -> Cuda.cuMemFreeHost(pinned));
+    }
+  }
+
+  @Test
+  void memoryOfAnotherDeviceIsRefused() {
+    Simulation.with(2);
+    try (Library library = Library.on(1);
+        Tidepool tidepool = Simulation.open(new CudaProvider())) {
+      long address = library.context().call(() -> Cuda.cuMemAlloc(BYTES));
+      assertRefused(memory(tidepool), address, BYTES, "is of CUDA device 1");
+      library.context().run(() -> Cuda.cuMemFree(address, ObjectKind.DEVICE_MEMORY));
+    }
+  }
+
+  @Test
+  void memoryOfAnotherContextIsRefused() {
+    Simulation.with(1);
+    Cuda.cuInit();
+    MethodHandle create = Installed.DRIVER.code("cuCtxCreate_v2", ADDRESS, JAVA_INT, JAVA_INT);
+    MethodHandle destroy = Installed.DRIVER.code("cuCtxDestroy_v2", JAVA_LONG);
+    long own = NativeCall.get("cuCtxCreate_v2", context -> (int) create.invokeExact(context, 0, 0));
+    try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
+      // Creating it made it current.
+      long address = Cuda.cuMemAlloc(BYTES);
+      Cuda.cuCtxPopCurrent();
+      assertRefused(memory(tidepool), address, BYTES, "another context");
+      Cuda.cuCtxPushCurrent(own);
+      Cuda.cuMemFree(address, ObjectKind.DEVICE_MEMORY);
+    }
+    NativeCall.call("cuCtxDestroy_v2", () -> (int) destroy.invokeExact(own));
+  }
+
+  @Test
+  void moreThanThereIsIsRefused() {
+    Simulation.with(1);
+    try (Library library = Library.on(0);
+        Tidepool tidepool = Simulation.open(new CudaProvider())) {
+      long address = library.context().call(() -> Cuda.cuMemAlloc(BYTES));
+      assertRefused(memory(tidepool), address, BYTES + (1 << 30), "ends after");
+      assertRefused(memory(tidepool), address + 2, BYTES - 4, "not aligned");
+      library.context().run(() -> Cuda.cuMemFree(address, ObjectKind.DEVICE_MEMORY));
+    }
+  }
+
+  @Test
+  void aColumnIsReadBehindTheEventOfItsProducer() {
+    SimulatedCuda simulated = Simulation.with(1);
+    simulated.setAll("latency_ns", 20_000_000);
+    try (Library library = Library.on(0);
+        Tidepool tidepool = Simulation.open(new CudaProvider());
+        UnifiedMemoryManager producer =
+            UnifiedMemoryManager.create(tidepool.accelerator("cuda:0"), MemoryOptions.defaults());
+        Arena arena = Arena.ofConfined()) {
+      UnifiedBuffer<int[]> source =
+          producer.allocate(ElementType.INT, LENGTH, MemoryLocation.DEVICE);
+      source.fill((byte) 0);
+      try (ArrowExport export = ArrowC.exportDevice(source)) {
+        MemorySegment array = MemorySegment.ofAddress(export.array()).reinterpret(128);
+        assertThat(array.get(JAVA_LONG, 80)).as("device number").isZero();
+        assertThat(array.get(JAVA_INT, 88)).as("device type").isEqualTo(2);
+        assertThat(array.get(JAVA_LONG, 96)).as("event").isZero();
+        long data = array.get(ADDRESS, 40).reinterpret(16).get(JAVA_LONG, 8);
+        long event =
+            library
+                .context()
+                .call(
+                    () -> {
+                      Cuda.cuMemsetD32Async(data, 9, LENGTH, library.stream());
+                      long recorded = Cuda.cuEventCreate();
+                      Cuda.cuEventRecord(recorded, library.stream());
+                      return recorded;
+                    });
+        array.set(ADDRESS, 96, arena.allocateFrom(JAVA_LONG, event));
+        int[] values = new int[LENGTH];
+        try (ArrowColumn column =
+            ArrowC.openDevice(memory(tidepool), export.array(), export.schema())) {
+          column.buffer(ElementType.INT).copyTo(values);
+        }
+        assertThat(values).containsOnly(9);
+        assertThat(export.isReleased()).isTrue();
+        library.context().run(() -> Cuda.cuEventDestroy(event));
+      }
+    }
+  }
+}

@@ -1,0 +1,161 @@
+package dev.tidepool.opencl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import dev.tidepool.Arguments;
+import dev.tidepool.ElementType;
+import dev.tidepool.KernelSource;
+import dev.tidepool.MapMode;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.NativeAccess;
+import dev.tidepool.NativeHandle;
+import dev.tidepool.NativeKind;
+import dev.tidepool.NativeUse;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Memory objects that other code created in OpenCL. */
+@ExtendWith(NothingLeaks.class)
+class ForeignMemoryTest {
+  private static final int LENGTH = 1_000;
+
+  private static UnifiedMemoryManager memory(Tidepool tidepool) {
+    return tidepool.memory(tidepool.accelerator("opencl:0"));
+  }
+
+  /** The context as another library finds it. */
+  private static long context(UnifiedMemoryManager memory) {
+    try (UnifiedBuffer<byte[]> any = memory.allocate(ElementType.BYTE, 1, MemoryLocation.DEVICE);
+        NativeAccess access = memory.lend(NativeUse.write(any))) {
+      return access.context();
+    }
+  }
+
+  private static NativeHandle whole(long buffer, long bytes) {
+    return new NativeHandle(NativeKind.OPENCL_BUFFER, buffer, 0, bytes);
+  }
+
+  @ParameterizedTest
+  @EnumSource(MemoryMode.class)
+  void aKernelComputesInAMemoryObject(MemoryMode mode) {
+    try (Tidepool tidepool = OpenClConformance.open(mode)) {
+      UnifiedMemoryManager memory = memory(tidepool);
+      long buffer =
+          OpenCL.clCreateBuffer(
+              context(memory), OpenCL.CL_MEM_READ_WRITE, LENGTH, MemorySegment.NULL);
+      AtomicInteger releases = new AtomicInteger();
+      try (UnifiedBuffer<byte[]> adopted =
+          memory.adopt(ElementType.BYTE, whole(buffer, LENGTH), releases::incrementAndGet)) {
+        // The block holds it.
+        OpenCL.clReleaseMemObject(buffer);
+        adopted.fill((byte) 3);
+        memory.compile(KernelSource.elementwise("x = x + x")).execute(Arguments.of("x", adopted));
+        byte[] values = new byte[LENGTH];
+        adopted.copyTo(values);
+        assertThat(values).containsOnly(6);
+        adopted.asSegment().fill((byte) 4);
+        memory.compile(KernelSource.elementwise("x = x + x")).execute(Arguments.of("x", adopted));
+        adopted.copyTo(values);
+        assertThat(values).containsOnly(8);
+        assertThat(releases).hasValue(0);
+      }
+      assertThat(releases).hasValue(1);
+    }
+  }
+
+  @Test
+  void memoryThatKernelsOnlyReadIsAdoptedForReading() {
+    try (Tidepool tidepool = OpenClConformance.open(MemoryMode.DISCRETE)) {
+      UnifiedMemoryManager memory = memory(tidepool);
+      long buffer = create(memory, OpenCL.CL_MEM_READ_ONLY);
+      try (UnifiedBuffer<byte[]> adopted =
+              memory.adopt(ElementType.BYTE, whole(buffer, LENGTH), MapMode.READ, () -> {});
+          UnifiedBuffer<byte[]> sum =
+              memory.allocate(ElementType.BYTE, LENGTH, MemoryLocation.DEVICE)) {
+        memory
+            .compile(KernelSource.elementwise("y = x"))
+            .execute(Arguments.of("x", adopted, "y", sum));
+        byte[] values = new byte[LENGTH];
+        byte[] seen = new byte[LENGTH];
+        adopted.copyTo(values);
+        sum.copyTo(seen);
+        assertThat(seen).isEqualTo(values);
+      }
+      OpenCL.clReleaseMemObject(buffer);
+    }
+  }
+
+  private static long create(UnifiedMemoryManager memory, long flags) {
+    return OpenCL.clCreateBuffer(context(memory), flags, LENGTH, MemorySegment.NULL);
+  }
+
+  private static void assertRefused(UnifiedMemoryManager memory, NativeHandle handle, String says) {
+    AtomicInteger releases = new AtomicInteger();
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> memory.adopt(ElementType.INT, handle, releases::incrementAndGet))
+        .withMessageContaining(says);
+    assertThat(releases).hasValue(0);
+    assertThat(memory.statistics().activeBuffers()).isZero();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "4, MapMode.READ",
+    "2, CL_MEM_WRITE_ONLY",
+    "513, CL_MEM_HOST_NO_ACCESS",
+    "257, CL_MEM_HOST_READ_ONLY",
+    "129, CL_MEM_HOST_WRITE_ONLY"
+  })
+  void memoryThatMayNotBeUsedSoIsRefused(long flags, String says) {
+    try (Tidepool tidepool = OpenClConformance.open(MemoryMode.DISCRETE)) {
+      UnifiedMemoryManager memory = memory(tidepool);
+      long buffer = create(memory, flags);
+      assertRefused(memory, whole(buffer, LENGTH), says);
+      OpenCL.clReleaseMemObject(buffer);
+    }
+  }
+
+  @Test
+  void placesThatAreNotInTheMemoryAreRefused() {
+    try (Tidepool tidepool = OpenClConformance.open(MemoryMode.DISCRETE)) {
+      UnifiedMemoryManager memory = memory(tidepool);
+      long buffer = create(memory, OpenCL.CL_MEM_READ_WRITE);
+      NativeKind kind = NativeKind.OPENCL_BUFFER;
+      assertRefused(memory, whole(buffer, LENGTH + 4), "has 1000 bytes");
+      assertRefused(memory, new NativeHandle(kind, buffer, 604, 400), "end at byte 1004");
+      assertRefused(memory, new NativeHandle(kind, buffer, 2, 400), "byte 2 of the object");
+      assertRefused(memory, new NativeHandle(kind, buffer, 0, 401), "no whole");
+      assertRefused(memory, whole(0, LENGTH), "check what returned the handle");
+      assertRefused(
+          memory, new NativeHandle(NativeKind.CUDA_POINTER, 4096, 0, 400), "CUDA_POINTER");
+      OpenCL.clReleaseMemObject(buffer);
+    }
+  }
+
+  @Test
+  void memoryOfAnotherContextIsRefused() {
+    try (Tidepool tidepool = OpenClConformance.open(MemoryMode.DISCRETE);
+        UnifiedMemoryManager memory = memory(tidepool)) {
+      long device;
+      try (UnifiedBuffer<byte[]> any = memory.copyOf(new byte[1]);
+          NativeAccess access = memory.lend(NativeUse.read(any))) {
+        device = access.device();
+      }
+      long other = Pocl.anotherContext(device);
+      long buffer =
+          OpenCL.clCreateBuffer(other, OpenCL.CL_MEM_READ_WRITE, LENGTH, MemorySegment.NULL);
+      assertRefused(memory, whole(buffer, LENGTH), "another context");
+      OpenCL.clReleaseMemObject(buffer);
+      OpenCL.clReleaseContext(other);
+    }
+  }
+}
