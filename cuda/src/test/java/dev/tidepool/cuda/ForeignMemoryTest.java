@@ -53,8 +53,9 @@ class ForeignMemoryTest {
           UnifiedBuffer<int[]> result =
               memory.allocate(ElementType.INT, LENGTH, MemoryLocation.DEVICE)) {
         memory
-            .compile(KernelSource.elementwise("y = x * 2, x = x + 1"))
+            .compile(KernelSource.elementwise("y = x * 2"))
             .execute(Arguments.of("x", buffer, "y", result));
+        memory.compile(KernelSource.elementwise("x = x + 1")).execute(Arguments.of("x", buffer));
         int[] values = new int[LENGTH];
         result.copyTo(values);
         assertThat(values).containsOnly(14);

@@ -89,7 +89,7 @@ class DLPackExportTest {
 
   @Test
   void theStructuresLieAsACompilerLaysThem() {
-    assertThat(Peer.get().layout())
+    assertThat(Peer.get().layout("layout"))
         .containsExactly(
             TensorStruct.VERSIONED_BYTES,
             0,

@@ -82,11 +82,15 @@ final class Peer {
     return MemorySegment.ofAddress(address);
   }
 
-  /** Sizes and offsets as the compiler has them. */
-  long[] layout() {
+  /**
+   * Sizes and offsets as the compiler has them.
+   *
+   * @param function {@code layout} for DLPack's structures, {@code arrow_layout} for Arrow's
+   */
+  long[] layout(String function) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment out = arena.allocate(JAVA_LONG, 32);
-      long count = (long) call("layout", FunctionDescriptor.of(JAVA_LONG, ADDRESS), out);
+      long count = (long) call(function, FunctionDescriptor.of(JAVA_LONG, ADDRESS), out);
       return Arrays.copyOf(out.toArray(JAVA_LONG), (int) count);
     }
   }

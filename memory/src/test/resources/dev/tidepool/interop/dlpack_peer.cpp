@@ -48,7 +48,65 @@ typedef struct DLManagedTensorVersioned {
   DLTensor dl_tensor;
 } DLManagedTensorVersioned;
 
-// What a C compiler makes of the structures: sizes, then the offset of each field.
+typedef struct ArrowSchema {
+  const char* format;
+  const char* name;
+  const char* metadata;
+  int64_t flags;
+  int64_t n_children;
+  struct ArrowSchema** children;
+  struct ArrowSchema* dictionary;
+  void (*release)(struct ArrowSchema*);
+  void* private_data;
+} ArrowSchema;
+
+typedef struct ArrowArray {
+  int64_t length;
+  int64_t null_count;
+  int64_t offset;
+  int64_t n_buffers;
+  int64_t n_children;
+  const void** buffers;
+  struct ArrowArray** children;
+  struct ArrowArray* dictionary;
+  void (*release)(struct ArrowArray*);
+  void* private_data;
+} ArrowArray;
+
+typedef struct {
+  ArrowArray array;
+  int64_t device_id;
+  int32_t device_type;
+  void* sync_event;
+  int64_t reserved[3];
+} ArrowDeviceArray;
+
+// What a C compiler makes of Arrow's structures.
+int64_t arrow_layout(int64_t* out) {
+  int n = 0;
+  out[n++] = sizeof(ArrowSchema);
+  out[n++] = offsetof(ArrowSchema, format);
+  out[n++] = offsetof(ArrowSchema, name);
+  out[n++] = offsetof(ArrowSchema, flags);
+  out[n++] = offsetof(ArrowSchema, release);
+  out[n++] = sizeof(ArrowArray);
+  out[n++] = offsetof(ArrowArray, length);
+  out[n++] = offsetof(ArrowArray, null_count);
+  out[n++] = offsetof(ArrowArray, offset);
+  out[n++] = offsetof(ArrowArray, n_buffers);
+  out[n++] = offsetof(ArrowArray, n_children);
+  out[n++] = offsetof(ArrowArray, buffers);
+  out[n++] = offsetof(ArrowArray, dictionary);
+  out[n++] = offsetof(ArrowArray, release);
+  out[n++] = offsetof(ArrowArray, private_data);
+  out[n++] = sizeof(ArrowDeviceArray);
+  out[n++] = offsetof(ArrowDeviceArray, device_id);
+  out[n++] = offsetof(ArrowDeviceArray, device_type);
+  out[n++] = offsetof(ArrowDeviceArray, sync_event);
+  return n;
+}
+
+// What a C compiler makes of DLPack's structures: sizes, then the offset of each field.
 int64_t layout(int64_t* out) {
   int n = 0;
   out[n++] = sizeof(DLManagedTensorVersioned);

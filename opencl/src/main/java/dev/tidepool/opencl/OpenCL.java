@@ -300,22 +300,23 @@ final class OpenCL {
   }
 
   static int clGetMemObjectType(long memory) {
-    return (int) memoryInfo(memory, CL_MEM_TYPE, JAVA_INT);
+    return memoryInfo(memory, CL_MEM_TYPE, JAVA_INT).get(JAVA_INT, 0);
   }
 
   static long clGetMemObjectFlags(long memory) {
-    return memoryInfo(memory, CL_MEM_FLAGS, JAVA_LONG);
+    return memoryInfo(memory, CL_MEM_FLAGS, JAVA_LONG).get(JAVA_LONG, 0);
   }
 
   static long clGetMemObjectSize(long memory) {
-    return memoryInfo(memory, CL_MEM_SIZE, JAVA_LONG);
+    return memoryInfo(memory, CL_MEM_SIZE, JAVA_LONG).get(JAVA_LONG, 0);
   }
 
   static long clGetMemObjectContext(long memory) {
-    return memoryInfo(memory, CL_MEM_CONTEXT, JAVA_LONG);
+    return memoryInfo(memory, CL_MEM_CONTEXT, JAVA_LONG).get(JAVA_LONG, 0);
   }
 
-  private static long memoryInfo(long memory, int parameter, ValueLayout type) {
+  private static MemorySegment memoryInfo(long memory, int parameter, ValueLayout type) {
+    MemorySegment answer = MemorySegment.ofArray(new long[1]).asSlice(0, type.byteSize());
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment value = arena.allocate(type);
       call(
@@ -323,7 +324,7 @@ final class OpenCL {
           () ->
               (int)
                   GET_MEM_OBJECT_INFO.invokeExact(memory, parameter, type.byteSize(), value, NULL));
-      return type == JAVA_INT ? value.get(JAVA_INT, 0) : value.get(JAVA_LONG, 0);
+      return answer.copyFrom(value);
     }
   }
 

@@ -37,6 +37,9 @@ class ForeignMemoryTest {
     try (UnifiedBuffer<byte[]> any = memory.allocate(ElementType.BYTE, 1, MemoryLocation.DEVICE);
         NativeAccess access = memory.lend(NativeUse.write(any))) {
       return access.context();
+    } finally {
+      // The buffer has gone then.
+      memory.synchronize();
     }
   }
 

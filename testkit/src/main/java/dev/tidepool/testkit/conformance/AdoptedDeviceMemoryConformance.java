@@ -3,7 +3,6 @@ package dev.tidepool.testkit.conformance;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.tidepool.Arguments;
 import dev.tidepool.BufferState;
@@ -27,6 +26,7 @@ import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
@@ -44,10 +44,9 @@ public abstract class AdoptedDeviceMemoryConformance extends Topic {
     private final NativeAccess access;
     private final AtomicInteger releases = new AtomicInteger();
 
-    ForeignMemory(UnifiedMemoryManager owner, NativeKind kind) {
-      source = owner.allocate(ElementType.FLOAT, LENGTH, MemoryLocation.DEVICE);
-      source.copyFrom(pattern(LENGTH, 1));
-      access = owner.lend(NativeUse.readWrite(source).as(kind));
+    ForeignMemory(UnifiedBuffer<float[]> source, NativeAccess access) {
+      this.source = source;
+      this.access = access;
     }
 
     NativeHandle handle() {
@@ -87,13 +86,19 @@ public abstract class AdoptedDeviceMemoryConformance extends Topic {
   private void run(NativeKind kind, KindTest test) {
     try (UnifiedMemoryManager owner =
         bench().manager(bench().accelerator(), MemoryOptions.defaults())) {
-      ForeignMemory foreign = null;
-      try {
-        foreign = new ForeignMemory(owner, kind);
-      } catch (UnsupportedOperationException none) {
-        assumeTrue(false, none.getMessage());
-      }
-      test.run(foreign);
+      test.run(allocate(owner, kind));
+    }
+  }
+
+  private static ForeignMemory allocate(UnifiedMemoryManager owner, NativeKind kind) {
+    UnifiedBuffer<float[]> source =
+        owner.allocate(ElementType.FLOAT, LENGTH, MemoryLocation.DEVICE);
+    source.copyFrom(pattern(LENGTH, 1));
+    try {
+      return new ForeignMemory(source, owner.lend(NativeUse.readWrite(source).as(kind)));
+    } catch (UnsupportedOperationException none) {
+      source.close();
+      return Assumptions.abort(String.valueOf(none.getMessage()));
     }
   }
 

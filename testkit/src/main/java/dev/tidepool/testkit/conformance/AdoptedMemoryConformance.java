@@ -208,8 +208,11 @@ public abstract class AdoptedMemoryConformance extends Topic {
           () -> {
             waits.countDown();
             lock.lock();
-            lock.unlock();
-            released.countDown();
+            try {
+              released.countDown();
+            } finally {
+              lock.unlock();
+            }
           });
       eventually(
           "the release has begun",
