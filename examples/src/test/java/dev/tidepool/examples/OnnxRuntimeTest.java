@@ -8,7 +8,11 @@ import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
+import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
+import dev.tidepool.NativeAccess;
+import dev.tidepool.NativeKind;
+import dev.tidepool.NativeUse;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
@@ -148,6 +152,32 @@ class OnnxRuntimeTest {
       float[] half = new float[values.length];
       y.copyTo(half);
       assertThat(half[11]).isEqualTo(13f);
+    }
+  }
+
+  @Test
+  void aModelRunsBetweenKernelsAgainAndAgain() throws OrtException {
+    try (UnifiedBuffer<float[]> x = memory.allocate(ElementType.FLOAT, ROWS * COLUMNS);
+        UnifiedBuffer<float[]> y = memory.allocate(ElementType.FLOAT, ROWS * COLUMNS);
+        OrtSession session = onnx.createSession(model());
+        OnnxTensor input = tensor(x);
+        OnnxTensor output = tensor(y)) {
+      Kernel before = memory.compile(KernelSource.elementwise("x = a"));
+      Kernel after = memory.compile(KernelSource.elementwise("y = y + 1"));
+      for (int round = 1; round <= 3; round++) {
+        before.execute(Arguments.of("x", x, "a", (float) round));
+        // Brings the input to the host, and tells the buffers that the host wrote the output.
+        try (NativeAccess _ =
+            memory.lend(
+                NativeUse.read(x).as(NativeKind.HOST_POINTER),
+                NativeUse.write(y).as(NativeKind.HOST_POINTER))) {
+          session.run(Map.of("x", input), Map.of("y", output)).close();
+        }
+        after.execute(Arguments.of("y", y));
+        float[] result = new float[ROWS * COLUMNS];
+        y.copyTo(result);
+        assertThat(result).containsOnly(2 * round + 1);
+      }
     }
   }
 
