@@ -181,8 +181,8 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     }
     DeviceLaunch lent = Objects.requireNonNull(launch, "it is a lending");
     lent.submitted(end);
-    if (lent.hasEnded()) {
-      // No other thread need be woken for it.
+    if (!Thread.currentThread().isVirtual() && lent.hasEnded()) {
+      // No other thread need be woken for it. A virtual thread may not call a driver's wait.
       deviceEnded(lent.awaitEnd());
       return;
     }
