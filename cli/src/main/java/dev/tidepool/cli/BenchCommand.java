@@ -104,14 +104,14 @@ final class BenchCommand implements Callable<Integer> {
 
   private QuickFigures.Report quick() {
     try (Selection selection = Selection.open(device, MemoryOptions.defaults())) {
-      Board board = new Board(parent.out(), Terminal.likesColour());
+      TimeTable table = new TimeTable(parent.out(), Terminal.likesColour());
       Tidepool tidepool = selection.tidepool();
       List<UnifiedMemoryManager> others =
           tidepool.accelerators().stream()
               .filter(other -> !other.id().equals(selection.accelerator().id()))
               .map(tidepool::memory)
               .toList();
-      return new QuickFigures(tidepool.memory(selection.accelerator()), others, board).run();
+      return new QuickFigures(tidepool.memory(selection.accelerator()), others, table).run();
     }
   }
 

@@ -43,7 +43,7 @@ final class DemoCommand implements Callable<Integer> {
       paramLabel = "HOST",
       description =
           "The name or address to listen on; else localhost, which this machine alone reaches."
-              + " Whoever reaches another sees the memory of the demo.")
+              + " Everyone that reaches another address sees the memory of the demo.")
   private String host = LOOPBACK;
 
   DemoCommand(TidepoolCommand parent) {
@@ -58,13 +58,13 @@ final class DemoCommand implements Callable<Integer> {
     if (!host.equals(LOOPBACK)) {
       throw new WrongArguments("--host " + host + " needs --serve PORT");
     }
-    Board board = new Board(parent.out(), Terminal.likesColour());
+    TimeTable table = new TimeTable(parent.out(), Terminal.likesColour());
     boolean right = true;
-    board.line("Measured now: what Tidepool takes, and what the same work takes the naive way.");
-    board.line("");
+    table.line("Measured now: what Tidepool takes, and what the same work takes the naive way.");
+    table.line("");
     try (Tidepool tidepool = Tidepool.open()) {
       for (Accelerator accelerator : tidepool.accelerators()) {
-        right &= new Tour(tidepool.memory(accelerator), board).run();
+        right &= new Tour(tidepool.memory(accelerator), table).run();
       }
     }
     return right ? ExitStatus.DONE : ExitStatus.FAILED;

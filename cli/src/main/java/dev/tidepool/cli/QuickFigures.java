@@ -32,7 +32,7 @@ final class QuickFigures {
 
   private final UnifiedMemoryManager memory;
   private final List<UnifiedMemoryManager> others;
-  private final Board board;
+  private final TimeTable table;
   private final int elements;
   private final List<Row> rows = new ArrayList<>();
   private final List<String> absent = new ArrayList<>();
@@ -43,10 +43,10 @@ final class QuickFigures {
    *
    * @param others managers of further ones, for copies between them
    */
-  QuickFigures(UnifiedMemoryManager memory, List<UnifiedMemoryManager> others, Board board) {
+  QuickFigures(UnifiedMemoryManager memory, List<UnifiedMemoryManager> others, TimeTable table) {
     this.memory = memory;
     this.others = others;
-    this.board = board;
+    this.table = table;
     Accelerator accelerator = memory.accelerator();
     long room = Math.min(accelerator.memory().freeBytes() / 16, accelerator.maximumAllocation());
     this.elements = (int) Math.min(MOST_ELEMENTS, room / Float.BYTES);
@@ -69,7 +69,7 @@ final class QuickFigures {
 
   Report run() {
     Accelerator accelerator = memory.accelerator();
-    board.title(accelerator.id() + "  " + accelerator.name());
+    table.title(accelerator.id() + "  " + accelerator.name());
     pool();
     transfers();
     kernels();
@@ -192,8 +192,8 @@ final class QuickFigures {
 
   /** Begins a part of the table. */
   void head(String part) {
-    board.line("");
-    board.columns(part);
+    table.line("");
+    table.columns(part);
     this.part = part;
   }
 
@@ -214,7 +214,7 @@ final class QuickFigures {
 
   /** Says that a row could not be measured. */
   void absent(String what, UnsupportedOperationException why) {
-    board.line("  " + what + ": not on this machine");
+    table.line("  " + what + ": not on this machine");
     absent.add(what + ": " + why.getMessage());
   }
 
@@ -239,7 +239,7 @@ final class QuickFigures {
     }
     double median = median(turns);
     double naiveMedian = median(naiveTurns);
-    board.times(what, median, naiveMedian, other);
+    table.times(what, median, naiveMedian, other);
     rows.add(new Row(part, what.strip(), median, other, naiveMedian));
   }
 

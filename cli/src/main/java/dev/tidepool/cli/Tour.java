@@ -33,15 +33,15 @@ final class Tour {
   private static final ValueLayout.OfFloat FLOATS = ValueLayout.JAVA_FLOAT_UNALIGNED;
 
   private final UnifiedMemoryManager memory;
-  private final Board board;
+  private final TimeTable table;
   private final Kernel kernel;
   private final int elements;
   private final float[] x;
   private final float[] y;
 
-  Tour(UnifiedMemoryManager memory, Board board) {
+  Tour(UnifiedMemoryManager memory, TimeTable table) {
     this.memory = memory;
-    this.board = board;
+    this.table = table;
     this.kernel = memory.compile(KernelSource.elementwise("y = a*x + y"));
     this.elements = elements(memory.accelerator());
     this.x = new float[elements];
@@ -61,8 +61,8 @@ final class Tour {
   /** Shows all exhibits; answers whether every result was right. */
   boolean run() {
     Accelerator accelerator = memory.accelerator();
-    board.title(accelerator.id() + "  " + accelerator.name());
-    board.columns();
+    table.title(accelerator.id() + "  " + accelerator.name());
+    table.columns();
     boolean right;
     try (UnifiedBuffer<float[]> xs = memory.copyOf(x);
         UnifiedBuffer<float[]> ys = memory.copyOf(y)) {
@@ -74,12 +74,12 @@ final class Tour {
       handOver(xs);
     }
     allocate();
-    board.verdict(
+    table.verdict(
         right,
         right
             ? "verified: all " + Figures.count(elements) + " results equal plain Java's"
             : "WRONG: results differ from plain Java's");
-    board.line("");
+    table.line("");
     return right;
   }
 
@@ -104,8 +104,8 @@ final class Tour {
     long bytes = 3L * elements * Float.BYTES;
     double ours = best(() -> execute(xs, ys));
     double naive = best(this::javaLoop);
-    board.times("y = a*x + y, " + Figures.bytes(bytes), ours, naive, "Java loop");
-    board.amounts("", Figures.rate(bytes, ours), Figures.rate(bytes, naive), "");
+    table.times("y = a*x + y, " + Figures.bytes(bytes), ours, naive, "Java loop");
+    table.amounts("", Figures.rate(bytes, ours), Figures.rate(bytes, naive), "");
   }
 
   private void javaLoop() {
@@ -121,7 +121,7 @@ final class Tour {
     long between = moved();
     double naive = best(LONG_RUNS, () -> repeat(KERNELS_IN_A_ROW, () -> execute(x, y)));
     long after = moved();
-    board.times(what, ours, naive, "all copied");
+    table.times(what, ours, naive, "all copied");
     movedRow((between - before) / LONG_RUNS, (after - between) / LONG_RUNS);
   }
 
@@ -132,7 +132,7 @@ final class Tour {
     double looks =
         best(() -> repeat(LOOKS, () -> sum[0] += ys.asReadOnlySegment().get(FLOATS, last)));
     double naive = best(() -> ys.copyTo(copy));
-    board.times("look at the result again", looks / LOOKS, naive, "copied out");
+    table.times("look at the result again", looks / LOOKS, naive, "copied out");
     if (Double.isNaN(sum[0])) {
       throw new IllegalStateException("the result is no number");
     }
@@ -156,7 +156,7 @@ final class Tour {
               execute(xs, ys);
             });
     long after = moved();
-    board.times("change 1% of x, compute again", ours, naive, "copy all x");
+    table.times("change 1% of x, compute again", ours, naive, "copy all x");
     movedRow((between - before) / RUNS, (after - between) / RUNS);
   }
 
@@ -177,8 +177,8 @@ final class Tour {
                 xs.copyFrom(x, at, at, Math.min(PIECE, elements - at));
               }
             });
-    board.times(Figures.bytes(xs.byteSize()) + " from an array", ours, naive, "4 KiB each");
-    board.amounts("", Figures.rate(xs.byteSize(), ours), Figures.rate(xs.byteSize(), naive), "");
+    table.times(Figures.bytes(xs.byteSize()) + " from an array", ours, naive, "4 KiB each");
+    table.amounts("", Figures.rate(xs.byteSize(), ours), Figures.rate(xs.byteSize(), naive), "");
   }
 
   private void allocate() {
@@ -191,17 +191,17 @@ final class Tour {
     MemoryStatistics pool = memory.statistics();
     double naive = nanos(() -> repeat(ALLOCATIONS, () -> allocateAndFree(unpooled)));
     long after = memory.statistics().driverAllocations();
-    board.times(
+    table.times(
         "allocate, fill, free " + Figures.bytes(ALLOCATED_BYTES),
         ours / ALLOCATIONS,
         naive / ALLOCATIONS,
         "no pool");
-    board.amounts(
+    table.amounts(
         "  driver calls for " + Figures.count(ALLOCATIONS),
         Figures.count(pool.driverAllocations() - before),
         Figures.count(after - pool.driverAllocations()),
         "");
-    board.amounts(
+    table.amounts(
         "  served by the pool so far", Figures.decimal(100 * pool.hitRate(), 1) + "%", "none", "");
   }
 
@@ -215,7 +215,7 @@ final class Tour {
 
   private void movedRow(long ours, long naive) {
     if (naive > 0) {
-      board.amounts(
+      table.amounts(
           "  bytes moved to and from the device", Figures.bytes(ours), Figures.bytes(naive), "");
     }
   }

@@ -47,7 +47,7 @@ public final class CpuDevice implements Device {
         new DeviceInfo(
             "cpu:0",
             HostPlatform.processorName().orElse(System.getProperty("os.arch")),
-            "Java " + Runtime.version().feature() + ", " + Crew.THREADS + " threads",
+            "Java " + Runtime.version().feature() + ", " + CpuThreads.THREADS + " threads",
             AcceleratorKind.CPU,
             capabilities,
             HostMemory.now().totalBytes());
@@ -58,7 +58,7 @@ public final class CpuDevice implements Device {
    * processor busy themselves: threads that would help a kernel could only wait for theirs.
    */
   public static void computeAlone(Runnable work) {
-    Crew.alone(work);
+    CpuThreads.alone(work);
   }
 
   @Override

@@ -52,7 +52,7 @@ final class ElementwiseProgram implements CpuProgram {
       segments[i] = CpuProgram.segment((KernelArgument.Array) launch.arguments().get(arrays[i]));
     }
     long[] uniforms = uniforms(launch);
-    Crew.spread(
+    CpuThreads.spread(
         launch.range().items(), GRAIN, (from, to) -> loop.run(segments, uniforms, from, to));
   }
 

@@ -32,9 +32,9 @@ record JavaProgram(JavaKernel body, List<KernelParameter> parameters) implements
       }
     }
     // A body may take nanoseconds or seconds: few items are shared out too.
-    long share = shape.groups() / (PIECES_PER_THREAD * Crew.THREADS);
+    long share = shape.groups() / (PIECES_PER_THREAD * CpuThreads.THREADS);
     long grain = Math.clamp(share, 1, Math.max(1, ITEMS_PER_PIECE / shape.groupItems()));
-    Crew.spread(
+    CpuThreads.spread(
         shape.groups(),
         grain,
         (from, to) -> {

@@ -31,7 +31,7 @@ public final class ParallelFill {
       repeat(pattern, target);
       return;
     }
-    Crew.spread(
+    CpuThreads.spread(
         target.byteSize(),
         wholePatterns(pattern, PIECE),
         (from, to) -> repeat(pattern, target.asSlice(from, to - from)));

@@ -300,7 +300,7 @@ final class SharedFile {
     } catch (IOException | RuntimeException e) {
       LOG.log(
           System.Logger.Level.WARNING,
-          paths[0] + " could not be deleted; whoever next shares memory tries again",
+          paths[0] + " could not be deleted; the next process that shares memory tries again",
           e);
     }
   }

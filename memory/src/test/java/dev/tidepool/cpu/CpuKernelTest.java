@@ -269,7 +269,7 @@ class CpuKernelTest {
 
   @Test
   void aFewLongItemsAreSharedOut() throws Exception {
-    assumeTrue(Crew.THREADS > 1, "one processor");
+    assumeTrue(CpuThreads.THREADS > 1, "one processor");
     // Both items must be under way at once, or the first waits in vain.
     CountDownLatch both = new CountDownLatch(2);
     Set<Thread> threads = ConcurrentHashMap.newKeySet();

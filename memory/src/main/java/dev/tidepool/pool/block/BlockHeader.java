@@ -31,7 +31,7 @@ abstract class BlockHeader extends CacheLinePadding {
     }
   }
 
-  /** One thread or tenant owns it alone, or it lies on a shelf. */
+  /** One thread or tenant owns it alone, or it lies on a shared list. */
   private static final long OWNED = 0;
 
   /** It is idle, in its stripe. */
@@ -46,7 +46,7 @@ abstract class BlockHeader extends CacheLinePadding {
   private static final long STATE = 3;
   private static final int STATE_BITS = 2;
 
-  /** The tenant; written with release, because the holder or the shelf's bit decides. */
+  /** The tenant; written with release, because the holder or the shared list's bit decides. */
   @SuppressWarnings("unused") // through TENANT
   private @Nullable Object tenant;
 

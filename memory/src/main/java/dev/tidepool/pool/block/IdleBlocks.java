@@ -9,14 +9,14 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a pool's blocks lie when they are idle: in stripes, and behind them on a shelf for each
- * size class, all of them charged to one budget.
+ * Where a pool's blocks lie when they are idle: in stripes, and behind them on a shared list for
+ * each size class, all of them charged to one budget.
  *
- * <p><b>Charges.</b> A block on a shelf is charged before it is put down and discharged after it
- * was taken. A block of a stripe stays charged while it is leased: that is its credit, with which
- * it comes back by one atomic operation. A thread that finds the budget used up takes the credits
- * of leased blocks away; such a block is charged anew when it comes back. So the caps hold at every
- * moment.
+ * <p><b>Charges.</b> A block on a shared list is charged before it is put down and discharged after
+ * it was taken. A block of a stripe stays charged while it is leased: that is its credit, with
+ * which it comes back by one atomic operation. A thread that finds the budget used up takes the
+ * credits of leased blocks away; such a block is charged anew when it comes back. So the caps hold
+ * at every moment.
  *
  * <p><b>A credit that is taken while its block comes back.</b> The returning thread puts the block
  * down, then looks at the credit; the other takes the credit, then looks whether the block lies.
@@ -28,7 +28,10 @@ import org.jspecify.annotations.Nullable;
  * of each class is compared.
  */
 final class IdleBlocks implements IdleSet {
-  /** The class of blocks above the largest size class; it has a shelf, and no place in stripes. */
+  /**
+   * The class of blocks above the largest size class; it has a shared list, and no place in
+   * stripes.
+   */
   static final int BEYOND_CLASSES = SizeClasses.COUNT;
 
   /**
@@ -40,7 +43,7 @@ final class IdleBlocks implements IdleSet {
   private static final int SAMPLE = 64;
 
   private final Magazines stripes = new Magazines(Runtime.getRuntime().availableProcessors());
-  private final SharedFreeList[] shelves = new SharedFreeList[SizeClasses.COUNT + 1];
+  private final SharedFreeList[] sharedLists = new SharedFreeList[SizeClasses.COUNT + 1];
   private final IdleBudget budget;
   private final EvictionPolicy policy;
   private final AtomicLong clock = new AtomicLong();
@@ -61,8 +64,8 @@ final class IdleBlocks implements IdleSet {
     this.policy = limits.policy();
     this.evict = evict;
     this.evictSlab = evictSlab;
-    for (int i = 0; i < shelves.length; i++) {
-      shelves[i] = new SharedFreeList(i < Slab.CLASSES);
+    for (int i = 0; i < sharedLists.length; i++) {
+      sharedLists[i] = new SharedFreeList(i < Slab.CLASSES);
     }
   }
 
@@ -89,14 +92,14 @@ final class IdleBlocks implements IdleSet {
   @Nullable PooledBlock takeShared(int sizeClass) {
     // First, because this may make objects, and a thread that throws then must not hold a block.
     boolean near = stripes.hasRoom(sizeClass);
-    PooledBlock block = shelves[sizeClass].take();
+    PooledBlock block = sharedLists[sizeClass].take();
     if (block == null) {
       return null;
     }
-    SlotBitmap board = block.board();
+    SlotBitmap bitmap = block.bitmap();
     if (near && stripes.settle(block)) {
       // The next time it is found near. It leaves its place last, because it may get no other.
-      shelves[sizeClass].vacate(board, block);
+      sharedLists[sizeClass].vacate(bitmap, block);
     }
     return discharged(block);
   }
@@ -118,7 +121,7 @@ final class IdleBlocks implements IdleSet {
 
   /** Takes a block above the largest class that has exactly that size. */
   @Nullable PooledBlock takeBeyondClasses(long bytes) {
-    PooledBlock block = shelves[BEYOND_CLASSES].takeOf(bytes);
+    PooledBlock block = sharedLists[BEYOND_CLASSES].takeOf(bytes);
     return block == null ? null : discharged(block);
   }
 
@@ -129,7 +132,7 @@ final class IdleBlocks implements IdleSet {
       withoutCredit(block);
       return true;
     }
-    return takeFromShelf(block);
+    return takeFromList(block);
   }
 
   /** A block of a stripe that was taken to leave it, or for a while. */
@@ -139,17 +142,17 @@ final class IdleBlocks implements IdleSet {
     }
   }
 
-  private boolean takeFromShelf(PooledBlock block) {
-    SlotBitmap board = block.seenBoard();
+  private boolean takeFromList(PooledBlock block) {
+    SlotBitmap bitmap = block.seenBitmap();
     long bit = block.bit();
-    if (board == null || !board.take(bit)) {
+    if (bitmap == null || !bitmap.take(bit)) {
       return false;
     }
-    PooledBlock found = board.at(bit);
+    PooledBlock found = bitmap.at(bit);
     if (found != block) {
       // Freed meanwhile, and its place given to another.
       if (found != null) {
-        shelves[found.sizeClass].put(found);
+        sharedLists[found.sizeClass].put(found);
       }
       return false;
     }
@@ -165,7 +168,7 @@ final class IdleBlocks implements IdleSet {
   /** Gives a block, which its caller owns, a place: near the caller, if one is free. */
   void settle(PooledBlock block) {
     if (block.sizeClass == BEYOND_CLASSES || !stripes.settle(block)) {
-      shelves[block.sizeClass].settle(block);
+      sharedLists[block.sizeClass].settle(block);
     }
   }
 
@@ -179,13 +182,13 @@ final class IdleBlocks implements IdleSet {
     if (block.isInStripe()) {
       stripes.vacate(block);
     } else {
-      shelves[block.sizeClass].vacate(block.board(), block);
+      sharedLists[block.sizeClass].vacate(block.bitmap(), block);
     }
   }
 
   /** Ends the place of a block that its caller owns, if it has one; it was never put down. */
   void unsettle(PooledBlock block) {
-    if (block.isInStripe() || block.seenBoard() != null) {
+    if (block.isInStripe() || block.seenBitmap() != null) {
       leavePlace(block);
     }
   }
@@ -288,14 +291,14 @@ final class IdleBlocks implements IdleSet {
       block.credit();
       putBack(block);
     } else {
-      shelves[block.sizeClass].put(block);
+      sharedLists[block.sizeClass].put(block);
     }
   }
 
   /** Puts a block of a stripe back that was credited a moment ago. */
   private void putBack(PooledBlock block) {
     if (!block.isInStripe()) {
-      shelves[block.sizeClass].put(block);
+      sharedLists[block.sizeClass].put(block);
       return;
     }
     block.layDown();
@@ -355,7 +358,7 @@ final class IdleBlocks implements IdleSet {
   private boolean evictFirst(int first, int last) {
     PooledBlock victim = null;
     for (int sizeClass = first; sizeClass <= last; sizeClass++) {
-      victim = shelves[sizeClass].firstToGo(SAMPLE, policy, victim);
+      victim = sharedLists[sizeClass].firstToGo(SAMPLE, policy, victim);
       if (sizeClass != BEYOND_CLASSES) {
         victim = stripes.firstToGo(sizeClass, policy, victim);
       }

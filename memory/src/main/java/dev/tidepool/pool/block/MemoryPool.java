@@ -18,17 +18,17 @@ import org.jspecify.annotations.Nullable;
  * Blocks of one kind of memory, kept for reuse.
  *
  * <p>A request is rounded up to its size class and served from that class: first from the caller's
- * stripe, then from the shelf that all threads share, then from the other stripes; one of 64 KiB
- * and more then by an idle block of a class that is larger by an eighth at most; and last from the
+ * stripe, then from the list that all threads share, then from the other stripes; one of 64 KiB and
+ * more then by an idle block of a class that is larger by an eighth at most; and last from the
  * source, before which idle blocks above the {@linkplain HighWater high-water mark} go back to it.
  * Blocks below 64 KiB are cut from slabs, so that one call of the driver brings many. Above 1 GiB
  * there are no classes: such blocks have exactly the size asked for. The way there and back that a
  * steady state takes has no lock, allocates nothing, and touches no memory that other threads
  * write.
  *
- * <p><b>Ownership.</b> A block has a place for life, in a stripe or on a shelf, and one word of its
- * own or one bit there says whether it is idle; the thread that changes that owns it. No lock is
- * held while a block is freed or allocated.
+ * <p><b>Ownership.</b> A block has a place for life, in a stripe or on a shared list, and one word
+ * of its own or one bit there says whether it is idle; the thread that changes that owns it. No
+ * lock is held while a block is freed or allocated.
  *
  * <p><b>Giving back</b> never waits, never allocates and never throws. A block for which there is
  * no place is freed later: by the next miss, by {@link #drain}, or by the next trim.
@@ -200,7 +200,7 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
   }
 
   /**
-   * Takes a block from the shelf that all threads share; null if it has none, or the pool keeps
+   * Takes a block from the list that all threads share; null if it has none, or the pool keeps
    * none.
    *
    * @param bytes at least 0, which is served like 1
@@ -212,7 +212,7 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
   }
 
   /**
-   * Takes a block that the calling thread's stripe has idle, or the shelf that all share; null if
+   * Takes a block that the calling thread's stripe has idle, or the list that all share; null if
    * neither has one, or the pool keeps none. Costs some nanoseconds.
    *
    * @param bytes at least 0, which is served like 1

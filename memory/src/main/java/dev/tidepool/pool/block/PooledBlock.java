@@ -61,10 +61,11 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
   private long seenNanos;
   private long seenHits = -1;
 
-  // Where it lies when it is idle: in a stripe, or else in a place of a shelf's board. Changed by
+  // Where it lies when it is idle: in a stripe, or else in a place of a shared list's bitmap.
+  // Changed by
   // its owner; other threads may see a mixture of old and new.
   private int stripe = NO_STRIPE;
-  private @Nullable SlotBitmap board;
+  private @Nullable SlotBitmap bitmap;
   private int place;
 
   /**
@@ -152,35 +153,35 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
     return !isOccupied() && !isIdle() && !ending;
   }
 
-  void settled(SlotBitmap board, int place) {
+  void settled(SlotBitmap bitmap, int place) {
     this.stripe = NO_STRIPE;
-    this.board = board;
+    this.bitmap = bitmap;
     this.place = place;
   }
 
   void settled(int stripe) {
     this.stripe = stripe;
-    this.board = null;
+    this.bitmap = null;
   }
 
-  /** The board where it lies when it is idle. For one of a shelf. */
-  SlotBitmap board() {
-    return Objects.requireNonNull(board, "a block of a shelf is on a board");
+  /** The bitmap where it lies when it is idle. For one of a shared list. */
+  SlotBitmap bitmap() {
+    return Objects.requireNonNull(bitmap, "a block of a shared list is on a bitmap");
   }
 
-  /** Its place on its shelf. */
+  /** Its place on its shared list. */
   int place() {
     return place;
   }
 
-  /** Its place on its board. */
+  /** Its place on its bitmap. */
   long bit() {
     return SlotBitmap.bitOf(place);
   }
 
-  /** Where it lies when it is idle, if that is on a shelf, as far as can be seen. */
-  @Nullable SlotBitmap seenBoard() {
-    return board;
+  /** Where it lies when it is idle, if that is on a shared list, as far as can be seen. */
+  @Nullable SlotBitmap seenBitmap() {
+    return bitmap;
   }
 
   /** The stripe where it lies when it is idle. */
@@ -207,7 +208,7 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
 
   /** Whether it seems idle. */
   public boolean isIdle() {
-    SlotBitmap seen = board;
+    SlotBitmap seen = bitmap;
     return isLaidDown() || (seen != null && seen.isIdle(bit()));
   }
 

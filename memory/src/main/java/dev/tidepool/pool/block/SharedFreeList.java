@@ -7,15 +7,15 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The blocks of one class that belong to no stripe: boards, in sections of 64, each with a word
- * that says which boards may have an idle block.
+ * The blocks of one class that belong to no stripe: bitmaps, in sections of 64, each with a word
+ * that says which bitmaps may have an idle block.
  *
  * <p>Of small blocks the one returned last is taken first, because it is still in the processor's
  * cache; the list remembers the places of a few of them. Else the first place goes first, so that
  * those behind come to lie idle together, and longer.
  *
  * <p>Taking and putting down are atomic operations on two words at most. Only the coming and going
- * of blocks as such, behind a driver's call, takes the shelf's monitor.
+ * of blocks as such, behind a driver's call, takes the shared list's monitor.
  */
 final class SharedFreeList {
   /** Blocks that were put down last and are remembered; a power of two. */
@@ -32,11 +32,11 @@ final class SharedFreeList {
   private final int[] recent = new int[RECENT];
   private int latest;
 
-  // The first board with a free place, which leads on to the others; guarded by this. Linked
-  // through the boards, so that freeing a block makes no object.
-  private @Nullable SlotBitmap roomy;
+  // The first bitmap with a free place, which leads on to the others; guarded by this. Linked
+  // through the bitmaps, so that freeing a block makes no object.
+  private @Nullable SlotBitmap firstNotFull;
 
-  /** 64 boards. */
+  /** 64 bitmaps. */
   private static final class Section {
     private static final VarHandle HINTS;
 
@@ -49,13 +49,13 @@ final class SharedFreeList {
     }
 
     /** As many as a word has bits. */
-    static final int BOARDS = Long.SIZE;
+    static final int BITMAPS = Long.SIZE;
 
     final int number;
-    final @Nullable SlotBitmap[] boards = new SlotBitmap[BOARDS];
+    final @Nullable SlotBitmap[] bitmaps = new SlotBitmap[BITMAPS];
     int used;
 
-    /** A bit for each board that may have an idle block: set for all that have. */
+    /** A bit for each bitmap that may have an idle block: set for all that have. */
     private volatile long hints;
 
     Section(int number) {
@@ -81,25 +81,25 @@ final class SharedFreeList {
       return null;
     }
 
-    /** Takes what is idle in a place of the shelf, if anything is. */
+    /** Takes what is idle in a place of the shared list, if anything is. */
     @Nullable PooledBlock takeAt(int place) {
-      SlotBitmap board = boards[SlotBitmap.indexOf(place) % BOARDS];
+      SlotBitmap bitmap = bitmaps[SlotBitmap.indexOf(place) % BITMAPS];
       long bit = SlotBitmap.bitOf(place);
-      return board != null && board.take(bit) ? board.at(bit) : null;
+      return bitmap != null && bitmap.take(bit) ? bitmap.at(bit) : null;
     }
 
     private @Nullable PooledBlock takeFrom(int index) {
-      SlotBitmap board = boards[index];
-      if (board == null) {
+      SlotBitmap bitmap = bitmaps[index];
+      if (bitmap == null) {
         return null;
       }
-      PooledBlock block = board.take();
+      PooledBlock block = bitmap.take();
       if (block == null) {
         lower(index);
         // A block that was put down before the hint was lowered must not be forgotten.
-        if (!board.isEmpty()) {
+        if (!bitmap.isEmpty()) {
           hint(index);
-          block = board.take();
+          block = bitmap.take();
         }
       }
       return block;
@@ -114,7 +114,7 @@ final class SharedFreeList {
   }
 
   /**
-   * A shelf without boards.
+   * A shared list without bitmaps.
    *
    * @param lastGoesFirst whether the block that was put down last is taken first
    */
@@ -137,7 +137,7 @@ final class SharedFreeList {
     recent[last] = 0;
     latest = last - 1;
     Section[] all = sections;
-    int section = SlotBitmap.indexOf(place) / Section.BOARDS;
+    int section = SlotBitmap.indexOf(place) / Section.BITMAPS;
     // The place may be of a section that this thread does not see yet.
     return section < all.length ? all[section].takeAt(place) : null;
   }
@@ -155,11 +155,11 @@ final class SharedFreeList {
     return null;
   }
 
-  /** Takes an idle block of exactly so many bytes, on the shelf of many sizes. */
+  /** Takes an idle block of exactly so many bytes, on the shared list of many sizes. */
   @Nullable PooledBlock takeOf(long bytes) {
     for (Section section : sections) {
-      for (SlotBitmap board : section.boards) {
-        PooledBlock block = board == null ? null : board.takeOf(bytes);
+      for (SlotBitmap bitmap : section.bitmaps) {
+        PooledBlock block = bitmap == null ? null : bitmap.takeOf(bytes);
         if (block != null) {
           return block;
         }
@@ -170,10 +170,10 @@ final class SharedFreeList {
 
   /** Puts a block down that has its place here. */
   void put(PooledBlock block) {
-    SlotBitmap board = block.board();
-    if (board.put(block.bit()) == 0) {
-      Section section = sections[board.index() / Section.BOARDS];
-      section.hint(board.index() % Section.BOARDS);
+    SlotBitmap bitmap = block.bitmap();
+    if (bitmap.put(block.bit()) == 0) {
+      Section section = sections[bitmap.index() / Section.BITMAPS];
+      section.hint(bitmap.index() % Section.BITMAPS);
       likely = section.number;
     }
     if (lastGoesFirst) {
@@ -188,30 +188,30 @@ final class SharedFreeList {
    * no place.
    */
   synchronized void settle(PooledBlock block) {
-    SlotBitmap board = roomy == null ? grow() : roomy;
-    board.settle(block);
-    roomy = board.isFull() ? board.nextRoomy : board;
+    SlotBitmap bitmap = firstNotFull == null ? grow() : firstNotFull;
+    bitmap.settle(block);
+    firstNotFull = bitmap.isFull() ? bitmap.nextNotFull : bitmap;
   }
 
   private SlotBitmap grow() {
     Section[] all = sections;
     Section last = all.length == 0 ? null : all[all.length - 1];
-    if (last == null || last.used == Section.BOARDS) {
+    if (last == null || last.used == Section.BITMAPS) {
       last = new Section(all.length);
       Section[] more = Arrays.copyOf(all, all.length + 1);
       more[all.length] = last;
       sections = more;
     }
-    SlotBitmap board = new SlotBitmap(last.number * Section.BOARDS + last.used);
-    last.boards[last.used++] = board;
-    return board;
+    SlotBitmap bitmap = new SlotBitmap(last.number * Section.BITMAPS + last.used);
+    last.bitmaps[last.used++] = bitmap;
+    return bitmap;
   }
 
-  /** Ends the place of a block, which its caller owns, on a board. */
-  synchronized void vacate(SlotBitmap board, PooledBlock block) {
-    if (board.vacate(block)) {
-      board.nextRoomy = roomy;
-      roomy = board;
+  /** Ends the place of a block, which its caller owns, on a bitmap. */
+  synchronized void vacate(SlotBitmap bitmap, PooledBlock block) {
+    if (bitmap.vacate(block)) {
+      bitmap.nextNotFull = firstNotFull;
+      firstNotFull = bitmap;
     }
   }
 
@@ -220,11 +220,11 @@ final class SharedFreeList {
     PooledBlock first = best;
     int more = sample;
     for (Section section : sections) {
-      for (int i = 0; i < section.boards.length && more > 0; i++) {
-        SlotBitmap board = section.boards[i];
-        if (board != null) {
-          int idle = board.idleBlocks();
-          first = board.firstToGo(more, policy, first);
+      for (int i = 0; i < section.bitmaps.length && more > 0; i++) {
+        SlotBitmap bitmap = section.bitmaps[i];
+        if (bitmap != null) {
+          int idle = bitmap.idleBlocks();
+          first = bitmap.firstToGo(more, policy, first);
           more -= idle;
         }
       }

@@ -37,25 +37,25 @@ final class SlotBitmap {
   // Which places have a block; guarded by this.
   private long used;
 
-  /** The next one of its shelf with a free place; guarded by the shelf. */
-  @Nullable SlotBitmap nextRoomy;
+  /** The next one of its shared list with a free place; guarded by the shared list. */
+  @Nullable SlotBitmap nextNotFull;
 
-  /** The board of a shelf with that number, from 0. */
+  /** The bitmap of a shared list with that number, from 0. */
   SlotBitmap(int index) {
     this.index = index;
   }
 
-  /** Its number on its shelf. */
+  /** Its number on its shared list. */
   int index() {
     return index;
   }
 
-  /** The number of the board that a place of the shelf is on. */
+  /** The number of the bitmap that a place of the shared list is on. */
   static int indexOf(int place) {
     return place / PLACES;
   }
 
-  /** The bit of a place of the shelf, on its board. */
+  /** The bit of a place of the shared list, on its bitmap. */
   static long bitOf(int place) {
     return 1L << place;
   }

@@ -11,13 +11,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.ToLongFunction;
 
 /**
- * The array pools of one manager, one for each element type: they share an allowance of idle bytes,
- * are trimmed together, and are added up in the manager's figures.
+ * The array pools of one manager, one for each element type: they share a quota of idle bytes, are
+ * trimmed together, and are added up in the manager's figures.
  */
 public final class ArrayPools implements AutoCloseable {
   private static final long MOST_IDLE = 4L << 30;
 
-  private final IdleQuota allowance;
+  private final IdleQuota quota;
   private final ArrayPool.Clearing clearing;
   private final Duration idleTimeout;
   private final Map<ElementType<?>, SizedArrayPool<?>> pools = new ConcurrentHashMap<>();
@@ -50,7 +50,7 @@ public final class ArrayPools implements AutoCloseable {
    * @param idleTimeout after which {@link #maintain()} drops what nobody used; zero means never
    */
   public ArrayPools(long maximumBytes, ArrayPool.Clearing clearing, Duration idleTimeout) {
-    this.allowance = new IdleQuota(maximumBytes);
+    this.quota = new IdleQuota(maximumBytes);
     this.clearing = clearing;
     this.idleTimeout = idleTimeout;
   }
@@ -83,7 +83,7 @@ public final class ArrayPools implements AutoCloseable {
   }
 
   private <A> SizedArrayPool<A> newPool(ElementType<A> type) {
-    return new SizedArrayPool<>(type, clearing, allowance, idleTimeout, System::nanoTime);
+    return new SizedArrayPool<>(type, clearing, quota, idleTimeout, System::nanoTime);
   }
 
   /** Drops idle arrays; how many bytes that were. */

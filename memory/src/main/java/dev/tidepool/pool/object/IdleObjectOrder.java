@@ -29,12 +29,12 @@ final class IdleObjectOrder<T> implements Comparator<PooledObject<T>> {
   }
 
   /**
-   * The order of members on a shelf, by the rank that they were returned with. A second return of
-   * an object fails, but may change its rank meanwhile. An order that other threads rely on must
-   * not change.
+   * The order of members on a shared list, by the rank that they were returned with. A second
+   * return of an object fails, but may change its rank meanwhile. An order that other threads rely
+   * on must not change.
    */
-  Comparator<PooledObject<T>> onShelf() {
-    return Comparator.<PooledObject<T>>comparingLong(member -> member.shelfRank)
+  Comparator<PooledObject<T>> ofShared() {
+    return Comparator.<PooledObject<T>>comparingLong(member -> member.sharedRank)
         .thenComparingLong(member -> member.number);
   }
 

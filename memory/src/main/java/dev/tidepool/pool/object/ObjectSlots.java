@@ -8,14 +8,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Where a pool's idle members lie: in slots, of which each stripe of threads has a few, and behind
- * them on a shelf that all share.
+ * them in a list that all threads share.
  *
  * <p>A member keeps its slot while it is leased, so handing it out and taking it back again writes
- * nothing but the member's own word, and every slot in use is charged to the allowance once. A
- * member that comes back without a place takes the slot of one that is out, near the thread that
- * returns it: objects stay where they are used, and idle ones never lack a place because of leased
- * ones. What is idle never exceeds the allowance. The shelf has a lock, held for some loads and
- * stores; nothing waits and nothing is destroyed under it.
+ * nothing but the member's own word, and every slot in use is charged to the quota once. A member
+ * that comes back without a place takes the slot of one that is out, near the thread that returns
+ * it: objects stay where they are used, and idle ones never lack a place because of leased ones.
+ * What is idle never exceeds the quota. The shared list has a lock, held for some loads and stores;
+ * nothing waits and nothing is destroyed under it.
  *
  * <p>A slot may still name a member that has moved on; the member's word and place tell.
  */
@@ -34,7 +34,7 @@ final class ObjectSlots<T> {
   private static final int MOST_ROUNDS = 16;
 
   private final IdleObjectOrder<T> order;
-  private final IdleQuota allowance;
+  private final IdleQuota quota;
   private final long charge;
   private final int stripes;
   private final int stripeBits;
@@ -46,25 +46,25 @@ final class ObjectSlots<T> {
   private final long[] clocks;
   private final AtomicLong clock = new AtomicLong();
 
-  private final TreeSet<PooledObject<T>> shelf;
-  private volatile boolean shelfEmpty = true;
+  private final TreeSet<PooledObject<T>> shared;
+  private volatile boolean sharedEmpty = true;
 
   /**
    * No members yet.
    *
-   * @param charge what each idle member costs of the allowance
+   * @param charge what each idle member costs of the quota
    * @param processors decides how many stripes there are
    */
-  ObjectSlots(IdleObjectOrder<T> order, IdleQuota allowance, long charge, int processors) {
+  ObjectSlots(IdleObjectOrder<T> order, IdleQuota quota, long charge, int processors) {
     this.order = order;
-    this.allowance = allowance;
+    this.quota = quota;
     this.charge = charge;
     this.stripes = ThreadStripe.stripes(Math.clamp(processors, 1, 32));
     this.stripeBits = Integer.numberOfTrailingZeros(stripes);
     this.slotMask = stripes * SLOTS - 1;
     this.slots = new AtomicReferenceArray<>(stripes * SLOTS);
     this.clocks = new long[(stripes + 2) * CLOCK_STRIDE];
-    this.shelf = new TreeSet<>(order.onShelf());
+    this.shared = new TreeSet<>(order.ofShared());
   }
 
   /** Where the caller looks first: in its stripe, and not where others of that stripe do. */
@@ -91,7 +91,10 @@ final class ObjectSlots<T> {
     clock.accumulateAndGet(latest, Math::max);
   }
 
-  /** Takes an idle member, which its caller then owns: from near, from the shelf, from anywhere. */
+  /**
+   * Takes an idle member, which its caller then owns: from near, from the shared list, from
+   * anywhere.
+   */
   @Nullable PooledObject<T> take() {
     int near = near();
     PooledObject<T> member = take(near, SLOTS);
@@ -99,7 +102,7 @@ final class ObjectSlots<T> {
   }
 
   private @Nullable PooledObject<T> takeFar(int near) {
-    PooledObject<T> member = shelfEmpty ? null : takeFromShelf();
+    PooledObject<T> member = sharedEmpty ? null : takeShared();
     return member != null ? member : take(near + SLOTS, slots.length());
   }
 
@@ -114,25 +117,25 @@ final class ObjectSlots<T> {
     return null;
   }
 
-  private synchronized @Nullable PooledObject<T> takeFromShelf() {
-    PooledObject<T> member = shelf.pollLast();
-    return member != null && ownFromShelf(member) ? member : null;
+  private synchronized @Nullable PooledObject<T> takeShared() {
+    PooledObject<T> member = shared.pollLast();
+    return member != null && ownShared(member) ? member : null;
   }
 
-  private synchronized boolean takeFromShelf(PooledObject<T> member) {
-    return shelf.remove(member) && ownFromShelf(member);
+  private synchronized boolean takeShared(PooledObject<T> member) {
+    return shared.remove(member) && ownShared(member);
   }
 
-  private boolean ownFromShelf(PooledObject<T> member) {
-    shelfEmpty = shelf.isEmpty();
-    allowance.discharge(charge);
+  private boolean ownShared(PooledObject<T> member) {
+    sharedEmpty = shared.isEmpty();
+    quota.discharge(charge);
     return member.tryOwnAt(PooledObject.NO_SLOT);
   }
 
   /** Takes that member if it is idle. */
   boolean take(PooledObject<T> member) {
     int place = member.place;
-    return place == PooledObject.NO_SLOT ? takeFromShelf(member) : member.tryOwnAt(place);
+    return place == PooledObject.NO_SLOT ? takeShared(member) : member.tryOwnAt(place);
   }
 
   /** Gives the place of an owned member up, which will not come back. */
@@ -140,7 +143,7 @@ final class ObjectSlots<T> {
     if (member.place != PooledObject.NO_SLOT) {
       slots.setRelease(member.place, null);
       member.place = PooledObject.NO_SLOT;
-      allowance.discharge(charge);
+      quota.discharge(charge);
     }
   }
 
@@ -157,7 +160,7 @@ final class ObjectSlots<T> {
     int near = near();
     if (settleInEmpty(member, near)
         || settleInstead(member, near, SLOTS)
-        || settleOnShelf(member)
+        || settleShared(member)
         || settleInstead(member, near, slots.length())) {
       return null;
     }
@@ -168,14 +171,14 @@ final class ObjectSlots<T> {
     for (int n = 0; n < SLOTS; n++) {
       int i = (near + n) & slotMask;
       if (slots.getAcquire(i) == null) {
-        if (!allowance.charge(charge)) {
+        if (!quota.charge(charge)) {
           return false;
         }
         if (slots.compareAndSet(i, null, member)) {
           member.settle(i);
           return true;
         }
-        allowance.discharge(charge);
+        quota.discharge(charge);
       }
     }
     return false;
@@ -200,21 +203,21 @@ final class ObjectSlots<T> {
     member.settle(slot);
   }
 
-  private boolean settleOnShelf(PooledObject<T> member) {
-    if (!allowance.charge(charge)) {
+  private boolean settleShared(PooledObject<T> member) {
+    if (!quota.charge(charge)) {
       return false;
     }
     synchronized (this) {
-      layOnShelf(member);
-      shelfEmpty = false;
+      addShared(member);
+      sharedEmpty = false;
     }
     return true;
   }
 
-  private synchronized void layOnShelf(PooledObject<T> member) {
-    member.shelfRank = order.rank(member);
+  private synchronized void addShared(PooledObject<T> member) {
+    member.sharedRank = order.rank(member);
     member.settle(PooledObject.NO_SLOT);
-    shelf.add(member);
+    shared.add(member);
   }
 
   private PooledObject<T> evictFor(PooledObject<T> member) {
@@ -225,7 +228,7 @@ final class ObjectSlots<T> {
         return member;
       }
       int slot = first.place;
-      if (slot == PooledObject.NO_SLOT ? settleOnShelfFor(first, member) : first.tryOwnAt(slot)) {
+      if (slot == PooledObject.NO_SLOT ? swapShared(first, member) : first.tryOwnAt(slot)) {
         if (slot != PooledObject.NO_SLOT) {
           settleAt(slot, member);
           first.place = PooledObject.NO_SLOT;
@@ -236,18 +239,18 @@ final class ObjectSlots<T> {
     return member;
   }
 
-  /** Swaps the shelf's first to go, if it is still that one, for an owned member. */
-  private synchronized boolean settleOnShelfFor(PooledObject<T> first, PooledObject<T> member) {
-    if (shelf.isEmpty() || shelf.first() != first) {
+  /** Swaps the shared list's first to go, if it is still that one, for an owned member. */
+  private synchronized boolean swapShared(PooledObject<T> first, PooledObject<T> member) {
+    if (shared.isEmpty() || shared.first() != first) {
       return false;
     }
-    shelf.pollFirst();
-    layOnShelf(member);
+    shared.pollFirst();
+    addShared(member);
     return first.tryOwnAt(PooledObject.NO_SLOT);
   }
 
   private @Nullable PooledObject<T> firstToGo() {
-    PooledObject<T> first = firstOnShelf();
+    PooledObject<T> first = firstShared();
     for (int i = 0; i < slots.length(); i++) {
       PooledObject<T> member = slots.getAcquire(i);
       if (member != null
@@ -259,7 +262,7 @@ final class ObjectSlots<T> {
     return first;
   }
 
-  private synchronized @Nullable PooledObject<T> firstOnShelf() {
-    return shelf.isEmpty() ? null : shelf.first();
+  private synchronized @Nullable PooledObject<T> firstShared() {
+    return shared.isEmpty() ? null : shared.first();
   }
 }

@@ -68,8 +68,8 @@ final class PooledObject<T> {
   /** The pool's clock when it came back last, or when somebody tried to return it once more. */
   long returnedTick;
 
-  /** What it is ordered by while it lies on the shelf. Written by its owner alone. */
-  long shelfRank;
+  /** What it is ordered by while it lies on the shared list. Written by its owner alone. */
+  long sharedRank;
 
   /** How often it had been leased when maintenance first saw it so, and when that was. */
   long seenLeases;

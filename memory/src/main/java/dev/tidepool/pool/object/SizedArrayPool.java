@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An array pool: an object pool for each size class, made when it is first needed, all of them
- * charged to one allowance of bytes. Arrays above the largest class have a pool that keeps none.
+ * charged to one quota of bytes. Arrays above the largest class have a pool that keeps none.
  */
 public final class SizedArrayPool<A> implements ArrayPool<A> {
   private static final int BEYOND_CLASSES = SizeClasses.COUNT;
@@ -25,7 +25,7 @@ public final class SizedArrayPool<A> implements ArrayPool<A> {
 
   private final ElementType<A> type;
   private final Clearing clearing;
-  private final IdleQuota allowance;
+  private final IdleQuota quota;
   private final Duration idleTimeout;
   private final LongSupplier nanoClock;
   private final AtomicReferenceArray<@Nullable StripedObjectPool<A>> pools =
@@ -35,13 +35,13 @@ public final class SizedArrayPool<A> implements ArrayPool<A> {
   /**
    * A pool.
    *
-   * @param allowance idle bytes, perhaps shared with other pools
+   * @param quota idle bytes, perhaps shared with other pools
    * @param idleTimeout after which {@link #maintain()} drops what nobody used
    */
   SizedArrayPool(
       ElementType<A> type,
       Clearing clearing,
-      IdleQuota allowance,
+      IdleQuota quota,
       Duration idleTimeout,
       LongSupplier nanoClock) {
     if (type.isStruct()) {
@@ -53,7 +53,7 @@ public final class SizedArrayPool<A> implements ArrayPool<A> {
     }
     this.type = type;
     this.clearing = clearing;
-    this.allowance = allowance;
+    this.quota = quota;
     this.idleTimeout = idleTimeout;
     this.nanoClock = nanoClock;
   }
@@ -109,7 +109,7 @@ public final class SizedArrayPool<A> implements ArrayPool<A> {
     long bytes = beyond ? 1 : SizeClasses.bytesOf(sizeClass);
     int length = Math.toIntExact(bytes / type.byteSize());
     StripedObjectPool<A> pool =
-        new StripedObjectPool<>(options(length), beyond ? NOTHING : allowance, bytes, nanoClock);
+        new StripedObjectPool<>(options(length), beyond ? NOTHING : quota, bytes, nanoClock);
     StripedObjectPool<A> earlier = pools.compareAndExchange(sizeClass, null, pool);
     if (earlier != null) {
       return earlier;

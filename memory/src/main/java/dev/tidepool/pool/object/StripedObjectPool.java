@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * threads of other stripes write: an object is handed out by one exchange and stores to its own
  * {@link PooledObject} and taken back by one, found by its identity in the {@link IdentityTable}.
  *
- * <p>The owner of a member (see there) may destroy it: it is struck from the roster first, and then
+ * <p>The owner of a member (see there) may destroy it: it is removed from the table first, and then
  * ended. No lock is held while the functions that the pool was given run.
  */
 public final class StripedObjectPool<T> implements ObjectPool<T> {
@@ -32,7 +32,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
   private final LongSupplier nanoClock;
   private final IdleObjectOrder<T> order;
   private final ObjectSlots<T> places;
-  private final IdentityTable<T> roster = new IdentityTable<>();
+  private final IdentityTable<T> table = new IdentityTable<>();
   private final AtomicLong numbers = new AtomicLong();
   private final AtomicBoolean maintaining = new AtomicBoolean();
   private volatile boolean closed;
@@ -51,18 +51,18 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
   /**
    * A pool, not filled yet.
    *
-   * @param allowance what may lie idle, perhaps shared with other pools
+   * @param quota what may lie idle, perhaps shared with other pools
    * @param charge what each idle object costs of it
    * @param nanoClock tells the age of objects
    */
   StripedObjectPool(
-      ObjectPoolOptions<T> options, IdleQuota allowance, long charge, LongSupplier nanoClock) {
+      ObjectPoolOptions<T> options, IdleQuota quota, long charge, LongSupplier nanoClock) {
     this.options = options;
     this.nanoClock = nanoClock;
     this.order =
         new IdleObjectOrder<>(options.eviction(), options.timeToLive().toNanos(), nanoClock);
     this.places =
-        new ObjectSlots<>(order, allowance, charge, Runtime.getRuntime().availableProcessors());
+        new ObjectSlots<>(order, quota, charge, Runtime.getRuntime().availableProcessors());
   }
 
   /** A pool filled to its minimum, with the thread that its options ask for. */
@@ -126,7 +126,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
         Objects.requireNonNull(create.get(), "the create function of an object pool gave null");
     PooledObject<T> member =
         new PooledObject<>(object, numbers.incrementAndGet(), nanoClock.getAsLong());
-    if (!roster.add(member)) {
+    if (!table.add(member)) {
       throw new IllegalStateException(
           "the create function of an object pool gave "
               + described(object)
@@ -240,7 +240,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
   /** The end of an owned member. */
   private void destroy(PooledObject<T> member, LongAdder cause) {
     places.vacate(member);
-    roster.remove(member);
+    table.remove(member);
     leasesOfTheDestroyed.add(member.leases());
     cause.increment();
     try {
@@ -325,7 +325,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
   }
 
   private List<PooledObject<T>> idle() {
-    return roster.members().stream().filter(PooledObject::isIdle).toList();
+    return table.members().stream().filter(PooledObject::isIdle).toList();
   }
 
   /** Destroys everything idle; how much that was, as {@code size} measures it. */
@@ -347,7 +347,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
 
   /** How much is out. */
   long leasedSize(ToLongFunction<? super T> size) {
-    return roster.members().stream()
+    return table.members().stream()
         .filter(PooledObject::isOut)
         .mapToLong(member -> size.applyAsLong(member.object))
         .sum();
@@ -366,7 +366,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
     long gets = leasesOfTheDestroyed.sum();
     long idle = 0;
     long leased = 0;
-    for (PooledObject<T> member : roster.members()) {
+    for (PooledObject<T> member : table.members()) {
       gets += member.leases();
       idle += member.isIdle() ? 1 : 0;
       leased += member.isOut() ? 1 : 0;
@@ -405,7 +405,7 @@ public final class StripedObjectPool<T> implements ObjectPool<T> {
   }
 
   private PooledObject<T> known(T object) {
-    PooledObject<T> member = roster.find(Objects.requireNonNull(object, "object"));
+    PooledObject<T> member = table.find(Objects.requireNonNull(object, "object"));
     if (member == null) {
       throw new IllegalArgumentException(
           described(object)

@@ -56,9 +56,9 @@ public final class BufferAllocator {
     this.state = context.state();
     this.trace = trace;
     this.wakesBuffers = context.isParanoid() || trace != null;
-    MemoryPool[] births = blocks.births();
+    MemoryPool[] poolsByLocation = blocks.poolsByLocation();
     boolean mayReuse = blocks.areKept() && !wakesBuffers && ledger.history() == null;
-    this.near = mayReuse ? births : new MemoryPool[births.length];
+    this.near = mayReuse ? poolsByLocation : new MemoryPool[poolsByLocation.length];
   }
 
   @SuppressWarnings("EnumOrdinal") // a map's way to its value is longer by three loads
@@ -74,7 +74,8 @@ public final class BufferAllocator {
   }
 
   /**
-   * A plain buffer over a block that lies idle near the caller, or on a shelf; null if none does.
+   * A plain buffer over a block that lies idle near the caller, or in a shared list; null if none
+   * does.
    */
   private <A> @Nullable UnifiedBuffer<A> reuse(
       MemoryPool pool, ElementType<A> type, long length, Allocation allocation, long bytes) {

@@ -32,7 +32,7 @@ public final class BlockAllocator implements BlockSource {
   private final MemoryPools pools;
   private final AllocationCounters counters;
   // By the ordinal of the location.
-  private final MemoryPool[] births;
+  private final MemoryPool[] poolsByLocation;
   private final OutOfMemoryRecovery recovery;
   private final OutOfMemoryExceptions exceptions;
   private final Consumer<OutOfDeviceMemoryException> exhausted;
@@ -57,14 +57,14 @@ public final class BlockAllocator implements BlockSource {
     this.recovery = recovery;
     this.exceptions = exceptions;
     this.exhausted = exhausted;
-    this.births = pools.birthPools();
+    this.poolsByLocation = pools.poolsByLocation();
     this.paranoid = memory.isParanoid();
     this.keeps = memory.options().pooling() && !paranoid;
   }
 
   /** The pools of plain buffers, by the ordinal of the location. */
-  public MemoryPool[] births() {
-    return births;
+  public MemoryPool[] poolsByLocation() {
+    return poolsByLocation;
   }
 
   /** Whether blocks are kept for buffers at all. */
@@ -96,11 +96,11 @@ public final class BlockAllocator implements BlockSource {
    * @throws IllegalArgumentException if that is of another manager
    * @throws UnsupportedOperationException if the device has no memory at that location
    */
-  @SuppressWarnings("EnumOrdinal") // the index of births
+  @SuppressWarnings("EnumOrdinal") // the index of poolsByLocation
   public PooledBlock forBuffer(long bytes, Allocation allocation) {
     allocation.reservation().ifPresent(this::checkOwn);
     if (keeps && allocation.isPlain()) {
-      PooledBlock block = births[allocation.location().ordinal()].takeIdle(bytes);
+      PooledBlock block = poolsByLocation[allocation.location().ordinal()].takeIdle(bytes);
       if (block != null) {
         return block;
       }

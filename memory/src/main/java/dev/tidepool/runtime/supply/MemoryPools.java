@@ -487,7 +487,7 @@ public final class MemoryPools implements AutoCloseable {
   }
 
   /** Returns the pools that buffers are allocated from, by their location's ordinal. */
-  public MemoryPool[] birthPools() {
+  public MemoryPool[] poolsByLocation() {
     return Arrays.stream(MemoryLocation.values())
         .map(location -> pool(kindOf(location)))
         .toArray(MemoryPool[]::new);

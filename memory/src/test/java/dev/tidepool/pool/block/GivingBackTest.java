@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** A full heap does not keep a block from being given back: that needs no memory. */
 class GivingBackTest {
   private static final int BLOCKS = 600;
-  private static final int MANY_BOARDS = 64 * 40;
+  private static final int MANY_BITMAPS = 64 * 40;
   private static final int ROUNDS = 20;
 
   /** What this thread has allocated on the heap so far; reading it allocates nothing. */
@@ -48,19 +48,19 @@ class GivingBackTest {
 
   /** As a thread does that frees blocks while other places come free. */
   @Test
-  void leavingTheShelfTakesNothingOfTheHeap() {
+  void leavingTheListTakesNothingOfTheHeap() {
     Heap heap = heap();
-    PooledBlock[] blocks = new PooledBlock[MANY_BOARDS];
+    PooledBlock[] blocks = new PooledBlock[MANY_BITMAPS];
     long least = Long.MAX_VALUE;
     for (int round = 0; round < ROUNDS; round++) {
-      SharedFreeList shelf = new SharedFreeList(true);
+      SharedFreeList list = new SharedFreeList(true);
       for (int i = 0; i < blocks.length; i++) {
         blocks[i] = new PooledBlock(Owners.NO_POOL, new BareBlock(), 1, 0, null);
-        shelf.settle(blocks[i]);
+        list.settle(blocks[i]);
       }
       long before = heap.allocated();
       for (PooledBlock block : blocks) {
-        shelf.vacate(block.board(), block);
+        list.vacate(block.bitmap(), block);
       }
       least = Math.min(least, heap.allocated() - before);
     }

@@ -8,36 +8,36 @@ import org.jetbrains.lincheck.datastructures.Validate;
 import org.junit.jupiter.api.Test;
 
 /**
- * All ways in which the blocks of a shelf change hands, tried by a model checker: although the
- * shelf only guesses where a block was put down last, no block ever has two owners, and none that
- * is idle is forgotten.
+ * All ways in which the blocks of a shared list change hands, tried by a model checker: although
+ * the list only guesses where a block was put down last, no block ever has two owners, and none
+ * that is idle is forgotten.
  */
 public class SharedFreeListModelTest {
   private static final int BLOCKS = 2;
-  private static final int MORE_THAN_A_BOARD = 100;
+  private static final int MORE_THAN_A_BITMAP = 100;
 
-  private final SharedFreeList shelf = new SharedFreeList(true);
+  private final SharedFreeList list = new SharedFreeList(true);
   private final PooledBlock[] blocks = new PooledBlock[BLOCKS];
   private final Owners owners = new Owners(BLOCKS);
 
-  /** A shelf with one block idle and one taken. */
+  /** A shared list with one block idle and one taken. */
   public SharedFreeListModelTest() {
     for (int i = 0; i < BLOCKS; i++) {
       blocks[i] = settled(i);
     }
     owners.own(1);
-    shelf.put(blocks[0]);
+    list.put(blocks[0]);
   }
 
   private PooledBlock settled(int bytes) {
     PooledBlock block = new PooledBlock(Owners.NO_POOL, new BareBlock(), bytes, 0, null);
-    shelf.settle(block);
+    list.settle(block);
     return block;
   }
 
   private boolean giveBack(int block) {
     if (owners.giveUp(block)) {
-      shelf.put(blocks[block]);
+      list.put(blocks[block]);
     }
     return true;
   }
@@ -45,7 +45,7 @@ public class SharedFreeListModelTest {
   /** Takes any block. */
   @Operation
   public boolean take() {
-    PooledBlock block = shelf.take();
+    PooledBlock block = list.take();
     if (block != null) {
       owners.own((int) block.bytes);
     }
@@ -55,7 +55,7 @@ public class SharedFreeListModelTest {
   /** Takes the first block where it lies, as a trim does. */
   @Operation
   public boolean takeFirst() {
-    if (blocks[0].board().take(blocks[0].bit())) {
+    if (blocks[0].bitmap().take(blocks[0].bit())) {
       owners.own(0);
     }
     return true;
@@ -76,12 +76,12 @@ public class SharedFreeListModelTest {
   /** At the end each block has an owner or is found. */
   @Validate
   public void nothingIsForgotten() {
-    for (PooledBlock block = shelf.take(); block != null; block = shelf.take()) {
+    for (PooledBlock block = list.take(); block != null; block = list.take()) {
       owners.own((int) block.bytes);
     }
     for (int i = 0; i < BLOCKS; i++) {
       if (!owners.isOwned(i)) {
-        throw new AssertionError("block " + i + " is idle, and the shelf does not find it");
+        throw new AssertionError("block " + i + " is idle, and the shared list does not find it");
       }
     }
   }
@@ -101,34 +101,34 @@ public class SharedFreeListModelTest {
 
   @Test
   void blocksThatWerePutDownLastAreTakenFirst() {
-    shelf.take();
-    PooledBlock[] more = new PooledBlock[MORE_THAN_A_BOARD];
+    list.take();
+    PooledBlock[] more = new PooledBlock[MORE_THAN_A_BITMAP];
     for (int i = 0; i < more.length; i++) {
       more[i] = settled(BLOCKS + i);
     }
     for (int i : new int[] {3, 99, 70, 5}) {
-      shelf.put(more[i]);
+      list.put(more[i]);
     }
 
-    assertThat(shelf.take()).isSameAs(more[5]);
-    assertThat(shelf.take()).isSameAs(more[70]);
-    shelf.put(more[8]);
-    assertThat(shelf.take()).isSameAs(more[8]);
-    assertThat(shelf.take()).isSameAs(more[99]);
-    assertThat(shelf.take()).isSameAs(more[3]);
-    assertThat(shelf.take()).isNull();
+    assertThat(list.take()).isSameAs(more[5]);
+    assertThat(list.take()).isSameAs(more[70]);
+    list.put(more[8]);
+    assertThat(list.take()).isSameAs(more[8]);
+    assertThat(list.take()).isSameAs(more[99]);
+    assertThat(list.take()).isSameAs(more[3]);
+    assertThat(list.take()).isNull();
   }
 
   @Test
   void allBlocksAreFoundHoweverManyWerePutDown() {
-    shelf.take();
-    PooledBlock[] more = new PooledBlock[MORE_THAN_A_BOARD];
+    list.take();
+    PooledBlock[] more = new PooledBlock[MORE_THAN_A_BITMAP];
     for (int i = 0; i < more.length; i++) {
       more[i] = settled(i);
-      shelf.put(more[i]);
+      list.put(more[i]);
     }
 
-    assertThat(more).allSatisfy(_ -> assertThat(shelf.take()).isNotNull());
-    assertThat(shelf.take()).isNull();
+    assertThat(more).allSatisfy(_ -> assertThat(list.take()).isNotNull());
+    assertThat(list.take()).isNull();
   }
 }

@@ -5,29 +5,29 @@ import org.jetbrains.lincheck.datastructures.Operation;
 import org.junit.jupiter.api.Test;
 
 /**
- * All ways in which the blocks of a board change hands, tried by a model checker: no block ever has
- * two owners.
+ * All ways in which the blocks of a bitmap change hands, tried by a model checker: no block ever
+ * has two owners.
  */
 public class SlotBitmapModelTest {
   private static final int BLOCKS = 2;
 
-  private final SlotBitmap board = new SlotBitmap(0);
+  private final SlotBitmap bitmap = new SlotBitmap(0);
   private final Owners owners = new Owners(BLOCKS);
 
-  /** A board with one block idle and one taken. */
+  /** A bitmap with one block idle and one taken. */
   public SlotBitmapModelTest() {
     for (int i = 0; i < BLOCKS; i++) {
       PooledBlock block = new PooledBlock(Owners.NO_POOL, new BareBlock(), i, 0, null);
-      if (!board.settle(block)) {
-        throw new AssertionError("the board has room");
+      if (!bitmap.settle(block)) {
+        throw new AssertionError("the bitmap has a free place");
       }
     }
     owners.own(1);
-    board.put(1);
+    bitmap.put(1);
   }
 
   private boolean giveBack(int block) {
-    if (owners.giveUp(block) && (board.put(1L << block) & (1L << block)) != 0) {
+    if (owners.giveUp(block) && (bitmap.put(1L << block) & (1L << block)) != 0) {
       throw new AssertionError("a block that somebody had was idle");
     }
     return true;
@@ -36,7 +36,7 @@ public class SlotBitmapModelTest {
   /** Takes any block. */
   @Operation
   public boolean take() {
-    PooledBlock block = board.take();
+    PooledBlock block = bitmap.take();
     if (block != null) {
       owners.own((int) block.bytes);
     }
@@ -46,7 +46,7 @@ public class SlotBitmapModelTest {
   /** Takes the first block, if it is idle. */
   @Operation
   public boolean takeFirst() {
-    if (board.take(1)) {
+    if (bitmap.take(1)) {
       owners.own(0);
     }
     return true;

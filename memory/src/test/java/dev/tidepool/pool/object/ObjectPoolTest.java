@@ -263,7 +263,7 @@ class ObjectPoolTest {
         .containsExactly(1, 2, 3);
   }
 
-  /** Like the test above, but most idle objects lie on the shelf behind the slots. */
+  /** Like the test above, but most idle objects lie on the shared list behind the slots. */
   @ParameterizedTest
   @EnumSource(
       value = EvictionPolicy.class,

@@ -4,7 +4,7 @@ import java.io.PrintStream;
 import java.util.Locale;
 
 /** A table of times: what Tidepool takes, and beside it the naive way, within 80 columns. */
-final class Board {
+final class TimeTable {
   private static final String BOLD = "\033[1m";
   private static final String GREEN = "\033[32m";
   private static final String RED = "\033[31m";
@@ -13,7 +13,7 @@ final class Board {
   private final PrintStream out;
   private final boolean colour;
 
-  Board(PrintStream out, boolean colour) {
+  TimeTable(PrintStream out, boolean colour) {
     this.out = out;
     this.colour = colour;
   }

@@ -20,16 +20,16 @@ import org.jspecify.annotations.Nullable;
  * <p>A launch's items are claimed in pieces by the threads that are free. The caller claims too and
  * could do all of them alone, so a launch never depends on a thread that another launch keeps busy.
  */
-final class Crew {
+final class CpuThreads {
   /** Threads of one launch at most, the caller's included. */
   static final int THREADS = Runtime.getRuntime().availableProcessors();
 
-  private static final System.Logger LOG = System.getLogger(Crew.class.getName());
+  private static final System.Logger LOG = System.getLogger(CpuThreads.class.getName());
   private static final AtomicInteger NAMES = new AtomicInteger();
   private static final @Nullable ThreadPoolExecutor HANDS = hands();
   private static final ScopedValue<Boolean> ALONE = ScopedValue.newInstance();
 
-  private Crew() {}
+  private CpuThreads() {}
 
   /** What is done for a range of items, from (inclusive) to (exclusive). */
   @FunctionalInterface
@@ -37,7 +37,7 @@ final class Crew {
     void run(long from, long to);
   }
 
-  /** A thread of the crew. */
+  /** One of these threads. */
   private static final class Hand extends Thread {
     Hand(Runnable task) {
       super(task, "tidepool-cpu-" + NAMES.getAndIncrement());
