@@ -15,6 +15,7 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.interop.ArrowC;
 import dev.tidepool.interop.ArrowColumn;
 import dev.tidepool.interop.ArrowExport;
+import dev.tidepool.opencl.OpenClProvider;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
@@ -34,6 +35,7 @@ import org.apache.arrow.vector.Float8Vector;
 import org.apache.arrow.vector.IntVector;
 import org.apache.arrow.vector.VarCharVector;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -42,6 +44,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ArrowExchangeTest {
   private static final String SHARED = "cpu:0";
   private static final String DISCRETE = "simulated:0";
+  private static final String OPENCL = "opencl:0";
 
   private BufferAllocator arrow;
   private Tidepool tidepool;
@@ -51,10 +54,14 @@ class ArrowExchangeTest {
   void open() {
     arrow = new RootAllocator();
     SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
-    tidepool = Discovery.using(List.of(simulated), Tidepool::open);
+    tidepool = Discovery.using(List.of(simulated, new OpenClProvider()), Tidepool::open);
   }
 
   private void on(String accelerator) {
+    memory = tidepool.memory(tidepool.accelerator(SHARED));
+    Assumptions.assumeTrue(
+        tidepool.accelerators().stream().anyMatch(one -> one.id().equals(accelerator)),
+        "needs pocl-opencl-icd");
     memory = tidepool.memory(tidepool.accelerator(accelerator));
   }
 
@@ -85,7 +92,7 @@ class ArrowExchangeTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {SHARED, DISCRETE})
+  @ValueSource(strings = {SHARED, DISCRETE, OPENCL})
   void arrowReadsTheHostsCopyOfABuffer(String accelerator) {
     on(accelerator);
     UnifiedBuffer<float[]> buffer = memory.copyOf(new float[] {1, 2, 3, 4});
@@ -140,7 +147,7 @@ class ArrowExchangeTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {SHARED, DISCRETE})
+  @ValueSource(strings = {SHARED, DISCRETE, OPENCL})
   void aKernelComputesOverAVector(String accelerator) {
     on(accelerator);
     try (Float8Vector vector = new Float8Vector("x", arrow)) {
@@ -164,7 +171,7 @@ class ArrowExchangeTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {SHARED, DISCRETE})
+  @ValueSource(strings = {SHARED, DISCRETE, OPENCL})
   void nullsAreBitsOfABuffer(String accelerator) {
     on(accelerator);
     try (IntVector vector = new IntVector("i", arrow)) {

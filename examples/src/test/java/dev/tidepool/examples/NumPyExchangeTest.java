@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.Arguments;
+import dev.tidepool.Capability;
 import dev.tidepool.ElementType;
+import dev.tidepool.Kernel;
 import dev.tidepool.KernelSource;
+import dev.tidepool.MemoryLocation;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
@@ -62,6 +65,33 @@ class NumPyExchangeTest {
     assertThat(export.isReleased()).as("while a part of the array is there").isFalse();
     python.run("del b");
     assertThat(export.isReleased()).isTrue();
+  }
+
+  @Test
+  void numPyAndKernelsOfADeviceShareVirtualMemory() {
+    Assumptions.assumeTrue(
+        tidepool.accelerators().stream().anyMatch(one -> one.id().equals("opencl:0")),
+        "needs pocl-opencl-icd");
+    UnifiedMemoryManager device = tidepool.memory(tidepool.accelerator("opencl:0"));
+    Assumptions.assumeTrue(
+        device.accelerator().capabilities().contains(Capability.SHARED_MEMORY),
+        "the device has memory of its own");
+    try (UnifiedBuffer<float[]> buffer =
+        device.allocate(ElementType.FLOAT, 6, MemoryLocation.DEVICE)) {
+      Kernel next = device.compile(KernelSource.elementwise("y = y + 1"));
+      buffer.fill((byte) 0);
+      next.execute(Arguments.of("y", buffer));
+      DLPackExport export = DLPack.exportUnversioned(buffer, 2, 3);
+      python.run("a = np.from_dlpack(Tensor(" + export.handOver() + "))");
+      python.run("assert a.tolist() == [[1, 1, 1], [1, 1, 1]], a");
+      python.run(
+          "np.frombuffer((ctypes.c_float * 6).from_address(a.ctypes.data), np.float32)[:] = 5");
+      next.execute(Arguments.of("y", buffer));
+      buffer.synchronize();
+      python.run("assert a.sum() == 36, a");
+      python.run("del a");
+      assertThat(export.isReleased()).isTrue();
+    }
   }
 
   @Test
