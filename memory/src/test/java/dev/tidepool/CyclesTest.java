@@ -19,19 +19,14 @@ import org.junit.jupiter.api.Test;
  * @see FloorsTest
  */
 class CyclesTest {
-  /** The most classes of a package that may form one cycle. */
+  /** The most classes that may form one cycle. */
   private static final int MOST = 6;
 
-  /** Packages with a larger cycle. The bounds only ever become smaller. */
-  private static final Map<String, Integer> LARGER = Map.of("dev.tidepool.runtime.storage", 12);
-
   @Test
-  void noCycleOfClassesIsLargerThanItsBound() throws Exception {
+  void noCycleHasMoreClasses() throws Exception {
     List<List<String>> tooLarge =
         cycles(ClassUses.of(ClassUses.library())).stream()
-            .filter(
-                cycle ->
-                    cycle.size() > LARGER.getOrDefault(ClassUses.packageOf(cycle.getFirst()), MOST))
+            .filter(cycle -> cycle.size() > MOST)
             .toList();
     assertThat(tooLarge).isEmpty();
   }

@@ -227,8 +227,8 @@ public final class BlockAllocator implements BlockSource {
 
   /** For a buffer that comes back from a file: of its first kind. */
   @Override
-  public Lease forReturn(BufferCore core) {
-    return further(takeAsTold(core.byteSize(), core.allocation(), true), core);
+  public Lease forReturn(long bytes, Allocation allocation, Object tenant) {
+    return further(takeAsTold(bytes, allocation, true), tenant);
   }
 
   /**

@@ -10,7 +10,7 @@ import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.PinState;
 import dev.tidepool.runtime.order.SessionExecutors;
 import dev.tidepool.runtime.storage.BufferCore;
-import dev.tidepool.runtime.storage.Spiller;
+import dev.tidepool.runtime.storage.SpillStore;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryPools;
@@ -282,8 +282,8 @@ public final class Reclaimer {
    * @throws dev.tidepool.TransferException if the file takes no more
    */
   boolean spill(Storage storage) {
-    Spiller spilling = storage.context().spilling();
-    return spilling != null && spilling.spill(storage, SessionExecutors.evictions());
+    SpillStore spilling = storage.context().spilling();
+    return spilling != null && new Spiller(spilling).spill(storage, SessionExecutors.evictions());
   }
 
   /**
@@ -292,24 +292,26 @@ public final class Reclaimer {
    *
    * @throws dev.tidepool.TransferException if the file takes no more
    */
-  boolean spillInTurn(Storage storage, Spiller spilling) {
-    return spill(storage) || spilling.spillInTurn(storage, SessionExecutors.evictions());
+  boolean spillInTurn(Storage storage, SpillStore spilling) {
+    return spill(storage)
+        || new Spiller(spilling).spillInTurn(storage, SessionExecutors.evictions());
   }
 
   /** Spills a storage although work that has not begun will need it. */
   boolean spillBeforeUse(Storage storage) {
-    Spiller spilling = storage.context().spilling();
-    return spilling != null && spilling.spillBeforeUse(storage);
+    SpillStore spilling = storage.context().spilling();
+    return spilling != null && new Spiller(spilling).spillBeforeUse(storage);
   }
 
   /** Asks for a storage's memory, its bytes taken to the spill file, as soon as it is idle. */
-  Operation requestSpill(Storage storage, Spiller spilling) {
+  Operation requestSpill(Storage storage, SpillStore spilling) {
     return requested(
-        spilling.work(
-            storage,
-            SessionExecutors.evictions(),
-            () -> {},
-            refused -> LOG.log(Level.DEBUG, storage + " could not be spilled", refused)));
+        new Spiller(spilling)
+            .work(
+                storage,
+                SessionExecutors.evictions(),
+                () -> {},
+                refused -> LOG.log(Level.DEBUG, storage + " could not be spilled", refused)));
   }
 
   private static Operation requested(Operation work) {

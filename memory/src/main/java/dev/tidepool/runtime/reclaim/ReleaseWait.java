@@ -4,7 +4,7 @@ import dev.tidepool.runtime.order.MemoryWaiters;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.PinState;
 import dev.tidepool.runtime.order.StackReserve;
-import dev.tidepool.runtime.storage.Spiller;
+import dev.tidepool.runtime.storage.SpillStore;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import java.util.ArrayList;
@@ -178,7 +178,7 @@ final class ReleaseWait implements AutoCloseable {
   }
 
   private void ask(Storage storage) {
-    Spiller spilling = storage.context().spilling();
+    SpillStore spilling = storage.context().spilling();
     if (request.evictionHelps(storage)) {
       asked.add(new Asked(storage, reclaimer.requestEviction(storage)));
     } else if (spilling != null && request.spillingHelps(storage)) {

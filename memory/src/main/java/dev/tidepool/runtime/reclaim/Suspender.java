@@ -10,7 +10,7 @@ import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.ResourceAccess;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.Coherence;
-import dev.tidepool.runtime.storage.Spiller;
+import dev.tidepool.runtime.storage.SpillStore;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryPools;
@@ -103,7 +103,7 @@ public final class Suspender {
 
   /** The host has no room for the bytes, or they are there already. */
   private Outcome spill(Storage storage) {
-    Spiller spilling = memory.spilling();
+    SpillStore spilling = memory.spilling();
     boolean shared = storage.coherence().copies().isShared();
     if (shared && storage.byteSize() == 0) {
       return Outcome.ABSENT;

@@ -10,7 +10,7 @@ import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.metering.AllocationLedger;
 import dev.tidepool.runtime.storage.BufferRegistry;
-import dev.tidepool.runtime.storage.Spiller;
+import dev.tidepool.runtime.storage.SpillStore;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryPools;
 import java.util.Map;
@@ -63,7 +63,7 @@ public final class ManagerReports {
     long allocatedBytes = counters.allocatedBytes();
     long live = counters.live() + arrays.sum(ArrayPoolStatistics::rentedBytes);
     long arrayHits = arrays.sum(ArrayPoolStatistics::hits);
-    Spiller spilling = context.spilling();
+    SpillStore spilling = context.spilling();
     return new MemoryStatistics(
         live,
         pools.idleBytes() + arrays.sum(ArrayPoolStatistics::idleBytes),

@@ -56,7 +56,8 @@ import dev.tidepool.runtime.report.ManagementBean;
 import dev.tidepool.runtime.report.ManagerReports;
 import dev.tidepool.runtime.report.OutOfMemoryDumps;
 import dev.tidepool.runtime.storage.BufferCore;
-import dev.tidepool.runtime.storage.Spiller;
+import dev.tidepool.runtime.storage.GuardInspection;
+import dev.tidepool.runtime.storage.SpillStore;
 import dev.tidepool.runtime.storage.Storage;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryLimit;
@@ -322,7 +323,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
           "buffers have guard zones at diagnostics=paranoid only, and these are at "
               + context.options().diagnostics());
     }
-    return state.during(context.guards()::inspectAll);
+    return state.during(() -> GuardInspection.of(context));
   }
 
   @Override
@@ -535,7 +536,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     QuietClose.quietly("pools", pools);
     // Of a buffer that was allocated while all ended, and closes itself.
     pools.awaitReturned();
-    Spiller spilling = context.spilling();
+    SpillStore spilling = context.spilling();
     if (spilling != null) {
       QuietClose.quietly("the spill file", spilling);
     }

@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.storage;
 
+import dev.tidepool.Allocation;
 import dev.tidepool.pool.block.Lease;
 
 /** Where buffers get further blocks from, besides the one that they were made with. */
@@ -14,7 +15,7 @@ public interface BlockSource {
   Lease forHostInRecovery(long bytes, Object tenant);
 
   /** For a buffer that comes back from a file: of the kind that it was made with. */
-  Lease forReturn(BufferCore core);
+  Lease forReturn(long bytes, Allocation allocation, Object tenant);
 
   /** For bytes of a caller that may not wait for work, whose own this is not yet. */
   Lease forCaller(long bytes, Object tenant);

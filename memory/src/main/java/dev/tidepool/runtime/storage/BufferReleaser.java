@@ -23,7 +23,7 @@ public final class BufferReleaser {
   private final AllocationCounters counters;
   private final Device device;
   private final MemoryWaiters waiters;
-  private final PendingReleases pending = new PendingReleases();
+  private final PendingReleases<Storage> pending = new PendingReleases<>();
   // In the order in which blocks change hands.
   private final boolean writesHistory;
 
@@ -39,11 +39,12 @@ public final class BufferReleaser {
 
   /** Whether blocks may go back on the calling thread, which must not block a carrier. */
   boolean happenHere(Storage storage) {
-    return !Thread.currentThread().isVirtual() || context.scrubber().asksNothing(storage);
+    return !Thread.currentThread().isVirtual()
+        || context.scrubber().asksNothing(storage.isExclusive());
   }
 
   /** The storages whose memory is about to be given back. */
-  public PendingReleases pending() {
+  public PendingReleases<Storage> pending() {
     return pending;
   }
 
@@ -60,7 +61,7 @@ public final class BufferReleaser {
   /** Looks at the guard zones of a storage whose blocks are about to go, where it has any. */
   void inspectGuards(Storage storage) {
     if (context.isParanoid()) {
-      context.guards().inspect(storage);
+      context.guards().inspect(storage.coherence().copies().owned(), storage.core()::info);
     }
   }
 

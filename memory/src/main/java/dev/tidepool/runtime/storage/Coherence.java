@@ -702,7 +702,7 @@ public final class Coherence {
    *
    * @throws dev.tidepool.TransferException if the file takes no more; nothing has changed then
    */
-  boolean spill(Spiller spilling) {
+  public boolean spill(SpillStore spilling) {
     List<Lease> freed;
     boolean clean;
     moving().lock();
@@ -718,7 +718,8 @@ public final class Coherence {
         extent.drop();
         throw e;
       }
-      spilling.spilled(storage);
+      spilling.spilled();
+      context.registry().addWithoutBlock(storage.core());
       if (!copies.isShared()) {
         becomeHostOnly();
       }
@@ -769,10 +770,13 @@ public final class Coherence {
     if (extent == null) {
       return;
     }
-    Spiller spilling = Objects.requireNonNull(context.spilling(), "the spiller of this storage");
+    SpillStore spilling = Objects.requireNonNull(context.spilling(), "the file of this storage");
     BufferCore core = storage.core();
     boolean asBorn = copies.isShared() || core.location() != MemoryLocation.DEVICE;
-    Lease lease = asBorn ? context.blocks().forReturn(core) : context.blocks().forHost(size, core);
+    Lease lease =
+        asBorn
+            ? context.blocks().forReturn(size, core.allocation(), core)
+            : context.blocks().forHost(size, core);
     try {
       if (read) {
         fill(lease, extent);
@@ -787,7 +791,8 @@ public final class Coherence {
       throw e;
     }
     copies.attach(lease);
-    spilling.broughtBack(storage);
+    spilling.broughtBack();
+    context.registry().removeWithoutBlock(core);
     extent.drop();
   }
 

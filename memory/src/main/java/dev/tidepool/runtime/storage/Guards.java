@@ -4,75 +4,51 @@ import dev.tidepool.diagnostics.BufferInfo;
 import dev.tidepool.diagnostics.GuardReport;
 import dev.tidepool.runtime.metering.DiagnosticSink;
 import dev.tidepool.runtime.order.ManagerContext;
-import dev.tidepool.runtime.order.Operation;
-import dev.tidepool.runtime.order.StackReserve;
 import dev.tidepool.runtime.supply.GuardedBlock;
 import dev.tidepool.spi.Block;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Supplier;
 
 /** Looks at the guard zones around buffers, at the paranoid level. */
-public final class Guards {
+final class Guards {
   private final ManagerContext context;
-  private final BufferRegistry registry;
   private final DiagnosticSink reports;
 
-  Guards(ManagerContext context, BufferRegistry registry, DiagnosticSink reports) {
+  Guards(ManagerContext context, DiagnosticSink reports) {
     this.context = context;
-    this.registry = registry;
     this.reports = reports;
   }
 
-  /** Looks at a buffer that ends: nothing uses it any more. Never throws. */
-  void inspect(Storage storage) {
-    for (GuardReport report : damages(storage)) {
+  /** Looks at the blocks of a buffer that ends: nothing uses it any more. Never throws. */
+  void inspect(List<Block> blocks, Supplier<BufferInfo> buffer) {
+    for (GuardReport report : damages(blocks, buffer)) {
       reports.log(Level.ERROR, report.toString());
       reports.tell(report);
     }
   }
 
-  /** Looks at every live buffer that is not lent, each in its turn among the work on it. */
-  public List<GuardReport> inspectAll() {
-    List<GuardReport> found = new ArrayList<>();
-    StackReserve.check();
-    for (Storage storage : registry.awake()) {
-      if (storage.isLent()) {
-        continue;
-      }
-      // Not as a use: it must not get the failure that the next use is to get.
-      Operation.always(
-              storage, context.transferThreads(), () -> found.addAll(damagesOfLive(storage)))
-          .perform(storage.runsHere());
-    }
-    return found;
-  }
-
-  private List<GuardReport> damagesOfLive(Storage storage) {
-    // A buffer that was closed meanwhile has no blocks any more, and was looked at when it ended.
-    return storage.isClosing() ? List.of() : damages(storage);
-  }
-
-  private List<GuardReport> damages(Storage storage) {
+  /** What is wrong around the blocks of a buffer. */
+  List<GuardReport> damages(List<Block> blocks, Supplier<BufferInfo> buffer) {
     List<GuardReport> damages = new ArrayList<>();
-    for (Block block : storage.coherence().copies().owned()) {
+    for (Block block : blocks) {
       if (block instanceof GuardedBlock guarded) {
-        guarded.damage().ifPresent(damage -> damages.add(report(storage, damage)));
+        guarded.damage().ifPresent(damage -> damages.add(report(buffer.get(), damage)));
       }
     }
     return damages;
   }
 
-  private GuardReport report(Storage storage, GuardedBlock.Damage damage) {
-    BufferInfo info = storage.core().info();
+  private GuardReport report(BufferInfo buffer, GuardedBlock.Damage damage) {
     return new GuardReport(
         context.accelerator().id(),
-        info.tag(),
-        info.elementType(),
-        info.byteSize(),
+        buffer.tag(),
+        buffer.elementType(),
+        buffer.byteSize(),
         damage.offset(),
         damage.bytes(),
-        info.age(),
-        info.site());
+        buffer.age(),
+        buffer.site());
   }
 }

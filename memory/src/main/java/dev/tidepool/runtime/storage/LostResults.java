@@ -23,46 +23,50 @@ final class LostResults {
     this.reports = reports;
   }
 
-  /** Tells of a write-back that failed, before the device's copy goes; what to throw for it. */
-  TransferException tell(Storage storage, Throwable failure) {
+  /**
+   * Tells of a write-back that failed, before the copy with the newest bytes goes; what to throw
+   * for it.
+   *
+   * @param bytes that are lost
+   * @param ofHost whether the host wrote them, else the device
+   */
+  TransferException tell(
+      BufferInfo buffer, String name, long bytes, boolean ofHost, Throwable failure) {
     String text = String.valueOf(failure.getMessage());
-    LostResultReport report = report(storage, text);
+    report(buffer, bytes, text);
     return new TransferException(
-        storage
+        name
             + " was closed, but "
-            + report.bytes()
+            + bytes
             + " bytes that "
-            + (storage.coherence().copies().isDeviceForeign() ? "the host" : context.id())
+            + (ofHost ? "the host" : context.id())
             + " wrote are lost: "
             + text,
         failure);
   }
 
   /** Tells of a buffer that became unreachable before its newest bytes were brought back. */
-  void tellIfLost(Storage storage) {
-    if (storage.coherence().missingBytes() > 0) {
-      report(
-          storage,
-          "the buffer became unreachable without close(); close it, or synchronize its manager,"
-              + " before the last reference goes");
-    }
+  void tellUnreachable(BufferInfo buffer, long bytes) {
+    report(
+        buffer,
+        bytes,
+        "the buffer became unreachable without close(); close it, or synchronize its manager,"
+            + " before the last reference goes");
   }
 
-  private LostResultReport report(Storage storage, String cause) {
+  private void report(BufferInfo buffer, long bytes, String cause) {
     counters.lostResult();
-    BufferInfo info = storage.core().info();
     LostResultReport report =
         new LostResultReport(
             context.id(),
-            info.tag(),
-            info.elementType(),
-            info.location(),
-            storage.coherence().missingBytes(),
+            buffer.tag(),
+            buffer.elementType(),
+            buffer.location(),
+            bytes,
             cause,
-            info.age(),
-            info.site());
+            buffer.age(),
+            buffer.site());
     reports.log(Level.ERROR, report.toString());
     reports.tell(report);
-    return report;
   }
 }

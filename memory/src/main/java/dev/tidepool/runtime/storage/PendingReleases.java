@@ -13,8 +13,10 @@ import org.jspecify.annotations.Nullable;
  * <p>A list that is linked through the storages: adding and removing makes no object, because both
  * happen where memory is given back. The monitor is held for some stores, and nothing is called
  * under it.
+ *
+ * @param <S> the storages
  */
-public final class PendingReleases {
+public final class PendingReleases<S extends PendingReleases.Link> {
   /** A member of the list; its fields are guarded by the monitor of the list. */
   abstract static class Link extends OrderedResource {
     private boolean pending;
@@ -25,27 +27,29 @@ public final class PendingReleases {
   private @Nullable Link first;
 
   /** Adds a storage, unless it is a member. */
-  synchronized void add(Link storage) {
-    if (storage.pending) {
+  synchronized void add(S storage) {
+    Link link = storage;
+    if (link.pending) {
       return;
     }
-    storage.pending = true;
+    link.pending = true;
     Link second = first;
-    storage.behind = second;
+    link.behind = second;
     if (second != null) {
-      second.before = storage;
+      second.before = link;
     }
-    first = storage;
+    first = link;
   }
 
   /** Removes a storage, if it is a member. */
-  synchronized void remove(Link storage) {
-    if (!storage.pending) {
+  synchronized void remove(S storage) {
+    Link link = storage;
+    if (!link.pending) {
       return;
     }
-    storage.pending = false;
-    Link before = storage.before;
-    Link behind = storage.behind;
+    link.pending = false;
+    Link before = link.before;
+    Link behind = link.behind;
     if (before == null) {
       first = behind;
     } else {
@@ -54,18 +58,19 @@ public final class PendingReleases {
     if (behind != null) {
       behind.before = before;
     }
-    storage.before = null;
-    storage.behind = null;
+    link.before = null;
+    link.behind = null;
   }
 
   /** Returns the storages whose memory has not been given back, the one closed last first. */
-  public synchronized List<Storage> all() {
+  @SuppressWarnings("unchecked") // what was added
+  public synchronized List<S> all() {
     if (first == null) {
       return List.of();
     }
-    List<Storage> all = new ArrayList<>();
+    List<S> all = new ArrayList<>();
     for (Link each = first; each != null; each = each.behind) {
-      all.add((Storage) each);
+      all.add((S) each);
     }
     return all;
   }

@@ -30,9 +30,13 @@ public final class Scrubber {
     return wanted;
   }
 
-  /** Whether giving blocks back asks nothing of the device. */
-  boolean asksNothing(Storage storage) {
-    return !storage.isExclusive() && !wanted;
+  /**
+   * Whether giving blocks back asks nothing of the device.
+   *
+   * @param exclusive whether host and device take the blocks in turn
+   */
+  boolean asksNothing(boolean exclusive) {
+    return !exclusive && !wanted;
   }
 
   /** Overwrites the block of some copies that is about to be released. */

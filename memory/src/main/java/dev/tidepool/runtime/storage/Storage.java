@@ -660,7 +660,7 @@ public final class Storage extends PendingReleases.Link {
     if (!waits) {
       // Inside of work on this very buffer, which would wait for itself, or while it is lent.
       try {
-        writeBack.failing(failure -> context.lostResults().tell(this, failure)).release(false);
+        writeBack.failing(this::lost).release(false);
       } finally {
         synchronized (this) {
           // It may wait later on, when the bytes are not lent any more.
@@ -673,7 +673,7 @@ public final class Storage extends PendingReleases.Link {
     @Nullable TransferException lost;
     try {
       Throwable failure = performed(writeBack);
-      lost = failure == null ? null : context.lostResults().tell(this, failure);
+      lost = failure == null ? null : lost(failure);
     } finally {
       settle(true);
     }
@@ -681,6 +681,18 @@ public final class Storage extends PendingReleases.Link {
       throw lost;
     }
     return true;
+  }
+
+  /** Tells of bytes that could not be brought back. */
+  private TransferException lost(Throwable failure) {
+    return context
+        .lostResults()
+        .tell(
+            core.info(),
+            toString(),
+            coherence.missingBytes(),
+            coherence.copies().isDeviceForeign(),
+            failure);
   }
 
   /** What the work failed with, be it that the heap is full; null if it did not. */
@@ -930,8 +942,8 @@ public final class Storage extends PendingReleases.Link {
     if (freedEarly) {
       return;
     }
-    if (outlived && isLeaked()) {
-      context.lostResults().tellIfLost(this);
+    if (outlived && isLeaked() && coherence.missingBytes() > 0) {
+      context.lostResults().tellUnreachable(core.info(), coherence.missingBytes());
     }
     boolean clean = true;
     try {

@@ -31,7 +31,7 @@ public final class StorageContext extends ManagerContext {
   private final Scrubber scrubber;
   private final BufferReleaser releases;
   private final PeerPaths peers;
-  private final @Nullable Spiller spilling;
+  private final @Nullable SpillStore spilling;
   private @Nullable BlockSource blocks;
 
   /**
@@ -54,13 +54,12 @@ public final class StorageContext extends ManagerContext {
     this.peers = peers;
     this.counters = counters;
     this.registry = new BufferRegistry(this, pools);
-    this.guards = new Guards(this, registry, reports);
+    this.guards = new Guards(this, reports);
     this.lostResults = new LostResults(this, counters, reports);
     this.scrubber = new Scrubber(this);
     this.releases = new BufferReleaser(this, ledger, counters);
     // A file, which would stay open if anything of the above refused its options.
-    this.spilling =
-        options.spillDirectory().map(directory -> new Spiller(directory, registry)).orElse(null);
+    this.spilling = options.spillDirectory().map(SpillStore::new).orElse(null);
   }
 
   /** Says where further blocks come from; called once, before there are buffers. */
@@ -88,7 +87,7 @@ public final class StorageContext extends ManagerContext {
   }
 
   /** What looks at guard zones. */
-  public Guards guards() {
+  Guards guards() {
     return guards;
   }
 
@@ -112,8 +111,8 @@ public final class StorageContext extends ManagerContext {
     return peers;
   }
 
-  /** What takes idle buffers to a file; null without a spill directory. */
-  public @Nullable Spiller spilling() {
+  /** Where idle buffers go when memory is short; null without a spill directory. */
+  public @Nullable SpillStore spilling() {
     return spilling;
   }
 

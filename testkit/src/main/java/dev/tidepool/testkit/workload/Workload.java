@@ -305,8 +305,13 @@ public final class Workload {
       last.close();
       return;
     }
+    UnifiedMemoryManager first = managers.getFirst();
+    if (first.accelerator().memory().totalBytes() < 2 * RESERVED) {
+      // The buffers that are not within the reservation would find nothing.
+      return;
+    }
     try {
-      Reservation fresh = managers.getFirst().reserve("workload", RESERVED, Duration.ZERO);
+      Reservation fresh = first.reserve("workload", RESERVED, Duration.ZERO);
       if (!reserved.compareAndSet(null, fresh)) {
         fresh.close();
       }

@@ -1,19 +1,17 @@
-package dev.tidepool.runtime.storage;
+package dev.tidepool.runtime.reclaim;
 
-import dev.tidepool.ByteSize;
 import dev.tidepool.TransferException;
 import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.runtime.flight.SpillEvent;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.SessionExecutors;
-import java.io.IOException;
+import dev.tidepool.runtime.storage.SpillStore;
+import dev.tidepool.runtime.storage.Storage;
 import java.lang.System.Logger.Level;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -22,24 +20,17 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>To spill is work in the storage's order, with nothing beside it, and is only done where
  * nothing is ahead, or ahead of work that has not begun: so nobody meets a buffer that is half in
- * the file, and no thread waits for another buffer's work while it frees memory for its own.
+ * the file, and no thread waits for another buffer's work while it frees memory for its own. Made
+ * for each use: it has no state of its own.
  */
-public final class Spiller implements AutoCloseable {
+final class Spiller {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
-  private final SpillFile file;
-  private final BufferRegistry registry;
-  private final LongAdder spills = new LongAdder();
-  private final LongAdder returns = new LongAdder();
+  private final SpillStore store;
 
-  /**
-   * Opens the file.
-   *
-   * @throws TransferException if the directory cannot be used
-   */
-  Spiller(Path directory, BufferRegistry registry) {
-    this.file = SpillFile.open(directory);
-    this.registry = registry;
+  /** Spills to a manager's file. */
+  Spiller(SpillStore store) {
+    this.store = store;
   }
 
   /**
@@ -47,7 +38,7 @@ public final class Spiller implements AutoCloseable {
    *
    * @throws TransferException if the file takes no more; the storage is as it was then
    */
-  public boolean spill(Storage storage, Executor executor) {
+  boolean spill(Storage storage, Executor executor) {
     Outcome outcome = new Outcome();
     work(storage, executor, outcome::done, outcome::refused).performIfIdle(storage.runsHere());
     return outcome.isDone();
@@ -59,7 +50,7 @@ public final class Spiller implements AutoCloseable {
    *
    * @throws TransferException if the file takes no more; the storage is as it was then
    */
-  public boolean spillBeforeUse(Storage storage) {
+  boolean spillBeforeUse(Storage storage) {
     Outcome outcome = new Outcome();
     SessionExecutors.offCarrier(
         () -> storage.moveIfUnused(() -> attempt(storage, outcome::done, outcome::refused)));
@@ -71,7 +62,7 @@ public final class Spiller implements AutoCloseable {
    *
    * @throws TransferException if the file takes no more; the storage is as it was then
    */
-  public boolean spillInTurn(Storage storage, Executor executor) {
+  boolean spillInTurn(Storage storage, Executor executor) {
     Outcome outcome = new Outcome();
     Operation spill = work(storage, executor, outcome::done, outcome::refused);
     if (spill.requestIfOpen()) {
@@ -103,7 +94,7 @@ public final class Spiller implements AutoCloseable {
   }
 
   /** Returns the spill as work that is not submitted yet. */
-  public Operation work(
+  Operation work(
       Storage storage, Executor executor, Runnable spilled, Consumer<TransferException> refused) {
     return Operation.moving(List.of(storage), executor, () -> attempt(storage, spilled, refused));
   }
@@ -111,7 +102,7 @@ public final class Spiller implements AutoCloseable {
   private void attempt(Storage storage, Runnable spilled, Consumer<TransferException> refused) {
     try {
       SpillEvent event = Flight.spill();
-      if (storage.coherence().spill(this)) {
+      if (storage.coherence().spill(store)) {
         spilled.run();
         if (event != null) {
           event.spilled(storage.context().id(), storage.core().tag(), storage.byteSize());
@@ -123,44 +114,5 @@ public final class Spiller implements AutoCloseable {
     } catch (RuntimeException | InternalError e) {
       LOG.log(Level.DEBUG, storage + " could not be spilled; it stays where it is", e);
     }
-  }
-
-  /** The bytes in the file. */
-  SpillFile.Extent reserve(long bytes) {
-    return file.reserve(bytes);
-  }
-
-  /** A storage's bytes are in the file, and its blocks are about to go. */
-  void spilled(Storage storage) {
-    spills.increment();
-    registry.addWithoutBlock(storage.core());
-  }
-
-  /** A storage has its bytes in memory again. */
-  void broughtBack(Storage storage) {
-    returns.increment();
-    registry.removeWithoutBlock(storage.core());
-  }
-
-  public long spilledBytes() {
-    return file.usedBytes();
-  }
-
-  public long spills() {
-    return spills.sum();
-  }
-
-  public long returns() {
-    return returns.sum();
-  }
-
-  @Override
-  public String toString() {
-    return ByteSize.format(spilledBytes()) + " in " + file.directory();
-  }
-
-  @Override
-  public void close() throws IOException {
-    file.close();
   }
 }
