@@ -86,10 +86,10 @@ final class CudaDevice implements Device {
       DeviceProperties properties,
       String driver,
       Settings settings,
-      Optional<Adopted> adopted) {
+      Optional<AdoptedContext> adopted) {
     Context context =
-        adopted.map(Adopted::context).orElseGet(() -> Context.retain(properties.handle()));
-    OptionalLong stream = adopted.map(Adopted::stream).orElseGet(OptionalLong::empty);
+        adopted.map(AdoptedContext::context).orElseGet(() -> Context.retain(properties.handle()));
+    OptionalLong stream = adopted.map(AdoptedContext::stream).orElseGet(OptionalLong::empty);
     try {
       return context.call(() -> new CudaDevice(id, properties, driver, context, stream, settings));
     } catch (RuntimeException failed) {

@@ -50,7 +50,7 @@ public final class CudaProvider implements AcceleratorProvider {
     List<Device> devices = new ArrayList<>();
     if (!installed.devices().isEmpty()) {
       Settings settings = Settings.read(notes);
-      Optional<Adopted> adopted = Adopted.read();
+      Optional<AdoptedContext> adopted = AdoptedContext.read();
       adopted.ifPresent(found -> requireOneOf(installed, found));
       for (DeviceProperties properties : installed.devices()) {
         String id = name() + ":" + devices.size();
@@ -72,7 +72,7 @@ public final class CudaProvider implements AcceleratorProvider {
     return new Discovery(devices, notes);
   }
 
-  private static void requireOneOf(Installed installed, Adopted adopted) {
+  private static void requireOneOf(Installed installed, AdoptedContext adopted) {
     int device = adopted.context().device();
     if (installed.devices().stream().noneMatch(found -> found.handle() == device)) {
       throw new IllegalArgumentException(

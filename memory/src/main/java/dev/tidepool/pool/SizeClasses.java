@@ -5,8 +5,8 @@ package dev.tidepool.pool;
  *
  * <p>Powers of two from 1 KiB to 4 KiB, then eight equal steps in each doubling up to 1 MiB and 32
  * up to 1 GiB, so that a block above 4 KiB is at most 12.5% larger than what was asked for, and one
- * above 1 MiB, of which a few make up what a program holds, 3.2%. (Rounding to powers of two alone,
- * as early pinned pools did, doubled the bill.) Larger requests have no class.
+ * above 1 MiB, of which a few make up what a program holds, 3.2%. Rounding only to powers of two,
+ * as early pinned pools did, can double the memory in use. Larger requests have no class.
  */
 public final class SizeClasses {
   static final long SMALLEST = 1L << 10;
@@ -52,7 +52,7 @@ public final class SizeClasses {
         split(zeros, COARSE, bits, bits - FINE_FROM_BITS, FINE_STEP_BITS);
       }
     }
-    // Nothing, less 1: all bits are set.
+    // For a size of 0, the size less 1 has all bits set.
     BASES[0] = -1;
   }
 

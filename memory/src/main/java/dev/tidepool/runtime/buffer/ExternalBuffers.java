@@ -16,7 +16,7 @@ import dev.tidepool.runtime.metering.LeakDetector;
 import dev.tidepool.runtime.metering.LeakGroup;
 import dev.tidepool.runtime.reclaim.BlockAllocator;
 import dev.tidepool.runtime.reclaim.Reclaimer;
-import dev.tidepool.runtime.storage.AdoptedMemory;
+import dev.tidepool.runtime.storage.AdoptedHostMemory;
 import dev.tidepool.runtime.storage.BackingBlocks;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.Storage;
@@ -114,15 +114,15 @@ public final class ExternalBuffers {
     Objects.requireNonNull(type, "type");
     Objects.requireNonNull(mode, "mode");
     Objects.requireNonNull(release, "release");
-    AdoptedHandle.check(type, memory);
-    return AdoptedHandle.isOnHost(memory)
-        ? adoptOnHost(type, AdoptedHandle.segment(memory), mode, release)
+    AdoptionChecks.check(type, memory);
+    return AdoptionChecks.isOnHost(memory)
+        ? adoptOnHost(type, AdoptionChecks.segment(memory), mode, release)
         : adoptOnDevice(type, memory, mode, release);
   }
 
   private <A> UnifiedBuffer<A> adoptOnHost(
       ElementType<A> type, MemorySegment segment, MapMode mode, Runnable release) {
-    AdoptedMemory memory = new AdoptedMemory(segment, release);
+    AdoptedHostMemory memory = new AdoptedHostMemory(segment, release);
     Runnable ending = resources.foreign(memory);
     try {
       return over(
@@ -143,11 +143,11 @@ public final class ExternalBuffers {
     // May throw; there is no block yet that would have to be freed.
     long length = type.elements(memory.byteSize());
     Block whole =
-        resources.opened(context.device().adopt(AdoptedHandle.whole(memory), mode.writes()));
+        resources.opened(context.device().adopt(AdoptionChecks.whole(memory), mode.writes()));
     AtomicReference<Runnable> owned = new AtomicReference<>(release);
     Runnable ending = resources.foreign(() -> giveBack(whole.segment(), owned));
     try {
-      Block block = new BlockPart(whole, AdoptedHandle.start(memory), memory.byteSize());
+      Block block = new BlockPart(whole, AdoptionChecks.start(memory), memory.byteSize());
       return create(
           type,
           length,

@@ -6,9 +6,11 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Completes futures on threads that users' stages may block. One thread completes those that
- * nothing hangs on, one after another; it leaves the rest to another thread before it completes one
- * that something hangs on.
+ * Completes futures on threads that users' stages may block. One thread completes the futures that
+ * have no dependent stages, one after another. Before it completes a future that has some, it hands
+ * the rest of the queue to another thread. Two completions do not come here: a future that is
+ * cancelled completes on the thread that cancels it, and a future of several parts on the thread
+ * that completes the last part.
  *
  * <p>A stage may be attached in the moment between that check and the completion, and may block. So
  * the maintenance thread has another thread go on where nothing was completed since it looked last.

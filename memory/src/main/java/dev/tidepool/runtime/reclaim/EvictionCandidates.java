@@ -13,12 +13,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * Finds the buffers of a manager that eviction takes next: approximately the least recently used.
  *
- * <p>There is no list of buffers by their last use, because every new buffer would have to join it,
- * and all threads would meet there. A cursor passes the blocks of the pools, a few for each search,
- * and goes on at the next search where it stopped. Of the blocks that it passed, those whose
- * tenants were used longest ago are remembered. A search picks the least recently used of these
- * that will do. So the time of a search depends neither on the number of blocks nor on the number
- * of buffers, unless most of them cannot be evicted. Where the blocks are no more than are
+ * <p>There is no list of buffers by their last use, because every new buffer would have to be added
+ * to it, and all threads would contend for it. A cursor passes the blocks of the pools, a few for
+ * each search, and goes on at the next search where it stopped. Of the blocks that it passed, those
+ * whose tenants were used longest ago are remembered. A search picks the least recently used of
+ * these that will do. So the time of a search depends neither on the number of blocks nor on the
+ * number of buffers, unless most of them cannot be evicted. Where the blocks are no more than are
  * remembered, the order is exact.
  *
  * <p>This is the sampling that Redis uses for its {@code maxmemory} policies. The cursor takes the
@@ -163,7 +163,8 @@ final class EvictionCandidates {
       PooledBlock block = blocks[i];
       BufferCore core = block == null ? null : core(block);
       if (core == null) {
-        // It went back, and may have another owner when the cursor comes again.
+        // It was returned to its pool, and may belong to another buffer when the cursor reaches it
+        // again.
         count--;
         put(i, blocks[count], lastUses[count]);
         put(count, null, 0);

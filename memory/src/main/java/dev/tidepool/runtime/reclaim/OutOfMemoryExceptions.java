@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Makes the exceptions for memory that has run out. Their messages have the numbers, the owners of
- * the bytes, and what was tried.
+ * the bytes, and what was tried. The last sentence of a message is that of the refusal, which the
+ * class that allocates writes.
  */
 public final class OutOfMemoryExceptions {
   private static final int TAGS_NAMED = 5;

@@ -34,7 +34,10 @@ import org.jspecify.annotations.Nullable;
 public final class Reclaimer {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
-  /** Device memory is scattered when more than one part in so many of it is bound. */
+  /**
+   * Device memory is fragmented if more than one part in so many of it is bound: idle parts of
+   * slabs that are in use.
+   */
   private static final int SCATTERED = 4;
 
   /** Bytes that take longer on their way than a thread takes to wake. */

@@ -35,7 +35,7 @@ public final class BackingBlocks {
   private @Nullable Object file;
   private @Nullable Lease hostLease;
   private @Nullable Lease deviceLease;
-  private @Nullable AdoptedMemory adopted;
+  private @Nullable AdoptedHostMemory adopted;
   private @Nullable Block foreignBlock;
   private @Nullable MemorySegment host;
   private @Nullable Block device;
@@ -92,7 +92,7 @@ public final class BackingBlocks {
    * @param ending gives the memory back
    */
   public static BackingBlocks adopted(
-      AdoptedMemory memory, @Nullable Block block, Runnable ending) {
+      AdoptedHostMemory memory, @Nullable Block block, Runnable ending) {
     BackingBlocks copies = foreign(memory.memory(), block, ending, null);
     copies.adopted = memory;
     copies.endsElsewhere = true;

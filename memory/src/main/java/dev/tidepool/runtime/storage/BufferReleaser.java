@@ -11,8 +11,9 @@ import java.lang.System.Logger.Level;
 
 /**
  * Gives the memory of buffers back when nothing uses it any more: guard zones are inspected, the
- * buffer leaves the accounts, and then its blocks go. Only the exchange that gives back the block
- * of a dormant buffer comes before. Nothing here throws. Safe for use by any thread.
+ * buffer leaves the accounts, and then its blocks go. The only exception is a dormant buffer: the
+ * atomic exchange that returns its block to the pool comes first. When that is, {@link Storage}
+ * decides. Nothing here throws. Safe for use by any thread.
  */
 public final class BufferReleaser {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
@@ -38,7 +39,7 @@ public final class BufferReleaser {
   }
 
   /** Whether blocks may go back on the calling thread, which must not block a carrier. */
-  boolean happenHere(Storage storage) {
+  boolean mayFreeOnThisThread(Storage storage) {
     return !Thread.currentThread().isVirtual()
         || context.scrubber().asksNothing(storage.isExclusive());
   }
@@ -48,7 +49,7 @@ public final class BufferReleaser {
     return pending;
   }
 
-  /** The session's clock, for code to which a clock costs too much. */
+  /** The session's coarse clock, for code that cannot afford {@link System#nanoTime()}. */
   public int tick() {
     return context.tick();
   }

@@ -260,7 +260,7 @@ public final class Coherence {
   /** Whether the device must give memory before it can use the storage. */
   public boolean lacksDeviceMemory() {
     if (!moving().tryLock()) {
-      // Somebody sees to it, and may be waiting for memory.
+      // Another thread is moving the bytes, and may be waiting for memory.
       return true;
     }
     try {
@@ -348,8 +348,8 @@ public final class Coherence {
   /**
    * A launch that was submitted to write a range has ended.
    *
-   * @param revoked whether it failed and the host's bytes were valid before it: they count, as all
-   *     that was written on the device since came behind it, and fails with it
+   * @param revoked whether it failed and the host's bytes were valid before it. They are the valid
+   *     ones then: every later write on the device was queued behind this launch, and fails with it
    */
   public void deviceWriteSettled(long from, long to, boolean revoked) {
     synchronized (storage) {

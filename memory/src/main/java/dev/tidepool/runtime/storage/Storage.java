@@ -621,7 +621,7 @@ public final class Storage extends PendingReleases.Link {
       settled = true;
       view = View.NONE;
       frees = !isKept();
-      freesAtOnce = frees && isUnused() && context.releases().happenHere(this);
+      freesAtOnce = frees && isUnused() && context.releases().mayFreeOnThisThread(this);
       if (freesAtOnce) {
         pins().close();
       }
@@ -850,7 +850,7 @@ public final class Storage extends PendingReleases.Link {
         release = Operation.always(this, context.transferThreads(), this::free);
       }
       work = release;
-      here = !pins().isMoving() && context.releases().happenHere(this);
+      here = !pins().isMoving() && context.releases().mayFreeOnThisThread(this);
     }
     if (!work.hasEntered()) {
       work.release(here);

@@ -15,7 +15,7 @@ import java.util.OptionalLong;
  * @param context whose device is opened on it
  * @param stream where all commands of the device are submitted; empty for streams of its own
  */
-record Adopted(Context context, OptionalLong stream) {
+record AdoptedContext(Context context, OptionalLong stream) {
   private static final String CONTEXT = "tidepool.cuda.context";
   private static final String STREAM = "tidepool.cuda.stream";
 
@@ -24,7 +24,7 @@ record Adopted(Context context, OptionalLong stream) {
    *
    * @throws IllegalArgumentException if a handle is not one, or is of another context
    */
-  static Optional<Adopted> read() {
+  static Optional<AdoptedContext> read() {
     OptionalLong context = handle(CONTEXT);
     OptionalLong stream = handle(STREAM);
     if (context.isEmpty()) {
@@ -36,7 +36,7 @@ record Adopted(Context context, OptionalLong stream) {
     }
     Context adopted = adopted(context.getAsLong());
     stream.ifPresent(handle -> requireOf(adopted, handle));
-    return Optional.of(new Adopted(adopted, stream));
+    return Optional.of(new AdoptedContext(adopted, stream));
   }
 
   private static Context adopted(long context) {

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 
 /** A device that is opened on a context, and a stream, of another library in the process. */
 @ExtendWith(NothingLeaks.class)
-class AdoptedTest {
+class AdoptedContextTest {
   private static final String CONTEXT = Library.CONTEXT;
   private static final String STREAM = Library.STREAM;
 
@@ -60,7 +60,7 @@ class AdoptedTest {
     SimulatedCuda simulated = Simulation.with(2);
     try (Library library = Library.on(1)) {
       simulated.forget();
-      try (Tidepool tidepool = with(library.contextText(), "", AdoptedTest::open)) {
+      try (Tidepool tidepool = with(library.contextText(), "", AdoptedContextTest::open)) {
         assertThat(simulated.calls("cuDevicePrimaryCtxRetain")).as("of the other").isOne();
         work(tidepool, "cuda:0");
         work(tidepool, "cuda:1");
@@ -80,7 +80,7 @@ class AdoptedTest {
     long own = NativeCall.get("cuCtxCreate_v2", context -> (int) create.invokeExact(context, 0, 0));
     // Creating it made it current.
     Cuda.cuCtxPopCurrent();
-    try (Tidepool tidepool = with(Long.toString(own), "", AdoptedTest::open)) {
+    try (Tidepool tidepool = with(Long.toString(own), "", AdoptedContextTest::open)) {
       work(tidepool, "cuda:0");
       UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("cuda:0"));
       try (UnifiedBuffer<float[]> buffer = memory.copyOf(new float[100]);
@@ -99,7 +99,7 @@ class AdoptedTest {
     try (Library library = Library.on(0)) {
       simulated.forget();
       try (Tidepool tidepool =
-          with(library.contextText(), library.streamText(), AdoptedTest::open)) {
+          with(library.contextText(), library.streamText(), AdoptedContextTest::open)) {
         work(tidepool, "cuda:0");
         assertThat(simulated.calls("cuStreamCreateWithPriority")).as("for allocations").isOne();
       }
@@ -207,7 +207,7 @@ class AdoptedTest {
   @Test
   void aTidepoolGoesOnWithoutTheDevicesAndSaysWhy() {
     Simulation.with(1);
-    try (Tidepool tidepool = with("0", "", AdoptedTest::open)) {
+    try (Tidepool tidepool = with("0", "", AdoptedContextTest::open)) {
       assertThat(tidepool.accelerators()).extracting(Accelerator::id).containsExactly("cpu:0");
       assertThat(tidepool.notes()).anyMatch(note -> note.contains(CONTEXT + " is null"));
     }

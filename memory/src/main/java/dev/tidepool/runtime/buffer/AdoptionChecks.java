@@ -6,8 +6,8 @@ import dev.tidepool.NativeKind;
 import java.lang.foreign.MemorySegment;
 
 /** What can be checked of a handle of another library's memory, and the memory behind it. */
-final class AdoptedHandle {
-  private AdoptedHandle() {}
+final class AdoptionChecks {
+  private AdoptionChecks() {}
 
   /**
    * Checks that elements can lie there. Libraries give null for memory of no bytes.

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * hand out no segment, and ending one is a handshake with every thread of the process, so the
  * segment is made when it is first asked for. Safe for use by any thread.
  */
-public final class AdoptedMemory implements Runnable {
+public final class AdoptedHostMemory implements Runnable {
   private static final MemoryAllocator ALLOCATOR = new MemoryAllocator();
 
   private final MemorySegment memory;
@@ -26,7 +26,7 @@ public final class AdoptedMemory implements Runnable {
    * @param memory without a scope of its own
    * @param release gives it back
    */
-  public AdoptedMemory(MemorySegment memory, Runnable release) {
+  public AdoptedHostMemory(MemorySegment memory, Runnable release) {
     this.memory = memory;
     this.release = release;
   }
