@@ -209,22 +209,21 @@ public final class Suspender {
               () -> returns[0] = bringBack(storage))
           .retrying(memory.retries())
           .perform(storage.runsHere());
-      if (returns[0]) {
-        storage.resumed();
-      }
       return returns[0];
     } catch (IllegalStateException refused) {
       return false;
     }
   }
 
+  /** Whether it was away. Its next use may have brought it back meanwhile. */
   private static boolean bringBack(Storage storage) {
     if (storage.isHeldByHost()) {
       return false;
     }
     try {
-      storage.coherence().prefetch(0, storage.byteSize(), true);
-      return true;
+      boolean wasAway = storage.coherence().returnToDevice();
+      storage.resumed();
+      return wasAway;
     } catch (RuntimeException | Error e) {
       throw Exceptions.transfer(e, "bringing back " + storage);
     }

@@ -505,6 +505,20 @@ public final class Coherence {
     }
   }
 
+  /** Brings the bytes back to the device if they have no memory there; whether that was so. */
+  public boolean returnToDevice() {
+    lockMoving();
+    try {
+      boolean isAway = copies.spilled() != null || (!copies.isShared() && !copies.hasDevice());
+      if (isAway) {
+        prefetch(0, size, true);
+      }
+      return isAway;
+    } finally {
+      moving().unlock();
+    }
+  }
+
   /** Makes both copies valid and equal in a range. */
   public void synchronize(long from, long to) {
     if (isHostNewest()) {
