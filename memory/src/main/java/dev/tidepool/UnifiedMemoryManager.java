@@ -162,9 +162,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * closes, or after the buffer became unreachable; on the closing thread, or on a thread of the
    * library's for which nothing waits. So {@code release} must not refer to the buffer, or it stays
    * reachable, and must not wait for work of this manager. What it throws is logged. A segment of
-   * {@link UnifiedBuffer#asSegment()} ends before that: later access fails with an {@link
-   * IllegalStateException}. While a native call uses the segment, {@code release} waits for its
-   * end, on another thread.
+   * {@link UnifiedBuffer#asSegment()} over memory of the host ends before that: later access fails
+   * with an {@link IllegalStateException}. While a native call uses the segment, {@code release}
+   * waits for its end, on another thread.
    *
    * @param memory aligned as an element is
    * @throws IllegalArgumentException if its address is null, negative or not aligned, it is no

@@ -26,12 +26,12 @@ import java.util.Objects;
  * that was asked for before has ended. It counts as a write of that copy then; of a {@linkplain
  * #exportReadOnly read-only} one, as a read. The buffer may be used meanwhile, and sees what the
  * consumer has written by then. To see what a consumer writes later, after the other copy was used,
- * tell the buffer: by {@link UnifiedBuffer#asSegment()} of the host's copy, and by lending it for
- * writing of the device's. After work on the other side, {@link UnifiedBuffer#synchronize()} shows
- * the results to the consumer. The copy that is exported stays where it is, and the memory stays
- * until the consumer calls the deleter, though the buffer or the manager may be closed before;
- * memory of a caller that was {@linkplain UnifiedMemoryManager#wrap wrapped} stays as long as the
- * caller keeps it.
+ * tell the buffer, by {@linkplain UnifiedMemoryManager#lend lending} it for writing: as a
+ * HOST_POINTER for the host's copy. After work on the other side, {@link
+ * UnifiedBuffer#synchronize()} shows the results to the consumer. The copy that is exported stays
+ * where it is, and the memory stays until the consumer calls the deleter, though the buffer or the
+ * manager may be closed before; memory of a caller that was {@linkplain UnifiedMemoryManager#wrap
+ * wrapped} stays as long as the caller keeps it.
  *
  * <p><b>Versions.</b> Since 2024 DLPack has a structure with a version, which tells read-only
  * tensors apart; Python passes it in capsules named {@code dltensor_versioned}. The older structure

@@ -8,6 +8,8 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -17,15 +19,18 @@ import java.util.concurrent.atomic.AtomicBoolean;
  *
  * <p>All exports share one deleter, which finds the export by the structure's address. It can be
  * called by any thread, also one that Java does not know. It frees the structure and no longer
- * holds the buffer; it does not wait. A second call of the deleter is reported in the log and does
- * nothing else. An export that becomes unreachable before either is reported in the log, and its
- * memory stays. Safe for use by any thread.
+ * holds the buffer; it does not wait. A second call of the deleter, soon after the first, is
+ * reported in the log and does nothing else. An export that becomes unreachable before either is
+ * reported in the log, and its memory stays. Safe for use by any thread.
  */
 public final class DLPackExport implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
   /** What the deleter was not called for yet, by the address of the structure. */
   private static final Map<Long, Content> OPEN = new ConcurrentHashMap<>();
+
+  /** Structures that ended last, of all managers, whose memory has no other use yet. */
+  private static final Queue<TensorStruct> ENDED = new ArrayBlockingQueue<>(1_000);
 
   /** What the deleter ends; does not keep the export reachable. */
   private static final class Content {
@@ -124,13 +129,23 @@ public final class DLPackExport implements AutoCloseable {
     if (content == null) {
       return false;
     }
+    end(content);
+    return true;
+  }
+
+  private static void end(Content content) {
     try {
-      content.struct.free();
+      // Not freed yet: a second call of the deleter must not end another tensor at its address.
+      while (!ENDED.offer(content.struct)) {
+        TensorStruct oldest = ENDED.poll();
+        if (oldest != null) {
+          oldest.free();
+        }
+      }
     } finally {
       content.released = true;
       content.memory.end();
     }
-    return true;
   }
 
   /** The exports whose deleter was not called yet, of all managers. */
@@ -171,8 +186,8 @@ public final class DLPackExport implements AutoCloseable {
   /** Ends a tensor that was not handed over. Idempotent; does not wait. */
   @Override
   public void close() {
-    if (content.handedOver.compareAndSet(false, true)) {
-      end(address);
+    if (content.handedOver.compareAndSet(false, true) && OPEN.remove(address, content)) {
+      end(content);
     }
   }
 }

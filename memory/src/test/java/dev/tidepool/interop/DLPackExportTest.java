@@ -60,6 +60,23 @@ class DLPackExportTest {
     return memory.copyOf(values);
   }
 
+  @Test
+  void aLateCloseEndsNoOtherTensor() {
+    try (UnifiedBuffer<float[]> buffer = floats(10)) {
+      for (int i = 0; i < 50; i++) {
+        DLPackExport first = DLPack.export(buffer);
+        // The consumer takes the address, though it was not handed over, and is done with it.
+        DLPack.open(memory, first.address()).close();
+        DLPackExport second = DLPack.export(buffer);
+        long address = second.handOver();
+        first.close();
+        assertThat(second.isReleased()).isFalse();
+        DLPack.open(memory, address).close();
+        assertThat(second.isReleased()).isTrue();
+      }
+    }
+  }
+
   private static void forget(UnifiedBuffer<float[]> buffer) {
     assertThat(DLPack.export(buffer).isReleased()).isFalse();
   }

@@ -12,6 +12,7 @@ import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.NativeMemory;
+import java.lang.ref.Reference;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
@@ -126,8 +127,17 @@ public final class DeviceHold {
       try {
         memory.release().run();
       } finally {
-        storage.unholdOnDevice();
+        unhold(storage);
       }
+    }
+  }
+
+  private void unhold(Storage storage) {
+    try {
+      storage.unholdOnDevice();
+    } finally {
+      // Not unreachable before: the storage would be reclaimed beside that.
+      Reference.reachabilityFence(buffer);
     }
   }
 }

@@ -115,9 +115,19 @@ public final class ExternalBuffers {
     Objects.requireNonNull(mode, "mode");
     Objects.requireNonNull(release, "release");
     AdoptionChecks.check(type, memory);
+    Runnable quietly = () -> run(release);
     return AdoptionChecks.isOnHost(memory)
-        ? adoptOnHost(type, AdoptionChecks.segment(memory), mode, release)
-        : adoptOnDevice(type, memory, mode, release);
+        ? adoptOnHost(type, AdoptionChecks.segment(memory), mode, quietly)
+        : adoptOnDevice(type, memory, mode, quietly);
+  }
+
+  /** Whatever it throws, checked exceptions of other languages too, must not stop a close. */
+  private static void run(Runnable release) {
+    try {
+      release.run();
+    } catch (Throwable e) {
+      LOG.log(System.Logger.Level.WARNING, "the release of adopted memory failed", e);
+    }
   }
 
   private <A> UnifiedBuffer<A> adoptOnHost(
@@ -322,6 +332,10 @@ public final class ExternalBuffers {
     }
   }
 
+  private LeakGroup.Token tokenOf(BackingBlocks copies) {
+    return copies.endsMemory() ? leakDetector.alone() : leakDetector.join();
+  }
+
   private <A> UnifiedBuffer<A> create(
       ElementType<A> type,
       long length,
@@ -330,7 +344,8 @@ public final class ExternalBuffers {
       boolean writable) {
     long bytes = type.bytes(length);
     LeakGroup.Token sampled = leakDetector.sampled(bytes);
-    LeakGroup.Token token = sampled == null ? leakDetector.join() : sampled;
+    // A buffer whose memory others wait for must not wait for its neighbours in a group.
+    LeakGroup.Token token = sampled == null ? tokenOf(copies) : sampled;
     BufferCore core = BufferCore.withoutBlock(type, length, allocation, token.leakGroup());
     core.settle(new Storage(core, copies, writable));
     ledger.allocated(allocation.tag(), bytes);

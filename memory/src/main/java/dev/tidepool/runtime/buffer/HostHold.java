@@ -3,6 +3,7 @@ package dev.tidepool.runtime.buffer;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.runtime.storage.Storage;
 import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
@@ -69,7 +70,12 @@ public final class HostHold {
   public void end() {
     BufferHandle<?> buffer = held.getAndSet(null);
     if (buffer != null) {
-      buffer.storage().unhold();
+      try {
+        buffer.storage().unhold();
+      } finally {
+        // Not unreachable before: the storage would be reclaimed beside that.
+        Reference.reachabilityFence(buffer);
+      }
     }
   }
 }

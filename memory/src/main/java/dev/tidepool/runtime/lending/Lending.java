@@ -148,8 +148,10 @@ final class Lending {
     for (LentRange range : ranges) {
       range.storage().lendingEnded(range.writes());
     }
+    // Before the work ends: then the memory behind the handles may be given back.
+    ranges.forEach(Lending::releaseQuietly);
     work.lentUntil(end, failure);
-    release();
+    closeForeign();
     Runnable action = ending;
     if (action != null) {
       action.run();
@@ -163,6 +165,10 @@ final class Lending {
 
   private void release() {
     ranges.forEach(Lending::releaseQuietly);
+    closeForeign();
+  }
+
+  private void closeForeign() {
     if (foreign != null) {
       QuietClose.quietly("a foreign queue", foreign);
     }

@@ -62,6 +62,11 @@ public class LeakDetector {
     return current != null && current.leakGroup().join(CAPACITY) ? current : replace(tally);
   }
 
+  /** The token for a buffer that is watched by itself, though its stack is not taken. */
+  public final LeakGroup.Token alone() {
+    return alone("");
+  }
+
   /** The token for a buffer that is watched by itself. */
   final LeakGroup.Token alone(String site) {
     return new LeakGroup.Token(context, unreachable, site);

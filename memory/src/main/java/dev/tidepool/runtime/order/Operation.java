@@ -677,6 +677,8 @@ public final class Operation extends OrderedOperation implements HandoffExecutor
     if (launch == null || !launch.beginToSettle()) {
       return false;
     }
+    // Another thread than the one that ran it looks for no further task.
+    endsTask &= Thread.currentThread().equals(runner);
     runner = Thread.currentThread();
     try {
       finish(own);

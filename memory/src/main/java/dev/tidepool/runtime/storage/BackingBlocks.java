@@ -339,6 +339,11 @@ public final class BackingBlocks {
     }
   }
 
+  /** Whether memory that is not the library's ends with the buffer. */
+  public boolean endsMemory() {
+    return ending != null;
+  }
+
   /** No handle is left: nobody waits for another library to take its memory back. */
   void abandon() {
     abandoned = true;

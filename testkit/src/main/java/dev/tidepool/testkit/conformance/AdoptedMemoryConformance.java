@@ -14,10 +14,13 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.MapMode;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.MemoryOptions;
+import dev.tidepool.NativeAccess;
 import dev.tidepool.NativeHandle;
 import dev.tidepool.NativeKind;
+import dev.tidepool.NativeUse;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -41,6 +44,8 @@ import org.junit.jupiter.api.TestFactory;
 public abstract class AdoptedMemoryConformance extends Topic {
   private static final int LENGTH = 50_021;
 
+  private final AtomicInteger lentReleases = new AtomicInteger();
+  private final AtomicInteger closedReleases = new AtomicInteger();
   private Arena arena = Arena.ofShared();
   private ForeignMemory foreign = new ForeignMemory(MemorySegment.NULL);
 
@@ -270,6 +275,62 @@ public abstract class AdoptedMemoryConformance extends Topic {
     buffer.close();
     assertThat(foreign.releases()).isEqualTo(1);
     assertThat(memory().statistics().activeBuffers()).isZero();
+  }
+
+  @Test
+  final void aReleaseOfAnotherLanguageMayThrowACheckedException() {
+    UnifiedBuffer<float[]> buffer =
+        memory()
+            .adopt(
+                ElementType.FLOAT,
+                foreign.handle(),
+                () -> {
+                  foreign.run();
+                  throwAnyway(new IOException("the other library refuses"));
+                });
+    buffer.close();
+    assertThat(foreign.releases()).isEqualTo(1);
+    assertThat(memory().statistics().activeBuffers()).isZero();
+  }
+
+  @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"}) // as other languages do
+  private static <E extends Throwable> void throwAnyway(Throwable failure) throws E {
+    throw (E) failure;
+  }
+
+  @Test
+  final void memoryOfAnUnreachableBufferIsReleasedThoughItsNeighbourIsUsed() {
+    try (UnifiedBuffer<float[]> neighbour = memory().allocate(ElementType.FLOAT, 10)) {
+      adoptAndForget();
+      eventually(
+          "the memory is released",
+          () -> {
+            System.gc();
+            return foreign.releases() > 0;
+          });
+      assertThat(neighbour.length()).isEqualTo(10);
+    }
+  }
+
+  @Test
+  final void aBufferThatIsClosedWhileItIsLentIsReleasedWithTheAccess() throws Exception {
+    Thread.ofVirtual()
+        .start(
+            () -> {
+              for (int round = 0; round < 20; round++) {
+                ForeignMemory one = new ForeignMemory(foreign.segment);
+                UnifiedBuffer<float[]> buffer =
+                    memory().adopt(ElementType.FLOAT, one.handle(), one);
+                NativeAccess access = memory().lend(NativeUse.readWrite(buffer));
+                buffer.close();
+                lentReleases.addAndGet(one.releases());
+                access.close();
+                closedReleases.addAndGet(one.releases());
+              }
+            })
+        .join();
+    assertThat(lentReleases).as("releases while it is lent").hasValue(0);
+    assertThat(closedReleases).as("releases with the access").hasValue(20);
   }
 
   @Test
