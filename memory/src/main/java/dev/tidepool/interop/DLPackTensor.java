@@ -74,6 +74,10 @@ public final class DLPackTensor implements AutoCloseable {
     try {
       checkVersion(struct);
       return open(manager, struct, deleter);
+    } catch (ArithmeticException beyond) {
+      deleter.run();
+      throw new IllegalArgumentException(
+          "the strides of the tensor reach further than an address does", beyond);
     } catch (RuntimeException | Error e) {
       deleter.run();
       throw e;

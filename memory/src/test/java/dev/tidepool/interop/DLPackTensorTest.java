@@ -331,6 +331,11 @@ class DLPackTensorTest {
             new Refusal("four bits", ofType(DLPackType.UINT, 4, 1), other, "uint4"),
             new Refusal("four bits twice", ofType(DLPackType.UINT, 4, 2), other, "uint4x2"),
             new Refusal("complex", ofType(DLPackType.COMPLEX, 128, 1), other, "complex128"),
+            new Refusal(
+                "strides too large",
+                bytes(new long[] {3, 3}, new long[] {1L << 62, 1}, 0),
+                wrong,
+                "strides"),
             new Refusal("a negative size", bytes(new long[] {-1}, null, 0), wrong, "negative"),
             new Refusal(
                 "a size too large", bytes(new long[] {1L << 62, 8}, null, 0), wrong, "64 bits"),
