@@ -1,0 +1,228 @@
+package dev.tidepool.methods.tree;
+
+import java.util.List;
+
+/** A value, computed without effects. It has Java's meaning: integers wrap, shifts are masked. */
+public sealed interface Expression {
+  /** Its type. */
+  ValueType type();
+
+  /** A constant, as the bits of an int, long, float or double. */
+  record Constant(ValueType type, long bits) implements Expression {
+    /** An int. */
+    public static Constant of(int value) {
+      return new Constant(ValueType.INT, value);
+    }
+
+    /** A long. */
+    public static Constant of(long value) {
+      return new Constant(ValueType.LONG, value);
+    }
+  }
+
+  /** The value that a variable has now. */
+  record Read(Variable variable) implements Expression {
+    @Override
+    public ValueType type() {
+      return variable.type();
+    }
+  }
+
+  /**
+   * A scalar argument of the launch. Short integers and booleans are ints.
+   *
+   * @param index of the parameter among those of the kernel
+   */
+  record ScalarArgument(int index, ValueType type) implements Expression {}
+
+  /** A number of the work item in a dimension from 0 to 2; a long. */
+  record ItemNumber(Kind kind, int dimension) implements Expression {
+    /** Which number; as the methods of {@code WorkItem} with these names. */
+    public enum Kind {
+      GLOBAL_ID,
+      LOCAL_ID,
+      GROUP_ID,
+      GLOBAL_SIZE,
+      GROUP_SIZE;
+
+      /** Whether all items of a group have the same number. */
+      public boolean isUniform() {
+        return this != GLOBAL_ID && this != LOCAL_ID;
+      }
+    }
+
+    @Override
+    public ValueType type() {
+      return ValueType.LONG;
+    }
+  }
+
+  /** The length of an array; an int. */
+  record Length(KernelArray array) implements Expression {
+    @Override
+    public ValueType type() {
+      return ValueType.INT;
+    }
+  }
+
+  /** A negated number; a float or double changes its sign, also of zero. */
+  record Negate(Expression operand) implements Expression {
+    @Override
+    public ValueType type() {
+      return operand.type();
+    }
+  }
+
+  /** A conversion between types, or the narrowing of an int. */
+  record Convert(Conversion conversion, Expression operand) implements Expression {
+    @Override
+    public ValueType type() {
+      return conversion.to();
+    }
+  }
+
+  /** Conversions, named as the JVM's instructions. Casts to integers saturate; NaN becomes 0. */
+  enum Conversion {
+    I2B(ValueType.INT, ValueType.INT),
+    I2C(ValueType.INT, ValueType.INT),
+    I2S(ValueType.INT, ValueType.INT),
+    I2L(ValueType.INT, ValueType.LONG),
+    I2F(ValueType.INT, ValueType.FLOAT),
+    I2D(ValueType.INT, ValueType.DOUBLE),
+    L2I(ValueType.LONG, ValueType.INT),
+    L2F(ValueType.LONG, ValueType.FLOAT),
+    L2D(ValueType.LONG, ValueType.DOUBLE),
+    F2I(ValueType.FLOAT, ValueType.INT),
+    F2L(ValueType.FLOAT, ValueType.LONG),
+    F2D(ValueType.FLOAT, ValueType.DOUBLE),
+    D2I(ValueType.DOUBLE, ValueType.INT),
+    D2L(ValueType.DOUBLE, ValueType.LONG),
+    D2F(ValueType.DOUBLE, ValueType.FLOAT);
+
+    private final ValueType from;
+    private final ValueType to;
+
+    Conversion(ValueType from, ValueType to) {
+      this.from = from;
+      this.to = to;
+    }
+
+    /** The type of the operand. */
+    public ValueType from() {
+      return from;
+    }
+
+    /** The type of the result. */
+    public ValueType to() {
+      return to;
+    }
+  }
+
+  /**
+   * Arithmetic of two numbers of one type, which is the result's; the right operand of a shift is
+   * an int. Quotients of integers are {@link Statement.Divide}.
+   */
+  record Binary(Operator operator, Expression left, Expression right) implements Expression {
+    @Override
+    public ValueType type() {
+      return left.type();
+    }
+  }
+
+  /** An operator of arithmetic. */
+  enum Operator {
+    ADD("+"),
+    SUBTRACT("-"),
+    MULTIPLY("*"),
+    /** Of floats and doubles. */
+    DIVIDE("/"),
+    /** Of floats and doubles: Java's, which is C's {@code fmod}. */
+    REMAINDER("%"),
+    AND("&"),
+    OR("|"),
+    XOR("^"),
+    SHIFT_LEFT("<<"),
+    SHIFT_RIGHT(">>"),
+    SHIFT_RIGHT_UNSIGNED(">>>");
+
+    private final String symbol;
+
+    Operator(String symbol) {
+      this.symbol = symbol;
+    }
+
+    /** How Java writes it. */
+    public String symbol() {
+      return symbol;
+    }
+
+    /** Whether its right operand is an int, whatever the left one is. */
+    public boolean isShift() {
+      return this == SHIFT_LEFT || this == SHIFT_RIGHT || this == SHIFT_RIGHT_UNSIGNED;
+    }
+  }
+
+  /**
+   * Whether a comparison of two values of one type holds; the int 1 or 0.
+   *
+   * @param negated whether the result is the opposite: {@code !(a < b)} also holds if one is NaN
+   */
+  record Compare(Comparison comparison, Expression left, Expression right, boolean negated)
+      implements Expression {
+    @Override
+    public ValueType type() {
+      return ValueType.INT;
+    }
+
+    /** The opposite. */
+    public Compare not() {
+      return new Compare(comparison, left, right, !negated);
+    }
+  }
+
+  /** A comparison. Only {@code NOT_EQUAL} holds where one is NaN. */
+  enum Comparison {
+    EQUAL("=="),
+    NOT_EQUAL("!="),
+    LESS("<"),
+    LESS_EQUAL("<="),
+    GREATER(">"),
+    GREATER_EQUAL(">=");
+
+    private final String symbol;
+
+    Comparison(String symbol) {
+      this.symbol = symbol;
+    }
+
+    /** How Java and C write it. */
+    public String symbol() {
+      return symbol;
+    }
+  }
+
+  /**
+   * The int -1, 0 or 1 by the order of two values, as {@code lcmp}, {@code fcmpl} and the like.
+   *
+   * @param unordered the result where one is NaN: -1 or 1
+   */
+  record Order(Expression left, Expression right, int unordered) implements Expression {
+    @Override
+    public ValueType type() {
+      return ValueType.INT;
+    }
+  }
+
+  /** A function of the Java library. */
+  record Call(Function function, List<Expression> arguments) implements Expression {
+    /** Copies the list. */
+    public Call {
+      arguments = List.copyOf(arguments);
+    }
+
+    @Override
+    public ValueType type() {
+      return function.result();
+    }
+  }
+}

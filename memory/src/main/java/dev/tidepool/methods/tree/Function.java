@@ -1,0 +1,124 @@
+package dev.tidepool.methods.tree;
+
+import static dev.tidepool.methods.tree.ValueType.DOUBLE;
+import static dev.tidepool.methods.tree.ValueType.FLOAT;
+import static dev.tidepool.methods.tree.ValueType.INT;
+import static dev.tidepool.methods.tree.ValueType.LONG;
+
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Functions of the Java library that generators know. Other static methods of the library are
+ * translated from their bytecode where that is possible.
+ */
+public enum Function {
+  ABS_INT("java.lang.Math", "abs", true, INT, INT),
+  ABS_LONG("java.lang.Math", "abs", true, LONG, LONG),
+  ABS_FLOAT("java.lang.Math", "abs", true, FLOAT, FLOAT),
+  ABS_DOUBLE("java.lang.Math", "abs", true, DOUBLE, DOUBLE),
+  MIN_INT("java.lang.Math", "min", true, INT, INT, INT),
+  MIN_LONG("java.lang.Math", "min", true, LONG, LONG, LONG),
+  MIN_FLOAT("java.lang.Math", "min", true, FLOAT, FLOAT, FLOAT),
+  MIN_DOUBLE("java.lang.Math", "min", true, DOUBLE, DOUBLE, DOUBLE),
+  MAX_INT("java.lang.Math", "max", true, INT, INT, INT),
+  MAX_LONG("java.lang.Math", "max", true, LONG, LONG, LONG),
+  MAX_FLOAT("java.lang.Math", "max", true, FLOAT, FLOAT, FLOAT),
+  MAX_DOUBLE("java.lang.Math", "max", true, DOUBLE, DOUBLE, DOUBLE),
+  SQRT("java.lang.Math", "sqrt", true, DOUBLE, DOUBLE),
+  FMA_FLOAT("java.lang.Math", "fma", true, FLOAT, FLOAT, FLOAT, FLOAT),
+  FMA_DOUBLE("java.lang.Math", "fma", true, DOUBLE, DOUBLE, DOUBLE, DOUBLE),
+  FLOOR("java.lang.Math", "floor", true, DOUBLE, DOUBLE),
+  CEIL("java.lang.Math", "ceil", true, DOUBLE, DOUBLE),
+  RINT("java.lang.Math", "rint", true, DOUBLE, DOUBLE),
+  ROUND_FLOAT("java.lang.Math", "round", true, INT, FLOAT),
+  ROUND_DOUBLE("java.lang.Math", "round", true, LONG, DOUBLE),
+  COPY_SIGN_FLOAT("java.lang.Math", "copySign", true, FLOAT, FLOAT, FLOAT),
+  COPY_SIGN_DOUBLE("java.lang.Math", "copySign", true, DOUBLE, DOUBLE, DOUBLE),
+  SIGNUM_FLOAT("java.lang.Math", "signum", true, FLOAT, FLOAT),
+  SIGNUM_DOUBLE("java.lang.Math", "signum", true, DOUBLE, DOUBLE),
+  MULTIPLY_HIGH("java.lang.Math", "multiplyHigh", true, LONG, LONG, LONG),
+  BIT_COUNT_INT("java.lang.Integer", "bitCount", true, INT, INT),
+  BIT_COUNT_LONG("java.lang.Long", "bitCount", true, INT, LONG),
+  LEADING_ZEROS_INT("java.lang.Integer", "numberOfLeadingZeros", true, INT, INT),
+  LEADING_ZEROS_LONG("java.lang.Long", "numberOfLeadingZeros", true, INT, LONG),
+  FLOAT_BITS("java.lang.Float", "floatToRawIntBits", true, INT, FLOAT),
+  FLOAT_OF_BITS("java.lang.Float", "intBitsToFloat", true, FLOAT, INT),
+  DOUBLE_BITS("java.lang.Double", "doubleToRawLongBits", true, LONG, DOUBLE),
+  DOUBLE_OF_BITS("java.lang.Double", "longBitsToDouble", true, DOUBLE, LONG),
+  SIN("java.lang.Math", "sin", false, DOUBLE, DOUBLE),
+  COS("java.lang.Math", "cos", false, DOUBLE, DOUBLE),
+  TAN("java.lang.Math", "tan", false, DOUBLE, DOUBLE),
+  ASIN("java.lang.Math", "asin", false, DOUBLE, DOUBLE),
+  ACOS("java.lang.Math", "acos", false, DOUBLE, DOUBLE),
+  ATAN("java.lang.Math", "atan", false, DOUBLE, DOUBLE),
+  ATAN2("java.lang.Math", "atan2", false, DOUBLE, DOUBLE, DOUBLE),
+  SINH("java.lang.Math", "sinh", false, DOUBLE, DOUBLE),
+  COSH("java.lang.Math", "cosh", false, DOUBLE, DOUBLE),
+  TANH("java.lang.Math", "tanh", false, DOUBLE, DOUBLE),
+  EXP("java.lang.Math", "exp", false, DOUBLE, DOUBLE),
+  EXPM1("java.lang.Math", "expm1", false, DOUBLE, DOUBLE),
+  LOG("java.lang.Math", "log", false, DOUBLE, DOUBLE),
+  LOG10("java.lang.Math", "log10", false, DOUBLE, DOUBLE),
+  LOG1P("java.lang.Math", "log1p", false, DOUBLE, DOUBLE),
+  CBRT("java.lang.Math", "cbrt", false, DOUBLE, DOUBLE),
+  HYPOT("java.lang.Math", "hypot", false, DOUBLE, DOUBLE, DOUBLE),
+  POW("java.lang.Math", "pow", false, DOUBLE, DOUBLE, DOUBLE);
+
+  private final String owner;
+  private final String method;
+  private final boolean exact;
+  private final ValueType result;
+  private final List<ValueType> parameters;
+
+  Function(String owner, String method, boolean exact, ValueType result, ValueType... parameters) {
+    this.owner = owner;
+    this.method = method;
+    this.exact = exact;
+    this.result = result;
+    this.parameters = List.of(parameters);
+  }
+
+  /** The class that declares the method. */
+  public String owner() {
+    return owner;
+  }
+
+  /** The method's name. */
+  public String method() {
+    return method;
+  }
+
+  /** Whether the result is the same, bit for bit, on every device (payloads of NaN aside). */
+  public boolean isExact() {
+    return exact;
+  }
+
+  /** The type of the result. */
+  public ValueType result() {
+    return result;
+  }
+
+  /** The types of the parameters. */
+  public List<ValueType> parameters() {
+    return parameters;
+  }
+
+  /**
+   * The function that a static method is, if generators know it. {@code StrictMath}'s methods are
+   * those of {@code Math} where both are exact.
+   */
+  public static Optional<Function> of(String owner, String method, List<ValueType> parameters) {
+    for (Function function : values()) {
+      boolean isOwner =
+          function.owner.equals(owner)
+              || (function.exact
+                  && function.owner.equals("java.lang.Math")
+                  && owner.equals("java.lang.StrictMath"));
+      if (isOwner && function.method.equals(method) && function.parameters.equals(parameters)) {
+        return Optional.of(function);
+      }
+    }
+    return Optional.empty();
+  }
+}

@@ -1,0 +1,41 @@
+package dev.tidepool.methods.tree;
+
+/** An array that a kernel uses. Which one a load or store uses is known when it is compiled. */
+public sealed interface KernelArray {
+  /** The type of its elements. */
+  ElementKind kind();
+
+  /** What messages call it. */
+  String name();
+
+  /**
+   * An argument of the launch.
+   *
+   * @param index of the parameter among those of the kernel
+   */
+  record Argument(int index, ElementKind kind, String name) implements KernelArray {}
+
+  /**
+   * Memory of one item, of constant length; {@link Statement.Clear} zeroes it.
+   *
+   * @param id unique among private arrays of the tree
+   */
+  record Private(int id, ElementKind kind, int length) implements KernelArray {
+    @Override
+    public String name() {
+      return "new " + kind.name().toLowerCase(java.util.Locale.ROOT) + "[" + length + "]";
+    }
+  }
+
+  /**
+   * Memory that the items of a group share, of constant length, with undefined contents.
+   *
+   * @param id unique among shared arrays of the tree
+   */
+  record Shared(int id, ElementKind kind, int length) implements KernelArray {
+    @Override
+    public String name() {
+      return "local " + kind.name().toLowerCase(java.util.Locale.ROOT) + "s(" + length + ")";
+    }
+  }
+}
