@@ -66,8 +66,12 @@ public sealed interface Statement {
   /** Zeroes an array of the item: {@code new float[16]}. */
   record Clear(KernelArray.Private array) implements Statement {}
 
-  /** Waits until all items of the group are here, and have seen each other's stores. */
-  record Barrier() implements Statement {}
+  /**
+   * Waits until all items of the group are here, and have seen each other's stores.
+   *
+   * @param frame its place in the source, as a stack trace has it
+   */
+  record Barrier(StackTraceElement frame) implements Statement {}
 
   /** Does one of two lists of statements, by whether an int is not 0. */
   record If(Expression condition, List<Statement> then, List<Statement> otherwise)
