@@ -44,7 +44,11 @@ public final class ChunkedPipeline {
   private static final long PROGRESS_MILLISECONDS = 100;
 
   /** An accelerator at work. */
-  private record Station(PipelineWorker.Job job, ChunkPlan plan, AcceleratorRate pace) {}
+  private record Station(
+      PipelineWorker.Job job,
+      ArrayWorker.@Nullable Job inArrays,
+      ChunkPlan plan,
+      AcceleratorRate pace) {}
 
   private final List<Station> stations = new ArrayList<>();
   private final ChunkScheduler chunks;
@@ -84,7 +88,9 @@ public final class ChunkedPipeline {
               Collections.unmodifiableMap(new LinkedHashMap<>(builder.sinks)),
               builder.locations(arrays.keySet(), shared),
               builder.written);
-      stations.add(new Station(job, plan, AcceleratorRate.of(memory, plan)));
+      stations.add(
+          new Station(
+              job, ArrayWorker.Job.of(job, plan, options), plan, AcceleratorRate.of(memory, plan)));
     }
     this.lanes = stations.stream().mapToInt(station -> station.plan().lanes()).sum();
     List<ChunkScheduler.Range> open = builder.open;
@@ -177,6 +183,10 @@ public final class ChunkedPipeline {
   }
 
   private Runnable lane(Station station) {
+    ArrayWorker.Job inArrays = station.inArrays();
+    if (inArrays != null) {
+      return new ArrayWorker(inArrays, station.pace(), chunks);
+    }
     PipelineWorker lane = new PipelineWorker(station.job(), station.pace(), chunks);
     boolean everyProcessor = station.plan().lanes() >= Runtime.getRuntime().availableProcessors();
     return everyProcessor ? () -> CpuDevice.computeAlone(lane) : lane;

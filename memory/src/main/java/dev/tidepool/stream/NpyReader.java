@@ -114,6 +114,11 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     return header;
   }
 
+  /** Whether the file is read through a codec. */
+  boolean isCompressed() {
+    return compressed;
+  }
+
   /** Where the elements are, one after another; if they are compressed, the whole file. */
   MemoryRange bytes() {
     long from = header.dataOffset();

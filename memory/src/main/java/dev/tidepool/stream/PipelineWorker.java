@@ -214,7 +214,7 @@ final class PipelineWorker implements Runnable {
     return known(views.get(name), name);
   }
 
-  private static <T> T known(@Nullable T value, String name) {
+  static <T> T known(@Nullable T value, String name) {
     if (value == null) {
       throw new AssertionError("nothing is known of " + name);
     }

@@ -27,6 +27,10 @@ final class BlockLoop implements CpuLoop {
   private final int[] inputs;
   private final int[] outputs;
   private final int block;
+
+  /** Whether the code may work on the arrays of a program themselves. */
+  private final boolean inPlace;
+
   private final AtomicReferenceArray<Scratch> idle;
 
   BlockLoop(TypedProgram program, LoopPlan plan, BlockBody body) {
@@ -41,10 +45,59 @@ final class BlockLoop implements CpuLoop {
       inputs[i] = plan.input(i);
       outputs[i] = plan.output(i);
     }
+    inPlace = isOneLoop(plan) && !isAnyUpdated();
     int bytes = plan.slots().stream().mapToInt(ScalarType::byteSize).sum();
     block = Math.clamp(Integer.highestOneBit(SCRATCH_BYTES / bytes + 1), MIN_BLOCK, MAX_BLOCK);
     int stripes = Integer.highestOneBit(Runtime.getRuntime().availableProcessors()) * 4;
     idle = new AtomicReferenceArray<>(stripes);
+  }
+
+  private static boolean isOneLoop(LoopPlan plan) {
+    return plan.pieces().size() == 1 && plan.pieces().getFirst() instanceof LoopPlan.Loop;
+  }
+
+  /** Whether an array is read and written: its new elements must not be taken for the old ones. */
+  private boolean isAnyUpdated() {
+    for (int i = 0; i < inputs.length; i++) {
+      if (inputs[i] >= 0 && outputs[i] >= 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  @Override
+  public void run(Object[] arrays, long[] uniforms, int count) {
+    if (inPlace) {
+      Object[] slots = new Object[plan.slots().size()];
+      for (int i = 0; i < arrays.length; i++) {
+        slots[Math.max(inputs[i], outputs[i])] = arrays[i];
+      }
+      body.compute(new Scratch(slots), uniforms, count);
+      return;
+    }
+    Scratch scratch = take();
+    try {
+      for (int at = 0; at < count; at += block) {
+        compute(arrays, uniforms, scratch, at, Math.min(block, count - at));
+      }
+    } finally {
+      giveBack(scratch);
+    }
+  }
+
+  private void compute(Object[] arrays, long[] uniforms, Scratch scratch, int at, int n) {
+    for (int i = 0; i < inputs.length; i++) {
+      if (inputs[i] >= 0) {
+        System.arraycopy(arrays[i], at, scratch.slots[inputs[i]], 0, n);
+      }
+    }
+    body.compute(scratch, uniforms, n);
+    for (int i = 0; i < outputs.length; i++) {
+      if (outputs[i] >= 0) {
+        System.arraycopy(scratch.slots[outputs[i]], 0, arrays[i], at, n);
+      }
+    }
   }
 
   @Override

@@ -1,5 +1,6 @@
 package dev.tidepool.expression.jvm;
 
+import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.TypedProgram;
 import java.lang.foreign.MemorySegment;
 
@@ -23,6 +24,27 @@ public interface CpuLoop {
    * @throws IndexOutOfBoundsException if a segment is shorter; the elements before may be written
    */
   void run(MemorySegment[] arrays, long[] uniforms, long from, long to);
+
+  /**
+   * Computes the first {@code count} elements of every written array. Where the code is one loop,
+   * it works on these arrays themselves.
+   *
+   * @param arrays for each of {@link TypedProgram#arrays()}, in that order, what {@link #array}
+   *     made
+   * @param uniforms from {@link TypedProgram#uniformValues}
+   * @param count at most the arrays' length
+   */
+  void run(Object[] arrays, long[] uniforms, int count);
+
+  /** A Java array for elements of a type, which {@link #run(Object[], long[], int)} takes. */
+  static Object array(ScalarType type, int length) {
+    return JvmTypes.array(type, length);
+  }
+
+  /** The memory of what {@link #array} made. */
+  static MemorySegment segment(Object array) {
+    return JvmTypes.segment(array);
+  }
 
   /** Generates and loads the code for {@code program}: milliseconds, so keep the result. */
   static CpuLoop compile(TypedProgram program) {

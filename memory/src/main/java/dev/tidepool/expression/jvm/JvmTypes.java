@@ -9,6 +9,7 @@ import dev.tidepool.expression.syntax.ScalarType;
 import java.lang.classfile.TypeKind;
 import java.lang.constant.ClassDesc;
 import java.lang.constant.MethodTypeDesc;
+import java.lang.foreign.MemorySegment;
 
 /** How the virtual machine holds each type: as a local value, and as an array's element. */
 final class JvmTypes {
@@ -37,5 +38,41 @@ final class JvmTypes {
       case UINT16 -> TypeKind.CHAR;
       default -> kind(type);
     };
+  }
+
+  /** A new array of such elements. */
+  static Object array(ScalarType type, int length) {
+    return switch (element(type)) {
+      case BYTE -> new byte[length];
+      case SHORT -> new short[length];
+      case CHAR -> new char[length];
+      case INT -> new int[length];
+      case LONG -> new long[length];
+      case FLOAT -> new float[length];
+      default -> new double[length];
+    };
+  }
+
+  /** The memory of an array that {@link #array} made. */
+  static MemorySegment segment(Object array) {
+    // No pattern switch: it would be linked anew in every process.
+    if (array instanceof float[] floats) {
+      return MemorySegment.ofArray(floats);
+    }
+    if (array instanceof double[] doubles) {
+      return MemorySegment.ofArray(doubles);
+    }
+    if (array instanceof int[] ints) {
+      return MemorySegment.ofArray(ints);
+    }
+    if (array instanceof long[] longs) {
+      return MemorySegment.ofArray(longs);
+    }
+    if (array instanceof byte[] bytes) {
+      return MemorySegment.ofArray(bytes);
+    }
+    return array instanceof short[] shorts
+        ? MemorySegment.ofArray(shorts)
+        : MemorySegment.ofArray((char[]) array);
   }
 }

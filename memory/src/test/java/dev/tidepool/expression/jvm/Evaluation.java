@@ -1,10 +1,13 @@
 package dev.tidepool.expression.jvm;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.Expression;
 import dev.tidepool.expression.types.Operand;
 import dev.tidepool.expression.types.TypedProgram;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -56,11 +59,53 @@ public final class Evaluation {
     return expression.resolve(operands);
   }
 
-  /** Computes the first {@code n} elements into the arrays that were given. */
+  /**
+   * Computes the first {@code n} elements into the arrays that were given, and checks that the same
+   * code over Java arrays computes the same ones.
+   */
   public void run(long n) {
     TypedProgram program = program();
     MemorySegment[] memory =
         program.arrays().stream().map(a -> arrays.get(a.name())).toArray(MemorySegment[]::new);
-    CpuLoop.compile(program).run(memory, program.uniformValues(scalars), 0, n);
+    CpuLoop loop = CpuLoop.compile(program);
+    long[] uniforms = program.uniformValues(scalars);
+    Object[] copies = new Object[memory.length];
+    for (int i = 0; i < copies.length; i++) {
+      copies[i] = CpuLoop.array(type(program, i), Math.toIntExact(n));
+      long bytes = n * type(program, i).byteSize();
+      MemorySegment.copy(memory[i], 0, CpuLoop.segment(copies[i]), 0, bytes);
+    }
+    loop.run(copies, uniforms, Math.toIntExact(n));
+    loop.run(memory, uniforms, 0, n);
+    for (TypedProgram.Store store : program.stores()) {
+      int i = store.array();
+      String name = program.arrays().get(i).name();
+      MemorySegment copy = CpuLoop.segment(copies[i]);
+      for (long at = 0; at < n; at++) {
+        assertThat(element(copy, type(program, i), at))
+            .as("element %d of '%s' of '%s' in a Java array", at, name, program)
+            .isEqualTo(element(memory[i], type(program, i), at));
+      }
+    }
+  }
+
+  private static ScalarType type(TypedProgram program, int array) {
+    return program.arrays().get(array).type();
+  }
+
+  /** An element's bits; those of any NaN are the same. */
+  private static long element(MemorySegment memory, ScalarType type, long at) {
+    if (type == ScalarType.FLOAT32) {
+      return Float.floatToIntBits(memory.get(ValueLayout.JAVA_FLOAT_UNALIGNED, at * 4));
+    }
+    return switch (type.byteSize()) {
+      case 1 -> memory.get(ValueLayout.JAVA_BYTE, at);
+      case 2 -> memory.get(ValueLayout.JAVA_SHORT_UNALIGNED, at * 2);
+      case 4 -> memory.get(ValueLayout.JAVA_INT_UNALIGNED, at * 4);
+      default ->
+          type == ScalarType.FLOAT64
+              ? Double.doubleToLongBits(memory.get(ValueLayout.JAVA_DOUBLE_UNALIGNED, at * 8))
+              : memory.get(ValueLayout.JAVA_LONG_UNALIGNED, at * 8);
+    };
   }
 }

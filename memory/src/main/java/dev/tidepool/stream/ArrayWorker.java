@@ -1,0 +1,197 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.KernelSource;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.cpu.CpuDevice;
+import dev.tidepool.expression.jvm.CpuLoop;
+import dev.tidepool.expression.syntax.ScalarType;
+import dev.tidepool.expression.types.Expression;
+import dev.tidepool.expression.types.Operand;
+import dev.tidepool.expression.types.TypedProgram;
+import dev.tidepool.runtime.transfers.DeviceAccelerator;
+import dev.tidepool.stream.ChunkScheduler.Range;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One of the threads that carry chunks of files through expressions on the CPU, in Java arrays: the
+ * generated loops work on the arrays that chunks are read into and written from. A block of native
+ * memory stands between array and file, for one array at a time.
+ *
+ * <p>Files could be read straight into Java arrays by critical native calls. That saves two copies
+ * within the processor's cache, as much as linking the calls costs on 1 GiB, and it holds every
+ * garbage collection off while a slow disk or a network answers.
+ *
+ * <p>Ownership: arrays and block are made by the lane's thread and used by it alone.
+ */
+final class ArrayWorker implements Runnable {
+  /** Larger chunks are computed in buffers, so that the Java heap holds little. */
+  private static final long LARGEST_ARRAY_BYTES = 1L << 20;
+
+  private static final long BLOCK_ALIGNMENT = 4096;
+
+  /** An expression, with the names of what its loop takes, and its scalars. */
+  private static final class Step {
+    final CpuLoop loop;
+    final List<String> arrays;
+    final long[] uniforms;
+
+    Step(TypedProgram program, Map<String, ?> scalars) {
+      loop = CpuLoop.compile(program);
+      arrays = program.arrays().stream().map(TypedProgram.ArrayParameter::name).toList();
+      uniforms = program.uniformValues(scalars);
+    }
+  }
+
+  /** What every lane works with. */
+  static final class Job {
+    private final PipelineWorker.Job work;
+    private final List<Step> steps = new ArrayList<>();
+
+    private Job(PipelineWorker.Job work) {
+      this.work = work;
+      for (Stage stage : work.stages()) {
+        steps.add(step(stage, work.arrays()));
+      }
+    }
+
+    /** The work in Java arrays; null if it is better or only done in buffers. */
+    static @Nullable Job of(PipelineWorker.Job work, ChunkPlan plan, StreamOptions options) {
+      long widest = 0;
+      long perElement = 0;
+      for (ElementType<?> type : work.arrays().values()) {
+        widest = Math.max(widest, type.byteSize());
+        perElement += type.byteSize();
+      }
+      boolean fits =
+          plan.chunk() * widest <= LARGEST_ARRAY_BYTES
+              && plan.lanes() * plan.chunk() * (perElement + widest) <= options.memoryLimit();
+      return fits && isCpu(work.memory()) && isOverFiles(work) ? new Job(work) : null;
+    }
+
+    private static boolean isCpu(UnifiedMemoryManager memory) {
+      return memory.accelerator() instanceof DeviceAccelerator accelerator
+          && accelerator.device() instanceof CpuDevice;
+    }
+
+    private static boolean isOverFiles(PipelineWorker.Job work) {
+      return work.sources().values().stream()
+              .allMatch(source -> source instanceof NpyReader reader && !reader.isCompressed())
+          && work.sinks().values().stream()
+              .allMatch(sink -> sink instanceof NpyWriter || sink instanceof Reducer)
+          && work.stages().stream()
+              .allMatch(stage -> stage.kernel().source() instanceof KernelSource.Elementwise);
+    }
+
+    private static Step step(Stage stage, Map<String, ElementType<?>> arrays) {
+      Map<String, Operand> operands = new LinkedHashMap<>();
+      arrays.forEach(
+          (name, type) -> {
+            if (stage.arrays().contains(name)) {
+              operands.put(name, Operand.array(ScalarType.of(type)));
+            }
+          });
+      stage.scalars().forEach((name, value) -> operands.put(name, Operand.scalar(value)));
+      String expression = ((KernelSource.Elementwise) stage.kernel().source()).expression();
+      return new Step(Expression.parse(expression).resolve(operands), stage.scalars());
+    }
+  }
+
+  private final Job job;
+  private final AcceleratorRate pace;
+  private final ChunkScheduler chunks;
+  private final Map<String, Object> arrays = new LinkedHashMap<>();
+  private final Map<String, MemorySegment> segments = new LinkedHashMap<>();
+
+  /** For each step, what its loop takes. */
+  private final List<Object[]> taken = new ArrayList<>();
+
+  /** Whether a chunk was carried: the first one pays for compilation. */
+  private boolean warm;
+
+  ArrayWorker(Job job, AcceleratorRate pace, ChunkScheduler chunks) {
+    this.job = job;
+    this.pace = pace;
+    this.chunks = chunks;
+  }
+
+  @Override
+  public void run() {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment block = reserve(arena);
+      do {
+        for (Range range = chunks.take(pace); range != null; range = chunks.take(pace)) {
+          try {
+            carry(range, block);
+          } finally {
+            chunks.ended(pace);
+          }
+        }
+      } while (!chunks.leave(pace));
+    } catch (Throwable e) {
+      chunks.fail(e);
+      chunks.leave(pace);
+    }
+  }
+
+  /** Makes the arrays, and the block that stands between them and files. */
+  private MemorySegment reserve(Arena arena) {
+    int length = Math.toIntExact(Math.max(pace.size(), ChunkPlan.SMALLEST_CHUNK));
+    long widest = 0;
+    for (Map.Entry<String, ElementType<?>> array : job.work.arrays().entrySet()) {
+      Object made = CpuLoop.array(ScalarType.of(array.getValue()), length);
+      arrays.put(array.getKey(), made);
+      segments.put(array.getKey(), CpuLoop.segment(made));
+      widest = Math.max(widest, array.getValue().byteSize());
+    }
+    for (Step step : job.steps) {
+      taken.add(step.arrays.stream().map(arrays::get).toArray());
+    }
+    return arena.allocate(length * widest, BLOCK_ALIGNMENT);
+  }
+
+  private void carry(Range range, MemorySegment block) {
+    long start = System.nanoTime();
+    job.work
+        .sources()
+        .forEach(
+            (name, source) -> {
+              MemorySegment part = block.asSlice(0, bytes(range, source.elementType()));
+              source.read(range.from(), part);
+              MemorySegment.copy(part, 0, segment(name), 0, part.byteSize());
+            });
+    for (int i = 0; i < taken.size(); i++) {
+      Step step = job.steps.get(i);
+      step.loop.run(taken.get(i), step.uniforms, Math.toIntExact(range.count()));
+    }
+    job.work.sinks().forEach((name, sink) -> write(range, name, sink, block));
+    job.work.written().accept(range);
+    chunks.completed(pace, range.count(), warm ? System.nanoTime() - start : 0);
+    warm = true;
+  }
+
+  private void write(Range range, String name, ElementSink sink, MemorySegment block) {
+    long bytes = bytes(range, sink.elementType());
+    if (sink instanceof NpyWriter) {
+      MemorySegment part = block.asSlice(0, bytes);
+      MemorySegment.copy(segment(name), 0, part, 0, bytes);
+      sink.write(range.from(), part);
+    } else {
+      sink.write(range.from(), segment(name).asSlice(0, bytes).asReadOnly());
+    }
+  }
+
+  private MemorySegment segment(String name) {
+    return PipelineWorker.known(segments.get(name), name);
+  }
+
+  private static long bytes(Range range, ElementType<?> type) {
+    return range.count() * type.byteSize();
+  }
+}
