@@ -18,6 +18,7 @@ public final class PinState extends InPlaceAccess {
   private @Nullable ResourceAccess firstUser;
   private boolean moving;
   private boolean ended;
+  private boolean freed;
 
   /**
    * Creates the state of copies that nothing uses.
@@ -73,14 +74,17 @@ public final class PinState extends InPlaceAccess {
     NONE,
     /** All operations under way wait for memory, or for native code that the bytes are lent to. */
     WAITING,
-    /** An operation, or a move of the bytes, goes on and will end. */
+    /** An operation, a move of the bytes, or the release of the memory goes on and will end. */
     GOING_ON
   }
 
-  /** Returns what uses or moves the copies now, except for the calling thread's operation. */
+  /**
+   * Returns what uses or moves the copies now, or gives their memory back, except for the calling
+   * thread's operation.
+   */
   public Users others() {
     synchronized (monitor) {
-      if (moving) {
+      if (moving || (ended && !freed)) {
         return Users.GOING_ON;
       }
       boolean waits = false;
@@ -97,6 +101,28 @@ public final class PinState extends InPlaceAccess {
         waits |= !runner.equals(Thread.currentThread());
       }
       return waits ? Users.WAITING : Users.NONE;
+    }
+  }
+
+  /** Returns whether a thread moves the bytes elsewhere, or gives their memory back. */
+  public boolean isLeaving() {
+    synchronized (monitor) {
+      boolean leaves = moving || (ended && !freed);
+      for (ResourceAccess use = firstUser; use != null && !leaves; use = use.userAfter) {
+        leaves = use.purpose() == ResourceAccess.Purpose.MOVE;
+      }
+      return leaves;
+    }
+  }
+
+  /** Returns whether native code has the copies. */
+  public boolean isLent() {
+    synchronized (monitor) {
+      boolean lent = false;
+      for (ResourceAccess use = firstUser; use != null && !lent; use = use.userAfter) {
+        lent = use.work != null && use.work.isLent();
+      }
+      return lent;
     }
   }
 
@@ -126,6 +152,13 @@ public final class PinState extends InPlaceAccess {
     synchronized (monitor) {
       stop();
       ended = true;
+    }
+  }
+
+  /** The memory was given back after {@link #close}. */
+  public void freed() {
+    synchronized (monitor) {
+      freed = true;
     }
   }
 

@@ -1,6 +1,7 @@
 package dev.tidepool.runtime.reclaim;
 
 import dev.tidepool.MemoryInfo;
+import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.diagnostics.Defragmentation;
 import dev.tidepool.diagnostics.Fragmentation;
 import dev.tidepool.pool.block.Lease;
@@ -78,6 +79,11 @@ public final class Reclaimer {
     return all.get()
         .flatMap(manager -> manager.memory.awake().stream())
         .anyMatch(storage -> storage.pins().others() == PinState.Users.GOING_ON);
+  }
+
+  /** Whether any storage that was used, of the managers of the device, is as asked for. */
+  boolean anyAwake(Predicate<Storage> asked) {
+    return onDevice().flatMap(manager -> manager.memory.awake().stream()).anyMatch(asked);
   }
 
   /** Gives idle blocks back, also while the manager closes; how many bytes. */
@@ -250,9 +256,26 @@ public final class Reclaimer {
         storage.context().counters().evicted();
         evicted.run();
       }
+    } catch (OutOfDeviceMemoryException noPlaceOnHost) {
+      spillInstead(storage, evicted, noPlaceOnHost);
     } catch (RuntimeException | InternalError e) {
-      LOG.log(Level.DEBUG, storage + " could not be evicted; it stays where it is", e);
+      stays(storage, e);
     }
+  }
+
+  /** Takes the bytes to the spill file, if there is one, because the host has no room for them. */
+  private static void spillInstead(
+      Storage storage, Runnable spilled, OutOfDeviceMemoryException noPlaceOnHost) {
+    SpillStore spilling = storage.context().spilling();
+    if (spilling == null) {
+      stays(storage, noPlaceOnHost);
+    } else {
+      new Spiller(spilling).attempt(storage, spilled, refused -> stays(storage, refused));
+    }
+  }
+
+  private static void stays(Storage storage, Throwable failure) {
+    LOG.log(Level.DEBUG, storage + " could not be evicted; it stays where it is", failure);
   }
 
   /**

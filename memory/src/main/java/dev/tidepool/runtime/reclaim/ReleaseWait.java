@@ -15,14 +15,18 @@ import org.jspecify.annotations.Nullable;
 /**
  * Frees memory for one request that others use: it waits for them. An operation behind the work
  * that uses each buffer gives its memory up. The request waits as long as that work goes on and
- * does not wait for memory itself, ten seconds at most. For one thread.
+ * does not wait for memory itself, ten seconds at most. It waits one second at most for buffers
+ * that are lent or mapped, because nobody knows when that ends. For one thread.
  *
  * <p>It waits without polling; see {@link MemoryWaiters}. After each change only what was released
- * is looked at.
+ * is looked at. The exception is the end: memory that a thread has just taken, or is about to give
+ * back, may be seen nowhere for a moment. So the wait ends only after a search of all buffers that
+ * began when no help was to come, found nothing, and during which nothing was freed.
  */
 final class ReleaseWait implements AutoCloseable {
   private static final long WAIT_NANOS = 10_000_000_000L;
-  private static final long TAKING_WAIT_NANOS = 100_000_000L;
+  private static final long HELD_WAIT_NANOS = 1_000_000_000L;
+  private static final long TAKING_WAIT_NANOS = 1_000_000_000L;
 
   /**
    * How long a thread takes at most, but for a busy processor, from the moment when it takes a
@@ -33,6 +37,12 @@ final class ReleaseWait implements AutoCloseable {
   /** Buffers that are asked for at once, since it is not known which will be idle first. */
   private static final int MOST_ASKED = 64;
 
+  /**
+   * Searches of all buffers that may end with nothing. Those of several requests that all find
+   * nothing look like changes to each other.
+   */
+  private static final int MOST_VAIN_SEARCHES = 32;
+
   private final StorageContext memory;
   private final Reclaimer reclaimer;
   private final MemoryRequest<?> request;
@@ -40,9 +50,15 @@ final class ReleaseWait implements AutoCloseable {
   private final List<Asked> asked = new ArrayList<>();
   private MemoryWaiters.@Nullable Waiter waiter;
   private boolean searches;
+  // Whether all buffers were searched since help was last to come, and gave nothing.
+  private boolean searchedInVain;
+  private int vainSearches;
+  private boolean waitsForHeld;
   private boolean stopped;
   private boolean over;
   private long start;
+  // When help was last to come, or a search freed something.
+  private long lastHelp;
 
   /** An operation that was asked to give a storage's memory up, behind what uses it. */
   private record Asked(Storage storage, Operation work) {}
@@ -66,12 +82,14 @@ final class ReleaseWait implements AutoCloseable {
       // Before the search: what is released from here on is told to the waiter.
       waiter = memory.waiters().enter(memory.device());
       start = System.nanoTime();
+      lastHelp = start;
       beginSearch();
       return 1;
     }
     if (searches) {
       long freed = going(() -> search(bytes));
       if (freed > 0) {
+        helped();
         return freed;
       }
       searches = false;
@@ -89,25 +107,61 @@ final class ReleaseWait implements AutoCloseable {
     return freed > 0 ? freed : eviction.freeQueued(bytes);
   }
 
+  private void helped() {
+    lastHelp = System.nanoTime();
+    searchedInVain = false;
+    vainSearches = 0;
+  }
+
   private long await(MemoryWaiters.Waiter waiter) {
     stop();
-    long waited = System.nanoTime() - start;
-    boolean helpComes = waited < WAIT_NANOS && helpComes();
-    boolean blockComes = !helpComes && waited < TAKING_WAIT_NANOS && reclaimer.anyBlockOnItsWay();
-    MemoryWaiters.Changes changes =
-        waiter.await(helpComes ? WAIT_NANOS - waited : blockComes ? TAKING_NANOS : 0);
-    boolean goesOn =
-        blockComes
-            || (helpComes && changes.any())
-            || (waited < WAIT_NANOS && changes.anyFreed() && isAnythingToTake());
-    if (!goesOn) {
+    long left = WAIT_NANOS - (System.nanoTime() - start);
+    if (left <= 0) {
       return end();
     }
-    if (changes.missed() || !changes.any()) {
+    long longest = longestWait(left);
+    if (longest == 0) {
+      return awaitNoHelp(waiter);
+    }
+    searchedInVain = false;
+    MemoryWaiters.Changes changes = waiter.await(longest);
+    if (changes.missed()) {
       beginSearch();
     } else if (!changes.released().isEmpty()) {
       var _ = going(() -> free(changes.released()));
     }
+    return 1;
+  }
+
+  /** How long it waits now for what frees memory; 0 if nothing will. */
+  private long longestWait(long left) {
+    if (helpComes()) {
+      lastHelp = System.nanoTime();
+      return left;
+    }
+    long heldLeft = left - WAIT_NANOS + HELD_WAIT_NANOS;
+    if (heldLeft > 0 && reclaimer.anyAwake(this::isHeldForNow)) {
+      waitsForHeld = true;
+      return heldLeft;
+    }
+    return System.nanoTime() - lastHelp < TAKING_WAIT_NANOS && reclaimer.anyBlockOnItsWay()
+        ? TAKING_NANOS
+        : 0;
+  }
+
+  /** No help comes: searches once more, and ends if that was in vain. */
+  private long awaitNoHelp(MemoryWaiters.Waiter waiter) {
+    // A thread that has freed memory tells of it a moment later.
+    MemoryWaiters.Changes changes = waiter.await(searchedInVain ? TAKING_NANOS : 0);
+    if (searchedInVain && !changes.anyFreed()) {
+      return end();
+    }
+    vainSearches++;
+    if (vainSearches > MOST_VAIN_SEARCHES) {
+      return end();
+    }
+    searchedInVain = true;
+    beginSearch();
     return 1;
   }
 
@@ -130,6 +184,9 @@ final class ReleaseWait implements AutoCloseable {
     if (!asked.isEmpty()) {
       request.tried("waited for buffers that are in use");
     }
+    if (waitsForHeld) {
+      request.tried("waited for buffers that are lent or mapped");
+    }
     eviction.restart();
     return going(() -> eviction.free(request.bytes()));
   }
@@ -138,7 +195,8 @@ final class ReleaseWait implements AutoCloseable {
   private boolean helpComes() {
     return goesOn()
         || (askForMore() && goesOn())
-        || asked.stream().anyMatch(each -> each.work().isItsTurn());
+        || asked.stream().anyMatch(each -> each.work().isItsTurn())
+        || reclaimer.anyAwake(this::isInTransit);
   }
 
   /**
@@ -157,9 +215,14 @@ final class ReleaseWait implements AutoCloseable {
     return anyWaits && reclaimer.anyWorkGoesOn();
   }
 
-  /** Whether there are buffers that could free memory if they were not in use. */
-  private boolean isAnythingToTake() {
-    return reclaimer.leastRecentlyUsed(request.isOwnOnly(), true, request::isServedBy) != null;
+  private boolean isInTransit(Storage storage) {
+    return request.isServedBy(storage.context()) && storage.isInTransit();
+  }
+
+  private boolean isHeldForNow(Storage storage) {
+    return request.isServedBy(storage.context())
+        && storage.isHeldForNow()
+        && (!storage.isOpen() || request.isServedBy(storage.core()));
   }
 
   /** Asks for further buffers that others use now; whether there are any. */
@@ -179,11 +242,16 @@ final class ReleaseWait implements AutoCloseable {
 
   private void ask(Storage storage) {
     SpillStore spilling = storage.context().spilling();
-    if (request.evictionHelps(storage)) {
+    if (request.evictionHelps(storage) || isClosing(storage)) {
       asked.add(new Asked(storage, reclaimer.requestEviction(storage)));
     } else if (spilling != null && request.spillingHelps(storage)) {
       asked.add(new Asked(storage, reclaimer.requestSpill(storage, spilling)));
     }
+  }
+
+  /** Whether all memory of a storage goes back when the work on it has ended. */
+  private boolean isClosing(Storage storage) {
+    return request.isServedBy(storage.context()) && storage.isClosing();
   }
 
   /** From now on, work that the request is for waits, as others see it. */

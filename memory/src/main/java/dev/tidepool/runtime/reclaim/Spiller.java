@@ -99,7 +99,8 @@ final class Spiller {
     return Operation.moving(List.of(storage), executor, () -> attempt(storage, spilled, refused));
   }
 
-  private void attempt(Storage storage, Runnable spilled, Consumer<TransferException> refused) {
+  /** Spills a storage that the calling thread keeps work off. */
+  void attempt(Storage storage, Runnable spilled, Consumer<TransferException> refused) {
     try {
       SpillEvent event = Flight.spill();
       if (storage.coherence().spill(store)) {

@@ -84,6 +84,7 @@ public final class BufferReleaser {
     } catch (RuntimeException | Error e) {
       failed(storage, e);
     }
+    storage.pins().freed();
     try {
       context.registry().gone(storage.core());
       storage.core().forgetRoused();

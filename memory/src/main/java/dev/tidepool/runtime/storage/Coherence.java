@@ -257,6 +257,12 @@ public final class Coherence {
     return made;
   }
 
+  /** Whether another thread moves bytes, or gets memory for them, right now. */
+  boolean isMoving() {
+    ReentrantLock made = moving;
+    return made != null && made.isLocked() && !made.isHeldByCurrentThread();
+  }
+
   /** Whether the device must give memory before it can use the storage. */
   public boolean lacksDeviceMemory() {
     if (!moving().tryLock()) {

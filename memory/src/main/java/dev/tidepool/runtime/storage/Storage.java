@@ -14,6 +14,7 @@ import dev.tidepool.runtime.order.KernelBody;
 import dev.tidepool.runtime.order.KernelThreads;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.OrderedOperation;
+import dev.tidepool.runtime.order.PinState;
 import dev.tidepool.runtime.order.ResourceAccess;
 import dev.tidepool.runtime.order.StackReserve;
 import dev.tidepool.spi.support.Uninterruptibly;
@@ -454,6 +455,20 @@ public final class Storage extends PendingReleases.Link {
     }
   }
 
+  /**
+   * Whether a thread that goes on takes memory for it right now, moves its bytes, or gives its
+   * memory back. Meanwhile some of its memory may be seen nowhere.
+   */
+  public boolean isInTransit() {
+    return pins().isLeaving()
+        || (coherence.isMoving() && pins().others() == PinState.Users.GOING_ON);
+  }
+
+  /** Whether a user has its bytes for some time, who will end that: it is lent, or mapped. */
+  public boolean isHeldForNow() {
+    return isMapped() || pins().isLent();
+  }
+
   /** Whether nothing is asked of it, and nobody moves its bytes; the monitor is held. */
   private boolean isUnused() {
     return queue().isIdle() && !pins().isMoving();
@@ -588,6 +603,8 @@ public final class Storage extends PendingReleases.Link {
     }
     if (frees) {
       release();
+    } else {
+      context.waiters().released(context.device(), this);
     }
   }
 
@@ -976,7 +993,7 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /** Whether memory is still on its way back. */
-  boolean isClosing() {
+  public boolean isClosing() {
     synchronized (this) {
       return closed && !isKept();
     }

@@ -30,6 +30,17 @@ final class PinStateTest {
   }
 
   @Test
+  void memoryIsOnItsWayUntilItWasGivenBack() {
+    assertThat(pins.isLeaving()).isFalse();
+    pins.close();
+    assertThat(pins.others()).isEqualTo(PinState.Users.GOING_ON);
+    assertThat(pins.isLeaving()).isTrue();
+    pins.freed();
+    assertThat(pins.others()).isEqualTo(PinState.Users.NONE);
+    assertThat(pins.isLeaving()).isFalse();
+  }
+
+  @Test
   void workThatBeginsWaitsForTheEndOfAMoveAlsoWhenItIsInterrupted() throws Exception {
     AtomicBoolean moved = new AtomicBoolean();
     AtomicBoolean movedBefore = new AtomicBoolean();

@@ -1,0 +1,274 @@
+package dev.tidepool.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.tidepool.Arguments;
+import dev.tidepool.ElementType;
+import dev.tidepool.HostMapping;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
+import dev.tidepool.MapMode;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.NativeAccess;
+import dev.tidepool.NativeUse;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.diagnostics.DiagnosticsLevel;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.testkit.simulated.SimulatedHardware;
+import dev.tidepool.testkit.simulated.SimulatedProvider;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.logging.Handler;
+import java.util.logging.Level;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * A request that others leave no room for gets memory as soon as they do, however they came to have
+ * it, and however it comes back.
+ */
+@ExtendWith(QuietLog.class)
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class MemoryInUseTest {
+  private static final int MEBIBYTE = 1 << 20;
+  private static final int HALF = MEBIBYTE / 2;
+
+  private final SimulatedHardware hardware =
+      SimulatedHardware.discrete().withMemory(4 * MEBIBYTE).withMaximumAllocation(4 * MEBIBYTE);
+  private final SimulatedProvider simulated = new SimulatedProvider(hardware);
+
+  @TempDir private Path spilled;
+
+  private void on(MemoryOptions.Builder options, Consumer<UnifiedMemoryManager> test) {
+    try (Tidepool tidepool =
+        Discovery.using(List.of(simulated), () -> Tidepool.open(options.pooling(false).build()))) {
+      test.accept(tidepool.memory(tidepool.accelerator("simulated:0")));
+    }
+    assertThat(simulated.violations()).isEmpty();
+    assertThat(simulated.device("simulated:0").liveBlocks()).isZero();
+  }
+
+  /** A kernel that keeps its buffer until it is let go. */
+  private static final class HeldKernel {
+    private final CountDownLatch begun = new CountDownLatch(1);
+    private final CountDownLatch end = new CountDownLatch(1);
+    private final CompletableFuture<Void> run;
+
+    HeldKernel(UnifiedMemoryManager memory, UnifiedBuffer<byte[]> buffer) {
+      Kernel kernel =
+          memory.compile(
+              KernelSource.java(
+                  _ -> {
+                    begun.countDown();
+                    pass(end);
+                  },
+                  KernelParameter.inout("y", ElementType.BYTE)));
+      run = kernel.executeAsync(Arguments.of("y", buffer), LaunchRange.of(1));
+      pass(begun);
+    }
+
+    void end() {
+      end.countDown();
+      run.join();
+    }
+  }
+
+  private static void pass(CountDownLatch latch) {
+    try {
+      assertThat(latch.await(60, TimeUnit.SECONDS)).as("it came to be").isTrue();
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** What a thread of its own asks for, which there is no room for. */
+  private static final class Request {
+    private final FutureTask<Void> task;
+    private final Thread thread;
+
+    Request(Runnable asking) {
+      task = new FutureTask<>(asking, null);
+      thread = Thread.ofPlatform().daemon().start(task);
+    }
+
+    /** Waits until it waits for memory, or has ended. */
+    void awaitWaiting() {
+      await().until(() -> task.isDone() || waits());
+    }
+
+    private boolean waits() {
+      return thread.getState() == Thread.State.TIMED_WAITING
+          && Arrays.stream(thread.getStackTrace())
+              .anyMatch(frame -> frame.getClassName().endsWith(".ReleaseWait"));
+    }
+
+    void assertServed() {
+      assertThat(task).succeedsWithin(60, TimeUnit.SECONDS);
+    }
+  }
+
+  /** A kernel over a buffer of the host, which needs that many bytes of the device. */
+  private static Request increment(UnifiedMemoryManager memory, int bytes) {
+    Kernel increment = memory.compile(KernelSource.elementwise("y = y + 1"));
+    return new Request(
+        () -> {
+          try (UnifiedBuffer<byte[]> y =
+              memory.allocate(ElementType.BYTE, bytes, MemoryLocation.HOST)) {
+            y.fill((byte) 41);
+            increment.execute(Arguments.of("y", y));
+            byte[] seen = new byte[bytes];
+            y.copyTo(seen);
+            assertThat(seen).containsOnly(42);
+          }
+        });
+  }
+
+  @Test
+  void aBufferThatGotMemoryDuringTheWaitAndIsQueuedGivesItUp() {
+    on(
+        MemoryOptions.builder(),
+        memory -> {
+          try (UnifiedBuffer<byte[]> busy = memory.allocate(ElementType.BYTE, 2 * MEBIBYTE);
+              UnifiedBuffer<byte[]> x =
+                  memory.allocate(ElementType.BYTE, 16, MemoryLocation.UNIFIED)) {
+            x.fill((byte) 3);
+            HeldKernel ofBusy = new HeldKernel(memory, busy);
+            HeldKernel ofX = new HeldKernel(memory, x);
+            Request request = increment(memory, 3 * MEBIBYTE + HALF);
+            request.awaitWaiting();
+            try (UnifiedBuffer<byte[]> queued = memory.allocate(ElementType.BYTE, MEBIBYTE)) {
+              Kernel copy = memory.compile(KernelSource.elementwise("y = x"));
+              CompletableFuture<Void> behindX =
+                  copy.executeAsync(Arguments.of("y", queued.slice(0, 16), "x", x));
+              ofBusy.end();
+              request.assertServed();
+              ofX.end();
+              behindX.join();
+              byte[] seen = new byte[16];
+              queued.slice(0, 16).copyTo(seen);
+              assertThat(seen).containsOnly(3);
+            }
+          }
+        });
+  }
+
+  @Test
+  void memoryThatAThreadIsAboutToGiveBackIsWaitedFor() {
+    Logger log = Logger.getLogger("dev.tidepool");
+    CountDownLatch reported = new CountDownLatch(1);
+    CountDownLatch goOn = new CountDownLatch(1);
+    Handler slow =
+        new Handler() {
+          @Override
+          public void publish(LogRecord entry) {
+            reported.countDown();
+            pass(goOn);
+          }
+
+          @Override
+          public void flush() {}
+
+          @Override
+          public void close() {}
+        };
+    on(
+        MemoryOptions.builder().diagnostics(DiagnosticsLevel.PARANOID),
+        memory -> {
+          UnifiedBuffer<byte[]> closed = memory.allocate(ElementType.BYTE, 3 * MEBIBYTE);
+          long behind = closed.asSegment().address() + closed.byteSize();
+          MemorySegment.ofAddress(behind).reinterpret(1).set(ValueLayout.JAVA_BYTE, 0, (byte) 7);
+          Level before = log.getLevel();
+          log.setLevel(Level.SEVERE);
+          log.setUseParentHandlers(false);
+          log.addHandler(slow);
+          try {
+            // The report of the damage keeps it from giving the memory back.
+            Thread closing = Thread.ofPlatform().daemon().start(closed::close);
+            pass(reported);
+            Request request = increment(memory, 2 * MEBIBYTE);
+            request.awaitWaiting();
+            goOn.countDown();
+            request.assertServed();
+            closing.join();
+          } catch (InterruptedException e) {
+            throw new AssertionError(e);
+          } finally {
+            goOn.countDown();
+            log.removeHandler(slow);
+            log.setUseParentHandlers(true);
+            log.setLevel(before);
+          }
+        });
+  }
+
+  @Test
+  void aBufferThatIsLentForAMomentIsWaitedFor() {
+    on(
+        MemoryOptions.builder(),
+        memory -> {
+          try (UnifiedBuffer<byte[]> lent = memory.allocate(ElementType.BYTE, 3 * MEBIBYTE)) {
+            Request request;
+            try (NativeAccess _ = memory.lend(NativeUse.readWrite(lent))) {
+              request = increment(memory, 2 * MEBIBYTE);
+              request.awaitWaiting();
+            }
+            request.assertServed();
+          }
+        });
+  }
+
+  @Test
+  void aBufferThatIsMappedForAMomentIsWaitedForWhereItCanBeSpilled() {
+    on(
+        MemoryOptions.builder().spillDirectory(spilled),
+        memory -> {
+          try (UnifiedBuffer<byte[]> mapped =
+              memory.allocate(ElementType.BYTE, 3 * MEBIBYTE, MemoryLocation.UNIFIED)) {
+            Request request;
+            try (HostMapping _ = mapped.map(MapMode.READ_WRITE)) {
+              request = increment(memory, 2 * MEBIBYTE);
+              request.awaitWaiting();
+            }
+            request.assertServed();
+          }
+        });
+  }
+
+  @Test
+  void bytesThatTheHostHasNoRoomForGoFromTheDeviceToTheFile() {
+    // Both buffers, and the second's copy on the device, but not the first's on the host.
+    on(
+        MemoryOptions.builder()
+            .memoryLimit(7 * MEBIBYTE + HALF)
+            .spillDirectory(spilled)
+            .stagingChunk(64 << 10),
+        memory -> {
+          try (UnifiedBuffer<byte[]> idle = memory.allocate(ElementType.BYTE, 3 * MEBIBYTE)) {
+            idle.fill((byte) 7);
+            increment(memory, 2 * MEBIBYTE).assertServed();
+            assertThat(memory.statistics().spills()).isEqualTo(1);
+            byte[] seen = new byte[3 * MEBIBYTE];
+            idle.copyTo(seen);
+            assertThat(seen).containsOnly(7);
+          }
+        });
+  }
+}
