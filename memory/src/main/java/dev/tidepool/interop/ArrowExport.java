@@ -11,10 +11,12 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
+import java.lang.ref.Cleaner;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A column that {@link ArrowC} made for another library: an {@code ArrowArray} and an {@code
@@ -68,6 +70,8 @@ public final class ArrowExport implements AutoCloseable {
   private final MemorySegment structs;
   private final long number;
   private final AtomicBoolean closed = new AtomicBoolean();
+  // Set before the export is anybody's.
+  private Cleaner.@Nullable Cleanable watch;
 
   private ArrowExport(MemorySegment structs, long number) {
     this.structs = structs;
@@ -93,7 +97,7 @@ public final class ArrowExport implements AutoCloseable {
       ArrowExport export = new ArrowExport(structs, NUMBERS.incrementAndGet());
       export.fill(format, buffer.length(), buffers, memory);
       AtomicBoolean closed = export.closed;
-      ForgottenExports.watch(export, () -> forgotten(closed));
+      export.watch = ForgottenExports.watch(export, () -> forgotten(closed));
       OPEN.put(export.number, new Content(memory, buffers));
       return export;
     } catch (RuntimeException | Error e) {
@@ -221,6 +225,10 @@ public final class ArrowExport implements AutoCloseable {
         }
       }
       NativeHeap.free(structs);
+      Cleaner.Cleanable watched = watch;
+      if (watched != null) {
+        watched.clean();
+      }
     }
   }
 }

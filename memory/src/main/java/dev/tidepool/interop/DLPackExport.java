@@ -7,11 +7,13 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
+import java.lang.ref.Cleaner;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A tensor that {@link DLPack} made for another library. Its holder must end it once: the consumer,
@@ -38,6 +40,8 @@ public final class DLPackExport implements AutoCloseable {
     private final ExportedMemory memory;
     private final AtomicBoolean handedOver = new AtomicBoolean();
     private volatile boolean released;
+    // Set before a consumer can know of it.
+    private Cleaner.@Nullable Cleanable watch;
 
     Content(TensorStruct struct, ExportedMemory memory) {
       this.struct = struct;
@@ -80,7 +84,7 @@ public final class DLPackExport implements AutoCloseable {
       struct.deleter(Deleter.STUB);
       Content content = new Content(struct, memory);
       DLPackExport export = new DLPackExport(content);
-      ForgottenExports.watch(export, () -> forgotten(content));
+      content.watch = ForgottenExports.watch(export, () -> forgotten(content));
       OPEN.put(export.address, content);
       return export;
     } catch (RuntimeException | Error e) {
@@ -145,6 +149,10 @@ public final class DLPackExport implements AutoCloseable {
     } finally {
       content.released = true;
       content.memory.end();
+      Cleaner.Cleanable watch = content.watch;
+      if (watch != null) {
+        watch.clean();
+      }
     }
   }
 

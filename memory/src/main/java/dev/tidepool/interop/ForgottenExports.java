@@ -13,9 +13,11 @@ final class ForgottenExports {
    * Has something looked at when an export is unreachable.
    *
    * @param look does not refer to the export
+   * @return what the end of the export {@linkplain Cleaner.Cleanable#clean cleans}: it looks then,
+   *     and the garbage collector has nothing to do for the export
    */
-  static void watch(Object export, Runnable look) {
-    CLEANER.register(export, look);
+  static Cleaner.Cleanable watch(Object export, Runnable look) {
+    return CLEANER.register(export, look);
   }
 
   static void report(String text) {

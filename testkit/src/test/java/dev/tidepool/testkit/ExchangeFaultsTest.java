@@ -68,13 +68,7 @@ class ExchangeFaultsTest {
       memory.close();
       assertThat(memory.statistics().activeBuffers()).as("buffers").isZero();
     }
-    assertThat(simulated.violations()).isEmpty();
-    assertThat(simulated.devices())
-        .allSatisfy(
-            device -> {
-              assertThat(device.liveBlocks()).as("blocks").isZero();
-              assertThat(device.openEvents()).as("events").isZero();
-            });
+    Leftovers.assertNone(simulated);
     return faults.calls();
   }
 

@@ -78,13 +78,7 @@ class FaultSweepTest {
       assertThat(memory.statistics().activeBuffers()).as("buffers").isZero();
       assertThat(memory.statistics().totalPooled()).as("pooled bytes").isZero();
     }
-    assertThat(simulated.violations()).isEmpty();
-    assertThat(simulated.devices())
-        .allSatisfy(
-            device -> {
-              assertThat(device.liveBlocks()).as("blocks").isZero();
-              assertThat(device.openEvents()).as("events").isZero();
-            });
+    Leftovers.assertNone(simulated);
     return faults.calls();
   }
 }

@@ -30,7 +30,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -142,8 +141,7 @@ public final class ExternalBuffers {
           mode.writes(),
           block -> BackingBlocks.adopted(memory, block, ending));
     } catch (RuntimeException | Error e) {
-      memory.disown();
-      ending.run();
+      resources.forget(ending);
       throw e;
     }
   }
@@ -154,8 +152,7 @@ public final class ExternalBuffers {
     long length = type.elements(memory.byteSize());
     Block whole =
         resources.opened(context.device().adopt(AdoptionChecks.whole(memory), mode.writes()));
-    AtomicReference<Runnable> owned = new AtomicReference<>(release);
-    Runnable ending = resources.foreign(() -> giveBack(whole.segment(), owned));
+    Runnable ending = resources.foreign(() -> giveBack(whole.segment(), release));
     try {
       Block block = new BlockPart(whole, AdoptionChecks.start(memory), memory.byteSize());
       return create(
@@ -165,15 +162,14 @@ public final class ExternalBuffers {
           BackingBlocks.onDevice(whole, block, ending),
           mode.writes());
     } catch (RuntimeException | Error e) {
+      resources.forget(ending);
       whole.free();
-      owned.set(() -> {});
-      ending.run();
       throw e;
     }
   }
 
   /** A native call may still use the segment of a block that could not be freed. */
-  private static void giveBack(@Nullable MemorySegment segment, AtomicReference<Runnable> release) {
+  private static void giveBack(@Nullable MemorySegment segment, Runnable release) {
     if (segment != null && segment.scope().isAlive()) {
       LOG.log(
           System.Logger.Level.WARNING,
@@ -181,7 +177,7 @@ public final class ExternalBuffers {
               + " bytes of another library are still in use, and are not given back; end native"
               + " calls before the buffer is closed");
     } else {
-      release.get().run();
+      release.run();
     }
   }
 

@@ -270,7 +270,7 @@ public final class Reclaimer {
     if (spilling == null) {
       stays(storage, noPlaceOnHost);
     } else {
-      new Spiller(spilling).attempt(storage, spilled, refused -> stays(storage, refused));
+      Spiller.attempt(spilling, storage, spilled, refused -> stays(storage, refused));
     }
   }
 
@@ -309,7 +309,7 @@ public final class Reclaimer {
    */
   boolean spill(Storage storage) {
     SpillStore spilling = storage.context().spilling();
-    return spilling != null && new Spiller(spilling).spill(storage, SessionExecutors.evictions());
+    return spilling != null && Spiller.spill(spilling, storage, SessionExecutors.evictions());
   }
 
   /**
@@ -319,25 +319,24 @@ public final class Reclaimer {
    * @throws dev.tidepool.TransferException if the file takes no more
    */
   boolean spillInTurn(Storage storage, SpillStore spilling) {
-    return spill(storage)
-        || new Spiller(spilling).spillInTurn(storage, SessionExecutors.evictions());
+    return spill(storage) || Spiller.spillInTurn(spilling, storage, SessionExecutors.evictions());
   }
 
   /** Spills a storage although work that has not begun will need it. */
   boolean spillBeforeUse(Storage storage) {
     SpillStore spilling = storage.context().spilling();
-    return spilling != null && new Spiller(spilling).spillBeforeUse(storage);
+    return spilling != null && Spiller.spillBeforeUse(spilling, storage);
   }
 
   /** Asks for a storage's memory, its bytes taken to the spill file, as soon as it is idle. */
   Operation requestSpill(Storage storage, SpillStore spilling) {
     return requested(
-        new Spiller(spilling)
-            .work(
-                storage,
-                SessionExecutors.evictions(),
-                () -> {},
-                refused -> LOG.log(Level.DEBUG, storage + " could not be spilled", refused)));
+        Spiller.work(
+            spilling,
+            storage,
+            SessionExecutors.evictions(),
+            () -> {},
+            refused -> LOG.log(Level.DEBUG, storage + " could not be spilled", refused)));
   }
 
   private static Operation requested(Operation work) {

@@ -20,27 +20,22 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>To spill is work in the storage's order, with nothing beside it, and is only done where
  * nothing is ahead, or ahead of work that has not begun: so nobody meets a buffer that is half in
- * the file, and no thread waits for another buffer's work while it frees memory for its own. Made
- * for each use: it has no state of its own.
+ * the file, and no thread waits for another buffer's work while it frees memory for its own.
  */
 final class Spiller {
   private static final System.Logger LOG = System.getLogger("dev.tidepool");
 
-  private final SpillStore store;
-
-  /** Spills to a manager's file. */
-  Spiller(SpillStore store) {
-    this.store = store;
-  }
+  private Spiller() {}
 
   /**
    * Writes an idle storage's bytes to the file and gives its memory up; returns whether it did.
    *
    * @throws TransferException if the file takes no more; the storage is as it was then
    */
-  boolean spill(Storage storage, Executor executor) {
+  static boolean spill(SpillStore store, Storage storage, Executor executor) {
     Outcome outcome = new Outcome();
-    work(storage, executor, outcome::done, outcome::refused).performIfIdle(storage.runsHere());
+    work(store, storage, executor, outcome::done, outcome::refused)
+        .performIfIdle(storage.runsHere());
     return outcome.isDone();
   }
 
@@ -50,10 +45,10 @@ final class Spiller {
    *
    * @throws TransferException if the file takes no more; the storage is as it was then
    */
-  boolean spillBeforeUse(Storage storage) {
+  static boolean spillBeforeUse(SpillStore store, Storage storage) {
     Outcome outcome = new Outcome();
     SessionExecutors.offCarrier(
-        () -> storage.moveIfUnused(() -> attempt(storage, outcome::done, outcome::refused)));
+        () -> storage.moveIfUnused(() -> attempt(store, storage, outcome::done, outcome::refused)));
     return outcome.isDone();
   }
 
@@ -62,9 +57,9 @@ final class Spiller {
    *
    * @throws TransferException if the file takes no more; the storage is as it was then
    */
-  boolean spillInTurn(Storage storage, Executor executor) {
+  static boolean spillInTurn(SpillStore store, Storage storage, Executor executor) {
     Outcome outcome = new Outcome();
-    Operation spill = work(storage, executor, outcome::done, outcome::refused);
+    Operation spill = work(store, storage, executor, outcome::done, outcome::refused);
     if (spill.requestIfOpen()) {
       storage.awaitUnlessLent(spill);
     }
@@ -94,13 +89,19 @@ final class Spiller {
   }
 
   /** Returns the spill as work that is not submitted yet. */
-  Operation work(
-      Storage storage, Executor executor, Runnable spilled, Consumer<TransferException> refused) {
-    return Operation.moving(List.of(storage), executor, () -> attempt(storage, spilled, refused));
+  static Operation work(
+      SpillStore store,
+      Storage storage,
+      Executor executor,
+      Runnable spilled,
+      Consumer<TransferException> refused) {
+    return Operation.moving(
+        List.of(storage), executor, () -> attempt(store, storage, spilled, refused));
   }
 
   /** Spills a storage that the calling thread keeps work off. */
-  void attempt(Storage storage, Runnable spilled, Consumer<TransferException> refused) {
+  static void attempt(
+      SpillStore store, Storage storage, Runnable spilled, Consumer<TransferException> refused) {
     try {
       SpillEvent event = Flight.spill();
       if (storage.coherence().spill(store)) {

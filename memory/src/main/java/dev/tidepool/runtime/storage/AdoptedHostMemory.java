@@ -17,7 +17,7 @@ public final class AdoptedHostMemory implements Runnable {
   private static final MemoryAllocator ALLOCATOR = new MemoryAllocator();
 
   private final MemorySegment memory;
-  private Runnable release;
+  private final Runnable release;
   private @Nullable HostBlock handedOut;
 
   /**
@@ -46,22 +46,16 @@ public final class AdoptedHostMemory implements Runnable {
     return block.segment();
   }
 
-  /** From now on {@link #run} gives nothing back: the memory stays its owner's. */
-  public synchronized void disown() {
-    release = () -> {};
-  }
-
   /** Gives the memory back. Called once, when nothing uses it any more. */
   @Override
   public void run() {
     HostBlock block;
-    Runnable last;
     synchronized (this) {
       block = handedOut;
-      last = release;
     }
+    // Under no monitor: the release is the user's.
     if (block == null) {
-      last.run();
+      release.run();
     } else {
       block.free();
     }

@@ -270,10 +270,15 @@ public final class Coherence {
       return true;
     }
     try {
-      return copies.spilled() != null || (!copies.isShared() && !copies.hasDevice());
+      return isOffDevice();
     } finally {
       moving().unlock();
     }
+  }
+
+  /** Whether the bytes have no memory that the device computes in; {@code moving} is held. */
+  private boolean isOffDevice() {
+    return copies.spilled() != null || (!copies.isShared() && !copies.hasDevice());
   }
 
   /** Whether the bytes are in a file; known to work that is under way. */
@@ -515,7 +520,7 @@ public final class Coherence {
   public boolean returnToDevice() {
     lockMoving();
     try {
-      boolean isAway = copies.spilled() != null || (!copies.isShared() && !copies.hasDevice());
+      boolean isAway = isOffDevice();
       if (isAway) {
         prefetch(0, size, true);
       }

@@ -959,8 +959,9 @@ public final class Storage extends PendingReleases.Link {
     if (freedEarly) {
       return;
     }
-    if (outlived && isLeaked() && coherence.missingBytes() > 0) {
-      context.lostResults().tellUnreachable(core.info(), coherence.missingBytes());
+    long missing = outlived && isLeaked() ? coherence.missingBytes() : 0;
+    if (missing > 0) {
+      context.lostResults().tellUnreachable(core.info(), missing);
     }
     boolean clean = true;
     try {

@@ -88,6 +88,17 @@ public final class SessionResources {
     return new Tracked(foreign, ending);
   }
 
+  /**
+   * Forgets foreign memory, which stays its owner's: what holds it open does not run any more.
+   *
+   * @param ending what {@link #foreign} returned
+   */
+  public void forget(Runnable ending) {
+    if (ending instanceof Tracked tracked) {
+      foreign.remove(tracked);
+    }
+  }
+
   /** Remembers a program. */
   public void opened(Program program) {
     programs.add(program);
