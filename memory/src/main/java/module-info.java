@@ -35,6 +35,8 @@ module dev.tidepool.memory {
       dev.tidepool.testkit;
   exports dev.tidepool.host.system to
       dev.tidepool.testkit;
+  exports dev.tidepool.methods.jvm to
+      dev.tidepool.testkit;
   exports dev.tidepool.pool.block to
       dev.tidepool.benchmarks,
       dev.tidepool.testkit;

@@ -1,0 +1,137 @@
+package dev.tidepool.methods.analysis;
+
+import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.KernelArray;
+import dev.tidepool.methods.tree.Statement;
+import dev.tidepool.methods.tree.Variable;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/** Visits the parts of trees. */
+public final class Walk {
+  private Walk() {}
+
+  /** Visits statements and those inside them, each before its parts. */
+  public static void statements(List<Statement> list, Consumer<Statement> visitor) {
+    for (Statement statement : list) {
+      visitor.accept(statement);
+      for (List<Statement> part : parts(statement)) {
+        statements(part, visitor);
+      }
+    }
+  }
+
+  /** Whether a statement, or one inside it, passes a test. */
+  public static boolean any(Statement statement, Predicate<Statement> test) {
+    if (test.test(statement)) {
+      return true;
+    }
+    for (List<Statement> part : parts(statement)) {
+      if (any(part, test)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Whether one of the statements, or one inside them, passes a test. */
+  public static boolean any(List<Statement> list, Predicate<Statement> test) {
+    return list.stream().anyMatch(statement -> any(statement, test));
+  }
+
+  /** The lists of statements inside a statement. */
+  public static List<List<Statement>> parts(Statement statement) {
+    return switch (statement) {
+      case Statement.If branch -> List.of(branch.then(), branch.otherwise());
+      case Statement.Loop loop -> List.of(loop.body());
+      case Statement.Block block -> List.of(block.body());
+      default -> List.of();
+    };
+  }
+
+  /** The expressions that a statement computes itself; those of statements inside it are not. */
+  public static List<Expression> expressions(Statement statement) {
+    return switch (statement) {
+      case Statement.Assign assign -> List.of(assign.value());
+      case Statement.Load load -> List.of(load.index());
+      case Statement.Store store -> List.of(store.index(), store.value());
+      case Statement.Divide divide -> List.of(divide.dividend(), divide.divisor());
+      case Statement.Atomic atomic -> {
+        Expression expected = atomic.expected();
+        yield expected == null
+            ? List.of(atomic.index(), atomic.value())
+            : List.of(atomic.index(), expected, atomic.value());
+      }
+      case Statement.If branch -> List.of(branch.condition());
+      default -> List.of();
+    };
+  }
+
+  /** Visits an expression and those inside it. */
+  public static void expressions(Expression expression, Consumer<Expression> visitor) {
+    visitor.accept(expression);
+    for (Expression operand : operands(expression)) {
+      expressions(operand, visitor);
+    }
+  }
+
+  /** Whether an expression, or one inside it, passes a test. */
+  public static boolean any(Expression expression, Predicate<Expression> test) {
+    return test.test(expression)
+        || operands(expression).stream().anyMatch(operand -> any(operand, test));
+  }
+
+  /** The operands of an expression. */
+  public static List<Expression> operands(Expression expression) {
+    return switch (expression) {
+      case Expression.Negate negate -> List.of(negate.operand());
+      case Expression.Convert convert -> List.of(convert.operand());
+      case Expression.Binary binary -> List.of(binary.left(), binary.right());
+      case Expression.Compare compare -> List.of(compare.left(), compare.right());
+      case Expression.Order order -> List.of(order.left(), order.right());
+      case Expression.Call call -> call.arguments();
+      default -> List.of();
+    };
+  }
+
+  /** Whether a statement itself, without those inside it, reads a variable. */
+  public static boolean reads(Statement statement, Variable variable) {
+    return expressions(statement).stream().anyMatch(expression -> reads(expression, variable));
+  }
+
+  /** Whether an expression reads a variable. */
+  public static boolean reads(Expression expression, Variable variable) {
+    return any(
+        expression,
+        part -> part instanceof Expression.Read read && read.variable().equals(variable));
+  }
+
+  /** The variable that a statement itself sets; null if it sets none. */
+  public static @Nullable Variable target(Statement statement) {
+    return switch (statement) {
+      case Statement.Assign assign -> assign.target();
+      case Statement.Load load -> load.target();
+      case Statement.Divide divide -> divide.target();
+      case Statement.Atomic atomic -> atomic.target();
+      default -> null;
+    };
+  }
+
+  /** Whether a statement itself sets or reads a variable, or one inside it does. */
+  public static boolean mentions(Statement statement, Variable variable) {
+    return any(statement, part -> variable.equals(target(part)) || reads(part, variable));
+  }
+
+  /** The array whose elements a statement itself loads or stores; null if there is none. */
+  public static @Nullable KernelArray array(Statement statement) {
+    return switch (statement) {
+      case Statement.Load load -> load.array();
+      case Statement.Store store -> store.array();
+      case Statement.Atomic atomic -> atomic.array();
+      case Statement.Clear clear -> clear.array();
+      default -> null;
+    };
+  }
+}

@@ -1,0 +1,79 @@
+package dev.tidepool.methods.jvm;
+
+import dev.tidepool.LaunchRange;
+import java.util.function.Consumer;
+
+/**
+ * The groups of a range, numbered with dimension 0 fastest. Where no group size was asked for, each
+ * item is a group.
+ */
+public final class GroupGrid {
+  /** Generated loops count the items of dimension 0 by an int. */
+  private static final long MOST_IN_ROW = 1 << 30;
+
+  private final long[] global = {1, 1, 1};
+  private final long[] group = {1, 1, 1};
+  private final long[] groups = {1, 1, 1};
+
+  /** The groups of a range. */
+  public GroupGrid(LaunchRange range) {
+    for (int i = 0; i < range.global().size(); i++) {
+      global[i] = range.global().get(i);
+      group[i] = range.group().isEmpty() ? 1 : range.group().get(i);
+      groups[i] = global[i] / group[i];
+    }
+  }
+
+  /** How many there are. */
+  public long groups() {
+    return groups[0] * groups[1] * groups[2];
+  }
+
+  /** The items of each. */
+  public long groupItems() {
+    return group[0] * group[1] * group[2];
+  }
+
+  /** Visits each of some groups as a box. The array is the same for all calls. */
+  void forEachGroup(long from, long to, Consumer<long[]> visitor) {
+    long[] box = box();
+    for (long at = from; at < to; at++) {
+      set(box, 0, at % groups[0], 1);
+      set(box, 1, at / groups[0] % groups[1], 1);
+      set(box, 2, at / groups[0] / groups[1], 1);
+      visitor.accept(box);
+    }
+  }
+
+  /** Visits boxes that are the items of some groups, as few as possible. */
+  void forEachBox(long from, long to, Consumer<long[]> visitor) {
+    long[] box = box();
+    long mostGroups = Math.max(1, MOST_IN_ROW / group[0]);
+    long at = from;
+    while (at < to) {
+      long x = at % groups[0];
+      long y = at / groups[0] % groups[1];
+      boolean wholeRows = x == 0 && to - at >= groups[0] && groups[0] <= mostGroups;
+      long columns = wholeRows ? groups[0] : Math.min(Math.min(groups[0] - x, to - at), mostGroups);
+      long rows = wholeRows ? Math.min((to - at) / groups[0], groups[1] - y) : 1;
+      set(box, 0, x, columns);
+      set(box, 1, y, rows);
+      set(box, 2, at / groups[0] / groups[1], 1);
+      visitor.accept(box);
+      at += columns * rows;
+    }
+  }
+
+  private long[] box() {
+    long[] box = new long[Box.LENGTH];
+    System.arraycopy(global, 0, box, Box.GLOBAL_SIZE, global.length);
+    System.arraycopy(group, 0, box, Box.GROUP_SIZE, group.length);
+    return box;
+  }
+
+  private void set(long[] box, int dimension, long first, long count) {
+    box[Box.FROM + dimension] = first * group[dimension];
+    box[Box.TO + dimension] = (first + count) * group[dimension];
+    box[Box.GROUP + dimension] = first;
+  }
+}

@@ -1,0 +1,200 @@
+package dev.tidepool.methods.jvm;
+
+import dev.tidepool.methods.analysis.Walk;
+import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.Expression.ItemNumber;
+import dev.tidepool.methods.tree.KernelArray;
+import dev.tidepool.methods.tree.KernelTree;
+import dev.tidepool.methods.tree.Statement;
+import dev.tidepool.methods.tree.ValueType;
+import dev.tidepool.methods.tree.Variable;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+
+/** What the code of a kernel consists of and needs. */
+final class KernelPlan {
+  private final List<Step> steps;
+  private final boolean checked;
+  private final boolean views;
+  private final MemoryPlan memory;
+  private final Set<Variable> kept;
+  private final Set<Variable> ofGroup = new LinkedHashSet<>();
+  private final Set<Integer> boxNumbers = new LinkedHashSet<>();
+  private final Set<KernelArray> heapArrays = new LinkedHashSet<>();
+  private final Set<KernelArray.Argument> atomics = new LinkedHashSet<>();
+  private boolean parks;
+  private boolean usesGroups;
+
+  /**
+   * Plans the code of a kernel.
+   *
+   * @param views whether arguments are used as views where an index is an int
+   */
+  KernelPlan(KernelTree tree, List<Step> steps, boolean checked, boolean views) {
+    this.steps = steps;
+    this.checked = checked;
+    this.views = views;
+    memory = new MemoryPlan(tree);
+    kept = KeptVariables.of(steps);
+    KeptVariables.ofGroup(steps, ofGroup);
+    usesGroups = isFissioned();
+    Walk.statements(
+        tree.body(),
+        statement -> {
+          KernelArray array = Walk.array(statement);
+          if (array != null) {
+            use(array, statement);
+          }
+          Walk.expressions(statement)
+              .forEach(expression -> Walk.expressions(expression, this::use));
+        });
+    if (isFissioned()) {
+      BarrierFission.forEachItems(
+          steps, items -> parks |= Walk.any(items.body(), part -> leavesItems(part, items.body())));
+      kept.forEach(variable -> memory.need(new MemoryPlan.Kept(variable.id(), variable.type())));
+    }
+    if (parks) {
+      memory.need(MemoryPlan.Kept.RETURNED);
+    }
+  }
+
+  private static boolean leavesItems(Statement statement, List<Statement> body) {
+    return switch (statement) {
+      case Statement.Return _ -> true;
+      case Statement.Break(Statement.Label label) -> !isInside(label, body);
+      case Statement.Continue(Statement.Label label) -> !isInside(label, body);
+      default -> false;
+    };
+  }
+
+  private static boolean isInside(Statement.Label label, List<Statement> body) {
+    return Walk.any(
+        body,
+        part ->
+            switch (part) {
+              case Statement.Loop loop -> loop.label().equals(label);
+              case Statement.Block block -> block.label().equals(label);
+              default -> false;
+            });
+  }
+
+  private void use(KernelArray array, Statement statement) {
+    switch (array) {
+      case KernelArray.Argument argument -> {
+        if (statement instanceof Statement.Atomic) {
+          memory.need(new MemoryPlan.Segment(argument.index()));
+          atomics.add(argument);
+        } else {
+          ValueType index = Walk.expressions(statement).getFirst().type();
+          memory.need(AccessWriter.slot(argument, index, views));
+        }
+        if (checked) {
+          memory.need(new MemoryPlan.Scalar(argument.index(), true));
+        }
+      }
+      case KernelArray.Shared shared -> {
+        usesGroups = true;
+        heapArrays.add(shared);
+        memory.need(new MemoryPlan.Shared(shared));
+      }
+      case KernelArray.Private own -> {
+        heapArrays.add(own);
+        if (isFissioned()) {
+          memory.need(new MemoryPlan.Rows(own));
+        }
+      }
+    }
+  }
+
+  private void use(Expression expression) {
+    switch (expression) {
+      case Expression.ScalarArgument argument ->
+          memory.need(new MemoryPlan.Scalar(argument.index(), false));
+      case Expression.Length(KernelArray.Argument array) ->
+          memory.need(new MemoryPlan.Scalar(array.index(), true));
+      case ItemNumber(ItemNumber.Kind kind, int dimension) -> {
+        switch (kind) {
+          case GLOBAL_ID -> {}
+          case LOCAL_ID -> usesGroups = true;
+          case GROUP_ID -> {
+            usesGroups = true;
+            boxNumbers.add(Box.GROUP + dimension);
+          }
+          case GLOBAL_SIZE -> boxNumbers.add(Box.GLOBAL_SIZE + dimension);
+          case GROUP_SIZE -> boxNumbers.add(Box.GROUP_SIZE + dimension);
+        }
+      }
+      default -> {}
+    }
+  }
+
+  List<Step> steps() {
+    return steps;
+  }
+
+  boolean checked() {
+    return checked;
+  }
+
+  boolean views() {
+    return views;
+  }
+
+  MemoryPlan memory() {
+    return memory;
+  }
+
+  /** Variables that are kept for each item from one step to another. */
+  Set<Variable> kept() {
+    return kept;
+  }
+
+  /** Variables that the group has one of. */
+  Set<Variable> ofGroup() {
+    return ofGroup;
+  }
+
+  /** Those of the kept variables that an expression reads. */
+  Set<Variable> keptIn(Expression expression) {
+    Set<Variable> read = new LinkedHashSet<>();
+    Walk.expressions(
+        expression,
+        part -> {
+          if (part instanceof Expression.Read(Variable variable) && kept.contains(variable)) {
+            read.add(variable);
+          }
+        });
+    return read;
+  }
+
+  /** Indexes of a box that the kernel reads. */
+  Set<Integer> boxNumbers() {
+    return boxNumbers;
+  }
+
+  /** The private and shared arrays. */
+  Set<KernelArray> heapArrays() {
+    return heapArrays;
+  }
+
+  /** The arguments that atomic steps change. */
+  Set<KernelArray.Argument> atomics() {
+    return atomics;
+  }
+
+  /** Whether items may have to be left out of steps. */
+  boolean parks() {
+    return parks;
+  }
+
+  /** Whether boxes have to be groups. */
+  boolean usesGroups() {
+    return usesGroups;
+  }
+
+  /** Whether the items of a group do more than one step. */
+  boolean isFissioned() {
+    return steps.size() != 1 || !(steps.getFirst() instanceof Step.Items);
+  }
+}

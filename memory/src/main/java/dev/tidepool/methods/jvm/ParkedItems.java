@@ -1,0 +1,39 @@
+package dev.tidepool.methods.jvm;
+
+import java.util.Arrays;
+
+/**
+ * Which items of a group do nothing for a while: 0 for an item that goes on, 1 for one that has
+ * returned, else the number of the block or loop whose end the item waits for, plus 2.
+ */
+final class ParkedItems {
+  static final int RETURNED = 1;
+
+  private ParkedItems() {}
+
+  static int waiting(int label) {
+    return label + 2;
+  }
+
+  /** The first item that goes on; -1 if all have returned. */
+  static int first(int[] parked, int items) {
+    for (int i = 0; i < items; i++) {
+      if (parked[i] == 0) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  /** Lets items go on that wait for the end of a block or loop. */
+  static void release(int[] parked, int items, int waiting) {
+    for (int i = 0; i < items; i++) {
+      parked[i] = parked[i] == waiting ? 0 : parked[i];
+    }
+  }
+
+  /** Lets all items of a new group go on. */
+  static void clear(int[] parked) {
+    Arrays.fill(parked, 0);
+  }
+}

@@ -1,0 +1,26 @@
+package dev.tidepool.methods.jvm;
+
+import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.Statement;
+import java.util.List;
+
+/** What a group does between its barriers, one after the other. */
+sealed interface Step {
+  /** Statements that each item does; no item waits for another in them. */
+  record Items(List<Statement> body) implements Step {}
+
+  /** Sets a variable that has one value for the group. */
+  record Uniform(Statement.Assign assign) implements Step {}
+
+  /** Takes one of two ways, all items the same. */
+  record Branch(Expression condition, List<Step> then, List<Step> otherwise) implements Step {}
+
+  /** A loop that all items go through together. */
+  record Repeat(Statement.Label label, List<Step> body) implements Step {}
+
+  /** A block that all items go through together. */
+  record Scope(Statement.Label label, List<Step> body) implements Step {}
+
+  /** A jump of all items together. */
+  record Jump(Statement jump) implements Step {}
+}
