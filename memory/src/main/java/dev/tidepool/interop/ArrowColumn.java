@@ -108,11 +108,7 @@ public final class ArrowColumn implements AutoCloseable {
       long schemaAddress,
       MapMode mode) {
     MemorySegment schema = struct("schema", schemaAddress, ArrowStructs.SCHEMA_BYTES);
-    if (ArrowStructs.isReleased(from, ArrowStructs.ARRAY_RELEASE)
-        || ArrowStructs.isReleased(schema, ArrowStructs.SCHEMA_RELEASE)) {
-      throw new IllegalArgumentException(
-          "the Arrow array or its schema was released or moved before; export it again");
-    }
+    checkUnreleased(from, schema);
     MovedArray array = new MovedArray(from);
     try {
       return new Opening(manager, array, deviceType, event, mode).column(schema);
@@ -123,6 +119,26 @@ public final class ArrowColumn implements AutoCloseable {
         array.run();
       }
     }
+  }
+
+  /** Releases the other structure if one is released already. */
+  private static void checkUnreleased(MemorySegment array, MemorySegment schema) {
+    boolean noArray = ArrowStructs.isReleased(array, ArrowStructs.ARRAY_RELEASE);
+    boolean noSchema = ArrowStructs.isReleased(schema, ArrowStructs.SCHEMA_RELEASE);
+    if (!noArray && !noSchema) {
+      return;
+    }
+    String one = noArray ? "the Arrow array" : "the schema of the Arrow array";
+    String other = noArray ? "its schema" : "the array";
+    ArrowStructs.release(array, ArrowStructs.ARRAY_RELEASE);
+    ArrowStructs.release(schema, ArrowStructs.SCHEMA_RELEASE);
+    throw new IllegalArgumentException(
+        noArray && noSchema
+            ? "the Arrow array and its schema were released or moved before; export them again"
+            : one
+                + " was released or moved before, and "
+                + other
+                + " is released now; export both again");
   }
 
   private static MemorySegment struct(String what, long address, long bytes) {

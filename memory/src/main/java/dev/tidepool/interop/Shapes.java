@@ -13,25 +13,26 @@ final class Shapes {
    * @throws IllegalArgumentException if a dimension is negative, or 64 bits do not hold the number
    */
   static long count(long[] shape) {
-    long count = 1;
-    boolean empty = false;
-    try {
-      for (long size : shape) {
-        if (size < 0) {
-          throw new IllegalArgumentException(
-              "shape " + Arrays.toString(shape) + " has a dimension of negative size");
-        }
-        if (size == 0) {
-          empty = true;
-        } else {
-          count = Math.multiplyExact(count, size);
-        }
+    for (long size : shape) {
+      if (size < 0) {
+        throw new IllegalArgumentException(
+            "shape " + Arrays.toString(shape) + " has a dimension of negative size");
       }
+    }
+    if (isEmpty(shape)) {
+      return 0;
+    }
+    try {
+      return Arrays.stream(shape).reduce(1, Math::multiplyExact);
     } catch (ArithmeticException e) {
       throw new IllegalArgumentException(
           "shape " + Arrays.toString(shape) + " has more elements than 64 bits can count", e);
     }
-    return empty ? 0 : count;
+  }
+
+  /** Whether a dimension has the size 0, however large the others are. */
+  private static boolean isEmpty(long[] shape) {
+    return Arrays.stream(shape).anyMatch(size -> size == 0);
   }
 
   /** Checks that a shape has so many elements. */
@@ -49,13 +50,17 @@ final class Shapes {
     }
   }
 
-  /** The strides of a shape whose last dimension varies fastest. */
+  /**
+   * The strides of a shape whose last dimension varies fastest. Those of a shape without elements
+   * reach nothing: where 64 bits do not hold one, it is that of the next dimension.
+   */
   static long[] rowMajor(long[] shape) {
     long[] strides = new long[shape.length];
     long stride = 1;
     for (int i = shape.length - 1; i >= 0; i--) {
       strides[i] = stride;
-      stride *= Math.max(1, shape[i]);
+      long size = Math.max(1, shape[i]);
+      stride = stride > Long.MAX_VALUE / size ? stride : stride * size;
     }
     return strides;
   }

@@ -361,4 +361,17 @@ class DLPackExportTest {
       assertThat(Arrays.copyOfRange(fields, 10, 13)).containsExactly(3, 0, 2);
     }
   }
+
+  @Test
+  void aTensorOfNoElementsMayHaveLargeDimensions() {
+    long large = 1L << 40;
+    UnifiedBuffer<float[]> none = memory.allocate(ElementType.FLOAT, 0);
+    DLPackExport export = DLPack.export(none, 0, large, large);
+    try (DLPackTensor tensor = DLPack.open(memory, export.handOver())) {
+      assertThat(tensor.shape()).containsExactly(0, large, large);
+      assertThat(tensor.strides()).containsExactly(large, large, 1);
+      assertThat(tensor.buffer(ElementType.FLOAT).length()).isZero();
+    }
+    assertThat(export.isReleased()).isTrue();
+  }
 }

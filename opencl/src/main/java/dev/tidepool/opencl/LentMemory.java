@@ -55,7 +55,7 @@ final class LentMemory {
               + device.info().id()
               + " needs a multiple of "
               + alignment
-              + "; slice at such bytes, or ask for no kind and pass value() and offset()");
+              + "; slice at such bytes, or copy the slice to a buffer of its own");
     }
     return owned(AsBuffer.part(buffer.buffer(), offset, bytes), bytes);
   }

@@ -1,0 +1,47 @@
+package dev.tidepool.interop;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import java.lang.foreign.MemorySegment;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Columns whose array or schema nobody can take any more. */
+class ArrowColumnTest {
+  private final Tidepool tidepool = Tidepool.open();
+  private final UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("cpu:0"));
+  private final UnifiedBuffer<float[]> buffer = memory.copyOf(new float[] {1, 2});
+
+  @AfterEach
+  void close() {
+    buffer.close();
+    assertThat(memory.statistics().activeBuffers()).isZero();
+    tidepool.close();
+  }
+
+  @Test
+  void ofTwoStructuresTheOtherIsReleasedTooWhereOneWasMovedBefore() {
+    try (ArrowExport moved = ArrowC.export(buffer);
+        ArrowExport left = ArrowC.export(buffer)) {
+      ArrowC.open(memory, moved.array(), left.schema()).close();
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> ArrowC.open(memory, moved.array(), moved.schema()))
+          .withMessageStartingWith("the Arrow array was released or moved before, and its schema");
+      MemorySegment schema =
+          MemorySegment.ofAddress(moved.schema()).reinterpret(ArrowStructs.SCHEMA_BYTES);
+      assertThat(ArrowStructs.isReleased(schema, ArrowStructs.SCHEMA_RELEASE)).isTrue();
+      assertThat(left.isReleased()).isFalse();
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> ArrowC.open(memory, left.array(), left.schema()))
+          .withMessageStartingWith("the schema of the Arrow array was released or moved before");
+      assertThat(left.isReleased()).isTrue();
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> ArrowC.open(memory, left.array(), left.schema()))
+          .withMessageStartingWith("the Arrow array and its schema were released");
+    }
+  }
+}
