@@ -87,7 +87,7 @@ public final class SizeClasses {
   }
 
   /** Bytes of the largest block that may serve a request, if none of its own class can. */
-  public static long mostFor(long bytes) {
+  public static long largestBlockFor(long bytes) {
     return bytes + bytes / 8;
   }
 

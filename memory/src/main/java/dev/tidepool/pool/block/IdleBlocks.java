@@ -109,7 +109,7 @@ final class IdleBlocks implements IdleSet {
    * block may be: the smallest that there is.
    */
   @Nullable PooledBlock takeRoomier(long bytes, int sizeClass) {
-    long most = SizeClasses.mostFor(bytes);
+    long most = SizeClasses.largestBlockFor(bytes);
     PooledBlock block = null;
     for (int larger = sizeClass + 1;
         block == null && larger < SizeClasses.COUNT && SizeClasses.bytesOf(larger) <= most;

@@ -191,8 +191,8 @@ public final class BufferCopy {
     destination.storage().bufferCounters().accessed(true);
     to.onDevice(at, at + bytes, () -> way[0] = relay(context, at));
     long elapsed = System.nanoTime() - start;
-    from.moved(Direction.DEVICE_TO_HOST, bytes, elapsed, way[0]);
-    to.moved(Direction.HOST_TO_DEVICE, bytes, elapsed, way[0]);
+    from.countTransfer(Direction.DEVICE_TO_HOST, bytes, elapsed, way[0]);
+    to.countTransfer(Direction.HOST_TO_DEVICE, bytes, elapsed, way[0]);
     if (event != null) {
       String tag = destination.storage().core().tag();
       event.moved(context.id(), Direction.DEVICE_TO_DEVICE.name(), way[0], tag, bytes);

@@ -127,7 +127,7 @@ public final class SmallTransfer implements Coalescable {
 
   /** The bytes have arrived, with others. */
   void arrived(long elapsedNanos, TransferWay way) {
-    storage.coherence().carried(direction, from(), to(), elapsedNanos, way);
+    storage.coherence().transferredInBatch(direction, from(), to(), elapsedNanos, way);
     if (event != null) {
       event.moved(context().id(), direction.name(), way, storage.core().tag(), bytes());
     }

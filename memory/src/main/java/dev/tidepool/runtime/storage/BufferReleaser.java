@@ -78,7 +78,7 @@ public final class BufferReleaser {
     } catch (RuntimeException | Error e) {
       failed(storage, e);
     }
-    left(storage.core());
+    countFreed(storage.core());
     try {
       storage.coherence().copies().free(hostReusable, deviceReusable);
     } catch (RuntimeException | Error e) {
@@ -97,7 +97,7 @@ public final class BufferReleaser {
   }
 
   /** A buffer leaves the accounts. */
-  private void left(BufferCore core) {
+  private void countFreed(BufferCore core) {
     ledger.freed(core.tag(), core.byteSize());
   }
 
@@ -112,7 +112,7 @@ public final class BufferReleaser {
     if (!block.endDormancy(number)) {
       return false;
     }
-    left(core);
+    countFreed(core);
     if (leaked && block.isExposed(number)) {
       block.discard();
     } else {

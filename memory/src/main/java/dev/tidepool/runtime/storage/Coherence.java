@@ -428,7 +428,7 @@ public final class Coherence {
           at,
           to,
           () ->
-              move(
+              measure(
                   Direction.HOST_TO_DEVICE,
                   to - at,
                   () -> link().upload(source, copies.device(), at)));
@@ -446,9 +446,10 @@ public final class Coherence {
   }
 
   /** A range was moved to {@link #uploadTarget} or from {@link #downloadSource} with others. */
-  public void carried(Direction direction, long from, long to, long elapsedNanos, TransferWay way) {
+  public void transferredInBatch(
+      Direction direction, long from, long to, long elapsedNanos, TransferWay way) {
     storage.bufferCounters().accessed(true);
-    moved(direction, to - from, elapsedNanos, way);
+    countTransfer(direction, to - from, elapsedNanos, way);
     if (direction == Direction.HOST_TO_DEVICE) {
       deviceWritten(from, to);
     }
@@ -461,7 +462,7 @@ public final class Coherence {
       destination.copyFrom(readable().asSlice(at, to - at), 0);
     } else {
       storage.bufferCounters().accessed(true);
-      move(
+      measure(
           Direction.DEVICE_TO_HOST,
           to - at,
           () -> link().download(copies.device(), at, destination));
@@ -916,11 +917,11 @@ public final class Coherence {
   }
 
   private void fetch(long from, long to) {
-    travel(Direction.DEVICE_TO_HOST, dirtyWithin(from, to));
+    transferAndMark(Direction.DEVICE_TO_HOST, dirtyWithin(from, to));
   }
 
   private void push(long from, long to) {
-    travel(Direction.HOST_TO_DEVICE, dirtyWithin(from, to));
+    transferAndMark(Direction.HOST_TO_DEVICE, dirtyWithin(from, to));
   }
 
   private void fetchAllBut(long from, long to, boolean overwritten) {
@@ -933,10 +934,10 @@ public final class Coherence {
 
   private void allBut(Direction direction, long from, long to, boolean overwritten) {
     if (overwritten && from < to) {
-      travel(direction, dirtyWithin(0, from));
-      travel(direction, dirtyWithin(to, size));
+      transferAndMark(direction, dirtyWithin(0, from));
+      transferAndMark(direction, dirtyWithin(to, size));
     } else {
-      travel(direction, dirtyWithin(0, size));
+      transferAndMark(direction, dirtyWithin(0, size));
     }
   }
 
@@ -950,13 +951,13 @@ public final class Coherence {
    * Moves ranges, all of them at once, and marks them as equal when all have arrived. If that
    * fails, none is marked: what arrived already travels again.
    */
-  private void travel(Direction direction, List<DirtyRanges.Range> ranges) {
+  private void transferAndMark(Direction direction, List<DirtyRanges.Range> ranges) {
     if (!copies.isShared() && !ranges.isEmpty()) {
       long bytes = ranges.stream().mapToLong(DirtyRanges.Range::bytes).sum();
       if (direction == Direction.HOST_TO_DEVICE) {
         checkNoneWrites();
       }
-      move(direction, bytes, () -> TransferContext.aside(() -> carry(direction, ranges)));
+      measure(direction, bytes, () -> TransferContext.aside(() -> transfer(direction, ranges)));
     }
     synchronized (storage) {
       ranges.forEach(range -> dirty.remove(range.from(), range.to()));
@@ -966,7 +967,7 @@ public final class Coherence {
     }
   }
 
-  private TransferWay carry(Direction direction, List<DirtyRanges.Range> ranges) {
+  private TransferWay transfer(Direction direction, List<DirtyRanges.Range> ranges) {
     boolean up = direction == Direction.HOST_TO_DEVICE;
     if (ranges.size() > 1) {
       List<CoalescedCopy.Move> moves = ranges.stream().map(this::moveOf).toList();
@@ -985,12 +986,12 @@ public final class Coherence {
   }
 
   /** Counts a movement that was made elsewhere. */
-  public void moved(Direction direction, long bytes, long elapsedNanos, TransferWay way) {
+  public void countTransfer(Direction direction, long bytes, long elapsedNanos, TransferWay way) {
     context.meter().moved(direction, bytes, elapsedNanos, way);
     storage.bufferCounters().moved(direction, bytes, elapsedNanos);
   }
 
-  private void move(Direction direction, long bytes, Supplier<TransferWay> movement) {
+  private void measure(Direction direction, long bytes, Supplier<TransferWay> movement) {
     TransferEvent event = Flight.transfer();
     long start = System.nanoTime();
     TransferWay way = movement.get();
@@ -998,7 +999,7 @@ public final class Coherence {
     if (event != null) {
       event.moved(context.id(), direction.name(), way, storage.core().tag(), bytes);
     }
-    moved(direction, bytes, elapsed, way);
+    countTransfer(direction, bytes, elapsed, way);
   }
 
   /** The host takes a mapped block. */
