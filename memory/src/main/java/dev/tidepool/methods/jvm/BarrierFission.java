@@ -12,6 +12,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 
 /**
  * Cuts a kernel at its barriers, so that one thread can do the items of a group one after the other
@@ -69,6 +70,25 @@ final class BarrierFission {
         return steps;
       }
     }
+  }
+
+  /** The same steps with other statements of items. */
+  static List<Step> mapped(List<Step> steps, UnaryOperator<List<Statement>> change) {
+    List<Step> changed = new ArrayList<>(steps.size());
+    for (Step step : steps) {
+      changed.add(
+          switch (step) {
+            case Step.Items(List<Statement> body) -> new Step.Items(change.apply(body));
+            case Step.Branch(Expression condition, List<Step> then, List<Step> otherwise) ->
+                new Step.Branch(condition, mapped(then, change), mapped(otherwise, change));
+            case Step.Repeat(Label label, List<Step> body) ->
+                new Step.Repeat(label, mapped(body, change));
+            case Step.Scope(Label label, List<Step> body) ->
+                new Step.Scope(label, mapped(body, change));
+            case Step.Uniform _, Step.Jump _ -> step;
+          });
+    }
+    return changed;
   }
 
   /** Visits the steps of items, in order. */

@@ -93,10 +93,34 @@ final class ExpressionWriter {
   void jump(Expression condition, boolean ifTrue, Label target) {
     if (condition instanceof Expression.Compare compare) {
       jump(compare, ifTrue != compare.negated(), compare.comparison(), target);
+    } else if (condition instanceof Expression.Binary(Operator operator, var left, var right)
+        && (operator == Operator.AND || operator == Operator.OR)
+        && isTruth(condition)) {
+      // Values are computed without effects: the second need not be, where the first decides.
+      boolean decides = operator == Operator.OR;
+      if (ifTrue == decides) {
+        jump(left, ifTrue, target);
+        jump(right, ifTrue, target);
+      } else {
+        Label decided = code.newLabel();
+        jump(left, decides, decided);
+        jump(right, ifTrue, target);
+        code.labelBinding(decided);
+      }
     } else {
       push(condition);
       code.branch(ifTrue ? Opcode.IFNE : Opcode.IFEQ, target);
     }
+  }
+
+  /** Whether a value is 0 or 1 always. */
+  private static boolean isTruth(Expression value) {
+    return switch (value) {
+      case Expression.Compare _ -> true;
+      case Expression.Binary(Operator operator, var left, var right) ->
+          (operator == Operator.AND || operator == Operator.OR) && isTruth(left) && isTruth(right);
+      default -> false;
+    };
   }
 
   private void jump(

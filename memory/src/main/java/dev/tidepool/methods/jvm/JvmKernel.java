@@ -2,6 +2,7 @@ package dev.tidepool.methods.jvm;
 
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.LaunchRange;
+import dev.tidepool.methods.analysis.LoopChecks;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import java.lang.foreign.MemorySegment;
@@ -21,6 +22,10 @@ public final class JvmKernel {
   private final KernelTree tree;
   private final boolean checked;
   private final List<Step> steps;
+
+  /** Loops with one test in front. */
+  private int loops;
+
   private final Compiled small;
 
   /** For arrays that no view reaches; made when it is first needed. */
@@ -31,7 +36,21 @@ public final class JvmKernel {
   private JvmKernel(KernelTree tree, boolean checked) {
     this.tree = tree;
     this.checked = checked;
-    this.steps = BarrierFission.of(tree);
+    List<Step> whole = BarrierFission.of(tree);
+    if (checked) {
+      int[] labels = {tree.labels()};
+      this.steps =
+          BarrierFission.mapped(
+              whole,
+              body -> {
+                LoopChecks.Result result = LoopChecks.of(body, labels[0], true);
+                labels[0] = result.labels();
+                loops += result.loops();
+                return result.body();
+              });
+    } else {
+      this.steps = whole;
+    }
     this.small = compiled(true);
   }
 

@@ -39,16 +39,7 @@ final class KernelPlan {
     kept = KeptVariables.of(steps);
     KeptVariables.ofGroup(steps, ofGroup);
     usesGroups = isFissioned();
-    Walk.statements(
-        tree.body(),
-        statement -> {
-          KernelArray array = Walk.array(statement);
-          if (array != null) {
-            use(array, statement);
-          }
-          Walk.expressions(statement)
-              .forEach(expression -> Walk.expressions(expression, this::use));
-        });
+    use(steps);
     if (isFissioned()) {
       BarrierFission.forEachItems(
           steps, items -> parks |= Walk.any(items.body(), part -> leavesItems(part, items.body())));
@@ -57,6 +48,31 @@ final class KernelPlan {
     if (parks) {
       memory.need(MemoryPlan.Kept.RETURNED);
     }
+  }
+
+  private void use(List<Step> list) {
+    for (Step step : list) {
+      switch (step) {
+        case Step.Items(List<Statement> body) -> Walk.statements(body, this::use);
+        case Step.Uniform(Statement.Assign assign) -> use(assign);
+        case Step.Branch branch -> {
+          Walk.expressions(branch.condition(), this::use);
+          use(branch.then());
+          use(branch.otherwise());
+        }
+        case Step.Repeat repeat -> use(repeat.body());
+        case Step.Scope scope -> use(scope.body());
+        case Step.Jump _ -> {}
+      }
+    }
+  }
+
+  private void use(Statement statement) {
+    KernelArray array = Walk.array(statement);
+    if (array != null) {
+      use(array, statement);
+    }
+    Walk.expressions(statement).forEach(expression -> Walk.expressions(expression, this::use));
   }
 
   private static boolean leavesItems(Statement statement, List<Statement> body) {

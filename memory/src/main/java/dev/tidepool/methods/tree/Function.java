@@ -69,6 +69,7 @@ public enum Function {
   private final String method;
   private final boolean exact;
   private final ValueType result;
+
   @SuppressWarnings("ImmutableEnumChecker") // List.of makes it
   private final List<ValueType> parameters;
 

@@ -11,6 +11,7 @@ public sealed interface Statement {
   /**
    * Loads an element; fails if the index is outside of the array.
    *
+   * @param index an int; where there is no site, an int or a long
    * @param site where; null if the index is known to be inside
    */
   record Load(Variable target, KernelArray array, Expression index, @Nullable Site site)
@@ -19,6 +20,7 @@ public sealed interface Statement {
   /**
    * Stores an element, narrowed to its type; fails if the index is outside of the array.
    *
+   * @param index an int; where there is no site, an int or a long
    * @param site where; null if the index is known to be inside
    */
   record Store(KernelArray array, Expression index, Expression value, @Nullable Site site)

@@ -1,0 +1,145 @@
+package dev.tidepool.methods.analysis;
+
+import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.Expression.Comparison;
+import dev.tidepool.methods.tree.Expression.Constant;
+import dev.tidepool.methods.tree.Expression.Operator;
+import dev.tidepool.methods.tree.KernelArray;
+import dev.tidepool.methods.tree.Statement;
+import dev.tidepool.methods.tree.ValueType;
+import dev.tidepool.methods.tree.Variable;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** The loads and stores of a counted loop at indices that are affine in its variable. */
+final class LoopAccesses {
+  private final CountedLoop counted;
+  private final IdentityHashMap<Statement, Access> understood = new IdentityHashMap<>();
+  private final Set<Range> ranges = new LinkedHashSet<>();
+  private int statements;
+
+  /**
+   * An index.
+   *
+   * @param form by the value of the variable at the start of the round
+   * @param isBeforeStep whether the variable still has that value
+   */
+  private record Access(Affine form, boolean isBeforeStep) {}
+
+  /** What has to be inside of an array. */
+  private record Range(KernelArray array, Affine form) {}
+
+  private LoopAccesses(CountedLoop counted) {
+    this.counted = counted;
+  }
+
+  static LoopAccesses of(CountedLoop counted) {
+    LoopAccesses accesses = new LoopAccesses(counted);
+    Map<Variable, Affine> known = new HashMap<>();
+    known.put(counted.variable(), Affine.VARIABLE);
+    accesses.visit(counted.loop().body(), known);
+    return accesses;
+  }
+
+  private void visit(List<Statement> list, Map<Variable, Affine> known) {
+    for (Statement statement : list) {
+      statements++;
+      switch (statement) {
+        case Statement.Load load when load.site() != null ->
+            note(load, load.array(), load.index(), known);
+        case Statement.Store store when store.site() != null ->
+            note(store, store.array(), store.index(), known);
+        default -> {}
+      }
+      for (List<Statement> part : Walk.parts(statement)) {
+        visit(part, new HashMap<>(known));
+      }
+      Affine form =
+          statement instanceof Statement.Assign assign ? form(assign.value(), known) : null;
+      Walk.statements(List.of(statement), part -> known.remove(Walk.target(part)));
+      if (statement instanceof Statement.Assign assign && form != null) {
+        known.put(assign.target(), form);
+      }
+    }
+  }
+
+  private @Nullable Affine form(Expression value, Map<Variable, Affine> known) {
+    return value.type().isFloating() ? null : Affine.of(value, known, counted::isInvariant);
+  }
+
+  private void note(
+      Statement access, KernelArray array, Expression index, Map<Variable, Affine> known) {
+    Affine form = index.type() == ValueType.INT ? form(index, known) : null;
+    if (form != null) {
+      boolean isBeforeStep =
+          Affine.VARIABLE.equals(known.get(counted.variable())) && !understood.containsKey(access);
+      understood.put(access, new Access(form, isBeforeStep));
+      ranges.add(new Range(array, form));
+    }
+  }
+
+  boolean isEmpty() {
+    return understood.isEmpty();
+  }
+
+  /** How many statements the loop has. */
+  int statements() {
+    return statements;
+  }
+
+  boolean isUnderstood(Statement access) {
+    return understood.containsKey(access);
+  }
+
+  /** The index of an access as a long, if it can be computed where it stands; else null. */
+  @Nullable Expression longIndex(Statement access) {
+    Access found = understood.get(access);
+    return found == null || !found.isBeforeStep()
+        ? null
+        : found.form().at(Affine.wide(new Expression.Read(counted.variable())));
+  }
+
+  /** Whether all these accesses are inside of their arrays in every round. */
+  Expression test() {
+    Expression first = Affine.wide(new Expression.Read(counted.variable()));
+    Set<Expression> tests = new LinkedHashSet<>();
+    if (!counted.neverWraps()) {
+      tests.add(counted.doesNotWrap());
+    }
+    for (Range range : ranges) {
+      Expression atFirst = range.form().at(first);
+      Expression atLast = range.form().at(counted.last());
+      boolean isKnown = range.form().isGrowing();
+      boolean isUp = counted.step() > 0;
+      if (!isKnown || isUp) {
+        tests.add(isNotNegative(atFirst));
+        tests.add(isBelow(atLast, range.array()));
+      }
+      if (!isKnown || !isUp) {
+        tests.add(isNotNegative(atLast));
+        tests.add(isBelow(atFirst, range.array()));
+      }
+    }
+    List<Expression> all = new ArrayList<>(tests);
+    Expression test = all.getFirst();
+    for (Expression next : all.subList(1, all.size())) {
+      test = new Expression.Binary(Operator.AND, test, next);
+    }
+    return test;
+  }
+
+  private static Expression isNotNegative(Expression index) {
+    return new Expression.Compare(Comparison.GREATER_EQUAL, index, Constant.of(0L), false);
+  }
+
+  private static Expression isBelow(Expression index, KernelArray array) {
+    return new Expression.Compare(
+        Comparison.LESS, index, Affine.wide(new Expression.Length(array)), false);
+  }
+}

@@ -1,0 +1,170 @@
+package dev.tidepool.methods.analysis;
+
+import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.KernelTree;
+import dev.tidepool.methods.tree.Statement;
+import dev.tidepool.methods.tree.Variable;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Puts one test in front of a loop in place of tests at each access. If the test holds, the
+ * accesses whose indices grow or shrink evenly with the loop's variable are inside of their arrays
+ * in every round, and run without tests; else the loop runs as it was, so faults stay where they
+ * are.
+ *
+ * <p>The variable runs from its value in front of the loop to the last one that the loop's own test
+ * lets in. An index is {@code factor * variable + offset}; if it is inside the array at both ends,
+ * computed as longs, then it is between them too, and no int of it wraps.
+ */
+public final class LoopChecks {
+  /** Loops of more statements are not doubled. */
+  private static final int MOST_STATEMENTS = 100;
+
+  private final boolean longIndices;
+  private int labels;
+  private int hoisted;
+
+  private LoopChecks(int labels, boolean longIndices) {
+    this.labels = labels;
+    this.longIndices = longIndices;
+  }
+
+  /** A kernel whose innermost counted loops are tested once, with the indices as they were. */
+  public static KernelTree hoisted(KernelTree tree) {
+    LoopChecks checks = new LoopChecks(tree.labels(), false);
+    List<Statement> body = checks.rewritten(tree.body());
+    return tree.withBody(body, tree.variables(), checks.labels);
+  }
+
+  /**
+   * Statements whose innermost counted loops are tested once.
+   *
+   * @param labels the labels of the kernel that are in use have smaller ids
+   * @param longIndices whether indices behind the test become longs, in loops that do not add up
+   *     floats: virtual machines vectorise these
+   */
+  public static Result of(List<Statement> body, int labels, boolean longIndices) {
+    LoopChecks checks = new LoopChecks(labels, longIndices);
+    List<Statement> changed = checks.rewritten(body);
+    return new Result(changed, checks.labels, checks.hoisted);
+  }
+
+  /**
+   * Changed statements.
+   *
+   * @param labels ids in use are smaller
+   * @param loops how many loops have a test in front
+   */
+  public record Result(List<Statement> body, int labels, int loops) {
+    /** Copies the list. */
+    public Result {
+      body = List.copyOf(body);
+    }
+  }
+
+  private List<Statement> rewritten(List<Statement> list) {
+    List<Statement> changed = new ArrayList<>(list.size());
+    for (Statement statement : list) {
+      changed.add(
+          switch (statement) {
+            case Statement.If(Expression condition, var then, var otherwise) ->
+                new Statement.If(condition, rewritten(then), rewritten(otherwise));
+            case Statement.Block(Statement.Label label, var body) ->
+                new Statement.Block(label, rewritten(body));
+            case Statement.Loop loop ->
+                isInnermost(loop)
+                    ? tested(loop)
+                    : new Statement.Loop(loop.label(), rewritten(loop.body()));
+            default -> statement;
+          });
+    }
+    return changed;
+  }
+
+  private static boolean isInnermost(Statement.Loop loop) {
+    return !Walk.any(
+        loop.body(), part -> part instanceof Statement.Loop || part instanceof Statement.Barrier);
+  }
+
+  private Statement tested(Statement.Loop loop) {
+    CountedLoop counted = CountedLoop.of(loop);
+    if (counted == null) {
+      return loop;
+    }
+    LoopAccesses accesses = LoopAccesses.of(counted);
+    if (accesses.isEmpty() || accesses.statements() > MOST_STATEMENTS) {
+      return loop;
+    }
+    hoisted++;
+    boolean isLong = longIndices && !addsFloats(loop);
+    Map<Statement.Label, Statement.Label> renamed = new HashMap<>();
+    return new Statement.If(
+        accesses.test(), untested(List.of(loop), accesses, isLong, renamed), List.of(loop));
+  }
+
+  /** Whether the rounds add up floats one after the other, so that they are not vectorised. */
+  private static boolean addsFloats(Statement.Loop loop) {
+    return Walk.any(
+        loop.body(),
+        statement ->
+            statement instanceof Statement.Assign(Variable target, Expression value)
+                && target.type().isFloating()
+                && Walk.reads(value, target));
+  }
+
+  /** A copy with labels of its own, whose understood accesses have no test. */
+  private List<Statement> untested(
+      List<Statement> list,
+      LoopAccesses accesses,
+      boolean isLong,
+      Map<Statement.Label, Statement.Label> renamed) {
+    List<Statement> copy = new ArrayList<>(list.size());
+    for (Statement statement : list) {
+      copy.add(
+          switch (statement) {
+            case Statement.Load load when accesses.isUnderstood(load) ->
+                new Statement.Load(
+                    load.target(), load.array(), index(load, load.index(), accesses, isLong), null);
+            case Statement.Store store when accesses.isUnderstood(store) ->
+                new Statement.Store(
+                    store.array(),
+                    index(store, store.index(), accesses, isLong),
+                    store.value(),
+                    null);
+            case Statement.If(Expression condition, var then, var otherwise) ->
+                new Statement.If(
+                    condition,
+                    untested(then, accesses, isLong, renamed),
+                    untested(otherwise, accesses, isLong, renamed));
+            case Statement.Loop(Statement.Label label, var body) -> {
+              Statement.Label own = renamed(label, renamed);
+              yield new Statement.Loop(own, untested(body, accesses, isLong, renamed));
+            }
+            case Statement.Block(Statement.Label label, var body) -> {
+              Statement.Label own = renamed(label, renamed);
+              yield new Statement.Block(own, untested(body, accesses, isLong, renamed));
+            }
+            case Statement.Break(Statement.Label label) ->
+                new Statement.Break(renamed.getOrDefault(label, label));
+            case Statement.Continue(Statement.Label label) ->
+                new Statement.Continue(renamed.getOrDefault(label, label));
+            default -> statement;
+          });
+    }
+    return copy;
+  }
+
+  private Statement.Label renamed(
+      Statement.Label label, Map<Statement.Label, Statement.Label> renamed) {
+    return renamed.computeIfAbsent(label, _ -> new Statement.Label(labels++));
+  }
+
+  private static Expression index(
+      Statement access, Expression index, LoopAccesses accesses, boolean isLong) {
+    Expression wide = isLong ? accesses.longIndex(access) : null;
+    return wide == null ? index : wide;
+  }
+}
