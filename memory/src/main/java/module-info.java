@@ -35,7 +35,23 @@ module dev.tidepool.memory {
       dev.tidepool.testkit;
   exports dev.tidepool.host.system to
       dev.tidepool.testkit;
+  exports dev.tidepool.methods.analysis to
+      dev.tidepool.cuda,
+      dev.tidepool.opencl,
+      dev.tidepool.testkit;
+  exports dev.tidepool.methods.bytecode to
+      dev.tidepool.cuda,
+      dev.tidepool.opencl,
+      dev.tidepool.testkit;
+  exports dev.tidepool.methods.c to
+      dev.tidepool.cuda,
+      dev.tidepool.opencl,
+      dev.tidepool.testkit;
   exports dev.tidepool.methods.jvm to
+      dev.tidepool.testkit;
+  exports dev.tidepool.methods.tree to
+      dev.tidepool.cuda,
+      dev.tidepool.opencl,
       dev.tidepool.testkit;
   exports dev.tidepool.pool.block to
       dev.tidepool.benchmarks,

@@ -22,9 +22,15 @@ import java.util.Objects;
  */
 public final class Arguments {
   private final Map<String, Object> values;
+  private final boolean inOrder;
 
   private Arguments(Map<String, Object> values) {
+    this(values, false);
+  }
+
+  private Arguments(Map<String, Object> values, boolean inOrder) {
     this.values = Collections.unmodifiableMap(values);
+    this.inOrder = inOrder;
   }
 
   /**
@@ -58,11 +64,33 @@ public final class Arguments {
     return new Arguments(checked);
   }
 
+  /**
+   * Values in the order of the parameters, for kernels whose parameters have a fixed order: those
+   * of Java methods and hand-written ones. {@link #values()} has them under their positions, {@code
+   * "0"}, {@code "1"} and so on.
+   *
+   * @throws IllegalArgumentException if a value is neither a buffer nor an array nor a number nor a
+   *     boolean nor a path
+   */
+  public static Arguments inOrder(Object... values) {
+    Map<String, Object> positions = new LinkedHashMap<>();
+    for (int i = 0; i < values.length; i++) {
+      String name = Integer.toString(i);
+      positions.put(name, checked(name, values[i]));
+    }
+    return new Arguments(positions, true);
+  }
+
+  /** Whether they were given by position. */
+  public boolean isInOrder() {
+    return inOrder;
+  }
+
   /** These arguments and one more, which replaces one of the same name. */
   public Arguments with(String name, Object value) {
     Map<String, Object> more = new LinkedHashMap<>(values);
     more.put(name, checked(name, value));
-    return new Arguments(more);
+    return new Arguments(more, inOrder);
   }
 
   /** The values by name, in the order given; unmodifiable. */

@@ -1,5 +1,6 @@
 package dev.tidepool;
 
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
@@ -22,6 +23,23 @@ public interface ComputeOrchestrator {
    * @throws KernelCompilationException if an elementwise source is wrong
    */
   void register(String name, KernelSource... sources);
+
+  /**
+   * Registers every method of a class that has {@link KernelMethod}, by its name.
+   *
+   * @throws IllegalArgumentException if the class has no such method, two have one name, or a name
+   *     is taken; nothing is registered then
+   */
+  default void register(Class<?> kernels) {
+    Map<String, KernelSource.Method> methods = KernelSource.methods(kernels);
+    for (String name : methods.keySet()) {
+      if (names().contains(name)) {
+        throw new IllegalArgumentException(
+            "a kernel is called '" + name + "' already; rename the method of " + kernels.getName());
+      }
+    }
+    methods.forEach(this::register);
+  }
 
   /** The names in use. */
   Set<String> names();

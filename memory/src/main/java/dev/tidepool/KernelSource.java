@@ -1,10 +1,16 @@
 package dev.tidepool;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.lang.reflect.Modifier;
 import java.nio.ByteBuffer;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a kernel computes: an elementwise expression that runs everywhere, or code written by hand
@@ -55,6 +61,65 @@ public sealed interface KernelSource {
   /** Java code, called once for each work item, by several threads at once. */
   static KernelSource java(JavaKernel body, KernelParameter... parameters) {
     return new Java(body, List.of(parameters));
+  }
+
+  /**
+   * A static method in Java as a kernel for every accelerator. The method is called once for each
+   * item, as if by several threads in any order. Its bytecode is translated when the kernel is
+   * compiled.
+   *
+   * {@snippet :
+   * final class Kernels {
+   *   static void dot(WorkItem item, int dims, float[] rows, float[] query, float[] scores) {
+   *     int row = (int) item.globalId(0);
+   *     float sum = 0;
+   *     for (int d = 0; d < dims; d++) {
+   *       sum += rows[row * dims + d] * query[d];
+   *     }
+   *     scores[row] = sum;
+   *   }
+   * }
+   * }
+   *
+   * <p>The first parameter may be a {@link WorkItem}, or an {@code int} or {@code long}, which is
+   * then the item's index in a one-dimensional range. The others are numbers, booleans and
+   * one-dimensional arrays of them; arguments have their names, which are in class files compiled
+   * with {@code -g} or {@code -parameters}, or come by {@link Arguments#inOrder}. The body may use
+   * local variables, arithmetic, loops, conditions, arrays of constant length, the methods of
+   * {@link Math}, {@link Integer}, {@link Long} and {@link WorkItem}, and static methods of the
+   * same kind. It has Java's meaning on every device: integers wrap, an index outside of an array
+   * is an {@link ArrayIndexOutOfBoundsException} with the line of the source.
+   *
+   * @param lookup of the class that declares the method, with access to it
+   * @throws IllegalArgumentException if the class has no such static method, has several, or the
+   *     lookup cannot access it
+   */
+  static Method method(MethodHandles.Lookup lookup, String name) {
+    return Method.of(lookup, name, null);
+  }
+
+  /** Like {@link #method(MethodHandles.Lookup, String)}, for a name that several methods have. */
+  static Method method(MethodHandles.Lookup lookup, String name, MethodType type) {
+    Objects.requireNonNull(type, "type");
+    return Method.of(lookup, name, type);
+  }
+
+  /**
+   * Like {@link #method(MethodHandles.Lookup, String)}, for a public method with {@link
+   * KernelMethod}.
+   */
+  static Method method(Class<?> owner, String name) {
+    return Method.annotated(owner, name);
+  }
+
+  /**
+   * The methods of a class that have {@link KernelMethod}, by their names.
+   *
+   * @throws IllegalArgumentException if there is none, two have one name, or one is not {@code
+   *     static void}
+   */
+  static Map<String, Method> methods(Class<?> owner) {
+    return Method.allAnnotated(owner);
   }
 
   /** An expression of the elementwise language. */
@@ -117,6 +182,129 @@ public sealed interface KernelSource {
     public Java {
       Objects.requireNonNull(body, "body");
       parameters = unique(parameters);
+    }
+  }
+
+  /** A static method in Java. Two are equal if method and checks are. */
+  final class Method implements KernelSource {
+    private final Class<?> owner;
+    private final String name;
+    private final MethodType type;
+    private final boolean checked;
+
+    private Method(Class<?> owner, String name, MethodType type, boolean checked) {
+      this.owner = owner;
+      this.name = name;
+      this.type = type;
+      this.checked = checked;
+    }
+
+    private static Method of(MethodHandles.Lookup lookup, String name, @Nullable MethodType type) {
+      Class<?> owner = lookup.lookupClass();
+      java.lang.reflect.Method found = MethodSearch.only(owner, name, type);
+      try {
+        Objects.requireNonNull(lookup.unreflect(found));
+      } catch (IllegalAccessException e) {
+        throw new IllegalArgumentException(
+            MethodSearch.shown(found)
+                + " cannot be accessed by "
+                + lookup
+                + "; pass MethodHandles.lookup() of the class that declares it",
+            e);
+      }
+      return new Method(owner, name, MethodSearch.typeOf(found), true);
+    }
+
+    private static Method annotated(Class<?> owner, String name) {
+      java.lang.reflect.Method found = MethodSearch.only(owner, name, null);
+      if (!Modifier.isPublic(found.getModifiers()) || !Modifier.isPublic(owner.getModifiers())) {
+        throw new IllegalArgumentException(
+            MethodSearch.shown(found)
+                + " or its class is not public; use KernelSource.method(MethodHandles.lookup(), \""
+                + name
+                + "\") in the class that declares it");
+      }
+      if (!found.isAnnotationPresent(KernelMethod.class)) {
+        throw new IllegalArgumentException(
+            MethodSearch.shown(found) + " has no @KernelMethod; annotate it");
+      }
+      return new Method(owner, name, MethodSearch.typeOf(found), true);
+    }
+
+    private static Map<String, Method> allAnnotated(Class<?> owner) {
+      Map<String, Method> found = new TreeMap<>();
+      for (java.lang.reflect.Method method : owner.getDeclaredMethods()) {
+        if (!method.isAnnotationPresent(KernelMethod.class)) {
+          continue;
+        }
+        MethodSearch.requireStatic(method);
+        Method source = new Method(owner, method.getName(), MethodSearch.typeOf(method), true);
+        if (found.put(method.getName(), source) != null) {
+          throw new IllegalArgumentException(
+              owner.getName()
+                  + " has two kernels called '"
+                  + method.getName()
+                  + "'; rename one, since kernels are registered by name");
+        }
+      }
+      if (found.isEmpty()) {
+        throw new IllegalArgumentException(
+            owner.getName() + " declares no method with @KernelMethod; annotate its kernels");
+      }
+      return found;
+    }
+
+    /**
+     * The same kernel without the checks of array indices and divisors: an index outside of an
+     * array then reads or writes other memory, or ends the process, as in hand-written kernels. On
+     * the CPU it stays an error.
+     */
+    public Method unchecked() {
+      return new Method(owner, name, type, false);
+    }
+
+    /** The class that declares the method. */
+    public Class<?> owner() {
+      return owner;
+    }
+
+    /** The method's name. */
+    public String name() {
+      return name;
+    }
+
+    /** The method's parameters and result. */
+    public MethodType type() {
+      return type;
+    }
+
+    /** Whether indices and divisors are checked. */
+    public boolean isChecked() {
+      return checked;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+      return other instanceof Method method
+          && owner == method.owner
+          && name.equals(method.name)
+          && type.equals(method.type)
+          && checked == method.checked;
+    }
+
+    @Override
+    public int hashCode() {
+      return Objects.hash(owner, name, type, checked);
+    }
+
+    @Override
+    public String toString() {
+      return "Method["
+          + owner.getSimpleName()
+          + "."
+          + name
+          + type
+          + (checked ? "]" : ", unchecked]");
     }
   }
 

@@ -239,10 +239,11 @@ final class CudaDevice implements Device {
     return switch (source) {
       case KernelSource.Elementwise elementwise ->
           ElementwiseProgram.compile(this, elementwise, parameters);
+      case KernelSource.Method method -> MethodProgram.compile(this, method, parameters);
       case KernelSource.Cuda cuda -> HandWrittenProgram.compile(this, cuda);
       case KernelSource.CudaImage image -> HandWrittenProgram.load(this, image);
       case KernelSource.OpenCl _, KernelSource.Java _ ->
-          throw DriverCall.wrongLanguage(info.id(), "elementwise and CUDA", source);
+          throw DriverCall.wrongLanguage(info.id(), "elementwise, Java method and CUDA", source);
     };
   }
 

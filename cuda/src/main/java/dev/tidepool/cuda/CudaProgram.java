@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * closing it is the owner's, when no launch is under way.
  */
 abstract sealed class CudaProgram implements Program
-    permits ElementwiseProgram, HandWrittenProgram {
+    permits ElementwiseProgram, HandWrittenProgram, MethodProgram {
   private final LoadedKernel kernel;
   private final AtomicBoolean closed = new AtomicBoolean();
 

@@ -138,7 +138,7 @@ final class HandWrittenProgram extends CudaProgram {
     }
     LaunchRange range = launch.range();
     int[] block = block(range);
-    int[] grid = grid(range, block);
+    int[] grid = Grids.of(kernel(), range, block);
     kernel().allowShared(range.localBytes());
     for (int i = 0; i < parameters.size(); i++) {
       add(arguments, parameters.get(i), launch.arguments().get(i));
@@ -191,18 +191,7 @@ final class HandWrittenProgram extends CudaProgram {
       block[d] = (int) size;
     }
     if (tooLong || threads > kernel().maxThreads()) {
-      throw new IllegalArgumentException(
-          "groups of "
-              + range.group()
-              + " are too large for kernel '"
-              + kernel().entry()
-              + "' on "
-              + kernel().device().name()
-              + ": at most "
-              + kernel().maxThreads()
-              + " items in all and "
-              + device.maxBlock()
-              + " in each dimension");
+      throw Grids.tooLarge(kernel(), range);
     }
     return block;
   }
@@ -219,29 +208,5 @@ final class HandWrittenProgram extends CudaProgram {
       divisor--;
     }
     return divisor;
-  }
-
-  private int[] grid(LaunchRange range, int[] block) {
-    List<Integer> most = kernel().device().properties().maxGrid();
-    int[] grid = {1, 1, 1};
-    for (int d = 0; d < range.global().size(); d++) {
-      long blocks = range.global().get(d) / block[d];
-      if (blocks > most.get(d)) {
-        throw new IllegalArgumentException(
-            "a range of "
-                + range.global()
-                + " has "
-                + blocks
-                + " groups in dimension "
-                + d
-                + "; "
-                + kernel().device().name()
-                + " runs at most "
-                + most.get(d)
-                + ". Use larger groups, or launch parts");
-      }
-      grid[d] = (int) blocks;
-    }
-    return grid;
   }
 }

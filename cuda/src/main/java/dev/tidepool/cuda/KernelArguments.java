@@ -1,6 +1,7 @@
 package dev.tidepool.cuda;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.tidepool.KernelParameter.Access;
@@ -61,6 +62,10 @@ final class KernelArguments implements AutoCloseable {
 
   void addLong(long value) {
     values.add(arena.allocateFrom(JAVA_LONG, value));
+  }
+
+  void addInt(int value) {
+    values.add(arena.allocateFrom(JAVA_INT, value));
   }
 
   /** The address of the bytes themselves. */

@@ -6,6 +6,7 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.Expression;
 import dev.tidepool.expression.types.Operand;
+import dev.tidepool.methods.analysis.MethodParameters;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -47,7 +48,8 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
       switch (kernels.get(i)) {
         case KernelSource.Elementwise(String expression) ->
             type(Expression.parse(expression), arrays, scalars, needed);
-        case KernelSource.HandWritten written -> type(written, arrays, scalars);
+        case KernelSource.HandWritten written -> type(written.parameters(), arrays, scalars);
+        case KernelSource.Method method -> type(MethodParameters.of(method), arrays, scalars);
       }
       Set<String> bound = new LinkedHashSet<>(names(kernels.get(i)));
       bound.removeIf(name -> !arrays.containsKey(name) && !scalars.containsKey(name));
@@ -115,6 +117,9 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
           written
               .parameters()
               .forEach(parameter -> accesses.put(parameter.name(), parameter.access()));
+      case KernelSource.Method method ->
+          MethodParameters.of(method)
+              .forEach(parameter -> accesses.put(parameter.name(), parameter.access()));
     }
     return accesses;
   }
@@ -143,8 +148,10 @@ record StagePlan(Map<String, ElementType<?>> arrays, List<Set<String>> taken) {
   }
 
   private static void type(
-      KernelSource.HandWritten kernel, Map<String, ElementType<?>> arrays, Map<String, ?> scalars) {
-    for (KernelParameter parameter : kernel.parameters()) {
+      List<KernelParameter> parameters,
+      Map<String, ElementType<?>> arrays,
+      Map<String, ?> scalars) {
+    for (KernelParameter parameter : parameters) {
       String name = parameter.name();
       if (!parameter.access().isArray()) {
         if (!scalars.containsKey(name)) {

@@ -28,6 +28,7 @@ import java.util.regex.Pattern;
  * @param fp64 whether it computes in 64-bit floating point
  * @param correctlyRoundedDivideSqrt whether it can round the quotients and roots of floats
  *     correctly
+ * @param longAtomics whether it has atomic operations of 64 bits
  * @param localMemory what one group may share
  * @param maxGroup the most work items in a group
  * @param maxGroupSizes the most work items in each dimension of a group
@@ -46,6 +47,7 @@ record DeviceProperties(
     long svmCapabilities,
     boolean fp64,
     boolean correctlyRoundedDivideSqrt,
+    boolean longAtomics,
     long localMemory,
     long maxGroup,
     List<Long> maxGroupSizes,
@@ -64,6 +66,7 @@ record DeviceProperties(
   private static final int CL_DEVICE_AVAILABLE = 0x1027;
   private static final int CL_DEVICE_COMPILER_AVAILABLE = 0x1028;
   private static final int CL_DEVICE_NAME = 0x102B;
+  private static final int CL_DEVICE_EXTENSIONS = 0x1030;
   private static final int CL_DRIVER_VERSION = 0x102D;
   private static final int CL_DEVICE_VERSION = 0x102F;
   private static final int CL_DEVICE_DOUBLE_FP_CONFIG = 0x1032;
@@ -91,6 +94,8 @@ record DeviceProperties(
         version >= 20 ? valueOr(device, CL_DEVICE_SVM_CAPABILITIES, 0) : 0,
         valueOr(device, CL_DEVICE_DOUBLE_FP_CONFIG, 0) != 0,
         (value(device, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0,
+        extensions(device)
+            .containsAll(List.of("cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics")),
         value(device, CL_DEVICE_LOCAL_MEM_SIZE),
         value(device, CL_DEVICE_MAX_WORK_GROUP_SIZE),
         sizes(OpenCL.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES)),
@@ -115,6 +120,10 @@ record DeviceProperties(
     return version(version) < 12
         ? Optional.of("it offers \"" + version + "\", and 1.2 is the least that works")
         : Optional.empty();
+  }
+
+  private static List<String> extensions(long device) {
+    return List.of(string(device, CL_DEVICE_EXTENSIONS).split(" +"));
   }
 
   static String nameOf(long device) {

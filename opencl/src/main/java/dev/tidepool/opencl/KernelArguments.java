@@ -1,5 +1,6 @@
 package dev.tidepool.opencl;
 
+import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.tidepool.KernelParameter.Access;
@@ -106,6 +107,10 @@ final class KernelArguments implements AutoCloseable {
 
   void bindLong(int index, long value) {
     bindValue(index, arena.allocateFrom(JAVA_LONG, value));
+  }
+
+  void bindInt(int index, int value) {
+    bindValue(index, arena.allocateFrom(JAVA_INT, value));
   }
 
   /** Sets an argument to local memory of each group. */

@@ -166,8 +166,10 @@ final class OpenClDevice implements Device {
       case KernelSource.OpenCl written -> HandWrittenProgram.compile(this, written);
       case KernelSource.Elementwise elementwise ->
           ElementwiseProgram.compile(this, elementwise, parameters);
+      case KernelSource.Method method -> MethodProgram.compile(this, method, parameters);
       case KernelSource.Cuda _, KernelSource.CudaImage _, KernelSource.Java _ ->
-          throw DriverCall.wrongLanguage(info.id(), "elementwise and OpenCL C", source);
+          throw DriverCall.wrongLanguage(
+              info.id(), "elementwise, Java method and OpenCL C", source);
     };
   }
 

@@ -10,7 +10,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * closing it is the owner's, when no launch is under way.
  */
 abstract sealed class OpenClProgram implements Program
-    permits HandWrittenProgram, ElementwiseProgram {
+    permits HandWrittenProgram, ElementwiseProgram, MethodProgram {
   private final CompiledKernel code;
   private final AtomicBoolean closed = new AtomicBoolean();
 

@@ -183,6 +183,7 @@ class AllocationTest {
         device.svmCapabilities(),
         device.fp64(),
         device.correctlyRoundedDivideSqrt(),
+        device.longAtomics(),
         device.localMemory(),
         device.maxGroup(),
         device.maxGroupSizes(),

@@ -22,6 +22,7 @@ import dev.tidepool.testkit.conformance.KernelConformance;
 import dev.tidepool.testkit.conformance.LendingConformance;
 import dev.tidepool.testkit.conformance.LifetimeConformance;
 import dev.tidepool.testkit.conformance.MappingConformance;
+import dev.tidepool.testkit.conformance.MethodKernelConformance;
 import dev.tidepool.testkit.conformance.OrderConformance;
 import dev.tidepool.testkit.conformance.OutlivedMemoryConformance;
 import dev.tidepool.testkit.conformance.ReservationConformance;
@@ -218,6 +219,15 @@ public abstract class AcceleratorConformance {
   /** Hand-written kernels. */
   @Nested
   public class HandWrittenKernel extends HandWrittenKernelConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** Kernels that are Java methods. */
+  @Nested
+  public class MethodKernel extends MethodKernelConformance {
     @Override
     protected Bench bench() {
       return AcceleratorConformance.this.bench();

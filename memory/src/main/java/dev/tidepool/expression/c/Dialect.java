@@ -7,7 +7,7 @@ public enum Dialect {
   /** OpenCL C 1.2 and later. */
   OPENCL_C {
     @Override
-    String typeName(ScalarType type) {
+    public String typeName(ScalarType type) {
       return switch (type) {
         case BOOL, UINT8 -> "uchar";
         case INT8 -> "char";
@@ -23,18 +23,18 @@ public enum Dialect {
     }
 
     @Override
-    String header(boolean fp64) {
+    public String header(boolean fp64) {
       return (fp64 ? "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" : "")
           + "#pragma OPENCL FP_CONTRACT OFF\n";
     }
 
     @Override
-    String kernelQualifier() {
+    public String kernelQualifier() {
       return "__kernel void";
     }
 
     @Override
-    String pointer(String type, boolean readOnly) {
+    public String pointer(String type, boolean readOnly) {
       return "__global " + (readOnly ? "const " : "") + type + "*";
     }
 
@@ -44,7 +44,7 @@ public enum Dialect {
     }
 
     @Override
-    String functionQualifier() {
+    public String functionQualifier() {
       return "static inline";
     }
   },
@@ -55,7 +55,7 @@ public enum Dialect {
    */
   CUDA_C {
     @Override
-    String typeName(ScalarType type) {
+    public String typeName(ScalarType type) {
       return switch (type) {
         case BOOL, UINT8 -> "unsigned char";
         case INT8 -> "signed char";
@@ -72,7 +72,7 @@ public enum Dialect {
 
     // NVRTC compiles without any header, so the constants of math.h are not there.
     @Override
-    String header(boolean fp64) {
+    public String header(boolean fp64) {
       return """
       #define NAN __int_as_float(0x7fc00000)
       #define INFINITY __int_as_float(0x7f800000)
@@ -80,12 +80,12 @@ public enum Dialect {
     }
 
     @Override
-    String kernelQualifier() {
+    public String kernelQualifier() {
       return "extern \"C\" __global__ void";
     }
 
     @Override
-    String pointer(String type, boolean readOnly) {
+    public String pointer(String type, boolean readOnly) {
       return (readOnly ? "const " : "") + type + "*";
     }
 
@@ -95,22 +95,26 @@ public enum Dialect {
     }
 
     @Override
-    String functionQualifier() {
+    public String functionQualifier() {
       return "static __device__ __forceinline__";
     }
   };
 
-  abstract String typeName(ScalarType type);
+  /** The name of a type. */
+  public abstract String typeName(ScalarType type);
 
   /** What stands at the head of a source; floating operations must not be contracted. */
-  abstract String header(boolean fp64);
+  public abstract String header(boolean fp64);
 
-  abstract String kernelQualifier();
+  /** What stands before the name of a kernel. */
+  public abstract String kernelQualifier();
 
-  abstract String pointer(String type, boolean readOnly);
+  /** The type of a pointer to memory of the device. */
+  public abstract String pointer(String type, boolean readOnly);
 
   /** The expression for the index of the work item. */
   abstract String index();
 
-  abstract String functionQualifier();
+  /** What stands before the type of a function that kernels call. */
+  public abstract String functionQualifier();
 }

@@ -74,8 +74,8 @@ final class CompiledKernel implements Kernel {
   }
 
   private KernelLaunch bind(KernelRun run, Arguments arguments, @Nullable LaunchRange asked) {
-    return KernelLaunch.bind(
-        context, allocations, run, signature, signature.parameters(arguments), arguments, asked);
+    Arguments named = arguments.isInOrder() ? signature.named(arguments) : arguments;
+    return KernelLaunch.bind(context, allocations, run, signature, named, asked);
   }
 
   private IllegalStateException closedException() {

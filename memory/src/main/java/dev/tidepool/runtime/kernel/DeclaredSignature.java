@@ -7,38 +7,65 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.UnifiedBuffer;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** The signature of hand-written code, which declares it. */
-record DeclaredSignature(KernelSource.HandWritten source) implements Signature {
+/**
+ * The signature of code whose parameters are declared: hand-written kernels and Java methods.
+ *
+ * @param kernel what messages call the kernel
+ */
+record DeclaredSignature(String kernel, List<KernelParameter> declared) implements Signature {
+  /** The signature of hand-written code. */
+  static DeclaredSignature of(KernelSource.HandWritten source) {
+    return new DeclaredSignature(nameOf(source), source.parameters());
+  }
+
   @Override
-  public List<KernelParameter> parameters(Arguments arguments) {
-    List<KernelParameter> declared = source.parameters();
+  public Arguments named(Arguments arguments) {
+    Map<String, Object> named = new LinkedHashMap<>();
+    int given = arguments.values().size();
+    if (given != declared.size()) {
+      throw new IllegalArgumentException(
+          given
+              + (given == 1 ? " argument was" : " arguments were")
+              + " given in order, but "
+              + takes());
+    }
+    int position = 0;
+    for (Object value : arguments.values().values()) {
+      named.put(declared.get(position++).name(), value);
+    }
+    return Arguments.of(named);
+  }
+
+  @Override
+  public List<KernelParameter> parameters(Arguments arguments, @Nullable LaunchRange asked) {
     Set<String> unknown = new LinkedHashSet<>(arguments.values().keySet());
     for (KernelParameter parameter : declared) {
       unknown.remove(parameter.name());
       Object value = arguments.values().get(parameter.name());
       if (value == null) {
         throw new IllegalArgumentException(
-            "argument '" + parameter.name() + "' is missing; " + takes(source));
+            "argument '" + parameter.name() + "' is missing; " + takes());
       }
       check(parameter, value);
     }
     if (!unknown.isEmpty()) {
-      throw new IllegalArgumentException(
-          nameOf(source) + " has no parameter " + unknown + "; " + takes(source));
+      throw new IllegalArgumentException(kernel + " has no parameter " + unknown + "; " + takes());
     }
     return declared;
   }
 
-  /** The value of a scalar argument as the declared type. */
-  static Object scalar(KernelSource.HandWritten source, KernelParameter parameter, Object value) {
-    return DeclaredScalar.of(nameOf(source), parameter, value);
+  @Override
+  public Object scalar(KernelParameter parameter, Object value) {
+    return DeclaredScalar.of(kernel, parameter, value);
   }
 
   private static String nameOf(KernelSource.HandWritten source) {
@@ -50,10 +77,9 @@ record DeclaredSignature(KernelSource.HandWritten source) implements Signature {
     };
   }
 
-  private static String takes(KernelSource.HandWritten source) {
-    String names =
-        source.parameters().stream().map(KernelParameter::name).collect(Collectors.joining(", "));
-    return nameOf(source) + " takes " + (names.isEmpty() ? "none" : names);
+  private String takes() {
+    String names = declared.stream().map(KernelParameter::name).collect(Collectors.joining(", "));
+    return kernel + " takes " + (names.isEmpty() ? "none" : names);
   }
 
   private void check(KernelParameter parameter, Object value) {
@@ -68,7 +94,7 @@ record DeclaredSignature(KernelSource.HandWritten source) implements Signature {
               + "' is "
               + (isArray ? "an array" : "a scalar")
               + ", but "
-              + nameOf(source)
+              + kernel
               + " takes "
               + (isArray ? "a scalar" : "an array")
               + " of "
@@ -83,13 +109,13 @@ record DeclaredSignature(KernelSource.HandWritten source) implements Signature {
                   ? buffer.elementType()
                   : value.getClass().getComponentType())
               + " elements, but "
-              + nameOf(source)
+              + kernel
               + " takes "
               + parameter.type()
               + (value instanceof UnifiedBuffer<?> ? "; use as(type) to read its bytes so" : ""));
     }
     if (!isArray) {
-      Objects.requireNonNull(scalar(source, parameter, value));
+      Objects.requireNonNull(scalar(parameter, value));
     }
   }
 

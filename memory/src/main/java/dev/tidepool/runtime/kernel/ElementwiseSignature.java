@@ -27,7 +27,7 @@ final class ElementwiseSignature implements Signature {
   }
 
   @Override
-  public List<KernelParameter> parameters(Arguments arguments) {
+  public List<KernelParameter> parameters(Arguments arguments, @Nullable LaunchRange asked) {
     List<KernelParameter> known = last;
     if (known != null && fit(known, arguments.values())) {
       return known;
@@ -35,6 +35,17 @@ final class ElementwiseSignature implements Signature {
     List<KernelParameter> found = resolved(arguments);
     last = found;
     return found;
+  }
+
+  @Override
+  public Arguments named(Arguments arguments) {
+    throw new IllegalArgumentException(
+        "the names of an expression have no order; pass Arguments.of(name, value, ...)");
+  }
+
+  @Override
+  public Object scalar(KernelParameter parameter, Object value) {
+    return value;
   }
 
   private static boolean fit(List<KernelParameter> parameters, Map<String, Object> values) {

@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.kernel;
 
+import dev.tidepool.AcceleratorKind;
 import dev.tidepool.Allocation;
 import dev.tidepool.Arguments;
 import dev.tidepool.ElementType;
@@ -52,11 +53,14 @@ final class KernelLaunch implements AutoCloseable {
   private final StorageContext context;
   private final BufferAllocator allocations;
   private final KernelRun run;
+  private final Signature signature;
   private final List<KernelParameter> parameters;
+  private final List<KernelParameter> compiled;
   private final Map<String, Object> values;
   private final LaunchRange range;
   private final List<Placed> placed = new ArrayList<>();
   private final List<BufferHandle<?>> temporaries = new ArrayList<>();
+  private @Nullable BufferHandle<int[]> faultStatus;
   private final List<Copy> inbound = new ArrayList<>();
   private final List<Copy> outbound = new ArrayList<>();
   private @Nullable Operation work;
@@ -81,13 +85,16 @@ final class KernelLaunch implements AutoCloseable {
       StorageContext context,
       BufferAllocator allocations,
       KernelRun run,
+      Signature signature,
       List<KernelParameter> parameters,
       Arguments arguments,
       LaunchRange range) {
     this.context = context;
     this.allocations = allocations;
     this.run = run;
+    this.signature = signature;
     this.parameters = parameters;
+    this.compiled = signature.compiled(parameters);
     this.values = arguments.values();
     this.range = range;
   }
@@ -98,9 +105,9 @@ final class KernelLaunch implements AutoCloseable {
       BufferAllocator allocations,
       KernelRun run,
       Signature signature,
-      List<KernelParameter> parameters,
       Arguments arguments,
       @Nullable LaunchRange asked) {
+    List<KernelParameter> parameters = signature.parameters(arguments, asked);
     List<Long> lengths = new ArrayList<>();
     List<String> names = new ArrayList<>();
     for (KernelParameter parameter : parameters) {
@@ -111,12 +118,13 @@ final class KernelLaunch implements AutoCloseable {
     }
     LaunchRange range = signature.range(lengths, names, asked);
     KernelLaunch execution =
-        new KernelLaunch(context, allocations, run, parameters, arguments, range);
+        new KernelLaunch(context, allocations, run, signature, parameters, arguments, range);
     try {
       execution.place();
       if (signature.isolatesOverlaps()) {
         execution.isolateOverlaps();
       }
+      execution.addFaultStatus();
       return execution;
     } catch (RuntimeException | Error e) {
       execution.close();
@@ -247,6 +255,20 @@ final class KernelLaunch implements AutoCloseable {
     return temporary;
   }
 
+  /**
+   * A program whose items may fail tells so in an array behind its arguments. The host looks at it
+   * when the launch has ended, so the host orders such launches.
+   */
+  private void addFaultStatus() {
+    if (run.source() instanceof KernelSource.Method
+        && range.items() > 0
+        && run.program(compiled).reportsFaults()) {
+      BufferHandle<int[]> status = temporary(ElementType.INT, FaultStatus.INTS);
+      faultStatus = status;
+      placed.add(new Placed(FaultStatus.PARAMETER, status));
+    }
+  }
+
   /** Runs and returns when done. */
   void perform() {
     inbound.forEach(copy -> copy.perform().run());
@@ -277,7 +299,9 @@ final class KernelLaunch implements AutoCloseable {
   private @Nullable LaunchQueues launchQueues() {
     if (range.items() == 0
         || !context.isDeviceOrdered()
-        || run.source() instanceof KernelSource.Java) {
+        || run.source() instanceof KernelSource.Java
+        || faultStatus != null
+        || context.accelerator().kind() == AcceleratorKind.CPU) {
       return null;
     }
     try {
@@ -303,7 +327,7 @@ final class KernelLaunch implements AutoCloseable {
   }
 
   private void launch() {
-    Program program = run.program(parameters);
+    Program program = run.program(compiled);
     if (range.items() == 0) {
       return;
     }
@@ -320,7 +344,7 @@ final class KernelLaunch implements AutoCloseable {
    * has to move. Called by an operation that occupies its storages.
    */
   private boolean findAhead() {
-    isInPlace = run.latestProgram(parameters) != null && findInPlace();
+    isInPlace = run.latestProgram(compiled) != null && findInPlace();
     return isInPlace;
   }
 
@@ -361,6 +385,11 @@ final class KernelLaunch implements AutoCloseable {
         arguments.add(new KernelArgument.Scalar(scalar(parameter)));
       }
     }
+    if (faultStatus != null) {
+      Placed status = placed.get(array);
+      Block block = blocks[array];
+      arguments.add(argument(status, block == null ? block(status) : block));
+    }
     return arguments;
   }
 
@@ -393,9 +422,7 @@ final class KernelLaunch implements AutoCloseable {
     if (value == null) {
       throw new IllegalArgumentException("argument '" + parameter.name() + "' is missing");
     }
-    return run.source() instanceof KernelSource.HandWritten written
-        ? DeclaredSignature.scalar(written, parameter, value)
-        : value;
+    return signature.scalar(parameter, value);
   }
 
   private static KernelArgument argument(Placed argument, Block block) {
@@ -424,7 +451,12 @@ final class KernelLaunch implements AutoCloseable {
     expected = new boolean[placed.size()];
     revocable = new boolean[placed.size()];
     try {
-      if (command == null) {
+      if (faultStatus != null) {
+        KernelArgument.Array status = (KernelArgument.Array) launch.arguments().getLast();
+        FaultStatus.clear(context.link(), status);
+        DeviceLink.finish(context.link().compute().launch(launch));
+        FaultStatus.check(context.link(), status, run.source(), launch);
+      } else if (command == null) {
         DeviceLink.finish(context.link().compute().launch(launch));
       } else {
         command.submit(

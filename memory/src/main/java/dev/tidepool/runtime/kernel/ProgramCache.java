@@ -99,13 +99,18 @@ public final class ProgramCache implements AutoCloseable {
     releaseUnreachable();
     Signature signature =
         switch (source) {
-          case KernelSource.HandWritten written -> new DeclaredSignature(written);
+          case KernelSource.HandWritten written -> DeclaredSignature.of(written);
+          case KernelSource.Method method -> MethodSignature.of(method);
           case KernelSource.Elementwise elementwise ->
               new ElementwiseSignature(Expression.parse(elementwise.expression()));
         };
     KernelPrograms programs = new KernelPrograms(this, source);
-    if (source instanceof KernelSource.HandWritten written) {
-      compileNow(programs, written.parameters());
+    switch (signature) {
+      case DeclaredSignature declared -> compileNow(programs, declared.declared());
+      case MethodSignature method -> compileNow(programs, method.declared());
+      default -> {
+        // Types are known when arguments are.
+      }
     }
     Kernel kernel = new CompiledKernel(context, allocations, source, signature, programs);
     handles.put(programs, new Handle(kernel, programs, unreachable));

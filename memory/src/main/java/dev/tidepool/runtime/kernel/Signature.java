@@ -9,12 +9,28 @@ import org.jspecify.annotations.Nullable;
 /** What a kernel takes, checked against what it is given. */
 interface Signature {
   /**
+   * The arguments by name, of those that were given in order.
+   *
+   * @throws IllegalArgumentException if there are too many or too few, or parameters have no order
+   */
+  Arguments named(Arguments arguments);
+
+  /**
    * The parameters for these arguments, in the order of launches.
    *
+   * @param asked the range that the caller asked for, if any
    * @throws IllegalArgumentException if an argument is missing, unknown, or of the wrong kind or
    *     type
    */
-  List<KernelParameter> parameters(Arguments arguments);
+  List<KernelParameter> parameters(Arguments arguments, @Nullable LaunchRange asked);
+
+  /** The parameters that code is compiled for, of those of a launch. */
+  default List<KernelParameter> compiled(List<KernelParameter> parameters) {
+    return parameters;
+  }
+
+  /** The value of a scalar argument, converted to the type of its parameter. */
+  Object scalar(KernelParameter parameter, Object value);
 
   /**
    * The items of one run.

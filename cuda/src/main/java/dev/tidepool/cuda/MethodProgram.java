@@ -1,0 +1,117 @@
+package dev.tidepool.cuda;
+
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelParameter.Access;
+import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
+import dev.tidepool.methods.bytecode.MethodReader;
+import dev.tidepool.methods.c.CudaC;
+import dev.tidepool.methods.c.DeviceLimits;
+import dev.tidepool.methods.c.MethodGenerator;
+import dev.tidepool.methods.c.MethodText;
+import dev.tidepool.methods.tree.KernelTree;
+import dev.tidepool.spi.KernelArgument;
+import dev.tidepool.spi.Launch;
+import dev.tidepool.spi.ScalarBytes;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+
+/** A Java method as generated CUDA C++. */
+final class MethodProgram extends CudaProgram {
+  // A multiple of the warp; enough of them fit on a multiprocessor to hide the memory's latency.
+  private static final int BLOCK = 256;
+
+  private final MethodText text;
+  private final List<KernelParameter> parameters;
+
+  private MethodProgram(LoadedKernel kernel, MethodText text, List<KernelParameter> parameters) {
+    super(kernel);
+    this.text = text;
+    this.parameters = parameters;
+  }
+
+  static MethodProgram compile(
+      CudaDevice device, KernelSource.Method source, List<KernelParameter> parameters) {
+    DeviceLimits limits = new DeviceLimits(true, true, true, device.name());
+    KernelTree tree = MethodReader.read(source);
+    MethodText text = MethodGenerator.generate(tree, new CudaC(), limits, source.isChecked());
+    byte[] code = device.compiler().compile(source.name(), text.source(), ElementwiseProgram.EXACT);
+    return new MethodProgram(LoadedKernel.load(device, code, text.entry()), text, parameters);
+  }
+
+  @Override
+  public boolean reportsFaults() {
+    return text.reportsFaults();
+  }
+
+  @Override
+  void bind(KernelArguments arguments, Launch launch) {
+    for (int i = 0; i < parameters.size(); i++) {
+      KernelParameter parameter = parameters.get(i);
+      switch (launch.arguments().get(i)) {
+        case KernelArgument.Array array -> {
+          int size = (int) parameter.type().byteSize();
+          addArray(arguments, array, size, parameter.access());
+          arguments.addInt(Math.toIntExact(array.bytes() / size));
+        }
+        case KernelArgument.Scalar scalar -> {
+          MemorySegment value =
+              ScalarBytes.of(scalar.value(), parameter.type(), arguments.scratch());
+          arguments.add(value);
+        }
+      }
+    }
+    LaunchRange range = launch.range();
+    int dimensions = range.global().size();
+    for (int dimension = 0; dimension < 3; dimension++) {
+      arguments.addLong(dimension < dimensions ? range.global().get(dimension) : 1);
+    }
+    if (text.reportsFaults()) {
+      addArray(
+          arguments,
+          (KernelArgument.Array) launch.arguments().getLast(),
+          Integer.BYTES,
+          Access.INOUT);
+    }
+    int[] block = block(range);
+    arguments.run(kernel(), Grids.of(kernel(), range, block), block, 0);
+  }
+
+  private static void addArray(
+      KernelArguments arguments, KernelArgument.Array array, int size, Access access) {
+    if (array.offset() % size == 0) {
+      arguments.addBytes(array);
+    } else {
+      arguments.addStage(array, access);
+    }
+    // The address is that of the first element already.
+    arguments.addLong(0);
+  }
+
+  /** The group that was asked for, or one that suits the device. */
+  private int[] block(LaunchRange range) {
+    List<Integer> most = kernel().device().properties().maxBlock();
+    int[] block = {1, 1, 1};
+    if (range.group().isEmpty()) {
+      long left = Long.highestOneBit(Math.min(BLOCK, kernel().maxThreads()));
+      for (int d = 0; d < range.global().size(); d++) {
+        long needed = Long.highestOneBit(2 * range.global().get(d) - 1);
+        block[d] = (int) Math.min(Math.min(left, needed), Integer.highestOneBit(most.get(d)));
+        left /= block[d];
+      }
+      return block;
+    }
+    long threads = 1;
+    boolean tooLong = false;
+    for (int d = 0; d < range.group().size(); d++) {
+      long size = range.group().get(d);
+      tooLong |= size > most.get(d);
+      threads = Math.multiplyExact(threads, size);
+      block[d] = (int) size;
+    }
+    if (tooLong || threads > kernel().maxThreads()) {
+      throw Grids.tooLarge(kernel(), range);
+    }
+    return block;
+  }
+}

@@ -1,0 +1,16 @@
+package dev.tidepool;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/**
+ * A static method that is a kernel. {@link ComputeOrchestrator#register(Class)} registers all such
+ * methods of a class; {@link KernelSource#method(Class, String)} takes public ones.
+ */
+@Documented
+@Target(ElementType.METHOD)
+@Retention(RetentionPolicy.RUNTIME)
+public @interface KernelMethod {}

@@ -1,0 +1,79 @@
+package dev.tidepool;
+
+import java.lang.invoke.MethodType;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Finds the static methods that kernels are made of. */
+final class MethodSearch {
+  private MethodSearch() {}
+
+  /**
+   * The static method of a name.
+   *
+   * @param type its parameters and result; null if only one method has the name
+   * @throws IllegalArgumentException if there is none or more than one
+   */
+  static Method only(Class<?> owner, String name, @Nullable MethodType type) {
+    List<Method> found = new ArrayList<>();
+    for (Method method : owner.getDeclaredMethods()) {
+      boolean isWanted = method.getName().equals(name) && !method.isSynthetic();
+      if (isWanted && (type == null || typeOf(method).equals(type))) {
+        found.add(method);
+      }
+    }
+    if (found.isEmpty()) {
+      throw new IllegalArgumentException(
+          owner.getName()
+              + " declares no method "
+              + name
+              + (type == null ? "" : type)
+              + "; it declares "
+              + names(owner));
+    }
+    if (found.size() > 1) {
+      throw new IllegalArgumentException(
+          owner.getName()
+              + " declares several methods "
+              + name
+              + "; pass the MethodType of one: "
+              + found.stream()
+                  .map(method -> typeOf(method).toString())
+                  .sorted()
+                  .collect(Collectors.joining(", ")));
+    }
+    requireStatic(found.getFirst());
+    return found.getFirst();
+  }
+
+  /** Checks that a method can be a kernel by its declaration. */
+  static void requireStatic(Method method) {
+    if (!Modifier.isStatic(method.getModifiers()) || method.getReturnType() != void.class) {
+      throw new IllegalArgumentException(
+          shown(method) + " is no static void method; kernels are, and write results to arrays");
+    }
+  }
+
+  private static List<String> names(Class<?> owner) {
+    List<String> names = new ArrayList<>();
+    for (Method method : owner.getDeclaredMethods()) {
+      if (Modifier.isStatic(method.getModifiers()) && !method.isSynthetic()) {
+        names.add(method.getName());
+      }
+    }
+    return names.stream().distinct().sorted().toList();
+  }
+
+  static MethodType typeOf(Method method) {
+    return MethodType.methodType(method.getReturnType(), method.getParameterTypes());
+  }
+
+  /** What messages call a method. */
+  static String shown(Method method) {
+    return method.getDeclaringClass().getName() + "." + method.getName();
+  }
+}

@@ -1,0 +1,170 @@
+package dev.tidepool.methods.analysis;
+
+import dev.tidepool.KernelParameter.Access;
+import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.Expression.Conversion;
+import dev.tidepool.methods.tree.Expression.Convert;
+import dev.tidepool.methods.tree.Expression.ItemNumber;
+import dev.tidepool.methods.tree.KernelArray;
+import dev.tidepool.methods.tree.KernelTree;
+import dev.tidepool.methods.tree.Rewriter;
+import dev.tidepool.methods.tree.Statement;
+import dev.tidepool.methods.tree.Statement.Atomic;
+import dev.tidepool.methods.tree.Statement.Block;
+import dev.tidepool.methods.tree.Statement.Break;
+import dev.tidepool.methods.tree.Statement.Continue;
+import dev.tidepool.methods.tree.Statement.If;
+import dev.tidepool.methods.tree.Statement.Label;
+import dev.tidepool.methods.tree.Statement.Load;
+import dev.tidepool.methods.tree.Statement.Loop;
+import dev.tidepool.methods.tree.Statement.Return;
+import dev.tidepool.methods.tree.Statement.Store;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a kernel does with its array arguments.
+ *
+ * <p>An array that is never stored to is IN. One that is never loaded, and that every item stores
+ * to at its own index in dimension 0 on every way through the body, is OUT if the range has one
+ * dimension and the length of the array. All others are INOUT.
+ */
+public final class ArrayAccesses {
+  private final Set<Integer> loaded = new HashSet<>();
+  private final Set<Integer> stored = new HashSet<>();
+  private final Set<Integer> storedElsewhere = new HashSet<>();
+  // What has been stored to on all ways to a point that jumps lead to; none came there yet if null.
+  private final Map<Label, Set<Integer>> behind = new HashMap<>();
+  private @Nullable Set<Integer> atEnd;
+
+  private ArrayAccesses() {}
+
+  /** Looks at a kernel. */
+  public static ArrayAccesses of(KernelTree tree) {
+    ArrayAccesses accesses = new ArrayAccesses();
+    Rewriter.visit(tree.body(), accesses::record);
+    accesses.leave(accesses.follow(tree.body(), Set.of()));
+    return accesses;
+  }
+
+  private void record(Statement statement) {
+    switch (statement) {
+      case Load(_, KernelArray.Argument array, _, _) -> loaded.add(array.index());
+      case Store(KernelArray.Argument array, Expression index, _, _) -> {
+        stored.add(array.index());
+        if (!isOwn(index)) {
+          storedElsewhere.add(array.index());
+        }
+      }
+      case Atomic atomic when atomic.array() instanceof KernelArray.Argument array -> {
+        loaded.add(array.index());
+        stored.add(array.index());
+      }
+      default -> {
+        // Uses no argument.
+      }
+    }
+  }
+
+  /** Whether an index is the item's own in dimension 0. */
+  private static boolean isOwn(Expression index) {
+    return index.equals(new Convert(Conversion.L2I, new ItemNumber(ItemNumber.Kind.GLOBAL_ID, 0)));
+  }
+
+  /** What has been stored to behind statements; null if their end is never reached. */
+  private @Nullable Set<Integer> follow(List<Statement> statements, Set<Integer> before) {
+    Set<Integer> now = before;
+    for (Statement statement : statements) {
+      Set<Integer> next = follow(statement, now);
+      if (next == null) {
+        return null;
+      }
+      now = next;
+    }
+    return now;
+  }
+
+  private @Nullable Set<Integer> follow(Statement statement, Set<Integer> before) {
+    switch (statement) {
+      case Store(KernelArray.Argument array, Expression index, _, _) when isOwn(index) -> {
+        Set<Integer> more = new HashSet<>(before);
+        more.add(array.index());
+        return more;
+      }
+      case If(_, List<Statement> then, List<Statement> otherwise) -> {
+        return both(follow(then, before), follow(otherwise, before));
+      }
+      case Block(Label label, List<Statement> body) -> {
+        Set<Integer> end = follow(body, before);
+        return both(end, behind.remove(label));
+      }
+      case Loop(Label label, List<Statement> body) -> {
+        // What the first round stores, later rounds have stored, too.
+        var _ = follow(body, before);
+        return behind.remove(label);
+      }
+      case Break(Label label) -> {
+        behind.merge(label, before, ArrayAccesses::common);
+        return null;
+      }
+      case Continue _ -> {
+        return null;
+      }
+      case Return _ -> {
+        leave(before);
+        return null;
+      }
+      default -> {
+        return before;
+      }
+    }
+  }
+
+  private void leave(@Nullable Set<Integer> now) {
+    if (now != null) {
+      atEnd = both(now, atEnd);
+    }
+  }
+
+  private static @Nullable Set<Integer> both(
+      @Nullable Set<Integer> first, @Nullable Set<Integer> second) {
+    if (first == null || second == null) {
+      return first != null ? first : second;
+    }
+    return common(first, second);
+  }
+
+  private static Set<Integer> common(Set<Integer> first, Set<Integer> second) {
+    Set<Integer> common = new HashSet<>(first);
+    common.retainAll(second);
+    return common;
+  }
+
+  /** Whether a kernel needs what an array holds, and what it does to it, whatever the range. */
+  public Access access(int parameter) {
+    if (!stored.contains(parameter)) {
+      return Access.IN;
+    }
+    return Access.INOUT;
+  }
+
+  /** Whether every element is written and none is read if there is one item for each of them. */
+  public boolean isOut(int parameter) {
+    return stored.contains(parameter)
+        && !loaded.contains(parameter)
+        && atEnd != null
+        && atEnd.contains(parameter);
+  }
+
+  /** Arrays that items store to at indices other than their own, and that items load. */
+  public List<Integer> shared() {
+    List<Integer> shared = new ArrayList<>(storedElsewhere);
+    shared.retainAll(loaded);
+    return shared;
+  }
+}

@@ -1,0 +1,92 @@
+package dev.tidepool.methods.analysis;
+
+import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.KernelTree;
+import dev.tidepool.methods.tree.Rewriter;
+import dev.tidepool.methods.tree.Statement;
+import dev.tidepool.methods.tree.Statement.Barrier;
+import dev.tidepool.methods.tree.Statement.Block;
+import dev.tidepool.methods.tree.Statement.Break;
+import dev.tidepool.methods.tree.Statement.Continue;
+import dev.tidepool.methods.tree.Statement.If;
+import dev.tidepool.methods.tree.Statement.Label;
+import dev.tidepool.methods.tree.Statement.Loop;
+import dev.tidepool.methods.tree.Variable;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Which statements of a kernel decide how its items come to barriers. An item that has returned, or
+ * failed, does these and no others: so it meets the barriers that the other items of its group
+ * meet. They are the same for all items of a group, as {@link Uniformity#checked} sees to it.
+ */
+public final class BarrierControl {
+  private final Set<Variable> deciding = new HashSet<>();
+
+  private BarrierControl() {}
+
+  /** Looks at a kernel whose barriers have been checked. */
+  public static BarrierControl of(KernelTree tree) {
+    BarrierControl control = new BarrierControl();
+    int before = -1;
+    while (before != control.deciding.size()) {
+      before = control.deciding.size();
+      Rewriter.visit(tree.body(), control::record);
+    }
+    return control;
+  }
+
+  private void record(Statement statement) {
+    if (statement instanceof If branch && decides(branch)) {
+      addReads(branch.condition());
+    }
+    if (Rewriter.targets(statement).stream().anyMatch(deciding::contains)) {
+      Rewriter.expressions(statement).forEach(this::addReads);
+    }
+  }
+
+  private void addReads(Expression expression) {
+    Rewriter.visit(
+        expression,
+        part -> {
+          if (part instanceof Expression.Read(Variable variable)) {
+            deciding.add(variable);
+          }
+        });
+  }
+
+  /**
+   * Whether a statement holds a barrier, sets a variable that decides, or jumps to a place outside
+   * of it.
+   */
+  public boolean decides(Statement statement) {
+    return decides(List.of(statement), new HashSet<>());
+  }
+
+  private boolean decides(List<Statement> statements, Set<Label> inside) {
+    for (Statement statement : statements) {
+      boolean found =
+          switch (statement) {
+            case Barrier _ -> true;
+            case Break(Label label) -> !inside.contains(label);
+            case Continue(Label label) -> !inside.contains(label);
+            case If(Expression _, var then, var otherwise) ->
+                decides(then, inside) || decides(otherwise, inside);
+            case Block(Label label, var body) -> within(label, body, inside);
+            case Loop(Label label, var body) -> within(label, body, inside);
+            default -> Rewriter.targets(statement).stream().anyMatch(deciding::contains);
+          };
+      if (found) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private boolean within(Label label, List<Statement> body, Set<Label> inside) {
+    Set<Label> more = new HashSet<>(inside);
+    more.add(label);
+    return decides(body, more);
+  }
+}

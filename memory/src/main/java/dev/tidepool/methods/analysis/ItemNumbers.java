@@ -1,0 +1,68 @@
+package dev.tidepool.methods.analysis;
+
+import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.Expression.Conversion;
+import dev.tidepool.methods.tree.Expression.Convert;
+import dev.tidepool.methods.tree.Expression.ItemNumber;
+import dev.tidepool.methods.tree.KernelArray;
+import dev.tidepool.methods.tree.KernelTree;
+import dev.tidepool.methods.tree.Rewriter;
+import dev.tidepool.methods.tree.Statement;
+import dev.tidepool.methods.tree.Statement.Atomic;
+import dev.tidepool.methods.tree.Statement.Barrier;
+import dev.tidepool.methods.tree.Statement.Load;
+import dev.tidepool.methods.tree.Statement.Store;
+import java.util.HashSet;
+import java.util.Set;
+
+/** Which numbers of its items a kernel uses, and whether it uses groups. */
+public final class ItemNumbers {
+  private final Set<Integer> ints = new HashSet<>();
+  private boolean usesGroups;
+
+  private ItemNumbers() {}
+
+  /** Looks at a kernel. */
+  public static ItemNumbers of(KernelTree tree) {
+    ItemNumbers numbers = new ItemNumbers();
+    Rewriter.visit(tree.body(), numbers::record);
+    return numbers;
+  }
+
+  private void record(Statement statement) {
+    usesGroups |=
+        switch (statement) {
+          case Barrier _ -> true;
+          case Load load -> load.array() instanceof KernelArray.Shared;
+          case Store store -> store.array() instanceof KernelArray.Shared;
+          case Atomic atomic -> atomic.array() instanceof KernelArray.Shared;
+          default -> false;
+        };
+    Rewriter.expressions(statement).forEach(expression -> Rewriter.visit(expression, this::record));
+  }
+
+  private void record(Expression expression) {
+    switch (expression) {
+      case Convert(Conversion conversion, ItemNumber number)
+          when conversion == Conversion.L2I && number.kind() == ItemNumber.Kind.GLOBAL_ID ->
+          ints.add(number.dimension());
+      case ItemNumber number
+          when number.kind() != ItemNumber.Kind.GLOBAL_ID
+              && number.kind() != ItemNumber.Kind.GLOBAL_SIZE ->
+          usesGroups = true;
+      default -> {
+        // No number of an item.
+      }
+    }
+  }
+
+  /** Whether the index of items in a dimension is cast to an int. */
+  public boolean isInt(int dimension) {
+    return ints.contains(dimension);
+  }
+
+  /** Whether the kernel uses groups: their memory, their barriers, or numbers of theirs. */
+  public boolean usesGroups() {
+    return usesGroups;
+  }
+}

@@ -1,0 +1,61 @@
+package dev.tidepool.methods.analysis;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelParameter.Access;
+import dev.tidepool.KernelSource;
+import dev.tidepool.methods.bytecode.MethodReader;
+import dev.tidepool.methods.tree.ElementKind;
+import dev.tidepool.methods.tree.KernelTree;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The parameters of kernels that were Java methods, as launches take them. */
+public final class MethodParameters {
+  private MethodParameters() {}
+
+  /**
+   * The parameters of a method, in order. Arrays that an item for each element would write wholly
+   * are OUT.
+   */
+  public static List<KernelParameter> of(KernelSource.Method source) {
+    KernelTree tree = MethodReader.read(source);
+    ArrayAccesses accesses = ArrayAccesses.of(tree);
+    List<KernelParameter> parameters = new ArrayList<>();
+    for (KernelParameter parameter : of(tree, accesses)) {
+      parameters.add(accesses.isOut(parameters.size()) ? out(parameter) : parameter);
+    }
+    return parameters;
+  }
+
+  /** The same array, which is written wholly. */
+  public static KernelParameter out(KernelParameter parameter) {
+    return new KernelParameter(parameter.name(), Access.OUT, parameter.type());
+  }
+
+  /** The parameters, in order, with the accesses that hold for every range. */
+  public static List<KernelParameter> of(KernelTree tree, ArrayAccesses accesses) {
+    List<KernelParameter> parameters = new ArrayList<>();
+    for (int i = 0; i < tree.parameters().size(); i++) {
+      KernelTree.Parameter parameter = tree.parameters().get(i);
+      parameters.add(
+          new KernelParameter(
+              parameter.name(),
+              parameter.isArray() ? accesses.access(i) : Access.SCALAR,
+              type(parameter.kind())));
+    }
+    return List.copyOf(parameters);
+  }
+
+  private static ElementType<?> type(ElementKind kind) {
+    return switch (kind) {
+      case BOOLEAN -> ElementType.BOOLEAN;
+      case BYTE -> ElementType.BYTE;
+      case SHORT -> ElementType.SHORT;
+      case INT -> ElementType.INT;
+      case LONG -> ElementType.LONG;
+      case FLOAT -> ElementType.FLOAT;
+      case DOUBLE -> ElementType.DOUBLE;
+    };
+  }
+}

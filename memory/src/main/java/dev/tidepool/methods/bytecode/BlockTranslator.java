@@ -1,0 +1,456 @@
+package dev.tidepool.methods.bytecode;
+
+import dev.tidepool.methods.bytecode.TranslatedBlock.Branch;
+import dev.tidepool.methods.bytecode.TranslatedBlock.Case;
+import dev.tidepool.methods.bytecode.TranslatedBlock.Exit;
+import dev.tidepool.methods.bytecode.TranslatedBlock.Jump;
+import dev.tidepool.methods.bytecode.TranslatedBlock.Leave;
+import dev.tidepool.methods.bytecode.TranslatedBlock.Selection;
+import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.Expression.Binary;
+import dev.tidepool.methods.tree.Expression.Compare;
+import dev.tidepool.methods.tree.Expression.Comparison;
+import dev.tidepool.methods.tree.Expression.Constant;
+import dev.tidepool.methods.tree.Expression.Conversion;
+import dev.tidepool.methods.tree.Expression.Convert;
+import dev.tidepool.methods.tree.Expression.Length;
+import dev.tidepool.methods.tree.Expression.Negate;
+import dev.tidepool.methods.tree.Expression.Operator;
+import dev.tidepool.methods.tree.Expression.Order;
+import dev.tidepool.methods.tree.Expression.Read;
+import dev.tidepool.methods.tree.KernelArray;
+import dev.tidepool.methods.tree.Rewriter;
+import dev.tidepool.methods.tree.Statement;
+import dev.tidepool.methods.tree.Statement.Assign;
+import dev.tidepool.methods.tree.Statement.Clear;
+import dev.tidepool.methods.tree.Statement.Divide;
+import dev.tidepool.methods.tree.Statement.Load;
+import dev.tidepool.methods.tree.Statement.Store;
+import dev.tidepool.methods.tree.ValueType;
+import dev.tidepool.methods.tree.Variable;
+import java.lang.classfile.Instruction;
+import java.lang.classfile.Opcode;
+import java.lang.classfile.TypeKind;
+import java.lang.classfile.instruction.ArrayLoadInstruction;
+import java.lang.classfile.instruction.ArrayStoreInstruction;
+import java.lang.classfile.instruction.BranchInstruction;
+import java.lang.classfile.instruction.ConstantInstruction;
+import java.lang.classfile.instruction.ConvertInstruction;
+import java.lang.classfile.instruction.FieldInstruction;
+import java.lang.classfile.instruction.IncrementInstruction;
+import java.lang.classfile.instruction.InvokeInstruction;
+import java.lang.classfile.instruction.LoadInstruction;
+import java.lang.classfile.instruction.LookupSwitchInstruction;
+import java.lang.classfile.instruction.NewPrimitiveArrayInstruction;
+import java.lang.classfile.instruction.NopInstruction;
+import java.lang.classfile.instruction.OperatorInstruction;
+import java.lang.classfile.instruction.ReturnInstruction;
+import java.lang.classfile.instruction.StackInstruction;
+import java.lang.classfile.instruction.StoreInstruction;
+import java.lang.classfile.instruction.SwitchCase;
+import java.lang.classfile.instruction.TableSwitchInstruction;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Computes one basic block on a stack of expressions instead of values. Loads, divisions and calls
+ * with effects become statements at once, in their order; what is on the stack meanwhile has no
+ * effects, and is saved to a variable before one of its variables changes.
+ */
+final class BlockTranslator {
+  private final MethodTranslator method;
+  private final MethodCode code;
+  private final FlowGraph.BasicBlock block;
+  private final Frame frame;
+  private final List<Statement> statements = new ArrayList<>();
+  private int at;
+
+  private BlockTranslator(MethodTranslator method, FlowGraph.BasicBlock block, Frame frame) {
+    this.method = method;
+    this.code = method.code();
+    this.block = block;
+    this.frame = frame;
+  }
+
+  /**
+   * Translates a block.
+   *
+   * @param frame what locals and stack hold at its start; becomes what they hold at its end
+   */
+  static TranslatedBlock translate(
+      MethodTranslator method, FlowGraph.BasicBlock block, Frame frame) {
+    return new BlockTranslator(method, block, frame).translate();
+  }
+
+  private TranslatedBlock translate() {
+    Exit exit = null; // stays null where the block goes on to the next one
+    for (at = block.first(); at < block.end(); at++) {
+      exit = step(code.instructions().get(at));
+    }
+    if (exit == null) {
+      exit = new Jump(block.successors().getFirst());
+    }
+    if (!(exit instanceof Leave)) {
+      saveStack();
+    }
+    return new TranslatedBlock(statements, exit);
+  }
+
+  // The exit of a block is that of its last instruction; null goes on to the next one.
+  private @Nullable Exit step(Instruction instruction) {
+    switch (instruction) {
+      case NopInstruction _ -> {}
+      case ConstantInstruction constant -> push(constant(constant));
+      case LoadInstruction load -> load(load);
+      case StoreInstruction store -> store(store);
+      case IncrementInstruction increment -> {
+        Variable local = local(increment.slot(), ValueType.INT);
+        assign(local, new Binary(Operator.ADD, new Read(local), Constant.of(increment.constant())));
+      }
+      case ArrayLoadInstruction load -> arrayLoad(load);
+      case ArrayStoreInstruction store -> arrayStore(store);
+      case OperatorInstruction operator -> operator(operator.opcode());
+      case ConvertInstruction convert -> convert(convert);
+      case StackInstruction stack ->
+          StackShuffle.apply(stack.opcode(), frame.stack(), this::shared);
+      case NewPrimitiveArrayInstruction created -> newArray(created.typeKind());
+      case FieldInstruction field -> push(method.fields().constant(field, place()));
+      case InvokeInstruction call -> new CallTranslator(method, this).translate(call);
+      case BranchInstruction branch -> {
+        return branch(branch);
+      }
+      case TableSwitchInstruction table -> {
+        return selection(table.cases(), code.target(table.defaultTarget()));
+      }
+      case LookupSwitchInstruction lookup -> {
+        return selection(lookup.cases(), code.target(lookup.defaultTarget()));
+      }
+      case ReturnInstruction result -> {
+        if (result.typeKind() == TypeKind.VOID) {
+          method.leave(statements);
+        } else if (result.typeKind() == TypeKind.REFERENCE) {
+          throw refuse("a method that returns an object or array", "pass the array as a parameter");
+        } else {
+          method.leave(statements, value());
+        }
+        return new Leave();
+      }
+      default -> throw Constructs.refuse(instruction, place());
+    }
+    return null;
+  }
+
+  /** Where the block's current instruction is. */
+  Place place() {
+    return new Place(code, at);
+  }
+
+  private RuntimeException refuse(String what, String remedy) {
+    return place().refuse(what, remedy);
+  }
+
+  // Values
+
+  void push(Expression value) {
+    frame.stack().add(new Operand.Value(value));
+  }
+
+  void push(Operand operand) {
+    frame.stack().add(operand);
+  }
+
+  Operand pop() {
+    return frame.stack().removeLast();
+  }
+
+  /** Pops a number. */
+  Expression value() {
+    return switch (pop()) {
+      case Operand.Value(Expression value) -> value;
+      case Operand.Array(KernelArray array) ->
+          throw refuse("the array '" + array.name() + "' as a value", "use its elements");
+      case Operand.Item() -> throw refuse("the WorkItem as a value", "use its numbers");
+      case Operand.Mixed() -> throw mixed();
+    };
+  }
+
+  /** Pops an array. */
+  KernelArray array() {
+    return switch (pop()) {
+      case Operand.Array(KernelArray array) -> array;
+      case Operand.Mixed() -> throw mixed();
+      case Operand.Value _, Operand.Item _ ->
+          throw refuse("an object that is no array", "use arrays of primitives");
+    };
+  }
+
+  private RuntimeException mixed() {
+    return refuse(
+        "a variable that may be one of two arrays",
+        "write the statements once for each array, or copy the elements");
+  }
+
+  /** Adds a statement with an effect. */
+  void add(Statement statement) {
+    statements.add(statement);
+  }
+
+  /** Adds what a called method does. */
+  void addAll(List<Statement> added) {
+    statements.addAll(added);
+  }
+
+  /** A new variable. */
+  Variable fresh(ValueType type) {
+    return method.numbers().variable(type);
+  }
+
+  /** The value in a variable of its own, unless it is as cheap as one. */
+  private Operand shared(Operand operand) {
+    if (!(operand instanceof Operand.Value(Expression value))
+        || value instanceof Read
+        || value instanceof Constant) {
+      return operand;
+    }
+    Variable saved = fresh(value.type());
+    add(new Assign(saved, value));
+    return new Operand.Value(new Read(saved));
+  }
+
+  /** Sets a variable; what the stack has of its old value is saved first. */
+  private void assign(Variable target, Expression value) {
+    saveReaders(target);
+    add(new Assign(target, value));
+  }
+
+  private void saveReaders(Variable target) {
+    List<Operand> stack = frame.stack();
+    for (int i = 0; i < stack.size(); i++) {
+      if (stack.get(i) instanceof Operand.Value(Expression value)
+          && Rewriter.reads(value, target)) {
+        Variable saved = fresh(value.type());
+        add(new Assign(saved, value));
+        stack.set(i, new Operand.Value(new Read(saved)));
+      }
+    }
+  }
+
+  // Instructions
+
+  private Constant constant(ConstantInstruction constant) {
+    return switch (constant.constantValue()) {
+      case Integer value -> Constant.of(value);
+      case Long value -> Constant.of(value);
+      case Float value -> new Constant(ValueType.FLOAT, Float.floatToRawIntBits(value));
+      case Double value -> new Constant(ValueType.DOUBLE, Double.doubleToRawLongBits(value));
+      case String _ -> throw refuse("a string", "use numbers");
+      default -> throw refuse("a constant that is no number", "use numbers");
+    };
+  }
+
+  private Variable local(int slot, ValueType type) {
+    return method.local(slot, type);
+  }
+
+  private void load(LoadInstruction load) {
+    if (load.typeKind() == TypeKind.REFERENCE) {
+      push(frame.local(load.slot()));
+    } else {
+      push(new Read(local(load.slot(), Types.of(load.typeKind()))));
+    }
+  }
+
+  private void store(StoreInstruction store) {
+    if (store.typeKind() == TypeKind.REFERENCE) {
+      frame.setLocal(store.slot(), pop());
+    } else {
+      Expression value = value();
+      assign(local(store.slot(), value.type()), value);
+    }
+  }
+
+  private void arrayLoad(ArrayLoadInstruction load) {
+    if (load.typeKind() == TypeKind.REFERENCE || load.typeKind() == TypeKind.CHAR) {
+      throw unsupportedElements(load.typeKind());
+    }
+    Expression index = value();
+    KernelArray array = array();
+    Variable loaded = fresh(array.kind().loaded());
+    add(new Load(loaded, array, index, method.numbers().index(array, place().frame())));
+    push(new Read(loaded));
+  }
+
+  private void arrayStore(ArrayStoreInstruction store) {
+    if (store.typeKind() == TypeKind.REFERENCE || store.typeKind() == TypeKind.CHAR) {
+      throw unsupportedElements(store.typeKind());
+    }
+    Expression value = value();
+    Expression index = value();
+    KernelArray array = array();
+    add(new Store(array, index, value, method.numbers().index(array, place().frame())));
+  }
+
+  private RuntimeException unsupportedElements(TypeKind kind) {
+    return kind == TypeKind.CHAR
+        ? refuse("an array of char", "use short[] and mask with 0xFFFF")
+        : refuse("an array of objects or of arrays", "use one array with row * columns + column");
+  }
+
+  private void newArray(TypeKind kind) {
+    if (kind == TypeKind.CHAR) {
+      throw unsupportedElements(kind);
+    }
+    Expression length = value();
+    if (!(length instanceof Constant(_, long count))) {
+      throw refuse(
+          "an array whose length is no constant", "give it a static final length that is enough");
+    }
+    if ((int) count < 0) {
+      throw refuse("an array of negative length", "give it a length of 0 or more");
+    }
+    KernelArray.Private array = method.privateArray(at, Types.elements(kind), (int) count);
+    add(new Clear(array));
+    push(new Operand.Array(array));
+  }
+
+  private void convert(ConvertInstruction convert) {
+    push(new Convert(Conversion.valueOf(convert.opcode().name()), value()));
+  }
+
+  private void operator(Opcode opcode) {
+    switch (opcode) {
+      case ARRAYLENGTH -> {
+        KernelArray array = array();
+        push(
+            switch (array) {
+              case KernelArray.Argument argument -> new Length(argument);
+              case KernelArray.Private own -> Constant.of(own.length());
+              case KernelArray.Shared shared -> Constant.of(shared.length());
+            });
+      }
+      case INEG, LNEG, FNEG, DNEG -> push(new Negate(value()));
+      case LCMP, FCMPG, DCMPG -> order(1);
+      case FCMPL, DCMPL -> order(-1);
+      case IDIV, LDIV -> divide(false);
+      case IREM, LREM -> divide(true);
+      default -> {
+        Expression right = value();
+        push(new Binary(Types.operator(opcode), value(), right));
+      }
+    }
+  }
+
+  private void order(int unordered) {
+    Expression right = value();
+    push(new Order(value(), right, unordered));
+  }
+
+  private void divide(boolean isRemainder) {
+    Expression divisor = value();
+    Expression dividend = value();
+    Variable result = fresh(dividend.type());
+    boolean isSafe = divisor instanceof Constant(_, long bits) && bits != 0;
+    add(
+        new Divide(
+            result,
+            isRemainder,
+            dividend,
+            divisor,
+            isSafe ? null : method.numbers().division(place().frame())));
+    push(new Read(result));
+  }
+
+  // Ends of blocks
+
+  private Exit branch(BranchInstruction branch) {
+    if (FlowGraph.isGoto(branch)) {
+      return new Jump(block.successors().getFirst());
+    }
+    Expression condition =
+        switch (branch.opcode()) {
+          case IF_ICMPEQ -> compared(Comparison.EQUAL);
+          case IF_ICMPNE -> compared(Comparison.NOT_EQUAL);
+          case IF_ICMPLT -> compared(Comparison.LESS);
+          case IF_ICMPLE -> compared(Comparison.LESS_EQUAL);
+          case IF_ICMPGT -> compared(Comparison.GREATER);
+          case IF_ICMPGE -> compared(Comparison.GREATER_EQUAL);
+          case IFEQ -> comparedToZero(Comparison.EQUAL);
+          case IFNE -> comparedToZero(Comparison.NOT_EQUAL);
+          case IFLT -> comparedToZero(Comparison.LESS);
+          case IFLE -> comparedToZero(Comparison.LESS_EQUAL);
+          case IFGT -> comparedToZero(Comparison.GREATER);
+          case IFGE -> comparedToZero(Comparison.GREATER_EQUAL);
+          default -> throw refuse("a comparison of references", "compare numbers");
+        };
+    List<Integer> successors = block.successors();
+    return successors.size() == 1
+        ? new Jump(successors.getFirst())
+        : new Branch(settled(condition), successors.get(1), successors.get(0));
+  }
+
+  private Expression compared(Comparison comparison) {
+    Expression right = value();
+    return new Compare(comparison, value(), right, false);
+  }
+
+  private Expression comparedToZero(Comparison comparison) {
+    Expression value = value();
+    return value instanceof Order order
+        ? Types.ordered(order, comparison)
+        : new Compare(comparison, value, Constant.of(0), false);
+  }
+
+  private Exit selection(List<SwitchCase> cases, int otherwise) {
+    Expression value = value();
+    Map<Integer, List<Integer>> keys = new LinkedHashMap<>();
+    for (SwitchCase one : cases) {
+      int target = code.target(one.target());
+      if (target != otherwise) {
+        keys.computeIfAbsent(target, _ -> new ArrayList<>()).add(one.caseValue());
+      }
+    }
+    List<Integer> targets = FlowGraph.targets(code, at);
+    if (keys.isEmpty()) {
+      return new Jump(block.successors().getFirst());
+    }
+    Variable key = fresh(ValueType.INT);
+    add(new Assign(key, value));
+    List<Case> all = new ArrayList<>();
+    keys.forEach(
+        (target, values) ->
+            all.add(new Case(values, block.successors().get(targets.indexOf(target)))));
+    return new Selection(key, all, block.successors().get(targets.indexOf(otherwise)));
+  }
+
+  /** A condition that the variables of the stack, which are set behind it, do not change. */
+  private Expression settled(Expression condition) {
+    if (frame.stack().isEmpty()) {
+      return condition;
+    }
+    Variable saved = fresh(ValueType.INT);
+    add(new Assign(saved, condition));
+    return new Compare(Comparison.NOT_EQUAL, new Read(saved), Constant.of(0), false);
+  }
+
+  /** What is on the stack when the block ends is handed on in variables, one for each depth. */
+  private void saveStack() {
+    List<Operand> stack = frame.stack();
+    List<Statement> moves = new ArrayList<>();
+    for (int i = 0; i < stack.size(); i++) {
+      if (stack.get(i) instanceof Operand.Value(Expression value)) {
+        Variable target = method.stackVariable(i, value.type());
+        if (!value.equals(new Read(target))) {
+          // All are read before one of them changes.
+          Variable saved = fresh(value.type());
+          add(new Assign(saved, value));
+          moves.add(new Assign(target, new Read(saved)));
+        }
+        stack.set(i, new Operand.Value(new Read(target)));
+      }
+    }
+    statements.addAll(moves);
+  }
+}

@@ -1,0 +1,40 @@
+package dev.tidepool.methods.bytecode;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.lang.classfile.ClassModel;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** The class files that a class loader finds. Reading one does not load its class. */
+final class ClassFiles {
+  private final @Nullable ClassLoader loader;
+  private final Map<String, Optional<ClassModel>> read = new HashMap<>();
+
+  /** Class files that the loader of a class finds. */
+  ClassFiles(Class<?> type) {
+    this.loader = type.getClassLoader();
+  }
+
+  /** A class file by the internal name of its class; empty if there is none. */
+  Optional<ClassModel> find(String internalName) {
+    return read.computeIfAbsent(internalName, this::parsed);
+  }
+
+  private Optional<ClassModel> parsed(String internalName) {
+    String resource = internalName + ".class";
+    try (InputStream stream =
+        loader == null
+            ? ClassLoader.getSystemResourceAsStream(resource)
+            : loader.getResourceAsStream(resource)) {
+      return stream == null
+          ? Optional.empty()
+          : Optional.of(MethodCode.parse(stream.readAllBytes()));
+    } catch (IOException e) {
+      throw new UncheckedIOException("the class file of " + internalName + " cannot be read", e);
+    }
+  }
+}

@@ -1,0 +1,46 @@
+package dev.tidepool.methods.bytecode;
+
+import dev.tidepool.KernelCompilationException;
+import java.lang.classfile.Instruction;
+import java.lang.classfile.instruction.InvokeDynamicInstruction;
+import java.lang.classfile.instruction.MonitorInstruction;
+import java.lang.classfile.instruction.NewMultiArrayInstruction;
+import java.lang.classfile.instruction.NewObjectInstruction;
+import java.lang.classfile.instruction.NewReferenceArrayInstruction;
+import java.lang.classfile.instruction.ThrowInstruction;
+import java.lang.classfile.instruction.TypeCheckInstruction;
+import java.util.Locale;
+
+/** What an instruction that no kernel can have was in the source, and what to write instead. */
+final class Constructs {
+  private Constructs() {}
+
+  /** The error about an instruction. */
+  static KernelCompilationException refuse(Instruction instruction, Place place) {
+    return switch (instruction) {
+      case InvokeDynamicInstruction _ ->
+          place.refuse(
+              "a lambda, a method reference, a joined string or a switch over patterns",
+              "write the steps as statements over numbers and arrays");
+      case NewObjectInstruction created ->
+          place.refuse(
+              "new " + created.className().asSymbol().displayName() + "(...)",
+              "use local variables and arrays of primitives");
+      case NewReferenceArrayInstruction _, NewMultiArrayInstruction _ ->
+          place.refuse(
+              "an array of objects or of arrays", "use one array with row * columns + column");
+      case ThrowInstruction _ ->
+          place.refuse(
+              "throwing an exception",
+              "write an error value to an array, or check the arguments before the launch");
+      case MonitorInstruction _ ->
+          place.refuse("synchronized", "use the atomic operations of WorkItem");
+      case TypeCheckInstruction _ ->
+          place.refuse("a cast or test of an object's type", "use numbers and arrays");
+      default ->
+          place.refuse(
+              "the instruction " + instruction.opcode().name().toLowerCase(Locale.ROOT),
+              "use the subset of Java that KernelSource.method lists");
+    };
+  }
+}

@@ -1,0 +1,67 @@
+package dev.tidepool.methods.bytecode;
+
+import dev.tidepool.methods.tree.Expression.Constant;
+import dev.tidepool.methods.tree.ValueType;
+import java.lang.classfile.Opcode;
+import java.lang.classfile.instruction.FieldInstruction;
+import java.lang.reflect.Field;
+import java.lang.reflect.InaccessibleObjectException;
+import java.lang.reflect.Modifier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The values of fields that are {@code static final} primitives. The compiler has put most of them
+ * into the bytecode; those that are computed when their class is initialised are read here.
+ */
+final class FieldConstants {
+  private final @Nullable ClassLoader loader;
+
+  /** Fields of classes that the loader of a class finds. */
+  FieldConstants(Class<?> type) {
+    this.loader = type.getClassLoader();
+  }
+
+  /**
+   * The value of a field that an instruction reads.
+   *
+   * @throws dev.tidepool.KernelCompilationException if it is no constant, or cannot be read
+   */
+  Constant constant(FieldInstruction instruction, Place place) {
+    String owner = instruction.owner().asInternalName().replace('/', '.');
+    String name = instruction.name().stringValue();
+    String shown = "the field " + owner.substring(owner.lastIndexOf('.') + 1) + "." + name;
+    if (name.equals("$assertionsDisabled")) {
+      throw place.refuse("assert", "check the arguments before the launch");
+    }
+    if (instruction.opcode() != Opcode.GETSTATIC) {
+      throw place.refuse(shown, "pass its value as a parameter");
+    }
+    try {
+      Field field = Class.forName(owner, true, loader).getDeclaredField(name);
+      if (!Modifier.isFinal(field.getModifiers())) {
+        throw place.refuse(shown + ", which is not final", "pass its value as a parameter");
+      }
+      field.setAccessible(true);
+      return constant(field.get(null), shown, place);
+    } catch (ReflectiveOperationException | InaccessibleObjectException | LinkageError e) {
+      throw place.refuse(
+          shown + ", which cannot be read (" + e.getMessage() + ")",
+          "pass its value as a parameter");
+    }
+  }
+
+  private static Constant constant(@Nullable Object value, String shown, Place place) {
+    return switch (value) {
+      case Integer number -> Constant.of(number);
+      case Short number -> Constant.of(number);
+      case Byte number -> Constant.of(number);
+      case Character letter -> Constant.of(letter);
+      case Boolean truth -> Constant.of(truth ? 1 : 0);
+      case Long number -> Constant.of(number);
+      case Float number -> new Constant(ValueType.FLOAT, Float.floatToRawIntBits(number));
+      case Double number -> new Constant(ValueType.DOUBLE, Double.doubleToRawLongBits(number));
+      case null, default ->
+          throw place.refuse(shown + ", which is no primitive", "pass an array as a parameter");
+    };
+  }
+}

@@ -1,0 +1,146 @@
+package dev.tidepool.methods.bytecode;
+
+import dev.tidepool.KernelSource;
+import dev.tidepool.WorkItem;
+import dev.tidepool.methods.tree.ElementKind;
+import dev.tidepool.methods.tree.Expression.Conversion;
+import dev.tidepool.methods.tree.Expression.Convert;
+import dev.tidepool.methods.tree.Expression.ItemNumber;
+import dev.tidepool.methods.tree.Expression.ScalarArgument;
+import dev.tidepool.methods.tree.KernelArray;
+import dev.tidepool.methods.tree.KernelTree;
+import dev.tidepool.methods.tree.Statement;
+import java.lang.constant.ClassDesc;
+import java.lang.constant.MethodTypeDesc;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Makes the tree of a kernel that was written as a Java method. Trees are kept as long as the class
+ * that declares the method. Safe for use by any thread.
+ */
+public final class MethodReader {
+  private record Key(String name, MethodTypeDesc type) {}
+
+  private static final ClassValue<Map<Key, KernelTree>> TREES =
+      new ClassValue<>() {
+        @Override
+        protected Map<Key, KernelTree> computeValue(Class<?> type) {
+          return new ConcurrentHashMap<>();
+        }
+      };
+
+  private static final ClassDesc WORK_ITEM = WorkItem.class.describeConstable().orElseThrow();
+
+  private MethodReader() {}
+
+  /**
+   * The tree of a method.
+   *
+   * @throws dev.tidepool.KernelCompilationException if the method, or one that it calls, uses what
+   *     kernels cannot have; the message names class, method, line and construct and says what to
+   *     do instead
+   */
+  public static KernelTree read(KernelSource.Method source) {
+    Key key = new Key(source.name(), source.type().describeConstable().orElseThrow());
+    Map<Key, KernelTree> known = TREES.get(source.owner());
+    KernelTree tree = known.get(key);
+    if (tree == null) {
+      tree = read(source.owner(), key);
+      known.put(key, tree);
+    }
+    return tree;
+  }
+
+  private static KernelTree read(Class<?> owner, Key key) {
+    ClassFiles files = new ClassFiles(owner);
+    String internalName = owner.getName().replace('.', '/');
+    String shown = owner.getSimpleName() + "." + key.name();
+    if (owner.isHidden() || files.find(internalName).isEmpty()) {
+      throw Refusal.of(
+          shown,
+          "cannot be translated, because its class file cannot be read; declare it in a class that"
+              + " a class loader finds as a resource");
+    }
+    MethodCode code =
+        MethodCode.find(files, internalName, key.name(), key.type())
+            .orElseThrow(
+                () ->
+                    Refusal.of(
+                        shown,
+                        "is not in the class file that "
+                            + owner.getClassLoader()
+                            + " finds; compile the class again"));
+    List<KernelTree.Parameter> parameters = new ArrayList<>();
+    List<Operand> operands = operands(code, shown, parameters);
+    Numbers numbers = new Numbers();
+    List<Statement> statements =
+        MethodTranslator.kernel(code, files, new FieldConstants(owner), numbers, operands);
+    List<Statement> simple =
+        Simplifier.simplify(StableValues.propagate(Simplifier.simplify(statements)));
+    return new KernelTree(
+        owner.getName(),
+        key.name(),
+        parameters,
+        simple,
+        numbers.sites(),
+        numbers.variables(),
+        numbers.labels());
+  }
+
+  private static List<Operand> operands(
+      MethodCode code, String shown, List<KernelTree.Parameter> parameters) {
+    List<Operand> operands = new ArrayList<>();
+    Set<String> names = new HashSet<>();
+    int slot = 0;
+    for (int i = 0; i < code.type().parameterCount(); i++) {
+      ClassDesc type = code.type().parameterType(i);
+      if (i == 0 && type.equals(WORK_ITEM)) {
+        operands.add(new Operand.Item());
+      } else if (i == 0
+          && (type.descriptorString().equals("I") || type.descriptorString().equals("J"))) {
+        operands.add(index(type));
+      } else {
+        String name = code.parameterName(slot).orElse("arg" + parameters.size());
+        if (!names.add(name)) {
+          throw Refusal.of(shown, "has two parameters called '" + name + "'; rename one");
+        }
+        operands.add(parameter(type, name, shown, parameters));
+      }
+      slot += java.lang.classfile.TypeKind.from(type).slotSize();
+    }
+    return operands;
+  }
+
+  private static Operand index(ClassDesc type) {
+    ItemNumber index = new ItemNumber(ItemNumber.Kind.GLOBAL_ID, 0);
+    return new Operand.Value(
+        type.descriptorString().equals("J") ? index : new Convert(Conversion.L2I, index));
+  }
+
+  private static Operand parameter(
+      ClassDesc type, String name, String shown, List<KernelTree.Parameter> parameters) {
+    int index = parameters.size();
+    boolean isArray = type.isArray();
+    ElementKind kind =
+        Types.primitive(isArray ? type.componentType() : type)
+            .orElseThrow(
+                () ->
+                    Refusal.of(
+                        shown,
+                        "has the parameter '"
+                            + name
+                            + "' of type "
+                            + type.displayName()
+                            + "; kernels take a WorkItem first, and numbers, booleans and"
+                            + " one-dimensional arrays of them"));
+    parameters.add(new KernelTree.Parameter(name, kind, isArray));
+    return isArray
+        ? new Operand.Array(new KernelArray.Argument(index, kind, name))
+        : new Operand.Value(new ScalarArgument(index, kind.loaded()));
+  }
+}

@@ -1,0 +1,226 @@
+package dev.tidepool.methods.bytecode;
+
+import dev.tidepool.methods.tree.ElementKind;
+import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.KernelArray;
+import dev.tidepool.methods.tree.Statement;
+import dev.tidepool.methods.tree.Statement.Assign;
+import dev.tidepool.methods.tree.Statement.Block;
+import dev.tidepool.methods.tree.Statement.Break;
+import dev.tidepool.methods.tree.Statement.Label;
+import dev.tidepool.methods.tree.Statement.Return;
+import dev.tidepool.methods.tree.ValueType;
+import dev.tidepool.methods.tree.Variable;
+import java.lang.classfile.TypeKind;
+import java.lang.constant.ClassDesc;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Translates one method: a kernel's own, or one that it calls, which becomes a part of it.
+ *
+ * <p>Which array a reference is at the start of a block depends on the blocks before it, and in
+ * loops on those behind it. So the blocks are translated for their frames alone until those do not
+ * change, and then once more for their statements.
+ */
+final class MethodTranslator {
+  /** Instructions of a kernel with all methods that it calls. */
+  private static final int MOST_INSTRUCTIONS = 20_000;
+
+  /** A local variable or a place of the stack; one slot may hold several types in turn. */
+  private record Slot(int index, boolean isStack, ValueType type) {}
+
+  private final MethodCode code;
+  private final ClassFiles files;
+  private final FieldConstants fields;
+  private final List<String> callers;
+  private final Numbers made;
+  private final @Nullable Label leaving;
+  private final @Nullable Variable result;
+  private final Map<Slot, Variable> variables = new HashMap<>();
+  private final Map<Integer, KernelArray> arrays = new HashMap<>();
+  // While frames are looked for, what is numbered besides variables and arrays is thrown away.
+  private @Nullable Numbers trial;
+
+  private MethodTranslator(
+      MethodCode code,
+      ClassFiles files,
+      FieldConstants fields,
+      List<String> callers,
+      Numbers made,
+      boolean isCalled) {
+    this.code = code;
+    this.files = files;
+    this.fields = fields;
+    this.callers = callers;
+    this.made = made;
+    this.leaving = isCalled ? made.label() : null;
+    ClassDesc type = code.type().returnType();
+    this.result =
+        isCalled && !type.descriptorString().equals("V")
+            ? made.variable(Types.of(TypeKind.from(type)))
+            : null;
+  }
+
+  /**
+   * The statements of a kernel's method.
+   *
+   * @param operands what its parameters are
+   */
+  static List<Statement> kernel(
+      MethodCode code,
+      ClassFiles files,
+      FieldConstants fields,
+      Numbers numbers,
+      List<Operand> operands) {
+    return new MethodTranslator(code, files, fields, List.of(key(code)), numbers, false)
+        .translate(operands);
+  }
+
+  /** A called method as a part of its caller: its statements, and the variable of its result. */
+  record Called(List<Statement> statements, @Nullable Variable result) {}
+
+  /** Translates a method that this one calls. */
+  Called call(MethodCode called, List<Operand> operands, Place place) {
+    String key = key(called);
+    if (callers.contains(key)) {
+      throw place.refuse(
+          "the call of " + called.shown() + ", which is recursive", "write it as a loop");
+    }
+    List<String> path = new ArrayList<>(callers);
+    path.add(key);
+    MethodTranslator translator = new MethodTranslator(called, files, fields, path, made, true);
+    return new Called(
+        List.of(
+            new Block(Objects.requireNonNull(translator.leaving), translator.translate(operands))),
+        translator.result);
+  }
+
+  private static String key(MethodCode code) {
+    return code.frame(0).getClassName() + "." + code.shown() + code.type().descriptorString();
+  }
+
+  private List<Statement> translate(List<Operand> operands) {
+    if (code.hasHandlers()) {
+      throw new Place(code, 0).refuse("try or synchronized", "check before instead of catching");
+    }
+    if (made.count(code.instructions().size()) > MOST_INSTRUCTIONS) {
+      throw Refusal.of(
+          callers.getFirst(),
+          "has, with the methods that it calls, more than "
+              + MOST_INSTRUCTIONS
+              + " instructions; divide it into several kernels");
+    }
+    FlowGraph graph = FlowGraph.of(code);
+    List<Statement> statements = new ArrayList<>();
+    Frame entry = new Frame();
+    int slot = 0;
+    for (int i = 0; i < operands.size(); i++) {
+      TypeKind kind = TypeKind.from(code.type().parameterType(i));
+      if (operands.get(i) instanceof Operand.Value(Expression value)) {
+        statements.add(new Assign(local(slot, value.type()), value));
+      } else {
+        entry.setLocal(slot, operands.get(i));
+      }
+      slot += kind.slotSize();
+    }
+    Frame[] frames = frames(graph, entry);
+    List<TranslatedBlock> blocks = new ArrayList<>();
+    for (int i = 0; i < frames.length; i++) {
+      blocks.add(BlockTranslator.translate(this, graph.blocks().get(i), frames[i].copy()));
+    }
+    statements.addAll(Structurer.structure(graph, blocks, made));
+    return statements;
+  }
+
+  /** What holds at the start of each block. */
+  private Frame[] frames(FlowGraph graph, Frame entry) {
+    List<FlowGraph.BasicBlock> blocks = graph.blocks();
+    @Nullable Frame[] frames = new Frame[blocks.size()];
+    frames[0] = entry;
+    boolean changed = true;
+    while (changed) {
+      changed = false;
+      for (int i = 0; i < frames.length; i++) {
+        trial = new Numbers();
+        Frame frame = Objects.requireNonNull(frames[i], "a block before it was first").copy();
+        var _ = BlockTranslator.translate(this, blocks.get(i), frame);
+        for (int next : blocks.get(i).successors()) {
+          Frame known = frames[next];
+          if (known == null) {
+            frames[next] = frame.copy();
+            changed = true;
+          } else {
+            changed |= known.merge(frame);
+          }
+        }
+      }
+    }
+    trial = null;
+    return Arrays.stream(frames)
+        .map(frame -> Objects.requireNonNull(frame, "every block is reachable"))
+        .toArray(Frame[]::new);
+  }
+
+  /** Whether only frames are looked for. */
+  boolean isTrial() {
+    return trial != null;
+  }
+
+  MethodCode code() {
+    return code;
+  }
+
+  ClassFiles files() {
+    return files;
+  }
+
+  FieldConstants fields() {
+    return fields;
+  }
+
+  /** Numbers for what belongs to the statements. */
+  Numbers numbers() {
+    return trial == null ? made : trial;
+  }
+
+  /** The variable for values of a type in a local slot. */
+  Variable local(int slot, ValueType type) {
+    return variables.computeIfAbsent(new Slot(slot, false, type), key -> made.variable(key.type()));
+  }
+
+  /** The variable that hands on what is at a depth of the stack when a block ends. */
+  Variable stackVariable(int depth, ValueType type) {
+    return variables.computeIfAbsent(new Slot(depth, true, type), key -> made.variable(key.type()));
+  }
+
+  /** The array that an instruction makes. */
+  KernelArray.Private privateArray(int instruction, ElementKind kind, int length) {
+    return (KernelArray.Private)
+        arrays.computeIfAbsent(instruction, _ -> made.privateArray(kind, length));
+  }
+
+  /** The memory of the group that a call asks for. */
+  KernelArray.Shared sharedArray(int instruction, ElementKind kind, int length) {
+    return (KernelArray.Shared)
+        arrays.computeIfAbsent(instruction, _ -> made.sharedArray(kind, length));
+  }
+
+  /** Leaves the method. */
+  void leave(List<Statement> statements) {
+    statements.add(leaving == null ? new Return() : new Break(leaving));
+  }
+
+  /** Leaves the method with its result. */
+  void leave(List<Statement> statements, Expression value) {
+    if (result != null) {
+      statements.add(new Assign(result, value));
+    }
+    leave(statements);
+  }
+}

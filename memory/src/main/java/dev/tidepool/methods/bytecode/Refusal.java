@@ -1,0 +1,32 @@
+package dev.tidepool.methods.bytecode;
+
+import dev.tidepool.KernelCompilationException;
+
+/** Errors about kernels that cannot be translated. */
+final class Refusal {
+  private Refusal() {}
+
+  /**
+   * An error about a construct.
+   *
+   * @param method the class and method, as {@code Kernels.dot}
+   * @param line in the source; 0 or less if the class file does not tell
+   * @param what the construct, as the start of a sentence
+   * @param remedy what to do instead
+   */
+  static KernelCompilationException at(String method, int line, String what, String remedy) {
+    return new KernelCompilationException(
+        method
+            + (line > 0 ? ", line " + line : "")
+            + ": "
+            + what
+            + " cannot be part of a kernel; "
+            + remedy,
+        "");
+  }
+
+  /** An error about a method as a whole. */
+  static KernelCompilationException of(String method, String what) {
+    return new KernelCompilationException(method + " " + what, "");
+  }
+}

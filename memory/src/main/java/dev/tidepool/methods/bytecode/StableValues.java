@@ -1,0 +1,76 @@
+package dev.tidepool.methods.bytecode;
+
+import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.Expression.Convert;
+import dev.tidepool.methods.tree.Expression.Read;
+import dev.tidepool.methods.tree.Rewriter;
+import dev.tidepool.methods.tree.Statement;
+import dev.tidepool.methods.tree.Statement.Assign;
+import dev.tidepool.methods.tree.Variable;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Puts values that never change for an item in the place of the variables that hold them:
+ * constants, scalar arguments, lengths, and numbers of the item. A variable is one that is set in
+ * one place; Java's compiler saw to it that it is set before it is read.
+ */
+final class StableValues {
+  private final Map<Variable, Expression> values = new HashMap<>();
+  private final Set<Variable> others = new HashSet<>();
+
+  private StableValues() {}
+
+  /** The statements with stable values in their places. */
+  static List<Statement> propagate(List<Statement> statements) {
+    StableValues stable = new StableValues();
+    Rewriter.visit(statements, stable::record);
+    if (stable.values.isEmpty()) {
+      return statements;
+    }
+    List<Statement> kept = new ArrayList<>();
+    kept.addAll(
+        Rewriter.rewrite(
+            statements,
+            statement ->
+                statement instanceof Assign(Variable target, Expression _)
+                        && stable.values.containsKey(target)
+                    ? List.of()
+                    : List.of(statement),
+            stable::replaced));
+    return kept;
+  }
+
+  private void record(Statement statement) {
+    for (Variable target : Rewriter.targets(statement)) {
+      boolean isFirst = others.add(target);
+      if (isFirst && statement instanceof Assign(Variable _, Expression value) && isStable(value)) {
+        values.put(target, value);
+      } else {
+        values.remove(target);
+      }
+    }
+  }
+
+  private static boolean isStable(Expression value) {
+    return switch (value) {
+      case Expression.Constant _,
+          Expression.ScalarArgument _,
+          Expression.ItemNumber _,
+          Expression.Length _ ->
+          true;
+      case Convert convert -> isStable(convert.operand());
+      default -> false;
+    };
+  }
+
+  private Expression replaced(Expression expression) {
+    return expression instanceof Read(Variable variable)
+        ? values.getOrDefault(variable, expression)
+        : expression;
+  }
+}

@@ -1,0 +1,158 @@
+package dev.tidepool.methods.bytecode;
+
+import dev.tidepool.methods.bytecode.TranslatedBlock.Branch;
+import dev.tidepool.methods.bytecode.TranslatedBlock.Case;
+import dev.tidepool.methods.bytecode.TranslatedBlock.Jump;
+import dev.tidepool.methods.bytecode.TranslatedBlock.Leave;
+import dev.tidepool.methods.bytecode.TranslatedBlock.Selection;
+import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.Expression.Binary;
+import dev.tidepool.methods.tree.Expression.Compare;
+import dev.tidepool.methods.tree.Expression.Comparison;
+import dev.tidepool.methods.tree.Expression.Constant;
+import dev.tidepool.methods.tree.Expression.Operator;
+import dev.tidepool.methods.tree.Expression.Read;
+import dev.tidepool.methods.tree.Statement;
+import dev.tidepool.methods.tree.Statement.Block;
+import dev.tidepool.methods.tree.Statement.Break;
+import dev.tidepool.methods.tree.Statement.Continue;
+import dev.tidepool.methods.tree.Statement.If;
+import dev.tidepool.methods.tree.Statement.Label;
+import dev.tidepool.methods.tree.Statement.Loop;
+import dev.tidepool.methods.tree.Variable;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Nests the blocks of a graph without loops of two entries, as in N. Ramsey, "Beyond Relooper:
+ * Recursive Translation of Unstructured Control Flow to Structured Control Flow" (ICFP 2022). A
+ * block that several others lead to is placed behind a {@link Block} around them, which they leave.
+ *
+ * <p>Unlike there, what comes behind a loop is placed behind its {@link Loop}, not in the branch
+ * that leaves it, so that loops hold what they repeat and nothing else.
+ */
+final class Structurer {
+  private final FlowGraph graph;
+  private final List<TranslatedBlock> code;
+  private final Label[] labels;
+  // For each block: those that are placed behind it, the first of them innermost.
+  private final List<List<Integer>> followers = new ArrayList<>();
+  private final BitSet isFollower = new BitSet();
+
+  private Structurer(FlowGraph graph, List<TranslatedBlock> code, Numbers numbers) {
+    this.graph = graph;
+    this.code = code;
+    this.labels = new Label[2 * code.size()];
+    for (int i = 0; i < labels.length; i++) {
+      labels[i] = numbers.label();
+    }
+    code.forEach(_ -> followers.add(new ArrayList<>()));
+    int[] entries = new int[code.size()];
+    for (int from = 0; from < code.size(); from++) {
+      for (int to : graph.blocks().get(from).successors()) {
+        entries[to] += FlowGraph.isBack(from, to) ? 0 : 1;
+      }
+    }
+    for (int block = 1; block < code.size(); block++) {
+      Integer place = loopLeftOnTheWayTo(block);
+      if (place == null && entries[block] > 1) {
+        place = graph.dominator(block);
+      }
+      if (place != null) {
+        followers.get(place).add(block);
+        isFollower.set(block);
+      }
+    }
+  }
+
+  /** The statements of a method. */
+  static List<Statement> structure(FlowGraph graph, List<TranslatedBlock> code, Numbers numbers) {
+    return new Structurer(graph, code, numbers).tree(0);
+  }
+
+  /** The head of the outermost loop that a block's dominator is in, and the block is not. */
+  private @Nullable Integer loopLeftOnTheWayTo(int block) {
+    for (int head = 0; head < code.size(); head++) {
+      if (graph.loop(head).contains(graph.dominator(block)) && !graph.loop(head).contains(block)) {
+        return head;
+      }
+    }
+    return null;
+  }
+
+  /** A block and all that it dominates. */
+  private List<Statement> tree(int block) {
+    if (!graph.isLoopHead(block)) {
+      return followed(within(block), followers.get(block));
+    }
+    List<Integer> inside = new ArrayList<>();
+    List<Integer> behind = new ArrayList<>();
+    for (int follower : followers.get(block)) {
+      (graph.loop(block).contains(follower) ? inside : behind).add(follower);
+    }
+    Loop loop = new Loop(loopLabel(block), followed(within(block), inside));
+    return followed(List.of(loop), behind);
+  }
+
+  /** Statements with blocks behind them that they leave for. */
+  private List<Statement> followed(List<Statement> statements, List<Integer> behind) {
+    List<Statement> nested = statements;
+    // In order: each may leave for the later ones, too.
+    for (int follower : behind) {
+      List<Statement> outer = new ArrayList<>();
+      outer.add(new Block(labels[follower], nested));
+      outer.addAll(tree(follower));
+      nested = outer;
+    }
+    return nested;
+  }
+
+  private List<Statement> within(int block) {
+    TranslatedBlock own = code.get(block);
+    List<Statement> statements = new ArrayList<>(own.statements());
+    switch (own.exit()) {
+      case Jump(int target) -> statements.addAll(jump(block, target));
+      case Branch(Expression condition, int ifTrue, int ifFalse) ->
+          statements.add(new If(condition, jump(block, ifTrue), jump(block, ifFalse)));
+      case Selection selection -> statements.addAll(selection(block, selection));
+      case Leave() -> {
+        // Its statements leave the method.
+      }
+    }
+    return statements;
+  }
+
+  private List<Statement> selection(int block, Selection selection) {
+    List<Statement> otherwise = jump(block, selection.otherwise());
+    for (Case one : selection.cases().reversed()) {
+      otherwise =
+          List.of(new If(anyOf(selection.key(), one.keys()), jump(block, one.target()), otherwise));
+    }
+    return otherwise;
+  }
+
+  private static Expression anyOf(Variable key, List<Integer> keys) {
+    Expression any = isKey(key, keys.getFirst());
+    for (int other : keys.subList(1, keys.size())) {
+      any = new Binary(Operator.OR, any, isKey(key, other));
+    }
+    return any;
+  }
+
+  private static Expression isKey(Variable key, int value) {
+    return new Compare(Comparison.EQUAL, new Read(key), Constant.of(value), false);
+  }
+
+  private List<Statement> jump(int from, int to) {
+    if (FlowGraph.isBack(from, to)) {
+      return List.of(new Continue(loopLabel(to)));
+    }
+    return isFollower.get(to) ? List.of(new Break(labels[to])) : tree(to);
+  }
+
+  private Label loopLabel(int head) {
+    return labels[code.size() + head];
+  }
+}

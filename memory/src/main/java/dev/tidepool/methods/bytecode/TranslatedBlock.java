@@ -1,0 +1,27 @@
+package dev.tidepool.methods.bytecode;
+
+import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.Statement;
+import dev.tidepool.methods.tree.Variable;
+import java.util.List;
+
+/** What a basic block does, and where it goes. */
+record TranslatedBlock(List<Statement> statements, Exit exit) {
+  /** How a block ends. Targets are numbers of blocks. */
+  sealed interface Exit {}
+
+  /** Always goes to one block. */
+  record Jump(int target) implements Exit {}
+
+  /** Goes to one of two different blocks. */
+  record Branch(Expression condition, int ifTrue, int ifFalse) implements Exit {}
+
+  /** Goes to the target of the case that has the key, or to another block. */
+  record Selection(Variable key, List<Case> cases, int otherwise) implements Exit {}
+
+  /** A target and the keys that lead to it. */
+  record Case(List<Integer> keys, int target) {}
+
+  /** Leaves the method; what it does then are its last statements. */
+  record Leave() implements Exit {}
+}

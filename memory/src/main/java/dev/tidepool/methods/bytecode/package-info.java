@@ -1,0 +1,12 @@
+/**
+ * Reads the bytecode of methods and makes {@linkplain dev.tidepool.methods.tree trees} of it.
+ *
+ * <p>{@code MethodReader} is the entry. {@code MethodCode} finds a method in its class file, {@code
+ * FlowGraph} divides it into basic blocks, {@code BlockTranslator} computes the operand stack of
+ * each block symbolically, {@code Structurer} nests the blocks, and {@code Simplifier} removes what
+ * the nesting left over.
+ */
+@NullMarked
+package dev.tidepool.methods.bytecode;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,57 @@
+package dev.tidepool.methods.c;
+
+import dev.tidepool.expression.c.Dialect;
+import dev.tidepool.methods.tree.ElementKind;
+import dev.tidepool.methods.tree.Expression.ItemNumber;
+import dev.tidepool.methods.tree.Function;
+import dev.tidepool.methods.tree.Statement.AtomicOperation;
+import java.util.List;
+
+/** A language like C: how it says what kernels need and C has no word for. */
+public interface KernelLanguage {
+  /** How it names types and qualifies functions. */
+  Dialect dialect();
+
+  /** What stands at the head of a source, besides the dialect's header. */
+  String header(DeviceLimits device, boolean usesLongAtomics);
+
+  /** The type of a pointer to memory that a group shares. */
+  String sharedPointer(String type);
+
+  /** Declares an array that a group shares, within a kernel. */
+  String sharedArray(String type, String name, int length);
+
+  /** A number of the item; never {@code GLOBAL_SIZE}, which is a parameter. */
+  String itemNumber(ItemNumber.Kind kind, int dimension);
+
+  /** The statement that waits for the items of the group. */
+  String barrier();
+
+  /** The suffix of a constant of 64 bits. */
+  String longSuffix();
+
+  /**
+   * A call of a function that the language has.
+   *
+   * @param arguments of the types that the function has in Java, or, if {@code single}, floats
+   * @param single whether a function of doubles is computed in floats
+   */
+  String call(Function function, List<String> arguments, boolean single);
+
+  /**
+   * An atomic operation on ints or longs; its value is the element before.
+   *
+   * @param address a pointer to the element
+   * @param expected what a compare-and-set expects; empty for others
+   */
+  String atomic(
+      AtomicOperation operation, ElementKind kind, String address, String expected, String value);
+
+  /** An atomic compare-and-set of an int in memory of the device; its value is the int before. */
+  default String compareAndSet(String address, String expected, String value) {
+    return atomic(AtomicOperation.COMPARE_AND_SET, ElementKind.INT, address, expected, value);
+  }
+
+  /** Qualifies a pointer that atomic operations take. */
+  String atomicPointer(String pointer);
+}

@@ -1,0 +1,545 @@
+package dev.tidepool.methods.c;
+
+import dev.tidepool.KernelCompilationException;
+import dev.tidepool.expression.syntax.ScalarType;
+import dev.tidepool.methods.analysis.BarrierControl;
+import dev.tidepool.methods.analysis.ItemNumbers;
+import dev.tidepool.methods.analysis.Uniformity;
+import dev.tidepool.methods.tree.ElementKind;
+import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.KernelArray;
+import dev.tidepool.methods.tree.KernelTree;
+import dev.tidepool.methods.tree.Rewriter;
+import dev.tidepool.methods.tree.Site;
+import dev.tidepool.methods.tree.Statement;
+import dev.tidepool.methods.tree.Statement.Assign;
+import dev.tidepool.methods.tree.Statement.Atomic;
+import dev.tidepool.methods.tree.Statement.Barrier;
+import dev.tidepool.methods.tree.Statement.Block;
+import dev.tidepool.methods.tree.Statement.Break;
+import dev.tidepool.methods.tree.Statement.Clear;
+import dev.tidepool.methods.tree.Statement.Continue;
+import dev.tidepool.methods.tree.Statement.Divide;
+import dev.tidepool.methods.tree.Statement.If;
+import dev.tidepool.methods.tree.Statement.Label;
+import dev.tidepool.methods.tree.Statement.Load;
+import dev.tidepool.methods.tree.Statement.Loop;
+import dev.tidepool.methods.tree.Statement.Return;
+import dev.tidepool.methods.tree.Statement.Store;
+import dev.tidepool.methods.tree.Variable;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Writes a kernel in a language like C. All names begin with {@code tp_}, so that none is a word or
+ * a function of the language.
+ *
+ * <p>Loops and blocks become {@code for (;;)} and {@code do ... while (0)}. The language has no
+ * labels; a jump out of several of them sets a flag that each one looks at.
+ */
+public final class MethodGenerator {
+  /** The name of every kernel that is generated. */
+  public static final String ENTRY = "tp_kernel";
+
+  private final KernelTree tree;
+  private final KernelLanguage language;
+  private final boolean checked;
+  private final ExpressionWriter values;
+  private final boolean usesGroups;
+  private final Set<Integer> stored = new HashSet<>();
+  private final StringBuilder body = new StringBuilder();
+  private final Jumps jumps = new Jumps();
+  private final Set<KernelArray> ownArrays = new LinkedHashSet<>();
+  private final @Nullable BarrierControl barriers;
+  private int depth = 1;
+  private boolean faults;
+  private int nextLabel;
+  // Of a kernel with barriers: where an item goes that returns or fails.
+  private @Nullable Label exit;
+
+  private MethodGenerator(
+      KernelTree tree, KernelLanguage language, DeviceLimits device, boolean checked) {
+    this.tree = tree;
+    this.language = language;
+    this.checked = checked;
+    this.values = new ExpressionWriter(tree, language, device);
+    this.usesGroups = ItemNumbers.of(tree).usesGroups();
+    this.barriers = hasBarriers(tree) ? BarrierControl.of(tree) : null;
+    this.nextLabel = tree.labels();
+    Rewriter.visit(tree.body(), this::recordStore);
+  }
+
+  private static boolean hasBarriers(KernelTree tree) {
+    boolean[] found = {false};
+    Rewriter.visit(tree.body(), statement -> found[0] |= statement instanceof Barrier);
+    return found[0];
+  }
+
+  private void recordStore(Statement statement) {
+    KernelArray changed =
+        switch (statement) {
+          case Store store -> store.array();
+          case Atomic atomic -> atomic.array();
+          default -> null;
+        };
+    if (changed instanceof KernelArray.Argument argument) {
+      stored.add(argument.index());
+    }
+  }
+
+  /**
+   * The text of a kernel.
+   *
+   * @param checked whether indices are checked; divisors always are, since a division by zero ends
+   *     the process on some devices
+   * @throws KernelCompilationException if it needs what the device has not got
+   */
+  public static MethodText generate(
+      KernelTree tree, KernelLanguage language, DeviceLimits device, boolean checked) {
+    var _ = Uniformity.checked(tree);
+    return new MethodGenerator(tree, language, device, checked).text();
+  }
+
+  private MethodText text() {
+    if (barriers == null) {
+      write(tree.body());
+    } else {
+      Label end = enterExit();
+      depth++;
+      writeWithBarriers(tree.body(), barriers, end);
+      depth--;
+      leaveExit(null);
+    }
+    StringBuilder declarations = new StringBuilder();
+    declareVariables(declarations);
+    for (KernelArray array : ownArrays) {
+      String type = type(array.kind());
+      String name = name(array);
+      int length = Math.max(1, length(array));
+      declarations.append("  ");
+      declarations.append(
+          array instanceof KernelArray.Shared
+              ? language.sharedArray(type, name, length)
+              : type + " " + name + "[" + length + "];");
+      declarations.append("\n");
+    }
+    if (barriers != null) {
+      declarations.append("  int tp_active = 1;\n");
+    }
+    for (int flag : jumps.flags()) {
+      declarations.append("  int tp_leave").append(flag).append(" = 0;\n");
+    }
+    String source =
+        language.dialect().header(values.device().fp64())
+            + language.header(values.device(), values.usesLongAtomics())
+            + values.functions()
+            + (faults ? faultFunction() : "")
+            + "\n"
+            + language.dialect().kernelQualifier()
+            + " "
+            + ENTRY
+            + "(\n    "
+            + String.join(",\n    ", parameters())
+            + ") {\n"
+            + starts()
+            + declarations
+            + guard()
+            + body
+            + "}\n";
+    return new MethodText(source, ENTRY, usesGroups, faults);
+  }
+
+  // Parameters and declarations
+
+  private List<String> parameters() {
+    List<String> parameters = new ArrayList<>();
+    String offset = "const " + unsignedLong();
+    for (int i = 0; i < tree.parameters().size(); i++) {
+      KernelTree.Parameter parameter = tree.parameters().get(i);
+      String type = type(parameter.kind());
+      if (parameter.isArray()) {
+        parameters.add(language.dialect().pointer(type, !stored.contains(i)) + " tp_base" + i);
+        parameters.add(offset + " tp_offset" + i);
+        parameters.add("const int tp_length" + i);
+      } else {
+        parameters.add("const " + type + " tp_scalar" + i);
+      }
+    }
+    for (int dimension = 0; dimension < 3; dimension++) {
+      parameters.add(offset + " tp_items" + dimension);
+    }
+    if (faults) {
+      parameters.add(language.dialect().pointer("int", false) + " tp_base_fault");
+      parameters.add(offset + " tp_offset_fault");
+    }
+    return parameters;
+  }
+
+  private String starts() {
+    StringBuilder starts = new StringBuilder();
+    for (int i = 0; i < tree.parameters().size(); i++) {
+      KernelTree.Parameter parameter = tree.parameters().get(i);
+      if (parameter.isArray()) {
+        starts
+            .append("  ")
+            .append(language.dialect().pointer(type(parameter.kind()), !stored.contains(i)))
+            .append(" tp_array" + i + " = tp_base" + i + " + tp_offset" + i + ";\n");
+      }
+    }
+    if (faults) {
+      starts
+          .append("  ")
+          .append(language.dialect().pointer("int", false))
+          .append(" tp_fault = tp_base_fault + tp_offset_fault;\n");
+    }
+    return starts.toString();
+  }
+
+  private void declareVariables(StringBuilder declarations) {
+    Set<Variable> variables = new LinkedHashSet<>();
+    Rewriter.visit(tree.body(), statement -> variables.addAll(Rewriter.targets(statement)));
+    for (Variable variable : variables) {
+      declarations
+          .append("  ")
+          .append(values.type(variable.type()))
+          .append(" ")
+          .append(ExpressionWriter.name(variable))
+          .append(" = 0;\n");
+    }
+  }
+
+  /** Items beyond the range do nothing. */
+  private String guard() {
+    if (usesGroups) {
+      return "";
+    }
+    StringBuilder outside = new StringBuilder();
+    for (int dimension = 0; dimension < 3; dimension++) {
+      outside
+          .append(dimension == 0 ? "" : " || ")
+          .append("(")
+          .append(unsignedLong())
+          .append(")")
+          .append(language.itemNumber(Expression.ItemNumber.Kind.GLOBAL_ID, dimension))
+          .append(" >= tp_items")
+          .append(dimension);
+    }
+    return "  if (" + outside + ") {\n    return;\n  }\n";
+  }
+
+  private String faultFunction() {
+    String pointer = language.atomicPointer(language.dialect().pointer("int", false));
+    return language.dialect().functionQualifier()
+        + " void tp_failed("
+        + pointer
+        + " tp_status, int tp_site, int tp_index) {\n  if ("
+        + language.compareAndSet("tp_status", "0", "tp_site")
+        + " == 0) {\n    tp_status[1] = tp_index;\n  }\n}\n";
+  }
+
+  private String unsignedLong() {
+    return language.dialect().typeName(ScalarType.UINT64);
+  }
+
+  private String type(ElementKind kind) {
+    return language.dialect().typeName(ExpressionWriter.scalarType(kind));
+  }
+
+  private static int length(KernelArray array) {
+    return switch (array) {
+      case KernelArray.Private own -> own.length();
+      case KernelArray.Shared shared -> shared.length();
+      case KernelArray.Argument _ -> throw new AssertionError(array);
+    };
+  }
+
+  private static String name(KernelArray array) {
+    return switch (array) {
+      case KernelArray.Argument argument -> "tp_array" + argument.index();
+      case KernelArray.Private own -> "tp_own" + own.id();
+      case KernelArray.Shared shared -> "tp_shared" + shared.id();
+    };
+  }
+
+  // Statements
+
+  private void line(String text) {
+    body.append("  ".repeat(depth)).append(text).append("\n");
+  }
+
+  private void write(List<Statement> statements) {
+    statements.forEach(this::write);
+  }
+
+  private void write(Statement statement) {
+    switch (statement) {
+      case Assign(Variable target, Expression value) ->
+          line(ExpressionWriter.name(target) + " = " + values.of(value) + ";");
+      case Load load -> load(load);
+      case Store store -> store(store);
+      case Divide divide -> divide(divide);
+      case Atomic atomic -> atomic(atomic);
+      case Clear(KernelArray.Private array) -> {
+        ownArrays.add(array);
+        line(
+            "for (int tp_i = 0; tp_i < "
+                + array.length()
+                + "; tp_i++) { "
+                + name(array)
+                + "[tp_i] = 0; }");
+      }
+      case Barrier _ -> line(language.barrier());
+      case If branch -> branch(branch);
+      case Loop(Label label, List<Statement> repeated) -> {
+        jumps.enter(label, true);
+        nested("for (;;) {", repeated, "}");
+        leave();
+      }
+      case Block(Label label, List<Statement> once) -> {
+        jumps.enter(label, false);
+        nested("do {", once, "} while (0);");
+        leave();
+      }
+      case Break(Label label) -> jump(label, false);
+      case Continue(Label label) -> jump(label, true);
+      case Return _ -> end();
+    }
+  }
+
+  // Kernels with barriers
+
+  /**
+   * Writes statements so that no item leaves the kernel before a barrier: one that returns or fails
+   * is not active any more, and does only what decides the way to the barriers.
+   *
+   * @param end the label of the block around all of them
+   */
+  private void writeWithBarriers(List<Statement> statements, BarrierControl control, Label end) {
+    List<Statement> others = new ArrayList<>();
+    for (Statement statement : statements) {
+      if (!control.decides(statement)) {
+        others.add(statement);
+        continue;
+      }
+      writeIfActive(others, end);
+      others.clear();
+      switch (statement) {
+        case If(Expression condition, var then, var otherwise) -> {
+          line("if (" + values.condition(condition) + ") {");
+          nestedWithBarriers(then, control, end);
+          if (!otherwise.isEmpty()) {
+            line("} else {");
+            nestedWithBarriers(otherwise, control, end);
+          }
+          line("}");
+        }
+        case Loop(Label label, List<Statement> repeated) -> {
+          jumps.enter(label, true);
+          line("for (;;) {");
+          nestedWithBarriers(repeated, control, end);
+          line("}");
+          leave();
+        }
+        case Block(Label label, List<Statement> once) -> {
+          jumps.enter(label, false);
+          line("do {");
+          nestedWithBarriers(once, control, end);
+          line("} while (0);");
+          leave();
+        }
+        default -> write(statement);
+      }
+    }
+    writeIfActive(others, end);
+  }
+
+  private void nestedWithBarriers(List<Statement> statements, BarrierControl control, Label end) {
+    depth++;
+    writeWithBarriers(statements, control, end);
+    depth--;
+  }
+
+  /** Writes statements that an item skips which has returned or failed. */
+  private void writeIfActive(List<Statement> statements, Label end) {
+    if (statements.isEmpty()) {
+      return;
+    }
+    line("if (tp_active) {");
+    depth++;
+    var _ = enterExit();
+    depth++;
+    write(statements);
+    depth--;
+    leaveExit(end);
+    depth--;
+    line("}");
+  }
+
+  private Label enterExit() {
+    Label label = new Label(nextLabel++);
+    jumps.enter(label, false);
+    line("do {");
+    exit = label;
+    return label;
+  }
+
+  private void leaveExit(@Nullable Label outer) {
+    line("} while (0);");
+    leave();
+    exit = outer;
+  }
+
+  /** Ends what the item computes. */
+  private void end() {
+    Label target = exit;
+    if (target == null) {
+      line("return;");
+    } else {
+      line("tp_active = 0;");
+      jump(target, false);
+    }
+  }
+
+  private void nested(String open, List<Statement> statements, String close) {
+    line(open);
+    depth++;
+    write(statements);
+    depth--;
+    line(close);
+  }
+
+  private void branch(If branch) {
+    line("if (" + values.condition(branch.condition()) + ") {");
+    depth++;
+    write(branch.then());
+    depth--;
+    if (!branch.otherwise().isEmpty()) {
+      line("} else {");
+      depth++;
+      write(branch.otherwise());
+      depth--;
+    }
+    line("}");
+  }
+
+  private void jump(Label label, boolean repeats) {
+    Jumps.Way way = jumps.jump(label, repeats);
+    if (way.flag() >= 0) {
+      line("tp_leave" + way.flag() + " = 1;");
+    }
+    line(way.repeats() ? "continue;" : "break;");
+  }
+
+  /** Behind a loop or block: what jumped out of more than it goes on. */
+  private void leave() {
+    for (Jumps.Onward onward : jumps.leave()) {
+      line("if (tp_leave" + onward.flag() + ") {");
+      depth++;
+      if (onward.arrives()) {
+        line("tp_leave" + onward.flag() + " = 0;");
+      }
+      line(onward.repeats() ? "continue;" : "break;");
+      depth--;
+      line("}");
+    }
+  }
+
+  private void fail(Site site, String condition, String index) {
+    faults = true;
+    line("if (" + condition + ") {");
+    depth++;
+    line("tp_failed(tp_fault, " + (site.id() + 1) + ", " + index + ");");
+    end();
+    depth--;
+    line("}");
+  }
+
+  /** The element at an index; one outside of the array is a fault. */
+  private String element(KernelArray array, Expression index, @Nullable Site site) {
+    if (!(array instanceof KernelArray.Argument)) {
+      ownArrays.add(array);
+    }
+    String at = values.of(index);
+    if (site != null && checked) {
+      String length =
+          array instanceof KernelArray.Argument argument
+              ? "tp_length" + argument.index()
+              : Integer.toString(length(array));
+      String unsigned = language.dialect().typeName(ScalarType.UINT32);
+      fail(site, "(" + unsigned + ")" + at + " >= (" + unsigned + ")" + length, at);
+    }
+    return name(array) + "[" + at + "]";
+  }
+
+  private void load(Load load) {
+    String element = element(load.array(), load.index(), load.site());
+    String value = load.array().kind() == ElementKind.BOOLEAN ? "(" + element + " != 0)" : element;
+    line(ExpressionWriter.name(load.target()) + " = " + value + ";");
+  }
+
+  private void store(Store store) {
+    String value = values.of(store.value());
+    ElementKind kind = store.array().kind();
+    String narrowed =
+        switch (kind) {
+          case BOOLEAN -> "(" + type(kind) + ")(" + value + " & 1)";
+          case BYTE, SHORT -> "(" + type(kind) + ")" + value;
+          default -> value;
+        };
+    line(element(store.array(), store.index(), store.site()) + " = " + narrowed + ";");
+  }
+
+  private void divide(Divide divide) {
+    String dividend = values.of(divide.dividend());
+    String divisor = values.of(divide.divisor());
+    String target = ExpressionWriter.name(divide.target());
+    String operator = divide.isRemainder() ? " % " : " / ";
+    if (divide.divisor() instanceof Expression.Constant(_, long bits) && bits != -1 && bits != 0) {
+      line(target + " = " + dividend + operator + divisor + ";");
+      return;
+    }
+    Site site = divide.site();
+    String safe = divisor;
+    if (site != null && checked) {
+      fail(site, divisor + " == 0", "0");
+    } else {
+      safe = "(" + divisor + " == 0 ? 1 : " + divisor + ")";
+    }
+    // The quotient of the least integer and -1 is undefined in C.
+    String unsigned = values.unsigned(divide.target().type());
+    String type = values.type(divide.target().type());
+    String wrapped =
+        divide.isRemainder() ? "0" : "(" + type + ")(0 - (" + unsigned + ")" + dividend + ")";
+    line(
+        target
+            + " = "
+            + divisor
+            + " == -1 ? "
+            + wrapped
+            + " : "
+            + dividend
+            + operator
+            + safe
+            + ";");
+  }
+
+  private void atomic(Atomic atomic) {
+    String value = values.of(atomic.value());
+    Expression expected = atomic.expected();
+    String address = "&" + element(atomic.array(), atomic.index(), atomic.site());
+    String call =
+        values.atomic(
+            atomic.operation(),
+            atomic.array().kind(),
+            atomic.array() instanceof KernelArray.Shared,
+            address,
+            expected == null ? "" : values.of(expected),
+            value);
+    Variable target = atomic.target();
+    line((target == null ? "" : ExpressionWriter.name(target) + " = ") + call + ";");
+  }
+}

@@ -1,0 +1,153 @@
+package dev.tidepool.methods.c;
+
+import dev.tidepool.expression.syntax.ScalarType;
+import dev.tidepool.methods.tree.Expression.Conversion;
+import dev.tidepool.methods.tree.Function;
+import dev.tidepool.methods.tree.ValueType;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The functions that a kernel calls where languages like C mean something else than Java, or leave
+ * it open; only those that it needs.
+ */
+final class MethodPrelude {
+  private final KernelLanguage language;
+  private final Map<String, String> functions = new LinkedHashMap<>();
+
+  MethodPrelude(KernelLanguage language) {
+    this.language = language;
+  }
+
+  /** The functions that have been asked for so far. */
+  String text() {
+    return String.join("", functions.values());
+  }
+
+  private String define(String name, String signatureAndBody) {
+    functions.putIfAbsent(
+        name, language.dialect().functionQualifier() + " " + signatureAndBody + "\n");
+    return name;
+  }
+
+  /** The name of the function that converts to an integer as Java does. */
+  String saturating(Conversion conversion, String from, String to) {
+    String name = "tp_" + conversion.name().toLowerCase(Locale.ROOT);
+    boolean isLong = conversion.to() == ValueType.LONG;
+    String bound = isLong ? "9223372036854775808.0" : "2147483648.0";
+    String suffix = conversion.from() == ValueType.FLOAT ? "f" : "";
+    String most = isLong ? "9223372036854775807" + language.longSuffix() : "2147483647";
+    return define(
+        name,
+        to
+            + " "
+            + name
+            + "("
+            + from
+            + " a) {\n  return a != a ? 0 : a >= "
+            + bound
+            + suffix
+            + " ? "
+            + most
+            + " : a <= -"
+            + bound
+            + suffix
+            + " ? -"
+            + most
+            + " - 1 : ("
+            + to
+            + ")a;\n}");
+  }
+
+  /** The name of a function that the language has not got with Java's meaning; else empty. */
+  Optional<String> function(Function function, boolean single) {
+    String text =
+        switch (function) {
+          case ABS_INT, ABS_LONG -> "return a < 0 ? (T)(0 - (U)a) : a;";
+          case ABS_FLOAT, ABS_DOUBLE -> "return fabs(a);";
+          case MIN_INT, MIN_LONG -> "return a < b ? a : b;";
+          case MAX_INT, MAX_LONG -> "return a > b ? a : b;";
+          case MIN_FLOAT, MIN_DOUBLE ->
+              "return a != a ? a : b != b ? b : a == b ? (NEGATIVE ? a : b) : a < b ? a : b;";
+          case MAX_FLOAT, MAX_DOUBLE ->
+              "return a != a ? a : b != b ? b : a == b ? (NEGATIVE ? b : a) : a > b ? a : b;";
+          case SIGNUM_FLOAT, SIGNUM_DOUBLE -> "return a > 0 ? (T)1 : a < 0 ? (T)-1 : a;";
+          case ROUND_FLOAT, ROUND_DOUBLE ->
+              """
+              T f = floor(a);
+                T r = a - f >= (T)0.5 ? f + 1 : f;
+                return TO_INTEGER(r);\
+              """;
+          default -> null;
+        };
+    return text == null ? Optional.empty() : Optional.of(define(function, single, text));
+  }
+
+  private String define(Function function, boolean single, @Nullable String text) {
+    ValueType type = single ? ValueType.FLOAT : function.parameters().getFirst();
+    String name = "tp_" + function.name().toLowerCase(Locale.ROOT);
+    String c = type(type);
+    String unsigned = type == ValueType.LONG ? "U64" : "U32";
+    String result = type(single ? ValueType.FLOAT : function.result());
+    String body = String.valueOf(text).replace("NEGATIVE", negative(type));
+    if (body.contains("TO_INTEGER")) {
+      Conversion conversion = type == ValueType.FLOAT ? Conversion.F2I : Conversion.D2L;
+      body = body.replace("TO_INTEGER", saturating(conversion, c, result));
+    }
+    String arguments = function.parameters().size() == 2 ? "(T a, T b)" : "(T a)";
+    return define(
+        name,
+        (result + " " + name + arguments + " {\n  " + body + "\n}")
+            .replaceAll("\\bT\\b", c)
+            .replaceAll("\\bU\\b", unsigned.equals("U64") ? unsigned(true) : unsigned(false)));
+  }
+
+  private String unsigned(boolean isLong) {
+    return language.dialect().typeName(isLong ? ScalarType.UINT64 : ScalarType.UINT32);
+  }
+
+  private String type(ValueType type) {
+    return language
+        .dialect()
+        .typeName(
+            switch (type) {
+              case INT -> ScalarType.INT32;
+              case LONG -> ScalarType.INT64;
+              case FLOAT -> ScalarType.FLOAT32;
+              case DOUBLE -> ScalarType.FLOAT64;
+            });
+  }
+
+  /** Whether the sign of {@code a} is negative, also of zero. */
+  private String negative(ValueType type) {
+    Function bits = type == ValueType.FLOAT ? Function.FLOAT_BITS : Function.DOUBLE_BITS;
+    return language.call(bits, List.of("a"), false) + " < 0";
+  }
+
+  /** The name of the function that adds a float to an element in one step. */
+  String atomicFloatAdd(boolean isShared, String pointer, String ints) {
+    String name = "tp_atomic_add_" + (isShared ? "shared" : "global");
+    String bits = language.call(Function.FLOAT_BITS, List.of("before + value"), false);
+    String seen = language.call(Function.FLOAT_OF_BITS, List.of("was"), false);
+    String atomicInts = language.atomicPointer(ints);
+    return define(
+        name,
+        "float "
+            + name
+            + "("
+            + pointer
+            + " element, float value) {\n  "
+            + atomicInts
+            + " bits = ("
+            + atomicInts
+            + ")element;\n  int was = *bits;\n  for (;;) {\n    float before = "
+            + seen
+            + ";\n    int now = "
+            + language.compareAndSet("bits", "was", bits)
+            + ";\n    if (now == was) {\n      return before;\n    }\n    was = now;\n  }\n}");
+  }
+}

@@ -1,0 +1,209 @@
+package dev.tidepool.methods.tree;
+
+import dev.tidepool.methods.tree.Expression.Binary;
+import dev.tidepool.methods.tree.Expression.Call;
+import dev.tidepool.methods.tree.Expression.Compare;
+import dev.tidepool.methods.tree.Expression.Convert;
+import dev.tidepool.methods.tree.Expression.Negate;
+import dev.tidepool.methods.tree.Expression.Order;
+import dev.tidepool.methods.tree.Statement.Assign;
+import dev.tidepool.methods.tree.Statement.Atomic;
+import dev.tidepool.methods.tree.Statement.Block;
+import dev.tidepool.methods.tree.Statement.Divide;
+import dev.tidepool.methods.tree.Statement.If;
+import dev.tidepool.methods.tree.Statement.Load;
+import dev.tidepool.methods.tree.Statement.Loop;
+import dev.tidepool.methods.tree.Statement.Store;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/** Walks over trees and makes changed copies of them. */
+public final class Rewriter {
+  private Rewriter() {}
+
+  /** Shows all statements, each before those in it. */
+  public static void visit(List<Statement> statements, Consumer<Statement> visitor) {
+    for (Statement statement : statements) {
+      visitor.accept(statement);
+      switch (statement) {
+        case If branch -> {
+          visit(branch.then(), visitor);
+          visit(branch.otherwise(), visitor);
+        }
+        case Loop loop -> visit(loop.body(), visitor);
+        case Block block -> visit(block.body(), visitor);
+        default -> {
+          // Has none in it.
+        }
+      }
+    }
+  }
+
+  /** Shows an expression and all that are parts of it. */
+  public static void visit(Expression expression, Consumer<Expression> visitor) {
+    visitor.accept(expression);
+    switch (expression) {
+      case Negate negate -> visit(negate.operand(), visitor);
+      case Convert convert -> visit(convert.operand(), visitor);
+      case Binary binary -> {
+        visit(binary.left(), visitor);
+        visit(binary.right(), visitor);
+      }
+      case Compare compare -> {
+        visit(compare.left(), visitor);
+        visit(compare.right(), visitor);
+      }
+      case Order order -> {
+        visit(order.left(), visitor);
+        visit(order.right(), visitor);
+      }
+      case Call call -> call.arguments().forEach(argument -> visit(argument, visitor));
+      case Expression.Constant _,
+          Expression.Read _,
+          Expression.ScalarArgument _,
+          Expression.ItemNumber _,
+          Expression.Length _ -> {
+        // Has no parts.
+      }
+    }
+  }
+
+  /** The expressions that a statement computes itself; not those of statements in it. */
+  public static List<Expression> expressions(Statement statement) {
+    return switch (statement) {
+      case Assign(Variable _, Expression value) -> List.of(value);
+      case Load load -> List.of(load.index());
+      case Store store -> List.of(store.index(), store.value());
+      case Divide divide -> List.of(divide.dividend(), divide.divisor());
+      case Atomic atomic ->
+          atomic.expected() == null
+              ? List.of(atomic.index(), atomic.value())
+              : List.of(atomic.index(), atomic.expected(), atomic.value());
+      case If branch -> List.of(branch.condition());
+      default -> List.of();
+    };
+  }
+
+  /** Whether an expression reads a variable. */
+  public static boolean reads(Expression expression, Variable variable) {
+    boolean[] found = {false};
+    visit(expression, part -> found[0] |= part.equals(new Expression.Read(variable)));
+    return found[0];
+  }
+
+  /** The variables that a statement sets itself. */
+  public static List<Variable> targets(Statement statement) {
+    return switch (statement) {
+      case Assign assign -> List.of(assign.target());
+      case Load load -> List.of(load.target());
+      case Divide divide -> List.of(divide.target());
+      case Atomic atomic -> atomic.target() == null ? List.of() : List.of(atomic.target());
+      default -> List.of();
+    };
+  }
+
+  /** Changes every expression by {@link #rewrite(Expression, UnaryOperator)}. */
+  public static List<Statement> rewrite(
+      List<Statement> statements, UnaryOperator<Expression> change) {
+    return rewrite(statements, List::of, change);
+  }
+
+  /**
+   * Changes statements and expressions.
+   *
+   * @param replacement what stands for a statement, whose parts have been changed already
+   * @param change what stands for an expression, whose parts have been changed already
+   */
+  public static List<Statement> rewrite(
+      List<Statement> statements,
+      Function<Statement, List<Statement>> replacement,
+      UnaryOperator<Expression> change) {
+    List<Statement> changed = new ArrayList<>();
+    for (Statement statement : statements) {
+      changed.addAll(replacement.apply(rewritten(statement, replacement, change)));
+    }
+    return changed;
+  }
+
+  private static Statement rewritten(
+      Statement statement,
+      Function<Statement, List<Statement>> replacement,
+      UnaryOperator<Expression> change) {
+    return switch (statement) {
+      case Assign(Variable target, Expression value) -> new Assign(target, rewrite(value, change));
+      case Load load ->
+          new Load(load.target(), load.array(), rewrite(load.index(), change), load.site());
+      case Store store ->
+          new Store(
+              store.array(),
+              rewrite(store.index(), change),
+              rewrite(store.value(), change),
+              store.site());
+      case Divide divide ->
+          new Divide(
+              divide.target(),
+              divide.isRemainder(),
+              rewrite(divide.dividend(), change),
+              rewrite(divide.divisor(), change),
+              divide.site());
+      case Atomic atomic -> {
+        @Nullable Expression expected = atomic.expected();
+        yield new Atomic(
+            atomic.target(),
+            atomic.operation(),
+            atomic.array(),
+            rewrite(atomic.index(), change),
+            expected == null ? null : rewrite(expected, change),
+            rewrite(atomic.value(), change),
+            atomic.site());
+      }
+      case If branch ->
+          new If(
+              rewrite(branch.condition(), change),
+              rewrite(branch.then(), replacement, change),
+              rewrite(branch.otherwise(), replacement, change));
+      case Loop loop -> new Loop(loop.label(), rewrite(loop.body(), replacement, change));
+      case Block block -> new Block(block.label(), rewrite(block.body(), replacement, change));
+      default -> statement;
+    };
+  }
+
+  /** Changes an expression: its parts first, then itself. */
+  public static Expression rewrite(Expression expression, UnaryOperator<Expression> change) {
+    Expression inner =
+        switch (expression) {
+          case Negate negate -> new Negate(rewrite(negate.operand(), change));
+          case Convert convert ->
+              new Convert(convert.conversion(), rewrite(convert.operand(), change));
+          case Binary binary ->
+              new Binary(
+                  binary.operator(),
+                  rewrite(binary.left(), change),
+                  rewrite(binary.right(), change));
+          case Compare compare ->
+              new Compare(
+                  compare.comparison(),
+                  rewrite(compare.left(), change),
+                  rewrite(compare.right(), change),
+                  compare.negated());
+          case Order order ->
+              new Order(
+                  rewrite(order.left(), change), rewrite(order.right(), change), order.unordered());
+          case Call call ->
+              new Call(
+                  call.function(),
+                  call.arguments().stream().map(argument -> rewrite(argument, change)).toList());
+          case Expression.Constant _,
+              Expression.Read _,
+              Expression.ScalarArgument _,
+              Expression.ItemNumber _,
+              Expression.Length _ ->
+              expression;
+        };
+    return change.apply(inner);
+  }
+}

@@ -1,0 +1,161 @@
+package dev.tidepool.runtime.kernel;
+
+import dev.tidepool.Arguments;
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
+import dev.tidepool.methods.analysis.ArrayAccesses;
+import dev.tidepool.methods.analysis.ItemNumbers;
+import dev.tidepool.methods.analysis.MethodParameters;
+import dev.tidepool.methods.bytecode.MethodReader;
+import dev.tidepool.methods.tree.KernelTree;
+import dev.tidepool.runtime.buffer.BufferHandle;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The signature of a Java method. What it does with its arrays was found in its bytecode; whether
+ * it writes all of one depends on the range, too.
+ */
+final class MethodSignature implements Signature {
+  private final DeclaredSignature declared;
+  private final ArrayAccesses accesses;
+  private final ItemNumbers numbers;
+  private final boolean anyOut;
+
+  private MethodSignature(DeclaredSignature declared, ArrayAccesses accesses, ItemNumbers numbers) {
+    this.declared = declared;
+    this.accesses = accesses;
+    this.numbers = numbers;
+    boolean any = false;
+    for (int i = 0; i < declared.declared().size(); i++) {
+      any |= accesses.isOut(i);
+    }
+    this.anyOut = any;
+  }
+
+  /**
+   * The signature of a method.
+   *
+   * @throws dev.tidepool.KernelCompilationException if the method cannot be translated
+   */
+  static MethodSignature of(KernelSource.Method source) {
+    KernelTree tree = MethodReader.read(source);
+    ArrayAccesses accesses = ArrayAccesses.of(tree);
+    return new MethodSignature(
+        new DeclaredSignature(
+            "kernel '" + source.name() + "'", MethodParameters.of(tree, accesses)),
+        accesses,
+        ItemNumbers.of(tree));
+  }
+
+  /** The parameters with the accesses that hold for every range. */
+  List<KernelParameter> declared() {
+    return declared.declared();
+  }
+
+  @Override
+  public Arguments named(Arguments arguments) {
+    return declared.named(arguments);
+  }
+
+  @Override
+  public List<KernelParameter> parameters(Arguments arguments, @Nullable LaunchRange asked) {
+    List<KernelParameter> always = declared.parameters(arguments, asked);
+    if (!anyOut || (asked != null && asked.global().size() != 1)) {
+      return always;
+    }
+    long items = asked != null ? asked.items() : longest(arguments);
+    List<KernelParameter> now = new ArrayList<>(always);
+    for (int i = 0; i < now.size(); i++) {
+      Object value = arguments.values().get(now.get(i).name());
+      if (accesses.isOut(i)
+          && value != null
+          && length(value) == items
+          && isAlone(value, arguments)) {
+        now.set(i, MethodParameters.out(now.get(i)));
+      }
+    }
+    return now;
+  }
+
+  private static long longest(Arguments arguments) {
+    return arguments.values().values().stream().mapToLong(MethodSignature::length).max().orElse(1);
+  }
+
+  /** The elements of an array or buffer; 0 for a scalar. */
+  private static long length(Object value) {
+    if (value instanceof dev.tidepool.UnifiedBuffer<?> buffer) {
+      return buffer.length();
+    }
+    return value.getClass().isArray() ? java.lang.reflect.Array.getLength(value) : 0;
+  }
+
+  /** Whether no other argument may be a part of the same memory. */
+  private static boolean isAlone(Object value, Arguments arguments) {
+    int uses = 0;
+    for (Object other : arguments.values().values()) {
+      boolean isSame =
+          other.equals(value)
+              || (value instanceof BufferHandle<?> one
+                  && other instanceof BufferHandle<?> two
+                  && one.storage() == two.storage());
+      uses += isSame ? 1 : 0;
+    }
+    return uses == 1;
+  }
+
+  @Override
+  public List<KernelParameter> compiled(List<KernelParameter> parameters) {
+    return declared.declared();
+  }
+
+  @Override
+  public Object scalar(KernelParameter parameter, Object value) {
+    return declared.scalar(parameter, value);
+  }
+
+  @Override
+  public LaunchRange range(List<Long> lengths, List<String> names, @Nullable LaunchRange asked) {
+    for (int i = 0; i < lengths.size(); i++) {
+      if (lengths.get(i) > Integer.MAX_VALUE) {
+        throw new IllegalArgumentException(
+            "'"
+                + names.get(i)
+                + "' has "
+                + lengths.get(i)
+                + " elements, but indices of Java arrays end at "
+                + Integer.MAX_VALUE
+                + "; pass slices");
+      }
+    }
+    LaunchRange range = declared.range(lengths, names, asked);
+    if (range.localBytes() > 0) {
+      throw new IllegalArgumentException(
+          declared.kernel()
+              + " declares the memory of its groups itself; launch it without withLocalMemory");
+    }
+    for (int dimension = 0; dimension < range.global().size(); dimension++) {
+      if (range.global().get(dimension) > Integer.MAX_VALUE && numbers.isInt(dimension)) {
+        throw new IllegalArgumentException(
+            "a range of "
+                + range.global()
+                + " has indices that do not fit the int that "
+                + declared.kernel()
+                + " makes of them; launch parts, or compute with long");
+      }
+    }
+    if (numbers.usesGroups() && range.group().isEmpty()) {
+      long[] ones = new long[range.global().size()];
+      java.util.Arrays.fill(ones, 1);
+      return range.inGroupsOf(ones);
+    }
+    return range;
+  }
+
+  @Override
+  public boolean isolatesOverlaps() {
+    return false;
+  }
+}

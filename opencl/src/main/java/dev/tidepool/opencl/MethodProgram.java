@@ -1,0 +1,145 @@
+package dev.tidepool.opencl;
+
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelParameter.Access;
+import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
+import dev.tidepool.methods.bytecode.MethodReader;
+import dev.tidepool.methods.c.DeviceLimits;
+import dev.tidepool.methods.c.MethodGenerator;
+import dev.tidepool.methods.c.MethodText;
+import dev.tidepool.methods.c.OpenClC;
+import dev.tidepool.methods.tree.KernelTree;
+import dev.tidepool.spi.KernelArgument;
+import dev.tidepool.spi.Launch;
+import dev.tidepool.spi.ScalarBytes;
+import java.util.List;
+
+/**
+ * A Java method as generated OpenCL C. Each array is the start of its block and an offset in
+ * elements, so that a slice needs no buffer object of its own.
+ */
+final class MethodProgram extends OpenClProgram {
+  // Groups of processors: wide enough for vector units, and several for each processor.
+  private static final long LARGEST_GROUP = 1024;
+  private static final long SMALLEST_GROUP = 8;
+  private static final long GROUPS = 16;
+  private static final long GPU_GROUP = 256;
+
+  private final MethodText text;
+  private final List<KernelParameter> parameters;
+
+  private MethodProgram(CompiledKernel code, MethodText text, List<KernelParameter> parameters) {
+    super(code);
+    this.text = text;
+    this.parameters = parameters;
+  }
+
+  static MethodProgram compile(
+      OpenClDevice device, KernelSource.Method source, List<KernelParameter> parameters) {
+    DeviceProperties properties = device.properties();
+    boolean exactDivision = properties.correctlyRoundedDivideSqrt();
+    DeviceLimits limits =
+        new DeviceLimits(properties.fp64(), exactDivision, properties.longAtomics(), device.name());
+    KernelTree tree = MethodReader.read(source);
+    MethodText text = MethodGenerator.generate(tree, new OpenClC(), limits, source.isChecked());
+    String options =
+        "-cl-std=CL1.2" + (exactDivision ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
+    return new MethodProgram(
+        CompiledKernel.compile(device, text.source(), text.entry(), options), text, parameters);
+  }
+
+  @Override
+  public boolean reportsFaults() {
+    return text.reportsFaults();
+  }
+
+  @Override
+  void launch(KernelArguments bound, Launch launch) {
+    int index = 0;
+    for (int i = 0; i < parameters.size(); i++) {
+      KernelParameter parameter = parameters.get(i);
+      switch (launch.arguments().get(i)) {
+        case KernelArgument.Array array -> {
+          int size = (int) parameter.type().byteSize();
+          bindArray(bound, index, array, size, parameter.access());
+          bound.bindInt(index + 2, Math.toIntExact(array.bytes() / size));
+          index += 3;
+        }
+        case KernelArgument.Scalar scalar ->
+            bound.bindValue(
+                index++, ScalarBytes.of(scalar.value(), parameter.type(), bound.scratch()));
+      }
+    }
+    LaunchRange range = launch.range();
+    int dimensions = range.global().size();
+    for (int dimension = 0; dimension < 3; dimension++) {
+      bound.bindLong(index++, dimension < dimensions ? range.global().get(dimension) : 1);
+    }
+    if (text.reportsFaults()) {
+      KernelArgument.Array status = (KernelArgument.Array) launch.arguments().getLast();
+      bindArray(bound, index, status, Integer.BYTES, Access.INOUT);
+    }
+    long[] group = group(range);
+    long[] global = new long[dimensions];
+    for (int dimension = 0; dimension < dimensions; dimension++) {
+      long size = range.global().get(dimension);
+      // Items beyond the range do nothing.
+      global[dimension] =
+          Math.addExact(size, group[dimension] - 1) / group[dimension] * group[dimension];
+    }
+    bound.run(global, group);
+  }
+
+  private static void bindArray(
+      KernelArguments bound, int index, KernelArgument.Array array, int size, Access access) {
+    boolean isInPlace = array.offset() % size == 0 && !(array.block() instanceof PinnedBlock);
+    if (isInPlace && array.bytes() > 0) {
+      bound.bindBase(index, array);
+      bound.bindLong(index + 1, array.offset() / size);
+    } else {
+      bound.bindStage(index, array, access);
+      bound.bindLong(index + 1, 0);
+    }
+  }
+
+  /** The group that was asked for, or one that suits the device. */
+  private long[] group(LaunchRange range) {
+    DeviceProperties device = code().device().properties();
+    long[] group = new long[range.global().size()];
+    if (!range.group().isEmpty()) {
+      long items = 1;
+      boolean tooLong = false;
+      for (int i = 0; i < group.length; i++) {
+        group[i] = range.group().get(i);
+        items = Math.multiplyExact(items, group[i]);
+        tooLong |= group[i] > device.maxGroupSizes().get(i);
+      }
+      if (tooLong || items > code().maxGroup()) {
+        throw new IllegalArgumentException(
+            "groups of "
+                + range.group()
+                + " are too large on "
+                + code().device().name()
+                + ": at most "
+                + code().maxGroup()
+                + " items in all and "
+                + device.maxGroupSizes()
+                + " in each dimension");
+      }
+      return group;
+    }
+    long wanted =
+        device.isGpu()
+            ? GPU_GROUP
+            : Math.clamp(range.items() / GROUPS, SMALLEST_GROUP, LARGEST_GROUP);
+    long left = Long.highestOneBit(Math.min(wanted, code().maxGroup()));
+    for (int i = 0; i < group.length; i++) {
+      long needed = Long.highestOneBit(2 * range.global().get(i) - 1);
+      group[i] =
+          Math.min(Math.min(left, needed), Long.highestOneBit(device.maxGroupSizes().get(i)));
+      left /= group[i];
+    }
+    return group;
+  }
+}

@@ -1,0 +1,391 @@
+package dev.tidepool.testkit.conformance;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.abort;
+
+import dev.tidepool.Arguments;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.WorkItem;
+import java.lang.invoke.MethodHandles;
+import java.lang.reflect.Array;
+import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.junit.jupiter.api.Test;
+
+/** Kernels that are Java methods compute what the method computes. */
+public abstract class MethodKernelConformance extends Topic {
+  private static final MethodHandles.Lookup LOOKUP = lookup();
+
+  private static MethodHandles.Lookup lookup() {
+    try {
+      return MethodHandles.privateLookupIn(MethodKernels.class, MethodHandles.lookup());
+    } catch (IllegalAccessException e) {
+      throw new AssertionError("both are in one package", e);
+    }
+  }
+
+  /** Without a compiler an accelerator runs what is compiled already, and says how to get one. */
+  private Kernel compiled(String method) {
+    try {
+      return memory().compile(KernelSource.method(LOOKUP, method));
+    } catch (UnsupportedOperationException noCompiler) {
+      return abort("no compiler: " + noCompiler.getMessage());
+    }
+  }
+
+  /** Runs a method plainly and as a kernel on equal arguments, and compares all arrays. */
+  private void check(String method, LaunchRange range, Object... arguments) {
+    Object[] plain = copies(arguments);
+    runPlainly(method, range, plain);
+    compiled(method).execute(Arguments.inOrder(arguments), range);
+    for (int i = 0; i < arguments.length; i++) {
+      assertThat(shown(arguments[i])).as("argument %d of %s", i, method).isEqualTo(shown(plain[i]));
+    }
+  }
+
+  /** Every element, NaNs without their payload. */
+  private static String shown(Object value) {
+    if (!value.getClass().isArray()) {
+      return value.toString();
+    }
+    StringBuilder text = new StringBuilder();
+    for (int i = 0; i < Array.getLength(value); i++) {
+      text.append(i).append(": ").append(Array.get(value, i)).append("\n");
+    }
+    return text.toString();
+  }
+
+  private static Object[] copies(Object[] arguments) {
+    Object[] copies = arguments.clone();
+    for (int i = 0; i < copies.length; i++) {
+      if (copies[i].getClass().isArray()) {
+        int length = Array.getLength(copies[i]);
+        Object copy = Array.newInstance(copies[i].getClass().getComponentType(), length);
+        System.arraycopy(copies[i], 0, copy, 0, length);
+        copies[i] = copy;
+      }
+    }
+    return copies;
+  }
+
+  private static void runPlainly(String name, LaunchRange range, Object[] arguments) {
+    Method method =
+        Arrays.stream(MethodKernels.class.getDeclaredMethods())
+            .filter(declared -> declared.getName().equals(name))
+            .findFirst()
+            .orElseThrow();
+    long width = range.global().getFirst();
+    long height = range.global().size() > 1 ? range.global().get(1) : 1;
+    Object[] all = new Object[arguments.length + 1];
+    System.arraycopy(arguments, 0, all, 1, arguments.length);
+    for (long y = 0; y < height; y++) {
+      for (long x = 0; x < width; x++) {
+        all[0] =
+            method.getParameterTypes()[0] == WorkItem.class ? WorkItem.of(x, y) : (Object) (int) x;
+        try {
+          method.invoke(null, all);
+        } catch (ReflectiveOperationException e) {
+          throw new LinkageError(name + " cannot be called", e);
+        }
+      }
+    }
+  }
+
+  private static int[] ints(int length, long seed) {
+    int[] edges = {0, 1, -1, 2, 31, 33, -7, Integer.MAX_VALUE, Integer.MIN_VALUE, 1 << 16};
+    Random random = new Random(seed);
+    int[] values = new int[length];
+    for (int i = 0; i < length; i++) {
+      values[i] = i % 3 == 0 ? random.nextInt() : edges[random.nextInt(edges.length)];
+    }
+    return values;
+  }
+
+  private static double[] doubles(int length, long seed) {
+    double[] edges = {
+      0.0,
+      -0.0,
+      1,
+      -1,
+      0.5,
+      -0.5,
+      1.5,
+      2.5,
+      -2.5,
+      0.49999997,
+      1e10,
+      -1e10,
+      3e38,
+      1e-20,
+      Double.NaN,
+      Double.POSITIVE_INFINITY,
+      Double.NEGATIVE_INFINITY,
+      2147483647.5,
+      -9.3e18,
+      1e300,
+      7,
+      -3
+    };
+    Random random = new Random(seed);
+    double[] values = new double[length];
+    for (int i = 0; i < length; i++) {
+      values[i] = i % 3 == 0 ? random.nextGaussian() : edges[random.nextInt(edges.length)];
+    }
+    return values;
+  }
+
+  private static float[] floats(int length, long seed) {
+    float[] values = new float[length];
+    double[] wide = doubles(length, seed);
+    for (int i = 0; i < length; i++) {
+      values[i] = (float) wide[i];
+    }
+    return values;
+  }
+
+  @Test
+  void aLoopOverARowForEachItem() {
+    check("dot", LaunchRange.of(777), 33, pattern(777 * 33, 1), pattern(33, 2), new float[777]);
+  }
+
+  @Test
+  void itsIndexIsTheFirstParameter() {
+    check("saxpy", LaunchRange.of(1009), 2.5f, pattern(1009, 1), pattern(1009, 2));
+  }
+
+  @Test
+  void twoDimensions() {
+    double[] in = doubles(37 * 61, 1);
+    check("transposed", LaunchRange.of(61, 37), 37, 61, in, new double[in.length]);
+  }
+
+  @Test
+  void integersWrapAndShiftsAreMasked() {
+    check("ints", LaunchRange.of(2000), ints(2000, 1), ints(2000, 2), new int[24_000]);
+    long[] a = Arrays.stream(ints(2000, 3)).mapToLong(value -> value * 0x1_0000_0003L).toArray();
+    long[] b = Arrays.stream(ints(2000, 4)).mapToLong(value -> (long) value << 32).toArray();
+    a[1] = Long.MIN_VALUE;
+    b[1] = -1;
+    check("longs", LaunchRange.of(2000), a, b, new long[16_000]);
+  }
+
+  @Test
+  void floatingPointIsJavas() {
+    check("floats", LaunchRange.of(3000), floats(3000, 1), floats(3000, 2), new float[36_000]);
+    check("doubles", LaunchRange.of(3000), doubles(3000, 3), doubles(3000, 4), new double[24_000]);
+  }
+
+  @Test
+  void booleansAndShortIntegersAreNarrowed() {
+    boolean[] flags = new boolean[300];
+    byte[] bytes = new byte[300];
+    short[] shorts = new short[300];
+    new Random(5).nextBytes(bytes);
+    for (int i = 0; i < 300; i++) {
+      flags[i] = i % 3 == 0;
+      shorts[i] = (short) (i * 997);
+    }
+    check("smallTypes", LaunchRange.of(300), flags, bytes, shorts, true);
+  }
+
+  @Test
+  void loopsSwitchesLabelsAndCalls() {
+    int[] x = ints(500, 9);
+    check("controlFlow", LaunchRange.of(500), x, new int[500]);
+  }
+
+  @Test
+  void anIndexOutsideOfAnArrayIsSaidWithItsLine() {
+    Kernel gather = compiled("gather");
+    float[] y = {7, 8, 9};
+    Arguments wrong =
+        Arguments.of("indices", new int[] {2, 5, 0}, "x", new float[] {1, 2, 3}, "y", y);
+    assertThatThrownBy(() -> gather.execute(wrong))
+        .isInstanceOf(ArrayIndexOutOfBoundsException.class)
+        .hasMessageContaining("5")
+        .hasMessageContaining("length 3")
+        .hasMessageContaining("'x'")
+        .satisfies(
+            thrown -> {
+              StackTraceElement top = thrown.getStackTrace()[0];
+              assertThat(top.getMethodName()).isEqualTo("gather");
+              assertThat(top.getClassName()).isEqualTo(MethodKernels.class.getName());
+              assertThat(top.getLineNumber()).isPositive();
+            });
+    assertThat(y).as("arrays are not copied back").containsExactly(7, 8, 9);
+    gather.execute(wrong.with("indices", new int[] {2, 1, 0}));
+    assertThat(y).containsExactly(3, 2, 1);
+  }
+
+  @Test
+  void aDivisionByZeroIsSaidWithItsLine() {
+    Kernel quotients = compiled("quotients");
+    int[] out = new int[3];
+    int[] a = {7, Integer.MIN_VALUE, 9};
+    assertThatThrownBy(() -> quotients.execute(Arguments.inOrder(a, new int[] {2, -1, 0}, out)))
+        .isInstanceOf(ArithmeticException.class)
+        .hasMessage("/ by zero")
+        .satisfies(
+            thrown -> assertThat(thrown.getStackTrace()[0].getMethodName()).isEqualTo("quotients"));
+    quotients.execute(Arguments.inOrder(a, new int[] {2, -1, 4}, out));
+    assertThat(out).containsExactly(3, Integer.MIN_VALUE, 2);
+  }
+
+  @Test
+  void whatIsQueuedBehindAFaultFailsWithIt() {
+    Kernel gather = compiled("gather");
+    Kernel saxpy = compiled("saxpy");
+    int length = 1000;
+    int[] indices = new int[length];
+    Arrays.fill(indices, length);
+    UnifiedBuffer<float[]> y = patterned(length, MemoryLocation.DEVICE, 1);
+    CompletableFuture<Void> first =
+        gather.executeAsync(Arguments.of("indices", indices, "x", new float[length], "y", y));
+    CompletableFuture<Void> behind =
+        saxpy.executeAsync(Arguments.of("a", 2f, "x", new float[length], "y", y));
+    assertThatThrownBy(first::join)
+        .isInstanceOf(CompletionException.class)
+        .hasCauseInstanceOf(ArrayIndexOutOfBoundsException.class);
+    behind.handle((_, _) -> null).join();
+    y.copyFrom(pattern(length, 3));
+    saxpy.execute(Arguments.of("a", 1f, "x", new float[length], "y", y));
+    Patterns.assertEqual(contents(y), pattern(length, 3), "it works again");
+  }
+
+  @Test
+  void slicesAtOddOffsets() {
+    UnifiedBuffer<float[]> x = patterned(1003, MemoryLocation.DEVICE, 1);
+    UnifiedBuffer<float[]> y = patterned(1003, MemoryLocation.DEVICE, 2);
+    float[] plainX = Arrays.copyOfRange(pattern(1003, 1), 501, 580);
+    float[] plainY = Arrays.copyOfRange(pattern(1003, 2), 3, 82);
+    runPlainly("saxpy", LaunchRange.of(79), new Object[] {-1f, plainX, plainY});
+    try (UnifiedBuffer<float[]> from = x.slice(501, 79);
+        UnifiedBuffer<float[]> to = y.slice(3, 79)) {
+      compiled("saxpy").execute(Arguments.of("a", -1f, "x", from, "y", to));
+      Patterns.assertEqual(contents(to), plainY, "the slice");
+    }
+  }
+
+  @Test
+  void anArrayThatIsWhollyWrittenIsNotBrought() {
+    UnifiedBuffer<float[]> y = patterned(5, MemoryLocation.HOST, 1);
+    int[] indices = {4, 3, 2, 1, 0};
+    float[] x = {1, 2, 3, 4, 5};
+    Kernel gather = compiled("gather");
+    gather.execute(Arguments.inOrder(indices, x, y));
+    assertThat(contents(y)).containsExactly(5, 4, 3, 2, 1);
+    // With fewer items than elements, the rest keeps its values.
+    y.copyFrom(new float[] {9, 9, 9, 9, 9});
+    gather.execute(Arguments.inOrder(indices, x, y), LaunchRange.of(2));
+    assertThat(contents(y)).containsExactly(5, 4, 9, 9, 9);
+  }
+
+  @Test
+  void atomicOperationsOfAllItems() {
+    int[] values = new int[10_000];
+    int[] plain = new int[16];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = (i * 7) % 16;
+      plain[values[i]]++;
+    }
+    int[] counts = new int[16];
+    int[] extremes = {100, -100, 0};
+    float[] sum = {0};
+    compiled("counted")
+        .execute(Arguments.inOrder(values, counts, extremes, sum), LaunchRange.of(10_000));
+    assertThat(counts).containsExactly(plain);
+    assertThat(extremes).containsExactly(0, 15, 20_000);
+    assertThat(sum[0]).isEqualTo(10_000);
+  }
+
+  @Test
+  void groupsShareMemoryAndMeetAtBarriers() {
+    int[] in = new int[640];
+    int[] expected = new int[20];
+    for (int i = 0; i < in.length; i++) {
+      in[i] = i * i;
+      expected[i / 32] += in[i];
+    }
+    int[] sums = new int[20];
+    compiled("sumsOfGroups")
+        .execute(Arguments.inOrder(in, sums), LaunchRange.of(640).inGroupsOf(32));
+    assertThat(sums).containsExactly(expected);
+  }
+
+  @Test
+  void anItemThatReturnsStillMeetsTheBarriers() {
+    int[] in = new int[96];
+    int[] expected = new int[96];
+    for (int i = 0; i < in.length; i++) {
+      in[i] = i + 1000;
+      expected[i] = i < 50 ? 1000 + i / 32 * 32 + (i + 1) % 32 : 0;
+    }
+    int[] out = new int[96];
+    compiled("earlyReturn")
+        .execute(Arguments.inOrder(50, in, out), LaunchRange.of(96).inGroupsOf(32));
+    assertThat(out).containsExactly(expected);
+  }
+
+  @Test
+  void aMatrixProductWithTiles() {
+    int n = 32;
+    float[] a = new float[n * n];
+    float[] b = new float[n * n];
+    float[] expected = new float[n * n];
+    for (int i = 0; i < n * n; i++) {
+      a[i] = i % 13;
+      b[i] = i % 7 - 3;
+    }
+    for (int row = 0; row < n; row++) {
+      for (int column = 0; column < n; column++) {
+        for (int k = 0; k < n; k++) {
+          expected[row * n + column] += a[row * n + k] * b[k * n + column];
+        }
+      }
+    }
+    float[] c = new float[n * n];
+    compiled("tiled").execute(Arguments.inOrder(n, a, b, c), LaunchRange.of(n, n).inGroupsOf(8, 8));
+    assertThat(c).containsExactly(expected);
+  }
+
+  @Test
+  void nothingToDo() {
+    float[] y = {};
+    compiled("saxpy").execute(Arguments.inOrder(1f, new float[0], y));
+    float[] kept = {1, 2};
+    compiled("saxpy").execute(Arguments.inOrder(1f, new float[2], kept), LaunchRange.of(0));
+    assertThat(kept).containsExactly(1, 2);
+  }
+
+  @Test
+  void argumentsThatDoNotFit() {
+    Kernel saxpy = compiled("saxpy");
+    float[] x = {1};
+    assertThatThrownBy(() -> saxpy.execute(Arguments.inOrder(1f, x)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("a, x, y");
+    assertThatThrownBy(() -> saxpy.execute(Arguments.of("a", 1f, "x", x, "z", x)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("'y' is missing");
+    assertThatThrownBy(() -> saxpy.execute(Arguments.inOrder(1e300, x, x)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("'a'");
+    assertThatThrownBy(() -> saxpy.execute(Arguments.inOrder(1f, new int[1], x)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("int");
+    assertThatThrownBy(
+            () ->
+                saxpy.execute(
+                    Arguments.inOrder(1f, x, x.clone()), LaunchRange.of(1).withLocalMemory(8)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("memory of its groups");
+  }
+}

@@ -1,0 +1,226 @@
+package dev.tidepool.testkit.conformance;
+
+import dev.tidepool.KernelMethod;
+import dev.tidepool.WorkItem;
+
+/** Kernels as Java methods, which a test also calls directly to learn what is right. */
+// What is bad style elsewhere has to be translated, too.
+@SuppressWarnings({"ShortCircuitBoolean", "CompareToZero", "IntLongMath"})
+final class MethodKernels {
+  private static final int TILE = 8;
+
+  private MethodKernels() {}
+
+  /** The scores of each row against one query; one item for each row. */
+  @KernelMethod
+  static void dot(WorkItem item, int dims, float[] rows, float[] query, float[] scores) {
+    int row = (int) item.globalId(0);
+    float sum = 0;
+    for (int d = 0; d < dims; d++) {
+      sum += rows[row * dims + d] * query[d];
+    }
+    scores[row] = sum;
+  }
+
+  /** One item for each element, by its index. */
+  @KernelMethod
+  static void saxpy(int i, float a, float[] x, float[] y) {
+    y[i] = a * x[i] + y[i];
+  }
+
+  static void transposed(WorkItem item, int rows, int columns, double[] in, double[] out) {
+    int row = (int) item.globalId(1);
+    int column = (int) item.globalId(0);
+    out[column * rows + row] = in[row * columns + column];
+  }
+
+  static void ints(int i, int[] a, int[] b, int[] out) {
+    int x = a[i];
+    int y = b[i];
+    int at = i * 12;
+    out[at] = x + y;
+    out[at + 1] = x - y * 3;
+    out[at + 2] = x << y;
+    out[at + 3] = x >> y;
+    out[at + 4] = x >>> y;
+    out[at + 5] = (byte) x + (short) y + (char) x;
+    out[at + 6] = y == 0 ? 0 : x / y;
+    out[at + 7] = y == 0 ? 0 : x % y;
+    out[at + 8] = Math.abs(x) ^ Math.min(x, y) ^ Math.max(x, y);
+    out[at + 9] = Integer.bitCount(x) + Integer.numberOfLeadingZeros(y) + Integer.reverse(x);
+    out[at + 10] = Integer.compare(x, y) + Integer.signum(x) + (x + 1 > x ? 1 : 0);
+    out[at + 11] = Math.floorMod(x, y | 1) + Integer.rotateLeft(x, y) + ~x;
+  }
+
+  static void longs(int i, long[] a, long[] b, long[] out) {
+    long x = a[i];
+    long y = b[i];
+    int at = i * 8;
+    out[at] = x + y;
+    out[at + 1] = x * y - y;
+    out[at + 2] = (x << y) ^ (x >>> (int) y) ^ (x >> 65);
+    out[at + 3] = y == 0 ? 0 : x / y + x % y;
+    out[at + 4] = Math.abs(x) + Math.min(x, y) - Math.max(x, y);
+    out[at + 5] = Long.bitCount(x) + Long.numberOfLeadingZeros(y) + (int) x;
+    out[at + 6] = Math.multiplyHigh(x, y);
+    out[at + 7] = x < y ? (long) (float) x : (long) (double) y;
+  }
+
+  static void floats(int i, float[] a, float[] b, float[] out) {
+    float x = a[i];
+    float y = b[i];
+    int at = i * 12;
+    out[at] = x + y * x - y;
+    out[at + 1] = x / y;
+    out[at + 2] = x % y;
+    out[at + 3] = Math.min(x, y);
+    out[at + 4] = Math.max(x, y);
+    out[at + 5] = (float) Math.sqrt(x);
+    out[at + 6] = Math.fma(x, y, x);
+    out[at + 7] = (float) Math.floor(x) + (float) Math.ceil(y) + (float) Math.rint(x);
+    out[at + 8] = Math.round(x);
+    out[at + 9] = Math.copySign(x, y) + Math.signum(x) + Math.abs(y);
+    out[at + 10] = (int) x + (long) y;
+    out[at + 11] = x < y ? 1 : x >= y ? 2 : -x;
+  }
+
+  static void doubles(int i, double[] a, double[] b, double[] out) {
+    double x = a[i];
+    double y = b[i];
+    int at = i * 8;
+    out[at] = x + y * x - y;
+    out[at + 1] = x / y;
+    out[at + 2] = x % y;
+    out[at + 3] = Math.min(x, y) - Math.max(y, x);
+    out[at + 4] = Math.sqrt(x) + Math.rint(y);
+    out[at + 5] = Math.fma(x, y, x);
+    out[at + 6] = Math.round(x) + (int) y + (long) x;
+    out[at + 7] = !(x > y) ? (float) x : Math.copySign(1.5, y);
+  }
+
+  static void smallTypes(int i, boolean[] flags, byte[] bytes, short[] shorts, boolean invert) {
+    boolean flag = flags[i] ^ invert;
+    bytes[i] = (byte) (bytes[i] + (flag ? 100 : 29));
+    shorts[i] = (short) (shorts[i] * bytes[i]);
+    flags[i] = !flag & (shorts[i] & 1) == 0;
+  }
+
+  @SuppressWarnings("fallthrough") // It has to be translated, too.
+  static void controlFlow(int i, int[] x, int[] out) {
+    int n = 0;
+    int[] seen = new int[4];
+    outer:
+    for (int a = 0; a < 12; a++) {
+      int b = 0;
+      while (true) {
+        if (b >= a) {
+          continue outer;
+        }
+        switch ((x[i] + b) & 7) {
+          case 0, 3:
+            n++;
+            break;
+          case 1:
+            b += 2;
+            continue;
+          case 2:
+            if (n > 40) {
+              break outer;
+            }
+          // falls through
+          case 5:
+            n += collatz(a + b);
+            break;
+          default:
+            n -= b % 3 == 0 ? 1 : 2;
+        }
+        seen[n & 3] += b;
+        b++;
+      }
+    }
+    do {
+      n += seen[n & 3] & 1;
+      if (n < 0) {
+        out[i] = -n;
+        return;
+      }
+    } while ((n++ & 15) != 7 && n < 500);
+    out[i] = n;
+  }
+
+  private static int collatz(int start) {
+    int steps = 0;
+    for (int value = start; value > 1; steps++) {
+      value = (value & 1) == 0 ? value / 2 : 3 * value + 1;
+    }
+    return steps;
+  }
+
+  static void gather(int i, int[] indices, float[] x, float[] y) {
+    y[i] = x[indices[i]];
+  }
+
+  static void quotients(int i, int[] a, int[] b, int[] out) {
+    out[i] = a[i] / b[i];
+  }
+
+  static void counted(WorkItem item, int[] values, int[] counts, int[] extremes, float[] sum) {
+    int value = values[(int) item.globalId(0)];
+    item.atomicAdd(counts, value, 1);
+    item.atomicMin(extremes, 0, value);
+    item.atomicMax(extremes, 1, value);
+    item.atomicAdd(sum, 0, 1f);
+    for (int before = extremes[2]; !item.atomicCompareAndSet(extremes, 2, before, before + 2); ) {
+      before = extremes[2];
+    }
+  }
+
+  static void sumsOfGroups(WorkItem item, int[] in, int[] sums) {
+    int[] shared = item.localInts(64);
+    int local = (int) item.localId(0);
+    int size = (int) item.groupSize(0);
+    shared[local] = in[(int) item.globalId(0)];
+    item.barrier();
+    for (int step = size / 2; step > 0; step /= 2) {
+      if (local < step) {
+        shared[local] += shared[local + step];
+      }
+      item.barrier();
+    }
+    if (local == 0) {
+      sums[(int) item.groupId(0)] = shared[0];
+    }
+  }
+
+  static void earlyReturn(WorkItem item, int limit, int[] in, int[] out) {
+    int[] shared = item.localInts(64);
+    int local = (int) item.localId(0);
+    int i = (int) item.globalId(0);
+    shared[local] = in[i];
+    if (i >= limit) {
+      return;
+    }
+    item.barrier();
+    out[i] = shared[(local + 1) % (int) item.groupSize(0)];
+  }
+
+  static void tiled(WorkItem item, int n, float[] a, float[] b, float[] c) {
+    float[] tileA = item.localFloats(TILE * TILE);
+    float[] tileB = item.localFloats(TILE * TILE);
+    int column = (int) item.globalId(0);
+    int row = (int) item.globalId(1);
+    int x = (int) item.localId(0);
+    int y = (int) item.localId(1);
+    float sum = 0;
+    for (int t = 0; t < n; t += TILE) {
+      tileA[y * TILE + x] = a[row * n + t + x];
+      tileB[y * TILE + x] = b[(t + y) * n + column];
+      item.barrier();
+      for (int k = 0; k < TILE; k++) {
+        sum += tileA[y * TILE + k] * tileB[k * TILE + x];
+      }
+      item.barrier();
+    }
+    c[row * n + column] = sum;
+  }
+}
