@@ -7,7 +7,12 @@ import dev.tidepool.MemoryOptions;
  * people; the site's frames follow, a line each.
  */
 public sealed interface DiagnosticReport
-    permits LeakReport, GuardReport, LostResultReport, UnclosedAccessReport, UnclosedReport {
+    permits LeakReport,
+        GuardReport,
+        LostResultReport,
+        UnclosedAccessReport,
+        UnclosedReport,
+        UnclosedReservationReport {
   /** The accelerator whose manager found it, such as {@code cpu:0}. */
   String accelerator();
 

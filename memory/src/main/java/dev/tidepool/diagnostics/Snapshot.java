@@ -44,6 +44,7 @@ import java.util.List;
  *     MemoryOptions#history()} keeps them
  * @param forgotten how many allocations and frees came before those of the history; 0 if none is
  *     kept
+ * @param reservations the manager's open reservations, the oldest first
  */
 public record Snapshot(
     Instant time,
@@ -56,7 +57,8 @@ public record Snapshot(
     List<Tag> tags,
     List<Block> blocks,
     List<Change> history,
-    long forgotten) {
+    long forgotten,
+    List<Reserved> reservations) {
 
   /** The {@link Block#pool()} of buffers over memory that no pool has. */
   public static final int NO_POOL = -1;
@@ -123,12 +125,22 @@ public record Snapshot(
    */
   public record Change(Duration at, long bytes, String tag) {}
 
+  /**
+   * An open reservation.
+   *
+   * @param name empty if it was not named
+   * @param bytes that are reserved
+   * @param usedBytes those of them that buffers have
+   */
+  public record Reserved(String name, long bytes, long usedBytes) {}
+
   /** Keeps its own copies. */
   public Snapshot {
     pools = List.copyOf(pools);
     tags = List.copyOf(tags);
     blocks = List.copyOf(blocks);
     history = List.copyOf(history);
+    reservations = List.copyOf(reservations);
   }
 
   /** The JSON form. */

@@ -52,6 +52,7 @@ final class SnapshotText {
     name("history");
     rows(target, "[\"micros\",\"bytes\",\"tag\"]", snapshot.history(), this::change);
     member("forgotten", snapshot.forgotten());
+    member("reservations", snapshot.reservations());
     // At the end, because the rows say what stands in them.
     member("types", List.copyOf(types.keySet()));
     member("sites", List.copyOf(sites.keySet()));

@@ -472,7 +472,8 @@ final class SnapshotTest {
             List.of(),
             List.of(),
             List.of(),
-            0);
+            0,
+            List.of());
     assertThatThrownBy(() -> snapshot.writeTo(file)).isInstanceOf(IllegalStateException.class);
     assertThat(file).doesNotExist();
   }

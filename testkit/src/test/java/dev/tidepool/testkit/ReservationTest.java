@@ -11,6 +11,9 @@ import dev.tidepool.Reservation;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.diagnostics.DiagnosticReport;
+import dev.tidepool.diagnostics.Snapshot;
+import dev.tidepool.diagnostics.UnclosedReservationReport;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
@@ -18,6 +21,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -86,6 +90,26 @@ class ReservationTest {
       assertThat(seen).containsOnly(i);
     }
     others.forEach(UnifiedBuffer::close);
+  }
+
+  @Test
+  void whatIsOpenWhenItsManagerClosesIsReported() {
+    List<DiagnosticReport> reports = new CopyOnWriteArrayList<>();
+    UnifiedMemoryManager manager =
+        UnifiedMemoryManager.create(
+            memory.accelerator(), MemoryOptions.builder().reportListener(reports::add).build());
+    manager.reserve("ended", MEBIBYTE, NO_WAIT).close();
+    Reservation job = manager.reserve("job", 2L * MEBIBYTE, NO_WAIT);
+    UnifiedBuffer<float[]> buffer = job.allocate(ElementType.FLOAT, FLOATS);
+    assertThat(manager.snapshot().reservations())
+        .containsExactly(new Snapshot.Reserved("job", 2L * MEBIBYTE, MEBIBYTE));
+    assertThat(memory.snapshot().reservations()).as("of another manager").isEmpty();
+    buffer.close();
+    manager.close();
+    assertThat(job.isOpen()).isFalse();
+    assertThat(reports)
+        .containsExactly(
+            new UnclosedReservationReport(memory.accelerator().id(), "job", 2L * MEBIBYTE, 0));
   }
 
   @Test

@@ -1,6 +1,7 @@
 package dev.tidepool.runtime.reclaim;
 
 import dev.tidepool.Reservation;
+import dev.tidepool.diagnostics.UnclosedReservationReport;
 import dev.tidepool.runtime.order.MemoryWaiters;
 import dev.tidepool.runtime.order.StackReserve;
 import dev.tidepool.runtime.storage.StorageContext;
@@ -133,6 +134,16 @@ public final class Reservations {
   /** Lets waiting requests see that the manager is closed. */
   public void managerCloses() {
     memory.waiters().released(memory.device());
+  }
+
+  /** Reports on those of this manager that are open. */
+  public List<UnclosedReservationReport> unclosed() {
+    return open().stream()
+        .map(
+            reservation ->
+                new UnclosedReservationReport(
+                    memory.id(), reservation.name(), reservation.bytes(), reservation.usedBytes()))
+        .toList();
   }
 
   /** Ends those that are open. */

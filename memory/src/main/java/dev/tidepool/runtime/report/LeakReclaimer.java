@@ -1,6 +1,7 @@
 package dev.tidepool.runtime.report;
 
 import dev.tidepool.diagnostics.LeakReport;
+import dev.tidepool.diagnostics.UnclosedReservationReport;
 import dev.tidepool.runtime.flight.Flight;
 import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.metering.DiagnosticSink;
@@ -9,6 +10,7 @@ import dev.tidepool.runtime.metering.LeakGroup;
 import dev.tidepool.runtime.storage.BufferCore;
 import dev.tidepool.runtime.storage.StorageContext;
 import java.lang.System.Logger.Level;
+import java.util.List;
 import java.util.Set;
 
 /**
@@ -62,10 +64,10 @@ public final class LeakReclaimer {
   }
 
   /**
-   * Tells of buffers that were open when the manager closed, and were freed; waits until the
-   * listener has heard of them and of all else, as far as it does not block.
+   * Tells of buffers and reservations that were open when the manager closed, and were ended; waits
+   * until the listener has heard of them and of all else, as far as it does not block.
    */
-  public void wereOpen(LeakSummary summary) {
+  public void wereOpen(LeakSummary summary, List<UnclosedReservationReport> reservations) {
     if (summary.buffers() > 0) {
       reports.log(
           Level.INFO,
@@ -77,6 +79,10 @@ public final class LeakReclaimer {
                   : summary.buffers() + " buffers open; they were freed"));
       summary.log(reports, Level.INFO);
       summary.reports().forEach(reports::tell);
+    }
+    for (UnclosedReservationReport reservation : reservations) {
+      reports.log(Level.INFO, reservation.toString());
+      reports.tell(reservation);
     }
     reports.awaitHeard();
   }

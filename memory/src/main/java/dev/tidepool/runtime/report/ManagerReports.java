@@ -13,6 +13,8 @@ import dev.tidepool.runtime.storage.BufferRegistry;
 import dev.tidepool.runtime.storage.SpillStore;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryPools;
+import dev.tidepool.runtime.supply.ReservationLedger;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -30,12 +32,14 @@ public final class ManagerReports {
   private final AllocationCounters counters;
   private final AllocationLedger ledger;
   private final PinnedBudget pinned;
+  private final ReservationLedger reservations;
   private final @Nullable OutOfMemoryDumps dumps;
 
   /**
    * Of a new manager.
    *
    * @param pinned what all managers of the session may page-lock
+   * @param reservations what is reserved of the device
    * @param dumps writes snapshots when memory runs out; null if none are wanted
    */
   public ManagerReports(
@@ -44,6 +48,7 @@ public final class ManagerReports {
       ArrayPools arrays,
       AllocationLedger ledger,
       PinnedBudget pinned,
+      ReservationLedger reservations,
       @Nullable OutOfMemoryDumps dumps) {
     this.context = context;
     this.pools = pools;
@@ -52,6 +57,7 @@ public final class ManagerReports {
     this.counters = context.counters();
     this.ledger = ledger;
     this.pinned = pinned;
+    this.reservations = reservations;
     this.dumps = dumps;
   }
 
@@ -103,7 +109,15 @@ public final class ManagerReports {
             this::statistics,
             pools.all().toList(),
             registry.withoutBlock(),
-            ledger.history());
+            ledger.history(),
+            reserved());
+  }
+
+  private List<Snapshot.Reserved> reserved() {
+    return reservations.open().stream()
+        .filter(each -> each.manager().equals(context.manager()))
+        .map(each -> new Snapshot.Reserved(each.name(), each.bytes(), each.usedBytes()))
+        .toList();
   }
 
   /** Records that an allocation has failed for good. Never throws. */

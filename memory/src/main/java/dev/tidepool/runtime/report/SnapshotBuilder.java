@@ -39,6 +39,7 @@ final class SnapshotBuilder {
    * @param statistics of the manager, asked for last
    * @param foreign the buffers over memory that no pool has
    * @param history null if none is kept
+   * @param reservations the manager's that are open
    */
   Snapshot take(
       long bornNanos,
@@ -46,7 +47,8 @@ final class SnapshotBuilder {
       Supplier<MemoryStatistics> statistics,
       List<MemoryPool> pools,
       Iterable<BufferCore> foreign,
-      @Nullable AllocationHistory history) {
+      @Nullable AllocationHistory history,
+      List<Snapshot.Reserved> reservations) {
     List<Snapshot.Change> changes = history == null ? List.of() : history.changes();
     long forgotten = history == null ? 0 : history.count() - changes.size();
     List<Snapshot.Pool> found = new ArrayList<>();
@@ -69,7 +71,8 @@ final class SnapshotBuilder {
         List.copyOf(tags.values()),
         blocks,
         changes,
-        forgotten);
+        forgotten,
+        reservations);
   }
 
   private void add(int pool, PooledBlock block) {

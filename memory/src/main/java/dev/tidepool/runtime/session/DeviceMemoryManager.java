@@ -24,6 +24,7 @@ import dev.tidepool.diagnostics.LeakReport;
 import dev.tidepool.diagnostics.PeakScope;
 import dev.tidepool.diagnostics.Snapshot;
 import dev.tidepool.diagnostics.Suspension;
+import dev.tidepool.diagnostics.UnclosedReservationReport;
 import dev.tidepool.link.DeviceLink;
 import dev.tidepool.pool.block.ReclaimHandle;
 import dev.tidepool.pool.object.ArrayPools;
@@ -77,6 +78,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -155,7 +157,8 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
             this, shared, options, this::link, session.peers(), pools, counters, ledger, reports);
     this.state = context.state();
     this.managerReports =
-        new ManagerReports(context, pools, arrays, ledger, session.pinned(), dumps);
+        new ManagerReports(
+            context, pools, arrays, ledger, session.pinned(), session.reservations(device), dumps);
     this.leakDetector = LeakDetector.of(context, counters);
     this.leaks = new LeakReclaimer(context, leakDetector, counters, reports);
     this.reclaimer = new Reclaimer(context, pools, session::reclaimers);
@@ -512,8 +515,12 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
    */
   Runnable closeAndReport() {
     LeakSummary open = new LeakSummary(context, LeakReport.Cause.OPEN_AT_CLOSE);
+    // Before anything is closed, because the heap may have no room for it.
+    List<UnclosedReservationReport> reserved = reservations.unclosed();
+    AtomicBoolean closes = new AtomicBoolean();
     closing.run(
         () -> {
+          closes.set(true);
           state.close();
           reservations.managerCloses();
           if (registration != null) {
@@ -523,7 +530,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
           ending.closeBuffers(open);
           context.awaitFutures();
         });
-    return () -> leaks.wereOpen(open);
+    return () -> leaks.wereOpen(open, closes.get() ? reserved : List.of());
   }
 
   /** What is left when every buffer is freed. */
