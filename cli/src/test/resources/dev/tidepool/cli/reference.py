@@ -108,6 +108,7 @@ def arithmetic():
         "x == y": lambda x, y: x == y,
         "x != y": lambda x, y: x != y,
         "x > y ? x : y": lambda x, y: np.where(x > y, x, y),
+        "where(x, y, x - y)": lambda x, y: np.where(x, y, x - y),
     }
     for dtype in INTEGERS + FLOATS:
         for expression, function in two.items():
@@ -136,6 +137,8 @@ def promotion():
     for dtype in ["bool"] + INTEGERS + FLOATS:
         x = array(dtype)
         case(f"2*x + 1 of {dtype}", "z = 2*x + 1", {"x": x}, {"z": 2 * x + 1})
+        y = array("float32")
+        case(f"where({dtype}, same, float32)", "z = where(x, x, y)", {"x": x, "y": y}, {"z": np.where(x, x, y)})
         case(f"0.5 * x of {dtype}", "z = 0.5 * x", {"x": x}, {"z": 0.5 * x})
         case(f"x + a of {dtype}", "z = x + a", {"x": x}, {"z": x + 3}, scalars=[("a", 3)])
         case(f"x * b of {dtype}", "z = x * b", {"x": x}, {"z": x * 2.5}, scalars=[("b", 2.5)])

@@ -12,6 +12,11 @@ final class Lexer {
 
   private static final int LONGEST_NAME = 255;
 
+  private static final String INDEXED =
+      "; an expression computes each element from those at the same index. Write kernels that index"
+          + " arrays as Java methods (KernelSource.method), or by hand (KernelSource.java, .opencl,"
+          + " .cuda)";
+
   private static final Pattern WORD =
       Pattern.compile(
           "(?<name>[A-Za-z_][A-Za-z0-9_]*)"
@@ -43,7 +48,10 @@ final class Lexer {
         throw ExpressionException.at(
             source,
             position,
-            "unexpected character '" + Character.toString(source.codePointAt(position)) + "'");
+            "unexpected character '"
+                + Character.toString(source.codePointAt(position))
+                + "'"
+                + (c == '[' ? INDEXED : ""));
       }
     }
     tokens.add(new Token(Token.Kind.END, "", source.stripTrailing().length()));

@@ -81,7 +81,9 @@ public enum Op {
   /** The functions of the language, by name. */
   public static final Map<String, Op> FUNCTIONS =
       Arrays.stream(values())
-          .filter(op -> op.shape == Shape.NAMED_INLINE || op.shape == Shape.FUNCTION)
+          .filter(
+              op ->
+                  op.shape == Shape.NAMED_INLINE || op.shape == Shape.FUNCTION || op == SELECT)
           .collect(Collectors.toUnmodifiableMap(Op::functionName, Function.identity()));
 
   public final Shape shape;
@@ -92,9 +94,9 @@ public enum Op {
     this.arity = arity;
   }
 
-  /** What sources call it, if it is a function. */
+  /** What sources call it, if it is a function; {@code where} is {@code ?:} in NumPy's words. */
   public String functionName() {
-    return name().toLowerCase(Locale.ROOT);
+    return this == SELECT ? "where" : name().toLowerCase(Locale.ROOT);
   }
 
   public boolean isComparison() {

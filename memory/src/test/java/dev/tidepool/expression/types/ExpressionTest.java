@@ -56,6 +56,11 @@ class ExpressionTest {
         "y = x ? 1       | 10 | the ':' of '?' is missing before the end",
         "y = 1 < x < 3   | 11 | comparisons don't chain; join two of them with '&&'",
         "y = x @ 2       | 7  | unexpected character '@'",
+        "y = x[2]        | 6  | unexpected character '['; an expression computes each element from"
+            + " those at the same index. Write kernels that index arrays as Java methods"
+            + " (KernelSource.method), or by hand (KernelSource.java, .opencl, .cuda)",
+        "where = x       | 1  | 'where' is a function and can't be assigned",
+        "y = where(x, 1) | 5  | 'where' takes 3 arguments, not 2",
         "y = 1//0        | 6  | division of the scalar 1 by zero",
       })
   void aSlipIsShownUnderTheLine(String source, int column, String problem) {

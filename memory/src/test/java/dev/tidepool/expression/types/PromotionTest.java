@@ -89,6 +89,7 @@ class PromotionTest {
     assertThat(natural("y = a/2*x", INT8, Operand.scalar(2))).isEqualTo(FLOAT64);
     assertThat(natural("y = x > 0 ? a : 2.5", FLOAT32, Operand.scalar(2))).isEqualTo(FLOAT64);
     assertThat(natural("y = x > 0 ? a : x", FLOAT32, Operand.scalar(2.5))).isEqualTo(FLOAT32);
+    assertThat(natural("y = where(x > 0, a, x)", FLOAT32, Operand.scalar(2.5))).isEqualTo(FLOAT32);
     assertThat(natural("t = a + 1; y = t*x", UINT8, Operand.scalar(2))).isEqualTo(UINT8);
   }
 
