@@ -61,6 +61,16 @@ public final class CpuDevice implements Device {
     CpuThreads.alone(work);
   }
 
+  /**
+   * Runs work for all items on the threads that kernels run on, the calling one included; returns
+   * when all is done. A thread takes {@code grain} items at a time; one that is alone takes all.
+   *
+   * @throws RuntimeException what the first piece that failed threw
+   */
+  public static void spread(long items, long grain, RangeTask work) {
+    CpuThreads.spread(items, grain, work::run);
+  }
+
   @Override
   public DeviceInfo info() {
     return info;

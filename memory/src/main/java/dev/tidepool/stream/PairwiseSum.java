@@ -17,14 +17,9 @@ import java.util.Map;
  * the same to the last bit whatever chunks, threads and accelerators there are. Ranges begin at
  * blocks, as those of a pipeline do.
  *
- * <p>A leaf is added in pieces of {@value #PIECE} elements, each in {@value #LANES} lanes that are
- * then folded by halves. An element so takes part in {@code PIECE / LANES + 6 + log2(n / 1024)}
- * additions, fewer than in NumPy's pairwise sum; each errs by at most {@code 2^-53} of the sum of
- * magnitudes (Higham, Accuracy and Stability of Numerical Algorithms, 4.2).
+ * <p>{@link BlockSums} adds up the leaves.
  */
 final class PairwiseSum extends Reducer {
-  private static final int PIECE = 128;
-  private static final int LANES = 16;
   private static final int LEVELS = 64;
 
   private final ScalarType result;
@@ -55,14 +50,14 @@ final class PairwiseSum extends Reducer {
                   .formatted(elementOffset, end, ElementBatch.LENGTH, ElementBatch.LENGTH)
               + ", or to the end");
     }
-    Leaves leaves = new Leaves(source, count);
+    BlockSums blocks = new BlockSums(type, source, count);
     long first = elementOffset / ElementBatch.LENGTH;
     long last = (end + ElementBatch.LENGTH - 1) / ElementBatch.LENGTH;
     for (long leaf = first; leaf < last; ) {
       // The greatest subtree that begins here and ends in the range.
       int level =
           Math.min(Long.numberOfTrailingZeros(leaf), 63 - Long.numberOfLeadingZeros(last - leaf));
-      join(level, leaf >>> level, leaves.sum(leaf - first, level));
+      join(level, leaf >>> level, blocks.sum(leaf - first, level));
       leaf += 1L << level;
     }
   }
@@ -97,54 +92,5 @@ final class PairwiseSum extends Reducer {
       }
     }
     return boxed(mean ? sum / length() : sum, result);
-  }
-
-  /** The blocks of one range, for one thread. */
-  private final class Leaves {
-    private final MemorySegment elements;
-    private final long count;
-    private final ElementBatch block = new ElementBatch(type);
-    private final double[] lanes = new double[LANES];
-
-    Leaves(MemorySegment elements, long count) {
-      this.elements = elements;
-      this.count = count;
-    }
-
-    /** The sum of {@code 1 << level} blocks from block {@code first} of the range on. */
-    double sum(long first, int level) {
-      if (level == 0) {
-        long at = first * ElementBatch.LENGTH;
-        return sum(block.doubles(elements, at, (int) Math.min(ElementBatch.LENGTH, count - at)));
-      }
-      return sum(first, level - 1) + sum(first + (1L << (level - 1)), level - 1);
-    }
-
-    private double sum(double[] values) {
-      return tree(values, 0, ElementBatch.LENGTH);
-    }
-
-    private double tree(double[] values, int from, int length) {
-      if (length == PIECE) {
-        return piece(values, from);
-      }
-      int half = length / 2;
-      return tree(values, from, half) + tree(values, from + half, half);
-    }
-
-    private double piece(double[] values, int from) {
-      System.arraycopy(values, from, lanes, 0, LANES);
-      for (int i = LANES; i < PIECE; i += LANES) {
-        for (int lane = 0; lane < LANES; lane++) {
-          lanes[lane] += values[from + i + lane];
-        }
-      }
-      for (int half = LANES / 2; half > 0; half /= 2) {
-        for (int lane = 0; lane < half; lane++) {
-          lanes[lane] += lanes[lane + half];
-        }
-      }
-      return lanes[0];
-    }
   }
 }

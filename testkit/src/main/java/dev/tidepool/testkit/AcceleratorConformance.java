@@ -25,6 +25,7 @@ import dev.tidepool.testkit.conformance.MappingConformance;
 import dev.tidepool.testkit.conformance.MethodKernelConformance;
 import dev.tidepool.testkit.conformance.OrderConformance;
 import dev.tidepool.testkit.conformance.OutlivedMemoryConformance;
+import dev.tidepool.testkit.conformance.ReductionConformance;
 import dev.tidepool.testkit.conformance.ReservationConformance;
 import dev.tidepool.testkit.conformance.SegmentCopyConformance;
 import dev.tidepool.testkit.conformance.SharedMemoryConformance;
@@ -210,6 +211,15 @@ public abstract class AcceleratorConformance {
   /** Elementwise kernels. */
   @Nested
   public class Kernel extends KernelConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** Sums, means, least and greatest elements. */
+  @Nested
+  public class Reduction extends ReductionConformance {
     @Override
     protected Bench bench() {
       return AcceleratorConformance.this.bench();

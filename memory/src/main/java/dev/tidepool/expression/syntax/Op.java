@@ -82,8 +82,7 @@ public enum Op {
   public static final Map<String, Op> FUNCTIONS =
       Arrays.stream(values())
           .filter(
-              op ->
-                  op.shape == Shape.NAMED_INLINE || op.shape == Shape.FUNCTION || op == SELECT)
+              op -> op.shape == Shape.NAMED_INLINE || op.shape == Shape.FUNCTION || op == SELECT)
           .collect(Collectors.toUnmodifiableMap(Op::functionName, Function.identity()));
 
   public final Shape shape;

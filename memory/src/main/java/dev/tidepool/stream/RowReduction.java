@@ -1,0 +1,198 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.expression.syntax.Reduction.Kind;
+import dev.tidepool.expression.syntax.ScalarType;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+
+/**
+ * Reductions of each row of a matrix, whose rows lie one after another. Short rows are read many at
+ * a time; each long one is read as a buffer of its own is.
+ *
+ * @param <A> the array that carries elements
+ */
+final class RowReduction<A> {
+  private final UnifiedBuffer<A> matrix;
+  private final ScalarType type;
+  private final int rows;
+  private final long columns;
+
+  private RowReduction(UnifiedBuffer<A> matrix, int rows, long columns) {
+    this.matrix = matrix;
+    this.type = ScalarType.of(matrix.elementType());
+    this.rows = rows;
+    this.columns = columns;
+  }
+
+  static <A> RowReduction<A> of(UnifiedBuffer<A> matrix, long rows, long columns) {
+    boolean fits =
+        rows >= 0
+            && columns >= 0
+            && ((rows == 0 || columns == 0)
+                ? matrix.length() == 0
+                : Math.multiplyHigh(rows, columns) == 0 && rows * columns == matrix.length());
+    if (!fits) {
+      throw new IllegalArgumentException(
+          "a matrix of %d rows and %d columns, but the buffer has %d elements"
+              .formatted(rows, columns, matrix.length()));
+    }
+    if (rows > Integer.MAX_VALUE) {
+      throw new IllegalArgumentException(
+          rows + " rows do not fit into a Java array of results; reduce slices of the buffer");
+    }
+    return new RowReduction<>(matrix, Math.toIntExact(rows), columns);
+  }
+
+  Object sums() {
+    if (type.isFloating()) {
+      return reals(Kind.SUM);
+    }
+    long[] sums = new long[rows];
+    each(
+        new RowFold() {
+          @Override
+          void shortRows(MemorySegment elements, int first, int count) {
+            ElementBatch batch = new ElementBatch(type);
+            for (int row = 0; row < count; row++) {
+              sums[first + row] = wholeSum(batch, elements, row * columns);
+            }
+          }
+
+          @Override
+          void longRow(UnifiedBuffer<A> elements, int row) {
+            sums[row] = Reductions.fold(elements, Kind.SUM).longValue();
+          }
+        });
+    return sums;
+  }
+
+  private long wholeSum(ElementBatch batch, MemorySegment elements, long from) {
+    long sum = 0;
+    for (long at = 0; at < columns; at += ElementBatch.LENGTH) {
+      int size = (int) Math.min(ElementBatch.LENGTH, columns - at);
+      long[] values = batch.longs(elements, from + at, size);
+      for (int i = 0; i < size; i++) {
+        sum += values[i];
+      }
+    }
+    return sum;
+  }
+
+  Object means() {
+    return reals(Kind.MEAN);
+  }
+
+  /** Sums or means, of floats or as doubles. */
+  private Object reals(Kind kind) {
+    double[] results = new double[rows];
+    each(
+        new RowFold() {
+          @Override
+          void shortRows(MemorySegment elements, int first, int count) {
+            BlockSums sums = new BlockSums(type, elements, count * columns);
+            for (int row = 0; row < count; row++) {
+              double sum = sums.sumOf(row * columns, columns);
+              results[first + row] = kind == Kind.MEAN ? sum / columns : sum;
+            }
+          }
+
+          @Override
+          void longRow(UnifiedBuffer<A> elements, int row) {
+            results[row] = Reductions.fold(elements, kind).doubleValue();
+          }
+        });
+    if (columns == 0 && kind == Kind.MEAN) {
+      Arrays.fill(results, Double.NaN);
+    }
+    return type == ScalarType.FLOAT32 ? narrowed(results) : results;
+  }
+
+  private static float[] narrowed(double[] values) {
+    float[] narrow = new float[values.length];
+    for (int i = 0; i < narrow.length; i++) {
+      narrow[i] = (float) values[i];
+    }
+    return narrow;
+  }
+
+  /** The columns of the first least or greatest elements. */
+  long[] indices(boolean greatest) {
+    if (rows > 0) {
+      Reductions.checkAny(columns, greatest ? "argMax" : "argMin");
+    }
+    long[] indices = new long[rows];
+    each(
+        new RowFold() {
+          @Override
+          void shortRows(MemorySegment elements, int first, int count) {
+            ArgReducer.Search search = new ArgReducer.Search(type, greatest);
+            for (int row = 0; row < count; row++) {
+              indices[first + row] = search.find(elements, row * columns, columns);
+            }
+          }
+
+          @Override
+          void longRow(UnifiedBuffer<A> elements, int row) {
+            indices[row] = Reductions.find(elements, greatest);
+          }
+        });
+    return indices;
+  }
+
+  /** The least or greatest elements. */
+  A chosen(boolean greatest) {
+    if (rows > 0) {
+      Reductions.checkAny(columns, greatest ? "max" : "min");
+    }
+    A chosen = matrix.elementType().newArray(rows);
+    each(
+        new RowFold() {
+          @Override
+          void shortRows(MemorySegment elements, int first, int count) {
+            ArgReducer.Search search = new ArgReducer.Search(type, greatest);
+            for (int row = 0; row < count; row++) {
+              long index = row * columns + search.find(elements, row * columns, columns);
+              matrix.elementType().read(elements, index * type.byteSize(), chosen, first + row, 1);
+            }
+          }
+
+          @Override
+          void longRow(UnifiedBuffer<A> elements, int row) {
+            elements.copyTo(Reductions.find(elements, greatest), chosen, row, 1);
+          }
+        });
+    return chosen;
+  }
+
+  /** What is done with rows, by several threads, each row once. */
+  private abstract class RowFold {
+    /** The elements of {@code count} rows, the first of which is the matrix's row {@code first}. */
+    abstract void shortRows(MemorySegment elements, int first, int count);
+
+    /** The elements of one row. */
+    abstract void longRow(UnifiedBuffer<A> elements, int row);
+  }
+
+  private void each(RowFold fold) {
+    if (columns == 0 || rows == 0) {
+      return;
+    }
+    if (Reductions.isShort(columns, type.byteSize())) {
+      Reductions.read(
+          matrix,
+          columns,
+          (offset, elements) ->
+              fold.shortRows(
+                  elements,
+                  Math.toIntExact(offset / columns),
+                  Math.toIntExact(elements.byteSize() / type.byteSize() / columns)));
+      return;
+    }
+    for (int row = 0; row < rows; row++) {
+      try (UnifiedBuffer<A> elements = matrix.slice(row * columns, columns)) {
+        fold.longRow(elements, row);
+      }
+    }
+  }
+}
