@@ -31,17 +31,19 @@ record Bindings(Map<String, Path> inputs, Map<String, Path> outputs, Map<String,
    * Reads {@code name=value} texts. A value is a number, {@code true} or {@code false}, and
    * otherwise a file; {@code ./1} is a file that looks like a number.
    *
+   * @param arrays whether reductions make arrays, which go to files
+   * @param mask a name that is no result, or empty
    * @throws WrongArguments if a text has another form, names and expression do not agree, or
    *     nothing is read or written
    */
-  static Bindings of(Expression expression, List<String> texts) {
+  static Bindings of(Expression expression, List<String> texts, boolean arrays, String mask) {
     Map<String, String> values = values(texts);
     Bindings bindings =
         new Bindings(new LinkedHashMap<>(), new LinkedHashMap<>(), new LinkedHashMap<>());
     for (Expression.Name name : expression.names()) {
       String value = values.remove(name.name());
       if (value != null) {
-        bindings.bind(expression, name, value);
+        bindings.bind(expression, name, value, arrays);
       } else if (name.access() != Access.OUT) {
         throw new WrongArguments(
             "%s (column %d of the expression) has no value; add %s=FILE.npy or %s=NUMBER"
@@ -64,9 +66,9 @@ record Bindings(Map<String, Path> inputs, Map<String, Path> outputs, Map<String,
       String unused = values.keySet().iterator().next();
       throw new WrongArguments(
           "%s is given but does not occur in the expression, whose names are %s"
-              .formatted(unused, names(expression, null)));
+              .formatted(unused, names(expression, null, mask)));
     }
-    bindings.checkEnough(expression);
+    bindings.checkEnough(expression, mask);
     return bindings;
   }
 
@@ -101,7 +103,7 @@ record Bindings(Map<String, Path> inputs, Map<String, Path> outputs, Map<String,
     return expression.reductions().stream().anyMatch(reduction -> reduction.name().equals(name));
   }
 
-  private void bind(Expression expression, Expression.Name name, String value) {
+  private void bind(Expression expression, Expression.Name name, String value, boolean arrays) {
     Optional<Object> scalar = scalar(value);
     if (name.access() == Access.IN) {
       scalar.ifPresentOrElse(
@@ -113,9 +115,9 @@ record Bindings(Map<String, Path> inputs, Map<String, Path> outputs, Map<String,
           "%s is read before it is assigned, which would overwrite an input; assign to another name"
               .formatted(name.name()));
     }
-    if (isReduced(expression, name.name())) {
+    if (!arrays && isReduced(expression, name.name())) {
       throw new WrongArguments(
-          "%s is one value, which is printed and goes to no file; leave %s=%s out"
+          "%s is one value, which is printed and goes to no file; leave %s=%s out, or name an --axis"
               .formatted(name.name(), name.name(), value));
     }
     if (scalar.isPresent()) {
@@ -126,10 +128,10 @@ record Bindings(Map<String, Path> inputs, Map<String, Path> outputs, Map<String,
     outputs.put(name.name(), path(value));
   }
 
-  private void checkEnough(Expression expression) {
+  private void checkEnough(Expression expression, String mask) {
     if (outputs.isEmpty() && expression.reductions().isEmpty()) {
       throw new WrongArguments(
-          "the result has no file; add %s=FILE.npy".formatted(names(expression, Access.OUT)));
+          "the result has no file; add %s=FILE.npy".formatted(names(expression, Access.OUT, mask)));
     }
     if (inputs.isEmpty()) {
       throw new WrongArguments(
@@ -137,11 +139,11 @@ record Bindings(Map<String, Path> inputs, Map<String, Path> outputs, Map<String,
     }
   }
 
-  /** The names, or those of one access, each once, in the order of the expression. */
-  private static String names(Expression expression, @Nullable Access only) {
+  /** The names but for the mask, or those of one access, in the order of the expression. */
+  private static String names(Expression expression, @Nullable Access only, String mask) {
     LinkedHashSet<String> names = new LinkedHashSet<>();
     for (Expression.Name name : expression.names()) {
-      if (only == null || name.access() == only) {
+      if (!name.name().equals(mask) && (only == null || name.access() == only)) {
         names.add(name.name());
       }
     }

@@ -38,7 +38,8 @@ import picocli.CommandLine.Parameters;
       "",
       "An assignment may be all of sum(a), mean(a), min(a), max(a), or histogram(a,",
       "bins, low, high), of an expression a: its value is printed. It is the same to",
-      "the last bit whatever the chunks; sums of floats are pairwise, in double.",
+      "the last bit whatever the chunks; sums of floats are pairwise, in double. With",
+      "--axis its results go to a file.",
       "",
       "Files are .npy: bool, int8 to int64, uint8 to uint64, float32 and float64, in",
       "either byte order, in C or Fortran order, of any shape; all have the same shape.",
@@ -49,7 +50,8 @@ import picocli.CommandLine.Parameters;
       "  tidepool eval 'y = a*x + b' a=2.5 b=1 x=in.npy y=out.npy --device opencl:0",
       "  tidepool eval 'd = x - y; s = d*d; far = s > t' t=0.1 x=a.npy y=b.npy \\",
       "      s=square.npy far=mask.npy --memory-limit 256m --force",
-      "  tidepool eval 'rms2 = mean(x*x)' x=a.npy --device cpu:0,cuda:0"
+      "  tidepool eval 'rms2 = mean(x*x)' x=a.npy --device cpu:0,cuda:0",
+      "  tidepool eval 'm = mean(x)' x=table.npy m=means.npy --axis 0 --where 'x >= 0'"
     })
 final class EvalCommand implements Callable<Integer> {
   private final TidepoolCommand parent;
@@ -101,6 +103,23 @@ final class EvalCommand implements Callable<Integer> {
   private @Nullable String dtype;
 
   @Option(
+      names = "--axis",
+      paramLabel = "N",
+      description =
+          "Reduce along this axis, the first is 0, the last -1. Results of reductions are arrays"
+              + " then, without the axis, and go to files.")
+  private @Nullable String axis;
+
+  @Option(
+      names = "--where",
+      paramLabel = "CONDITION",
+      description =
+          "Take only the elements for which this is true, such as 'x > 0'. Reductions leave the"
+              + " others out, as x[mask].sum() does in NumPy, or x.sum(axis, where=mask). Files get"
+              + " what y[mask] is, in one dimension.")
+  private @Nullable String where;
+
+  @Option(
       names = "--deterministic",
       description =
           "The same bits whatever accelerators compute: functions that may differ in their last"
@@ -136,6 +155,8 @@ final class EvalCommand implements Callable<Integer> {
         chunk,
         memoryLimit,
         dtype,
+        axis,
+        where,
         deterministic,
         resume,
         force,

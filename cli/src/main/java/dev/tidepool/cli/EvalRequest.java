@@ -17,6 +17,8 @@ import org.jspecify.annotations.Nullable;
  * @param chunk bytes of one chunk, or null where the pipeline chooses
  * @param memoryLimit bytes that chunks in flight may hold together
  * @param dtype NumPy's name of the outputs' type, or null for the natural one
+ * @param axis the axis along which reductions go, or null where they make one value each
+ * @param where a condition that selects elements, or null where all count
  * @param deterministic whether the result must not depend on the accelerator
  * @param resume whether it goes on where an earlier run ended, and leaves something to go on from
  * @param force whether outputs that exist are replaced
@@ -29,6 +31,8 @@ record EvalRequest(
     @Nullable String chunk,
     String memoryLimit,
     @Nullable String dtype,
+    @Nullable String axis,
+    @Nullable String where,
     boolean deterministic,
     boolean resume,
     boolean force,
@@ -38,7 +42,7 @@ record EvalRequest(
   static final String DEFAULT_MEMORY_LIMIT = "1GiB";
 
   private static final Set<String> WITH_VALUE =
-      Set.of("--device", "--chunk", "--memory-limit", "--dtype");
+      Set.of("--device", "--chunk", "--memory-limit", "--dtype", "--axis", "--where");
   private static final Set<String> WITHOUT_VALUE =
       Set.of("--deterministic", "--resume", "--force", "--debug");
 
@@ -89,6 +93,8 @@ record EvalRequest(
             options.get("--chunk"),
             options.getOrDefault("--memory-limit", DEFAULT_MEMORY_LIMIT),
             options.get("--dtype"),
+            options.get("--axis"),
+            options.get("--where"),
             options.containsKey("--deterministic"),
             options.containsKey("--resume"),
             options.containsKey("--force"),

@@ -7,6 +7,8 @@ import dev.tidepool.KernelCompilationException;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.expression.syntax.Access;
+import dev.tidepool.expression.syntax.ExpressionException;
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.Expression;
 import dev.tidepool.stream.NpyEvaluation;
@@ -80,7 +82,14 @@ final class Evaluation {
 
   private static NpyEvaluation open(EvalRequest request, Progress progress) {
     Expression expression = Expression.parseReducing(request.expression());
-    Bindings bindings = Bindings.of(expression, request.bindings());
+    String mask = "";
+    String where = request.where();
+    if (where != null) {
+      mask = maskName(expression, where);
+      expression = Expression.parseReducing(expression + "\n" + mask + " = " + where);
+    }
+    Integer axis = axis(request.axis());
+    Bindings bindings = Bindings.of(expression, request.bindings(), axis != null, mask);
     String chunk = request.chunk();
     StreamOptions options =
         StreamOptions.defaults()
@@ -99,7 +108,9 @@ final class Evaluation {
               bindings.scalars(),
               type(request.dtype()),
               request.force(),
-              options);
+              options,
+              axis,
+              mask);
       return request.resume() ? NpyEvaluation.resume(evaluation) : NpyEvaluation.open(evaluation);
     } catch (TransferException e) {
       throw e.getCause() instanceof FileAlreadyExistsException
@@ -107,6 +118,49 @@ final class Evaluation {
           : new WrongArguments(e);
     } catch (NpyFormatException | ArithmeticException e) {
       throw new WrongArguments(e);
+    }
+  }
+
+  /** A name for the mask that neither the expression nor the condition uses. */
+  private static String maskName(Expression expression, String where) {
+    if (where.indexOf(';') >= 0 || where.indexOf('\n') >= 0) {
+      throw new WrongArguments("--where: give one condition, such as 'x > 0'");
+    }
+    for (String name = "selected"; ; name += "_") {
+      String candidate = name;
+      boolean free =
+          condition(name, where).names().stream()
+                  .allMatch(used -> used.access() == Access.OUT || !used.name().equals(candidate))
+              && expression.names().stream().noneMatch(used -> used.name().equals(candidate));
+      if (free) {
+        return name;
+      }
+    }
+  }
+
+  private static Expression condition(String name, String where) {
+    Expression condition;
+    try {
+      condition = Expression.parseReducing(name + " = " + where);
+    } catch (ExpressionException e) {
+      throw new WrongArguments("--where: " + e.getMessage(), e);
+    }
+    if (!condition.reductions().isEmpty()) {
+      throw new WrongArguments(
+          "--where: '" + where + "' is one value of all elements; give a condition for each");
+    }
+    return condition;
+  }
+
+  private static @Nullable Integer axis(@Nullable String text) {
+    if (text == null) {
+      return null;
+    }
+    try {
+      return Integer.valueOf(text);
+    } catch (NumberFormatException e) {
+      throw new WrongArguments(
+          "--axis: '" + text + "' is no axis; give a whole number, 0 for the first", e);
     }
   }
 

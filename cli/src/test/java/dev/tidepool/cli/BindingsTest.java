@@ -18,7 +18,9 @@ class BindingsTest {
     Bindings bindings =
         Bindings.of(
             Expression.parse("t = a*x; z = t + y; w = t > b"),
-            List.of("z=out/z.npy", "b=true", "x=x.npy", "a=2.5", "y=./1", "w=w.npy"));
+            List.of("z=out/z.npy", "b=true", "x=x.npy", "a=2.5", "y=./1", "w=w.npy"),
+            false,
+            "");
     assertThat(bindings.inputs())
         .containsExactly(entry("x", Path.of("x.npy")), entry("y", Path.of("./1")));
     assertThat(bindings.outputs())

@@ -22,6 +22,7 @@ class EvalRequestTest {
         "z=x --device cpu:0,opencl:0 --resume x=a.npy --deterministic",
         "--force z=x --dtype float32 x=a.npy --debug z=b.npy",
         "z=x --memory-limit 1.5GiB",
+        "z=sum(x) --axis 1 z=b.npy --where x>0",
         "z='x' \"y\"=2",
         "only"
       })

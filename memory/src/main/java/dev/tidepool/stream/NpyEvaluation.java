@@ -37,8 +37,8 @@ public final class NpyEvaluation implements AutoCloseable {
   private final Request request;
   private final NpyInputs inputs;
   private @Nullable NpyOutputs outputs;
+  private final ReducedResults reduced;
   private final Map<String, ScalarType> reducedTypes = new LinkedHashMap<>();
-  private Map<String, Reducer> foldings = Map.of();
   private final AtomicReference<@Nullable ChunkedPipeline> running = new AtomicReference<>();
   private volatile boolean cancelled;
   private boolean done;
@@ -54,6 +54,11 @@ public final class NpyEvaluation implements AutoCloseable {
    * @param type the type of all files of results, or null for NumPy's
    * @param overwrite whether files that exist are replaced
    * @param options how to stream
+   * @param axis the axis along which reductions go, counted from the end if negative; their results
+   *     are arrays then, and go to files. Null where a reduction makes one value of all elements
+   * @param mask the name of an assignment of truth values, which select the elements that count:
+   *     others take no part in reductions, and are left out of files, whose results have one
+   *     dimension then. Empty if all elements count
    */
   public record Request(
       Expression expression,
@@ -62,9 +67,24 @@ public final class NpyEvaluation implements AutoCloseable {
       Map<String, ?> scalars,
       @Nullable NpyType type,
       boolean overwrite,
-      StreamOptions options) {
+      StreamOptions options,
+      @Nullable Integer axis,
+      String mask) {
+    /** Reduces to single values, and selects all elements. */
+    public Request(
+        Expression expression,
+        Map<String, Path> inputs,
+        Map<String, Path> outputs,
+        Map<String, ?> scalars,
+        @Nullable NpyType type,
+        boolean overwrite,
+        StreamOptions options) {
+      this(expression, inputs, outputs, scalars, type, overwrite, options, null, "");
+    }
+
     /** Copies the maps. */
     public Request {
+      Objects.requireNonNull(mask, "mask");
       Objects.requireNonNull(expression, "expression");
       Objects.requireNonNull(options, "options");
       inputs = Collections.unmodifiableMap(new LinkedHashMap<>(inputs));
@@ -76,6 +96,10 @@ public final class NpyEvaluation implements AutoCloseable {
   private NpyEvaluation(Request request, NpyInputs inputs) {
     this.request = request;
     this.inputs = inputs;
+    if (!request.mask().isEmpty()) {
+      inputs.inCOrder();
+    }
+    this.reduced = new ReducedResults(request, inputs.shape(), inputs.isFortranOrder());
   }
 
   /**
@@ -114,19 +138,34 @@ public final class NpyEvaluation implements AutoCloseable {
           "a reduction leaves nothing on disk to go on from; resume expressions whose results are"
               + " files");
     }
+    if (!request.mask().isEmpty()) {
+      throw new IllegalArgumentException(
+          "where elements land depends on those before them, so a selection cannot be resumed");
+    }
     NpyOutputs.checkSameBits(request.options(), request.expression().isExact());
     return open(request, true);
   }
 
   private static NpyEvaluation open(Request request, boolean resuming) {
     checkPaths(request);
-    NpyEvaluation evaluation = new NpyEvaluation(request, NpyInputs.open(request.inputs()));
+    NpyEvaluation evaluation = opened(request);
     try {
       evaluation.beginOutputs(resuming);
-      evaluation.foldings = evaluation.foldings();
+      // Settings of reductions that are wrong are found now.
+      evaluation.reduced.begin(evaluation.reducedTypes, evaluation.outputs().writers());
       return evaluation;
     } catch (RuntimeException | Error e) {
       evaluation.closeAfter(e);
+      throw e;
+    }
+  }
+
+  private static NpyEvaluation opened(Request request) {
+    NpyInputs inputs = NpyInputs.open(request.inputs());
+    try {
+      return new NpyEvaluation(request, inputs);
+    } catch (RuntimeException | Error e) {
+      inputs.close();
       throw e;
     }
   }
@@ -140,8 +179,19 @@ public final class NpyEvaluation implements AutoCloseable {
     if (request.outputs().isEmpty() && reductions.isEmpty()) {
       throw new IllegalArgumentException("no result has a file; give an assigned name one");
     }
+    if (request.axis() != null && reductions.isEmpty()) {
+      throw new IllegalArgumentException(
+          "an axis is given, but nothing is reduced; assign sum, mean, min or max of something");
+    }
     for (Reduction reduction : reductions) {
-      if (request.outputs().containsKey(reduction.name())) {
+      boolean file = request.outputs().containsKey(reduction.name());
+      if (request.axis() != null && !file) {
+        throw new IllegalArgumentException(
+            "'"
+                + reduction.name()
+                + "' is an array, as it is reduced along an axis; give it a .npy file");
+      }
+      if (request.axis() == null && file) {
         throw new IllegalArgumentException(
             "'"
                 + reduction.name()
@@ -160,12 +210,21 @@ public final class NpyEvaluation implements AutoCloseable {
     Map<String, NpyOutputs.Target> targets = new LinkedHashMap<>();
     for (TypedProgram.ArrayParameter array : resolve().arrays()) {
       Path target = request.outputs().get(array.name());
-      if (target != null) {
-        NpyType type = NpyType.valueOf(array.type().name());
-        NpyHeader header = NpyHeader.of(type, inputs.isFortranOrder(), inputs.shape());
-        targets.put(array.name(), new NpyOutputs.Target(target, header, request.overwrite()));
-      } else if (array.access().writes()) {
+      Reduction reduction = reduction(array.name());
+      if (reduction != null) {
         reducedTypes.put(array.name(), array.type());
+      }
+      if (array.name().equals(request.mask())) {
+        checkMask(array.type());
+      } else if (target != null) {
+        NpyHeader header =
+            reduction == null
+                ? NpyHeader.of(
+                    NpyType.valueOf(array.type().name()),
+                    inputs.isFortranOrder(),
+                    reduced.resultShape())
+                : reduced.header(reduction, array.type());
+        targets.put(array.name(), new NpyOutputs.Target(target, header, request.overwrite()));
       }
     }
     outputs = resuming ? NpyOutputs.resume(targets, work()) : NpyOutputs.begin(targets);
@@ -186,14 +245,22 @@ public final class NpyEvaluation implements AutoCloseable {
     return Objects.requireNonNull(outputs, "begun when it was opened");
   }
 
-  /** New sinks for the reductions, in the order of the expression. */
-  private Map<String, Reducer> foldings() {
-    Map<String, Reducer> begun = new LinkedHashMap<>();
+  private @Nullable Reduction reduction(String name) {
     for (Reduction reduction : request.expression().reductions()) {
-      ScalarType type = Objects.requireNonNull(reducedTypes.get(reduction.name()));
-      begun.put(reduction.name(), Reducer.of(reduction, type, length(), request.scalars()));
+      if (reduction.name().equals(name)) {
+        return reduction;
+      }
     }
-    return begun;
+    return null;
+  }
+
+  private static void checkMask(ScalarType type) {
+    if (type != ScalarType.BOOL) {
+      throw new IllegalArgumentException(
+          "the mask is "
+              + type.numpyName()
+              + ", but must be true or false for each element; compare, as in 'x != 0'");
+    }
   }
 
   private TypedProgram resolve() {
@@ -207,6 +274,9 @@ public final class NpyEvaluation implements AutoCloseable {
     for (String name : request.outputs().keySet()) {
       NpyType type = request.type();
       operands.put(name, type == null ? Operand.output() : Operand.array(scalarType(type)));
+    }
+    if (!request.mask().isEmpty()) {
+      operands.put(request.mask(), Operand.output());
     }
     for (Reduction reduction : request.expression().reductions()) {
       operands.put(reduction.name(), Operand.output());
@@ -257,9 +327,7 @@ public final class NpyEvaluation implements AutoCloseable {
     if (!done) {
       throw new IllegalStateException("values are known when all elements were read; run it first");
     }
-    Map<String, Object> values = new LinkedHashMap<>();
-    foldings.forEach((name, folding) -> values.put(name, folding.value()));
-    return values;
+    return reduced.values();
   }
 
   /** Elements of each array. */
@@ -293,10 +361,13 @@ public final class NpyEvaluation implements AutoCloseable {
     ChunkedPipeline.Builder builder = ChunkedPipeline.of(memory, kernel);
     List.of(further).forEach(builder::on);
     inputs.readers().forEach((name, reader) -> builder.source(name, inputs.source(reader)));
-    outputs().writers().forEach(builder::sink);
-    builder.resuming(outputs().left(length()), outputs()::written);
-    foldings = foldings();
-    foldings.forEach(builder::sink);
+    reduced.begin(reducedTypes, outputs().writers()).forEach(builder::sink);
+    if (further.length > 0 && reduced.areOrdered()) {
+      throw new IllegalArgumentException(
+          "reductions along an axis and selections that go to files take elements in their order;"
+              + " name one accelerator");
+    }
+    builder.resuming(outputs().left(length()), this::written);
     elementwiseScalars().forEach(builder::scalar);
     StreamOptions options = request.options();
     if (inputs.isAnyTurned() && options.chunkBytes() == 0) {
@@ -309,8 +380,14 @@ public final class NpyEvaluation implements AutoCloseable {
     }
     pipeline.run();
     inputs.verify();
+    reduced.finish();
     outputs().commit();
     done = true;
+  }
+
+  private void written(ChunkScheduler.Range range) {
+    reduced.written(range);
+    outputs().written(range);
   }
 
   /**

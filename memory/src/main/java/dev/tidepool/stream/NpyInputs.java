@@ -76,6 +76,11 @@ final class NpyInputs implements AutoCloseable {
     return readers.values().iterator().next();
   }
 
+  /** From now on elements come in C order, whatever the order of the files. */
+  void inCOrder() {
+    anyC = true;
+  }
+
   /** The files by their names. */
   Map<String, NpyReader> readers() {
     return readers;

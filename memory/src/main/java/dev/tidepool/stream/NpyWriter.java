@@ -18,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
@@ -46,7 +47,7 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
 
   private final Path target;
   private final Path partial;
-  private final NpyHeader header;
+  private volatile NpyHeader header;
   private final boolean overwrite;
   private final PositionalFile file;
   private boolean kept;
@@ -337,6 +338,21 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
   /** Returns when what was written so far would survive a power failure. */
   void force() throws IOException {
     file.force();
+  }
+
+  /**
+   * Leaves the file with its first elements alone, as an array of one dimension. Call it after all
+   * writes returned.
+   *
+   * @throws TransferException if the disk fails
+   */
+  void shorten(long count) {
+    NpyHeader shorter = NpyHeader.of(header.type(), false, List.of(count));
+    if (shorter.dataOffset() != header.dataOffset()) {
+      throw new IllegalStateException("the header of " + shorter.shapeText() + " takes other room");
+    }
+    header = shorter;
+    writeHeader();
   }
 
   /** From now on it is not kept: closing deletes it. */

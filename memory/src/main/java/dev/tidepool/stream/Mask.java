@@ -1,0 +1,71 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.expression.syntax.ScalarType;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Which elements are selected. It gets each range before the other sinks do, keeps it until they
+ * have it too, and counts.
+ *
+ * <p>Threads: any; a range is brought, used and forgotten by one.
+ */
+final class Mask extends Reducer {
+  private final Map<Long, byte[]> ranges = new ConcurrentHashMap<>();
+  private long selected;
+
+  Mask(long length) {
+    super(ScalarType.BOOL, length);
+  }
+
+  @Override
+  public void write(long elementOffset, MemorySegment source) {
+    byte[] truths = source.toArray(ValueLayout.JAVA_BYTE);
+    long trues = 0;
+    for (byte truth : truths) {
+      trues += truth == 0 ? 0 : 1;
+    }
+    ranges.put(elementOffset, truths);
+    add(trues);
+  }
+
+  private synchronized void add(long trues) {
+    selected += trues;
+  }
+
+  /** For each element from an offset on that a range came for, 0 or whether it is selected. */
+  byte[] from(long elementOffset) {
+    return Objects.requireNonNull(ranges.get(elementOffset), "a mask comes before what it selects");
+  }
+
+  /** All sinks have the range that begins there. */
+  void forget(long elementOffset) {
+    ranges.remove(elementOffset);
+  }
+
+  /** How many elements are selected. */
+  synchronized long selected() {
+    return selected;
+  }
+
+  /** The number of trues. */
+  @Override
+  Object value() {
+    return selected();
+  }
+
+  /** Brings the selected ones of some elements together at the front; answers how many. */
+  static int gather(MemorySegment elements, byte[] truths, int width, MemorySegment target) {
+    int count = 0;
+    for (int i = 0; i < truths.length; i++) {
+      if (truths[i] != 0) {
+        MemorySegment.copy(elements, (long) i * width, target, (long) count * width, width);
+        count++;
+      }
+    }
+    return count;
+  }
+}

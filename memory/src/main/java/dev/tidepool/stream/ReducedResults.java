@@ -1,0 +1,182 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.expression.syntax.Reduction;
+import dev.tidepool.expression.syntax.Reduction.Kind;
+import dev.tidepool.expression.syntax.ScalarType;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What becomes of computed elements that are no file as they are: reductions to values, reductions
+ * along an axis, and selections.
+ */
+final class ReducedResults {
+  private final NpyEvaluation.Request request;
+  private final List<Long> shape;
+  private final long length;
+  private final boolean fortran;
+
+  // Of the run that was begun last.
+  private @Nullable Mask mask;
+  private Map<String, Reducer> values = Map.of();
+  private List<OrderedReducer> files = List.of();
+
+  /**
+   * For arrays of a shape.
+   *
+   * @param fortran whether elements come in Fortran order
+   * @throws IllegalArgumentException if the shape has not the axis that is asked for, or a result
+   *     needs an element and has none
+   */
+  ReducedResults(NpyEvaluation.Request request, List<Long> shape, boolean fortran) {
+    this.request = request;
+    this.shape = List.copyOf(shape);
+    this.length = shape.stream().reduce(1L, (a, b) -> a * b);
+    this.fortran = fortran;
+    checkAxis();
+  }
+
+  private void checkAxis() {
+    Integer axis = request.axis();
+    if (axis == null) {
+      return;
+    }
+    if (axis < -shape.size() || axis >= shape.size()) {
+      throw new IllegalArgumentException(
+          "axis %d is out of bounds: the arrays have %d %s"
+              .formatted(axis, shape.size(), shape.size() == 1 ? "dimension" : "dimensions"));
+    }
+    for (Reduction reduction : request.expression().reductions()) {
+      if (reduction.kind() == Kind.HISTOGRAM) {
+        throw new IllegalArgumentException(
+            "'" + reduction.name() + "': there is no histogram along an axis; leave the axis out");
+      }
+      boolean choice = reduction.kind() == Kind.MIN || reduction.kind() == Kind.MAX;
+      if (choice && extent() == 0 && count(reducedShape()) > 0) {
+        throw new IllegalArgumentException(
+            "'%s': axis %d has no elements, so %s has no values"
+                .formatted(reduction.name(), axis, reduction.kind().functionName()));
+      }
+    }
+    long bytes = inner() * 2 * Double.BYTES;
+    if (bytes > Math.min(request.options().memoryLimit(), Runtime.getRuntime().maxMemory() / 4)
+        || inner() > Integer.MAX_VALUE / 2) {
+      throw new IllegalArgumentException(
+          "along axis %d of %s there are %d sums at a time, for which memory is too small; turn the"
+                  .formatted(axis, shape, inner())
+              + " array, so that the axis is the last");
+    }
+  }
+
+  private int axis() {
+    int axis = Objects.requireNonNull(request.axis(), "asked only where there is one");
+    return axis < 0 ? axis + shape.size() : axis;
+  }
+
+  private long extent() {
+    return shape.get(axis());
+  }
+
+  /** Elements between neighbours along the axis, as they come. */
+  private long inner() {
+    return count(fortran ? shape.subList(0, axis()) : shape.subList(axis() + 1, shape.size()));
+  }
+
+  private static long count(List<Long> dimensions) {
+    return dimensions.stream().reduce(1L, (a, b) -> a * b);
+  }
+
+  private List<Long> reducedShape() {
+    List<Long> reduced = new ArrayList<>(shape);
+    reduced.remove(axis());
+    return reduced;
+  }
+
+  /** The header of a reduction along the axis, over elements of a type. */
+  NpyHeader header(Reduction reduction, ScalarType type) {
+    return NpyHeader.of(
+        NpyType.valueOf(reduction.resultType(type).name()), fortran, reducedShape());
+  }
+
+  /** The shape of other results; of a selection, its longest. */
+  List<Long> resultShape() {
+    return request.mask().isEmpty() ? shape : List.of(length);
+  }
+
+  /**
+   * New sinks, the one first that others need.
+   *
+   * @param types of what is reduced, by name
+   * @param writers of the files, by name
+   */
+  Map<String, ElementSink> begin(Map<String, ScalarType> types, Map<String, NpyWriter> writers) {
+    Map<String, ElementSink> sinks = new LinkedHashMap<>();
+    Mask selection = request.mask().isEmpty() ? null : new Mask(length);
+    mask = selection;
+    if (selection != null) {
+      sinks.put(request.mask(), selection);
+    }
+    List<OrderedReducer> ordered = new ArrayList<>();
+    Map<String, Reducer> folded = new LinkedHashMap<>();
+    Map<String, NpyWriter> left = new LinkedHashMap<>(writers);
+    for (Reduction reduction : request.expression().reductions()) {
+      ScalarType type = Objects.requireNonNull(types.get(reduction.name()));
+      NpyWriter writer = left.remove(reduction.name());
+      if (writer != null) {
+        int inner = Math.toIntExact(inner());
+        ordered.add(new AxisReducer(reduction, type, length, extent(), inner, writer, selection));
+        sinks.put(reduction.name(), ordered.getLast());
+      } else {
+        folded.put(
+            reduction.name(),
+            selection == null
+                ? Reducer.of(reduction, type, length, request.scalars())
+                : new MaskedReducer(reduction, type, length, request.scalars(), selection));
+      }
+    }
+    left.forEach(
+        (name, writer) -> {
+          if (selection != null) {
+            ordered.add(new SelectedWriter(writer, selection));
+          }
+          sinks.put(name, selection == null ? writer : ordered.getLast());
+        });
+    sinks.putAll(folded);
+    values = folded;
+    files = ordered;
+    return sinks;
+  }
+
+  /** Whether some results need the elements in their order. */
+  boolean areOrdered() {
+    return !files.isEmpty();
+  }
+
+  /** All sinks have a range. */
+  void written(ChunkScheduler.Range range) {
+    if (mask != null) {
+      mask.forget(range.from());
+    }
+  }
+
+  /**
+   * All elements came.
+   *
+   * @throws IllegalArgumentException if a result needs an element and none is selected
+   */
+  void finish() {
+    files.forEach(OrderedReducer::finish);
+    values();
+  }
+
+  /** The values, by name. */
+  Map<String, Object> values() {
+    Map<String, Object> found = new LinkedHashMap<>();
+    values.forEach((name, reducer) -> found.put(name, reducer.value()));
+    return found;
+  }
+}
