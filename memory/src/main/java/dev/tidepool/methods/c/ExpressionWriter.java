@@ -126,7 +126,12 @@ final class ExpressionWriter {
           kind == ItemNumber.Kind.GLOBAL_SIZE
               ? "((" + type(ValueType.LONG) + ")tp_items" + dimension + ")"
               : "(" + language.itemNumber(kind, dimension) + ")";
-      case Expression.Length(var array) -> "tp_length" + ((KernelArray.Argument) array).index();
+      case Expression.Length(KernelArray array) ->
+          switch (array) {
+            case KernelArray.Argument argument -> "tp_length" + argument.index();
+            case KernelArray.Private own -> Integer.toString(own.length());
+            case KernelArray.Shared shared -> Integer.toString(shared.length());
+          };
       case Negate(Expression operand) -> negate(operand);
       case Convert convert -> convert(convert);
       case Binary binary -> binary(binary);

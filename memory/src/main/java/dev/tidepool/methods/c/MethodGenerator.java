@@ -4,6 +4,7 @@ import dev.tidepool.KernelCompilationException;
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.methods.analysis.BarrierControl;
 import dev.tidepool.methods.analysis.ItemNumbers;
+import dev.tidepool.methods.analysis.LoopChecks;
 import dev.tidepool.methods.analysis.Uniformity;
 import dev.tidepool.methods.tree.ElementKind;
 import dev.tidepool.methods.tree.Expression;
@@ -101,7 +102,9 @@ public final class MethodGenerator {
   public static MethodText generate(
       KernelTree tree, KernelLanguage language, DeviceLimits device, boolean checked) {
     var _ = Uniformity.checked(tree);
-    return new MethodGenerator(tree, language, device, checked).text();
+    return new MethodGenerator(
+            checked ? LoopChecks.hoisted(tree) : tree, language, device, checked)
+        .text();
   }
 
   private MethodText text() {

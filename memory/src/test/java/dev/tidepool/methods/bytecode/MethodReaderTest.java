@@ -1,0 +1,332 @@
+package dev.tidepool.methods.bytecode;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tidepool.KernelCompilationException;
+import dev.tidepool.KernelMethod;
+import dev.tidepool.KernelParameter.Access;
+import dev.tidepool.KernelSource;
+import dev.tidepool.WorkItem;
+import dev.tidepool.methods.analysis.ArrayAccesses;
+import dev.tidepool.methods.analysis.MethodParameters;
+import dev.tidepool.methods.tree.KernelTree;
+import dev.tidepool.methods.tree.Rewriter;
+import dev.tidepool.methods.tree.Statement;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.IntUnaryOperator;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+
+/** What a method may hold, what is found in it, and what is said about the rest. */
+class MethodReaderTest {
+  private static final MethodHandles.Lookup LOOKUP = MethodHandles.lookup();
+
+  private static KernelTree read(String method) {
+    return MethodReader.read(KernelSource.method(LOOKUP, method));
+  }
+
+  // What kernels cannot have
+
+  /** Methods that are refused, by what the message says of each. */
+  @SuppressWarnings("unused")
+  private static final class Refused {
+    static int counter;
+    static final IntUnaryOperator FIELD = x -> x;
+
+    static void lambda(int i, int[] x) {
+      IntUnaryOperator twice = value -> 2 * value;
+      x[i] = twice.applyAsInt(x[i]);
+    }
+
+    static void string(int i, int[] x) {
+      x[i] = "abc".length();
+    }
+
+    static void thrown(int i, int[] x) {
+      if (x[i] < 0) {
+        throw new IllegalArgumentException("negative");
+      }
+    }
+
+    static void caught(int i, int[] x) {
+      try {
+        x[i] = 1 / x[i];
+      } catch (ArithmeticException e) {
+        x[i] = 0;
+      }
+    }
+
+    static void recursive(int i, int[] x) {
+      x[i] = factorial(x[i]);
+    }
+
+    private static int factorial(int n) {
+      return n < 2 ? 1 : n * factorial(n - 1);
+    }
+
+    static void field(int i, int[] x) {
+      x[i] = counter;
+    }
+
+    static void object(int i, int[] x) {
+      x[i] = FIELD.applyAsInt(x[i]);
+    }
+
+    static void created(int i, int[] x) {
+      x[i] = new Object().hashCode();
+    }
+
+    static void lengthOfItsOwn(int i, int n, int[] x) {
+      int[] own = new int[n];
+      x[i] = own[0];
+    }
+
+    static void characters(int i, int[] x) {
+      char[] own = new char[4];
+      x[i] = own[0];
+    }
+
+    static void rows(int i, int[] x) {
+      int[][] own = new int[2][2];
+      x[i] = own[0][0];
+    }
+
+    static void either(int i, int[] x, int[] y) {
+      int[] one = i > 3 ? x : y;
+      one[i] = 1;
+    }
+
+    static void dimension(WorkItem item, int d, int[] x) {
+      x[0] = (int) item.globalId(d);
+    }
+
+    static void bodyOfAnotherKind(WorkItem item, int[] x) {
+      x[0] = (int) item.integer(0);
+    }
+
+    static void asserted(int i, int[] x) {
+      assert x[i] > 0;
+      x[i]--;
+    }
+
+    static void nested(int i, float[][] x) {
+      x[i][i] = 0;
+    }
+
+    static void text(int i, String x) {}
+  }
+
+  private static void refused(String method, String... parts) {
+    KernelSource.Method source;
+    try {
+      source =
+          KernelSource.method(MethodHandles.privateLookupIn(Refused.class, LOOKUP), method);
+    } catch (IllegalAccessException e) {
+      throw new AssertionError("it is nested here", e);
+    }
+    assertThatThrownBy(() -> MethodReader.read(source))
+        .isInstanceOf(KernelCompilationException.class)
+        .hasMessageContaining("Refused.")
+        .hasMessageContainingAll(parts);
+  }
+
+  @TestFactory
+  List<DynamicTest> aConstructThatNoKernelHasIsNamedWithItsLineAndARemedy() {
+    List<DynamicTest> tests = new ArrayList<>();
+    String[][] expected = {
+      {"lambda", "line ", "a lambda", "statements over numbers"},
+      {"string", "line ", "a string", "use numbers"},
+      {"thrown", "line ", "new ", "arrays of primitives"},
+      {"caught", "line ", "try", "check before"},
+      {"recursive", "factorial", "line ", "recursive", "write it as a loop"},
+      {"field", "counter", "not final", "as a parameter"},
+      {"object", "FIELD", "no primitive"},
+      {"created", "new Object", "local variables"},
+      {"lengthOfItsOwn", "length is no constant", "static final"},
+      {"characters", "char", "short[]"},
+      {"rows", "array of objects or of arrays", "row * columns"},
+      {"either", "one of two arrays", "once for each array"},
+      {"dimension", "constant 0, 1 or 2"},
+      {"bodyOfAnotherKind", "WorkItem.integer", "as parameters"},
+      {"asserted", "assert", "before the launch"},
+      {"nested", "'x'", "float[][]", "one-dimensional arrays"},
+      {"text", "'x'", "String"},
+    };
+    for (String[] one : expected) {
+      String[] parts = Arrays.copyOfRange(one, 1, one.length);
+      tests.add(DynamicTest.dynamicTest(one[0], () -> refused(one[0], parts)));
+    }
+    return tests;
+  }
+
+  // Which method is meant
+
+  @SuppressWarnings("unused")
+  private static final class Named {
+    static void twice(int i, int[] x) {}
+
+    static void twice(int i, float[] x) {}
+
+    private static void hidden(int i, float[] x) {}
+
+    static int valued(int i) {
+      return i;
+    }
+
+    void bound(int i) {}
+  }
+
+  @Test
+  void aNameIsOneStaticMethodThatTheLookupSees() throws Exception {
+    MethodHandles.Lookup inside = MethodHandles.privateLookupIn(Named.class, LOOKUP);
+    assertThatThrownBy(() -> KernelSource.method(inside, "missing"))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("declares no method missing")
+        .hasMessageContaining("twice");
+    assertThatThrownBy(() -> KernelSource.method(inside, "twice"))
+        .hasMessageContaining("several methods twice")
+        .hasMessageContaining("(int,float[])void");
+    assertThat(
+            KernelSource.method(
+                    inside, "twice", MethodType.methodType(void.class, int.class, float[].class))
+                .type()
+                .parameterType(1))
+        .isEqualTo(float[].class);
+    assertThatThrownBy(() -> KernelSource.method(inside, "valued"))
+        .hasMessageContaining("no static void method");
+    assertThatThrownBy(() -> KernelSource.method(inside, "bound"))
+        .hasMessageContaining("no static void method");
+    assertThatThrownBy(
+            () -> KernelSource.method(MethodHandles.publicLookup().in(Named.class), "hidden"))
+        .hasMessageContaining("cannot be accessed")
+        .hasMessageContaining("MethodHandles.lookup()");
+    assertThatThrownBy(() -> KernelSource.method(Named.class, "hidden"))
+        .hasMessageContaining("not public");
+    assertThatThrownBy(() -> KernelSource.methods(Named.class))
+        .hasMessageContaining("no method with @KernelMethod");
+  }
+
+  /** Kernels that are found by their annotation. */
+  @SuppressWarnings("unused")
+  private static final class Annotated {
+    @KernelMethod
+    static void first(int i, int[] x) {}
+
+    @KernelMethod
+    private static void second(int i, int[] x) {}
+
+    static void other(int i, int[] x) {}
+  }
+
+  @Test
+  void annotatedMethodsOfAClassAreItsKernels() {
+    assertThat(KernelSource.methods(Annotated.class)).containsOnlyKeys("first", "second");
+    assertThat(KernelSource.methods(Annotated.class).get("first"))
+        .isEqualTo(KernelSource.methods(Annotated.class).get("first"))
+        .isNotEqualTo(KernelSource.methods(Annotated.class).get("first").unchecked());
+  }
+
+  // What is found
+
+  @SuppressWarnings("unused")
+  private static void written(int i, int n, int[] in, int[] out, int[] part, int[] sum) {
+    int value = in[i];
+    if (value > n) {
+      part[i] = value;
+    }
+    sum[i] += value;
+    out[i] = value * 2;
+  }
+
+  @SuppressWarnings("unused")
+  private static void returnsEarly(int i, int[] in, int[] out, int[] late) {
+    if (in[i] < 0) {
+      out[i] = 0;
+      return;
+    }
+    out[i] = in[i];
+    late[i] = 1;
+  }
+
+  @SuppressWarnings("unused")
+  private static void elsewhere(WorkItem item, int[] out, int[] shifted, int[] rows) {
+    int i = (int) item.globalId(0);
+    out[i] = 1;
+    shifted[i + 1] = 1;
+    rows[(int) item.globalId(1)] = 1;
+  }
+
+  private static List<Boolean> outs(String method) {
+    KernelTree tree = read(method);
+    ArrayAccesses accesses = ArrayAccesses.of(tree);
+    List<Boolean> outs = new ArrayList<>();
+    for (int i = 0; i < tree.parameters().size(); i++) {
+      outs.add(accesses.isOut(i));
+    }
+    return outs;
+  }
+
+  @Test
+  void accessesAreFoundInTheBody() {
+    KernelTree tree = read("written");
+    assertThat(MethodParameters.of(tree, ArrayAccesses.of(tree)))
+        .extracting(parameter -> parameter.name() + " " + parameter.access())
+        .containsExactly(
+            "n " + Access.SCALAR,
+            "in " + Access.IN,
+            "out " + Access.INOUT,
+            "part " + Access.INOUT,
+            "sum " + Access.INOUT);
+    assertThat(outs("written")).containsExactly(false, false, true, false, false);
+    assertThat(outs("returnsEarly")).containsExactly(false, true, false);
+    assertThat(outs("elsewhere")).containsExactly(true, false, false);
+  }
+
+  @SuppressWarnings("unused")
+  private static void stepped(int i, int n, float[] x, float[] y) {
+    float sum = 0;
+    for (int k = 0; k < n; k++) {
+      if (x[k] < 0) {
+        continue;
+      }
+      sum += x[k];
+    }
+    y[i] = sum;
+  }
+
+  @Test
+  void aForLoopBeginsWithItsConditionAndEndsWithItsStep() {
+    List<Statement> body = read("stepped").body();
+    Statement.Loop loop =
+        (Statement.Loop)
+            body.stream().filter(Statement.Loop.class::isInstance).findFirst().orElseThrow();
+    assertThat(loop.body().getFirst())
+        .isInstanceOfSatisfying(
+            Statement.If.class,
+            branch ->
+                assertThat(branch.then()).containsExactly(new Statement.Break(loop.label())));
+    assertThat(loop.body().getLast()).isInstanceOf(Statement.Assign.class);
+    Rewriter.visit(
+        loop.body(), statement -> assertThat(statement).isNotInstanceOf(Statement.Continue.class));
+  }
+
+  @Test
+  void sitesNameTheLineOfEachAccess() {
+    KernelTree tree = read("stepped");
+    assertThat(tree.sites()).isNotEmpty();
+    tree.sites()
+        .forEach(
+            site -> {
+              assertThat(site.frame().getMethodName()).isEqualTo("stepped");
+              assertThat(site.frame().getFileName()).isEqualTo("MethodReaderTest.java");
+              assertThat(site.frame().getLineNumber()).isPositive();
+            });
+    assertThat(read("stepped")).isSameAs(tree);
+  }
+}
