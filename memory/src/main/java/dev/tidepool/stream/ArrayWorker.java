@@ -156,21 +156,21 @@ final class ArrayWorker implements Runnable {
     return arena.allocate(length * widest, BLOCK_ALIGNMENT);
   }
 
+  /** Plain loops: a chunk takes microseconds, and most are carried before the code is compiled. */
   private void carry(Range range, MemorySegment block) {
     long start = System.nanoTime();
-    job.work
-        .sources()
-        .forEach(
-            (name, source) -> {
-              MemorySegment part = block.asSlice(0, bytes(range, source.elementType()));
-              source.read(range.from(), part);
-              MemorySegment.copy(part, 0, segment(name), 0, part.byteSize());
-            });
+    for (Map.Entry<String, ElementSource> source : job.work.sources().entrySet()) {
+      MemorySegment part = block.asSlice(0, bytes(range, source.getValue().elementType()));
+      source.getValue().read(range.from(), part);
+      MemorySegment.copy(part, 0, segment(source.getKey()), 0, part.byteSize());
+    }
     for (int i = 0; i < taken.size(); i++) {
       Step step = job.steps.get(i);
       step.loop.run(taken.get(i), step.uniforms, Math.toIntExact(range.count()));
     }
-    job.work.sinks().forEach((name, sink) -> write(range, name, sink, block));
+    for (Map.Entry<String, ElementSink> sink : job.work.sinks().entrySet()) {
+      write(range, sink.getKey(), sink.getValue(), block);
+    }
     job.work.written().accept(range);
     chunks.completed(pace, range.count(), warm ? System.nanoTime() - start : 0);
     warm = true;

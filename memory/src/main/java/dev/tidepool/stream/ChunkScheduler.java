@@ -121,6 +121,9 @@ final class ChunkScheduler {
 
   /** The elements that a lane should take now; 0 if it should rather stand by. */
   private long portion(AcceleratorRate pace) {
+    if (paces.size() == 1) {
+      return pace.size();
+    }
     List<AcceleratorRate> rivals =
         paces.stream().filter(other -> other != pace && other.isActive()).toList();
     if (rivals.isEmpty()) {

@@ -159,6 +159,9 @@ public final class ChunkedPipeline {
       if (Thread.currentThread().isInterrupted()) {
         chunks.cancel();
       }
+      stations.getFirst().job().sinks().values().stream()
+          .filter(NpyWriter.class::isInstance)
+          .forEach(sink -> ((NpyWriter) sink).reserve());
       startLanes();
       awaitLanes();
       rethrow();

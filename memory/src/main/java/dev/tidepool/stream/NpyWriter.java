@@ -3,6 +3,7 @@ package dev.tidepool.stream;
 import dev.tidepool.ByteSize;
 import dev.tidepool.ElementType;
 import dev.tidepool.TransferException;
+import dev.tidepool.host.system.LibC;
 import dev.tidepool.spi.support.FileErrors;
 import dev.tidepool.spi.support.FilePermissions;
 import dev.tidepool.stream.file.PositionalFile;
@@ -44,6 +45,12 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
 
   // What these hold may take less room than its bytes, so their free bytes refuse nothing.
   private static final Set<String> COMPRESSING = Set.of("btrfs", "zfs", "bcachefs", "f2fs");
+
+  // Where blocks that are allocated beforehand save the writes half of their time.
+  private static final Set<String> PREALLOCATED = Set.of("ext4", "xfs");
+
+  /** For less, linking the system's functions takes longer than they save. */
+  private static final long RESERVED_FROM = 128L << 20;
 
   private final Path target;
   private final Path partial;
@@ -332,6 +339,22 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
       Files.move(partial, target, StandardCopyOption.ATOMIC_MOVE);
     } catch (AtomicMoveNotSupportedException _) {
       Files.move(partial, target, StandardCopyOption.REPLACE_EXISTING);
+    }
+  }
+
+  /**
+   * Lets the system allocate the blocks of a large file, which all of it is about to be written to.
+   * If it does not, blocks are allocated by the writes.
+   */
+  void reserve() {
+    try {
+      if (header.dataBytes() >= RESERVED_FROM
+          && LibC.hasPreallocation()
+          && PREALLOCATED.contains(Files.getFileStore(partial).type())) {
+        LibC.preallocate(partial.toString(), header.dataOffset() + header.dataBytes());
+      }
+    } catch (IOException _) {
+      // The writes tell what is wrong with the disk.
     }
   }
 

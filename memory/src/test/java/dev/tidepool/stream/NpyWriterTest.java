@@ -71,6 +71,33 @@ class NpyWriterTest {
   }
 
   @Test
+  @EnabledOnOs(OS.LINUX)
+  void aLargeFileHasItsBlocksBeforeItIsWrittenAndNoOtherLength() throws Exception {
+    assumeThat(Files.getFileStore(folder).type()).isIn("ext4", "xfs");
+    Path target = folder.resolve("large.npy");
+    try (NpyWriter writer = NpyWriter.create(target, floats(32 << 20), false)) {
+      writer.reserve();
+      Path partial;
+      try (Stream<Path> files = Files.list(folder)) {
+        partial = files.findFirst().orElseThrow();
+      }
+      assertThat(Files.size(partial)).isEqualTo(writer.header().dataOffset());
+      Process stat = new ProcessBuilder("stat", "-c", "%b %B", partial.toString()).start();
+      String[] blocks = new String(stat.getInputStream().readAllBytes()).strip().split(" ");
+      assertThat(Long.parseLong(blocks[0]) * Long.parseLong(blocks[1]))
+          .isGreaterThanOrEqualTo(128L << 20);
+      writer.write(0, MemorySegment.ofArray(new float[] {1, 2, 3}));
+      writer.commit();
+    }
+    assertThat(Files.size(target)).isEqualTo(128 + (128L << 20));
+    try (NpyReader reader = NpyReader.open(target)) {
+      float[] last = {1, 1};
+      reader.read((32 << 20) - 2, MemorySegment.ofArray(last));
+      assertThat(last).containsExactly(0, 0);
+    }
+  }
+
+  @Test
   void anArrayInBothOrdersIsWrittenInCOrder() {
     assertThat(NpyHeader.of(NpyType.INT8, true, List.of(5L, 1L)).fortranOrder()).isFalse();
     assertThat(NpyHeader.of(NpyType.INT8, true, List.of(5L, 0L, 3L)).fortranOrder()).isFalse();

@@ -49,6 +49,9 @@ public final class LibC {
   private static final boolean HAS_MAPPING = LINUX && has("mmap", "munmap", "mprotect", "madvise");
   private static final boolean HAS_LOCKING = !WINDOWS && has("mlock", "munlock");
   private static final boolean HAS_SETTING = has("memset");
+  private static final boolean HAS_PREALLOCATION = LINUX && has("open", "fallocate", "close");
+  private static final int WRITE_ONLY_CLOSED_ON_EXEC = 0x80001;
+  private static final int KEEP_SIZE = 1;
 
   /** The C library's heap. Windows takes the size first, the others the alignment. */
   private static final class Heap {
@@ -85,6 +88,15 @@ public final class LibC {
   private static final class Setting {
     static final MethodHandle MEMSET =
         link("memset", FunctionDescriptor.of(ADDRESS, ADDRESS, JAVA_INT, JAVA_LONG));
+  }
+
+  private static final class Preallocation {
+    static final MethodHandle OPEN =
+        link("open", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
+    static final MethodHandle FALLOCATE =
+        link(
+            "fallocate", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG));
+    static final MethodHandle CLOSE = link("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
   }
 
   private static final class Locking {
@@ -127,6 +139,29 @@ public final class LibC {
 
   public static boolean hasLocking() {
     return HAS_LOCKING;
+  }
+
+  public static boolean hasPreallocation() {
+    return HAS_PREALLOCATION;
+  }
+
+  /**
+   * Allocates the blocks on disk of a file's first bytes, if the system can; its length stays.
+   * Answers whether it did.
+   */
+  public static boolean preallocate(String path, long bytes) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment name = arena.allocateFrom(path);
+      int file = (int) Preallocation.OPEN.invokeExact(name, WRITE_ONLY_CLOSED_ON_EXEC);
+      if (file < 0) {
+        return false;
+      }
+      int failed = (int) Preallocation.FALLOCATE.invokeExact(file, KEEP_SIZE, 0L, bytes);
+      var _ = (int) Preallocation.CLOSE.invokeExact(file);
+      return failed == 0;
+    } catch (Throwable e) {
+      throw unexpected(e);
+    }
   }
 
   public static boolean hasSetting() {
