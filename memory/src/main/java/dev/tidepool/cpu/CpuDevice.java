@@ -130,6 +130,9 @@ public final class CpuDevice implements Device {
     if (source instanceof KernelSource.Java java) {
       return new JavaProgram(java.body(), parameters);
     }
+    if (source instanceof KernelSource.Method method) {
+      return new MethodProgram(method, parameters);
+    }
     throw new UnsupportedOperationException(
         "cpu:0 runs elementwise and java kernels, not "
             + source.getClass().getSimpleName().toLowerCase(Locale.ROOT)

@@ -15,11 +15,6 @@ import java.util.List;
  * the first dimension fastest.
  */
 record JavaProgram(JavaKernel body, List<KernelParameter> parameters) implements CpuProgram {
-  /** At most so many items in a piece, and at least so many pieces for each thread. */
-  private static final long ITEMS_PER_PIECE = 16 << 10;
-
-  private static final long PIECES_PER_THREAD = 4;
-
   @Override
   public void run(Launch launch) {
     Shape shape = new Shape(launch.range());
@@ -31,12 +26,9 @@ record JavaProgram(JavaKernel body, List<KernelParameter> parameters) implements
         case KernelArgument.Scalar(Object value) -> scalars[i] = value;
       }
     }
-    // A body may take nanoseconds or seconds: few items are shared out too.
-    long share = shape.groups() / (PIECES_PER_THREAD * CpuThreads.THREADS);
-    long grain = Math.clamp(share, 1, Math.max(1, ITEMS_PER_PIECE / shape.groupItems()));
     CpuThreads.spread(
         shape.groups(),
-        grain,
+        CpuProgram.grain(shape.groups(), shape.groupItems()),
         (from, to) -> {
           try (Arena arena = Arena.ofConfined()) {
             MemorySegment local = arena.allocate(launch.range().localBytes(), 64);

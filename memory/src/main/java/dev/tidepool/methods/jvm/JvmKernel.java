@@ -111,6 +111,36 @@ public final class JvmKernel {
       LaunchRange range,
       long fromGroup,
       long toGroup) {
+    try {
+      execute(arrays, scalars, range, fromGroup, toGroup);
+    } catch (KernelFault fault) {
+      throw fault.exception(tree.sites());
+    }
+  }
+
+  /**
+   * Runs all groups of a range, and tells of a failed item as a device does.
+   *
+   * @param status four ints, all 0, as {@link dev.tidepool.spi.Program#reportsFaults} has them
+   */
+  public void report(
+      @Nullable MemorySegment[] arrays,
+      @Nullable Object[] scalars,
+      LaunchRange range,
+      MemorySegment status) {
+    try {
+      execute(arrays, scalars, range, 0, new GroupGrid(range).groups());
+    } catch (KernelFault fault) {
+      fault.report(status);
+    }
+  }
+
+  private void execute(
+      @Nullable MemorySegment[] arrays,
+      @Nullable Object[] scalars,
+      LaunchRange range,
+      long fromGroup,
+      long toGroup) {
     Compiled compiled = compiledFor(arrays);
     KernelPlan plan = compiled.plan();
     for (KernelArray.Argument array : plan.atomics()) {
@@ -125,15 +155,22 @@ public final class JvmKernel {
     Object[] memory = plan.memory().memory(arrays, grid.groupItems());
     long[] numbers = plan.memory().numbers(arrays, scalars);
     KernelCode code = compiled.code();
-    try {
-      if (plan.usesGroups()) {
-        grid.forEachGroup(fromGroup, toGroup, box -> code.run(memory, numbers, box));
-      } else {
-        grid.forEachBox(fromGroup, toGroup, box -> code.run(memory, numbers, box));
-      }
-    } catch (KernelFault fault) {
-      throw fault.exception(tree.sites());
+    if (plan.usesGroups()) {
+      grid.forEachGroup(fromGroup, toGroup, box -> code.run(memory, numbers, box));
+    } else {
+      grid.forEachBox(fromGroup, toGroup, box -> code.run(memory, numbers, box));
     }
+  }
+
+  /** How the kernel was made, for reports. */
+  public String description() {
+    String loops = this.loops == 0 ? "" : ", " + this.loops + " loops with one index test";
+    int[] parts = {0};
+    BarrierFission.forEachItems(steps, _ -> parts[0]++);
+    String barriers = parts[0] <= 1 ? "" : ", " + parts[0] + " parts between barriers";
+    return "generated code of %s.%s%s%s%s"
+        .formatted(
+            tree.className(), tree.methodName(), checked ? "" : ", unchecked", loops, barriers);
   }
 
   private Compiled compiledFor(@Nullable MemorySegment[] arrays) {

@@ -1,6 +1,9 @@
 package dev.tidepool.methods.jvm;
 
+import dev.tidepool.methods.tree.Faults;
 import dev.tidepool.methods.tree.Site;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.List;
 
 /**
@@ -39,20 +42,15 @@ final class KernelFault extends RuntimeException {
     if (site == NOWHERE) {
       return new ArithmeticException("/ by zero");
     }
-    Site place = sites.get(site);
-    RuntimeException exception =
-        switch (place.fault()) {
-          case INDEX ->
-              new ArrayIndexOutOfBoundsException(
-                  "Index %d out of bounds for length %d in array '%s'"
-                      .formatted(index, length, place.array()));
-          case DIVISION -> new ArithmeticException("/ by zero");
-        };
-    StackTraceElement[] here = exception.getStackTrace();
-    StackTraceElement[] trace = new StackTraceElement[here.length + 1];
-    trace[0] = place.frame();
-    System.arraycopy(here, 0, trace, 1, here.length);
-    exception.setStackTrace(trace);
-    return exception;
+    return Faults.of(sites.get(site), index, length);
+  }
+
+  /** Writes the place, and the index, as devices do; a place without a site is thrown. */
+  void report(MemorySegment status) {
+    if (site == NOWHERE) {
+      throw exception(List.of());
+    }
+    status.set(ValueLayout.JAVA_INT_UNALIGNED, 0, site + 1);
+    status.set(ValueLayout.JAVA_INT_UNALIGNED, Integer.BYTES, index);
   }
 }

@@ -295,7 +295,7 @@ class JvmBarriersTest {
 
     assertThatThrownBy(() -> Run.all(kernel, LaunchRange.of(4).inGroupsOf(4), new int[4]))
         .isExactlyInstanceOf(ArrayIndexOutOfBoundsException.class)
-        .hasMessage("Index 4 out of bounds for length 4 in array 'out'");
+        .hasMessage("Index 4 out of bounds for length 4 of 'out'");
   }
 
   @Test

@@ -46,7 +46,7 @@ class JvmFaultsTest {
     int first = shift > 0 ? Math.max(5, shift) : shift;
     assertThat(thrown)
         .isExactlyInstanceOf(ArrayIndexOutOfBoundsException.class)
-        .hasMessage("Index " + first + " out of bounds for length 5 in array 'x'");
+        .hasMessage("Index " + first + " out of bounds for length 5 of 'x'");
     assertThat(thrown.getStackTrace()[0])
         .isEqualTo(new StackTraceElement("test.Kernels", "kernel", "Kernels.java", 100));
     assertThat(thrown.getStackTrace())
@@ -57,7 +57,7 @@ class JvmFaultsTest {
   void aStoreOutsideFails() {
     assertThatThrownBy(() -> Run.all(shifted(), LaunchRange.of(6), 0, new int[6], new int[5]))
         .isExactlyInstanceOf(ArrayIndexOutOfBoundsException.class)
-        .hasMessage("Index 5 out of bounds for length 5 in array 'y'");
+        .hasMessage("Index 5 out of bounds for length 5 of 'y'");
   }
 
   @Test
@@ -131,9 +131,9 @@ class JvmFaultsTest {
     KernelTree ofGroup = other.build(other.store(shared, where, Expression.Constant.of(0L)));
 
     assertThatThrownBy(() -> Run.all(kernel, LaunchRange.of(1), 4))
-        .hasMessage("Index 4 out of bounds for length 4 in array 'new float[4]'");
+        .hasMessage("Index 4 out of bounds for length 4 of 'new float[4]'");
     assertThatThrownBy(() -> Run.all(ofGroup, LaunchRange.of(1), -1))
-        .hasMessage("Index -1 out of bounds for length 3 in array 'local longs(3)'");
+        .hasMessage("Index -1 out of bounds for length 3 of 'local longs(3)'");
   }
 
   @Test

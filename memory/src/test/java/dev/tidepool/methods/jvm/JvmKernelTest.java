@@ -280,7 +280,7 @@ class JvmKernelTest {
                     LaunchRange.of(3),
                     0,
                     3))
-        .hasMessage("Index 2 out of bounds for length 2 in array 'y'");
+        .hasMessage("Index 2 out of bounds for length 2 of 'y'");
   }
 
   @Test

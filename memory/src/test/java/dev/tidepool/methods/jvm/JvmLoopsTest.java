@@ -138,7 +138,7 @@ class JvmLoopsTest {
     for (int round = 0; round < 20 && Plain.holds(stays, v, to); round++) {
       int at = plain(shape, v, step, factor, offset);
       if (at < 0 || at >= x.length) {
-        return "Index " + at + " out of bounds for length " + x.length + " in array 'x'";
+        return "Index " + at + " out of bounds for length " + x.length + " of 'x'";
       }
       sum += x[at];
       v += step;
@@ -220,7 +220,7 @@ class JvmLoopsTest {
                     Arrays.copyOf(x, 29),
                     new float[] {1, 10, 100},
                     new float[10]));
-    assertThat(thrown).hasMessage("Index 29 out of bounds for length 29 in array 'rows'");
+    assertThat(thrown).hasMessage("Index 29 out of bounds for length 29 of 'rows'");
     assertThat(thrown.getStackTrace()[0].getFileName()).isEqualTo("Kernels.java");
   }
 }

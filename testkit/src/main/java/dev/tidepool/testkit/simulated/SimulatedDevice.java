@@ -501,8 +501,7 @@ public final class SimulatedDevice implements Device {
               new SimulatedProgram(this, ElementwiseCode.of(elementwise, parameters), parameters);
           case KernelSource.Java java -> new SimulatedProgram(this, new JavaCode(java), parameters);
           case KernelSource.Method method ->
-              throw new UnsupportedOperationException(
-                  info.id() + " does not run the Java method " + method.name());
+              new SimulatedProgram(this, new MethodCode(method), parameters);
           case KernelSource.HandWritten other ->
               throw new UnsupportedOperationException(
                   info.id() + " runs elementwise and Java sources, not " + other.getClass());

@@ -1,5 +1,6 @@
 package dev.tidepool.testkit.simulated;
 
+import dev.tidepool.ElementType;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.spi.KernelArgument;
@@ -28,12 +29,26 @@ final class SimulatedProgram implements Program {
 
     /** Bytes that an array needs at least for a range. */
     long bytesNeeded(KernelParameter parameter, LaunchRange range);
+
+    /** Whether the last argument, behind those of the parameters, tells of a failed item. */
+    default boolean reportsFaults() {
+      return false;
+    }
   }
 
   SimulatedProgram(SimulatedDevice device, Code code, List<KernelParameter> parameters) {
     this.device = device;
     this.code = code;
-    this.parameters = List.copyOf(parameters);
+    List<KernelParameter> all = new ArrayList<>(parameters);
+    if (code.reportsFaults()) {
+      all.add(KernelParameter.inout("fault status", ElementType.INT));
+    }
+    this.parameters = List.copyOf(all);
+  }
+
+  @Override
+  public boolean reportsFaults() {
+    return code.reportsFaults();
   }
 
   /** A checked launch. */

@@ -1,0 +1,45 @@
+package dev.tidepool.cpu;
+
+import dev.tidepool.KernelParameter;
+import dev.tidepool.KernelSource;
+import dev.tidepool.methods.bytecode.MethodReader;
+import dev.tidepool.methods.jvm.GroupGrid;
+import dev.tidepool.methods.jvm.JvmKernel;
+import dev.tidepool.spi.KernelArgument;
+import dev.tidepool.spi.Launch;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** A Java method, as code that loops over the items. Threads take whole groups. */
+final class MethodProgram implements CpuProgram {
+  private final JvmKernel kernel;
+  private final int parameters;
+
+  MethodProgram(KernelSource.Method source, List<KernelParameter> parameters) {
+    this.kernel = JvmKernel.compile(MethodReader.read(source), source.isChecked());
+    this.parameters = parameters.size();
+  }
+
+  @Override
+  public void run(Launch launch) {
+    @Nullable MemorySegment[] arrays = new MemorySegment[parameters];
+    @Nullable Object[] scalars = new Object[parameters];
+    for (int i = 0; i < parameters; i++) {
+      switch (launch.arguments().get(i)) {
+        case KernelArgument.Array array -> arrays[i] = CpuProgram.segment(array);
+        case KernelArgument.Scalar(Object value) -> scalars[i] = value;
+      }
+    }
+    GroupGrid grid = new GroupGrid(launch.range());
+    CpuThreads.spread(
+        grid.groups(),
+        CpuProgram.grain(grid.groups(), grid.groupItems()),
+        (from, to) -> kernel.run(arrays, scalars, launch.range(), from, to));
+  }
+
+  @Override
+  public String toString() {
+    return kernel.description();
+  }
+}
