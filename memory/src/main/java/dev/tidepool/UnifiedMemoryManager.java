@@ -280,6 +280,30 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    */
   Kernel compile(KernelSource source);
 
+  /**
+   * A kernel of the first of several sources that this accelerator runs, as kernels in OpenCL C and
+   * CUDA C++ for the same purpose.
+   *
+   * @throws KernelCompilationException if the first that it runs is wrong; no other is tried then
+   * @throws UnsupportedOperationException if the accelerator runs none of them
+   */
+  default Kernel compile(KernelSource first, KernelSource... others) {
+    UnsupportedOperationException refused;
+    try {
+      return compile(first);
+    } catch (UnsupportedOperationException e) {
+      refused = e;
+    }
+    for (KernelSource other : others) {
+      try {
+        return compile(other);
+      } catch (UnsupportedOperationException e) {
+        refused.addSuppressed(e);
+      }
+    }
+    throw refused;
+  }
+
   /** The figures now. */
   MemoryStatistics statistics();
 

@@ -49,6 +49,7 @@ class PagesTest {
       import dev.tidepool.testkit.cuda.SimulatedCuda;
       import dev.tidepool.transfer.*;
       import java.lang.foreign.*;
+      import java.lang.invoke.MethodHandles;
       import java.nio.file.Path;
       import java.time.Duration;
       import java.util.*;
@@ -71,6 +72,9 @@ class PagesTest {
           long schema();
         }
         Library library;
+        static final class Kernels {
+          static void twice(WorkItem item, float[] x, float[] y) {}
+        }
         record Scattered(boolean alive, double mass, byte kind, float charge, short age) {}
       """;
 

@@ -102,8 +102,7 @@ public final class MethodGenerator {
   public static MethodText generate(
       KernelTree tree, KernelLanguage language, DeviceLimits device, boolean checked) {
     var _ = Uniformity.checked(tree);
-    return new MethodGenerator(
-            checked ? LoopChecks.hoisted(tree) : tree, language, device, checked)
+    return new MethodGenerator(checked ? LoopChecks.hoisted(tree) : tree, language, device, checked)
         .text();
   }
 

@@ -125,8 +125,7 @@ class MethodReaderTest {
   private static void refused(String method, String... parts) {
     KernelSource.Method source;
     try {
-      source =
-          KernelSource.method(MethodHandles.privateLookupIn(Refused.class, LOOKUP), method);
+      source = KernelSource.method(MethodHandles.privateLookupIn(Refused.class, LOOKUP), method);
     } catch (IllegalAccessException e) {
       throw new AssertionError("it is nested here", e);
     }
@@ -309,8 +308,7 @@ class MethodReaderTest {
     assertThat(loop.body().getFirst())
         .isInstanceOfSatisfying(
             Statement.If.class,
-            branch ->
-                assertThat(branch.then()).containsExactly(new Statement.Break(loop.label())));
+            branch -> assertThat(branch.then()).containsExactly(new Statement.Break(loop.label())));
     assertThat(loop.body().getLast()).isInstanceOf(Statement.Assign.class);
     Rewriter.visit(
         loop.body(), statement -> assertThat(statement).isNotInstanceOf(Statement.Continue.class));

@@ -5,12 +5,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.abort;
 
 import dev.tidepool.Arguments;
+import dev.tidepool.Capability;
+import dev.tidepool.ElementType;
 import dev.tidepool.Kernel;
+import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.WorkItem;
+import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
 import java.lang.reflect.Array;
 import java.lang.reflect.Method;
@@ -363,6 +367,35 @@ public abstract class MethodKernelConformance extends Topic {
     float[] kept = {1, 2};
     compiled("saxpy").execute(Arguments.inOrder(1f, new float[2], kept), LaunchRange.of(0));
     assertThat(kept).containsExactly(1, 2);
+  }
+
+  @Test
+  void theFirstOfSeveralSourcesThatTheAcceleratorRunsIsTaken() {
+    KernelSource.Method method = KernelSource.method(LOOKUP, "saxpy");
+    KernelParameter x = KernelParameter.inout("y", ElementType.FLOAT);
+    KernelSource opencl =
+        KernelSource.opencl("kernel void f(global float* y) { y[get_global_id(0)] = 1; }", "f", x);
+    KernelSource java =
+        KernelSource.java(
+            item -> item.array(0).setAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, item.globalId(0), 1),
+            x);
+    Kernel first;
+    try {
+      first = memory().compile(opencl, java, method);
+    } catch (UnsupportedOperationException noCompiler) {
+      abort("no compiler: " + noCompiler.getMessage());
+      return;
+    }
+    boolean runsOpenCl = bench().can(Capability.OPENCL_KERNELS);
+    boolean runsJava = bench().can(Capability.JAVA_KERNELS);
+    assertThat(first.source()).isEqualTo(runsOpenCl ? opencl : runsJava ? java : method);
+    float[] y = {5, 6};
+    first.execute(
+        first.source().equals(method)
+            ? Arguments.of("a", 0f, "x", new float[] {1, 1}, "y", y)
+            : Arguments.of("y", y));
+    assertThat(y)
+        .containsExactly(first.source().equals(method) ? new float[] {5, 6} : new float[] {1, 1});
   }
 
   @Test

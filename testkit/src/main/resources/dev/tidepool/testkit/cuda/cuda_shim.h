@@ -155,6 +155,9 @@ inline int __clz(int a) { return a == 0 ? 32 : __builtin_clz(static_cast<unsigne
 inline int __clzll(long long a) {
   return a == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(a));
 }
+inline long long __mul64hi(long long a, long long b) {
+  return static_cast<long long>((static_cast<__int128>(a) * b) >> 64);
+}
 inline int __popc(unsigned a) { return __builtin_popcount(a); }
 inline int __popcll(unsigned long long a) { return __builtin_popcountll(a); }
 inline int __ffs(int a) { return __builtin_ffs(a); }
