@@ -13,8 +13,8 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a kernel computes: an elementwise expression that runs everywhere, or code written by hand
- * for one kind of accelerator. Immutable; equal sources compile once.
+ * What a kernel computes: an elementwise expression or a Java method, which run everywhere, or code
+ * written by hand for one kind of accelerator. Immutable; equal sources compile once.
  *
  * {@snippet :
  * KernelSource everywhere = KernelSource.elementwise("y = a * x + y");

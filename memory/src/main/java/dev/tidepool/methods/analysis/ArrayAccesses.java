@@ -19,7 +19,6 @@ import dev.tidepool.methods.tree.Statement.Load;
 import dev.tidepool.methods.tree.Statement.Loop;
 import dev.tidepool.methods.tree.Statement.Return;
 import dev.tidepool.methods.tree.Statement.Store;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -37,7 +36,6 @@ import org.jspecify.annotations.Nullable;
 public final class ArrayAccesses {
   private final Set<Integer> loaded = new HashSet<>();
   private final Set<Integer> stored = new HashSet<>();
-  private final Set<Integer> storedElsewhere = new HashSet<>();
   // What has been stored to on all ways to a point that jumps lead to; none came there yet if null.
   private final Map<Label, Set<Integer>> behind = new HashMap<>();
   private @Nullable Set<Integer> atEnd;
@@ -55,12 +53,7 @@ public final class ArrayAccesses {
   private void record(Statement statement) {
     switch (statement) {
       case Load(_, KernelArray.Argument array, _, _) -> loaded.add(array.index());
-      case Store(KernelArray.Argument array, Expression index, _, _) -> {
-        stored.add(array.index());
-        if (!isOwn(index)) {
-          storedElsewhere.add(array.index());
-        }
-      }
+      case Store(KernelArray.Argument array, _, _, _) -> stored.add(array.index());
       case Atomic atomic when atomic.array() instanceof KernelArray.Argument array -> {
         loaded.add(array.index());
         stored.add(array.index());
@@ -159,12 +152,5 @@ public final class ArrayAccesses {
         && !loaded.contains(parameter)
         && atEnd != null
         && atEnd.contains(parameter);
-  }
-
-  /** Arrays that items store to at indices other than their own, and that items load. */
-  public List<Integer> shared() {
-    List<Integer> shared = new ArrayList<>(storedElsewhere);
-    shared.retainAll(loaded);
-    return shared;
   }
 }

@@ -7,6 +7,7 @@ import dev.tidepool.LaunchRange;
 import dev.tidepool.methods.analysis.ArrayAccesses;
 import dev.tidepool.methods.analysis.ItemNumbers;
 import dev.tidepool.methods.analysis.MethodParameters;
+import dev.tidepool.methods.analysis.Races;
 import dev.tidepool.methods.bytecode.MethodReader;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.runtime.buffer.BufferHandle;
@@ -19,6 +20,8 @@ import org.jspecify.annotations.Nullable;
  * it writes all of one depends on the range, too.
  */
 final class MethodSignature implements Signature {
+  private static final System.Logger LOG = System.getLogger("dev.tidepool.kernels");
+
   private final DeclaredSignature declared;
   private final ArrayAccesses accesses;
   private final ItemNumbers numbers;
@@ -43,6 +46,15 @@ final class MethodSignature implements Signature {
   static MethodSignature of(KernelSource.Method source) {
     KernelTree tree = MethodReader.read(source);
     ArrayAccesses accesses = ArrayAccesses.of(tree);
+    for (String array : Races.in(tree)) {
+      LOG.log(
+          System.Logger.Level.WARNING,
+          "kernel {0} reads elements of {1} that other items may write at the same time; unless"
+              + " every item uses elements of its own, that is a race: use atomic operations,"
+              + " barriers, or a second array",
+          source.name(),
+          array);
+    }
     return new MethodSignature(
         new DeclaredSignature(
             "kernel '" + source.name() + "'", MethodParameters.of(tree, accesses)),

@@ -10,6 +10,7 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.WorkItem;
 import dev.tidepool.methods.analysis.ArrayAccesses;
 import dev.tidepool.methods.analysis.MethodParameters;
+import dev.tidepool.methods.analysis.Races;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Rewriter;
 import dev.tidepool.methods.tree.Statement;
@@ -312,6 +313,26 @@ class MethodReaderTest {
     assertThat(loop.body().getLast()).isInstanceOf(Statement.Assign.class);
     Rewriter.visit(
         loop.body(), statement -> assertThat(statement).isNotInstanceOf(Statement.Continue.class));
+  }
+
+  @SuppressWarnings("unused")
+  private static void ofItsOwn(int i, int[] x, int[] pairs) {
+    x[i] = 2 * x[i];
+    int first = pairs[2 * i];
+    pairs[2 * i] = pairs[2 * i + 1];
+    pairs[2 * i + 1] = first;
+  }
+
+  @SuppressWarnings("unused")
+  private static void ofOthers(int i, int[] x, int[] values, int[] counts) {
+    x[i + 1] = x[i];
+    counts[values[i]]++;
+  }
+
+  @Test
+  void anArrayWhoseElementsOtherItemsWriteIsARace() {
+    assertThat(Races.in(read("ofItsOwn"))).isEmpty();
+    assertThat(Races.in(read("ofOthers"))).containsExactly("counts", "x");
   }
 
   @Test
