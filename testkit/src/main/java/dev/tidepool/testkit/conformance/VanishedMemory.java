@@ -24,6 +24,7 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.host.system.TruncatedMapCheck;
 import dev.tidepool.stream.Pipeline;
+import dev.tidepool.stream.Reductions;
 import dev.tidepool.stream.StreamOptions;
 import dev.tidepool.transfer.Transfer;
 import dev.tidepool.transfer.TransferOptions;
@@ -152,6 +153,7 @@ public final class VanishedMemory {
     lending();
     kernels();
     transfers();
+    reductions();
     others();
   }
 
@@ -451,6 +453,33 @@ public final class VanishedMemory {
                     plain)
                 .join()
                 .orThrow());
+  }
+
+  private void reductions() {
+    add("Reductions.sum(UnifiedBuffer)", s -> Reductions.sum(s.buffer));
+    add(
+        "Reductions.sum(UnifiedBuffer,long,long)",
+        s -> Reductions.sum(s.buffer, s.buffer.length() / 2, 2));
+    add("Reductions.mean(UnifiedBuffer)", s -> Reductions.mean(s.buffer));
+    add(
+        "Reductions.mean(UnifiedBuffer,long,long)",
+        s -> Reductions.mean(s.buffer, s.buffer.length() / 2, 2));
+    add("Reductions.min(UnifiedBuffer)", s -> Reductions.min(s.buffer));
+    add(
+        "Reductions.min(UnifiedBuffer,long,long)",
+        s -> Reductions.min(s.buffer, s.buffer.length() / 2, 2));
+    add("Reductions.max(UnifiedBuffer)", s -> Reductions.max(s.buffer));
+    add(
+        "Reductions.max(UnifiedBuffer,long,long)",
+        s -> Reductions.max(s.buffer, s.buffer.length() / 2, 2));
+    add("Reductions.argMin(UnifiedBuffer)", s -> Reductions.argMin(s.buffer));
+    add(
+        "Reductions.argMin(UnifiedBuffer,long,long)",
+        s -> Reductions.argMin(s.buffer, s.buffer.length() / 2, 2));
+    add("Reductions.argMax(UnifiedBuffer)", s -> Reductions.argMax(s.buffer));
+    add(
+        "Reductions.argMax(UnifiedBuffer,long,long)",
+        s -> Reductions.argMax(s.buffer, s.buffer.length() / 2, 2));
   }
 
   private void others() {

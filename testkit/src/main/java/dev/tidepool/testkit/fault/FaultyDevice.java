@@ -68,6 +68,11 @@ final class FaultyDevice implements Device {
   /** Code of a device whose calls may fail. */
   record FaultyProgram(FaultyDevice owner, Program program) implements Program {
     @Override
+    public boolean reportsFaults() {
+      return program.reportsFaults();
+    }
+
+    @Override
     public void close() {
       owner.next(SpiCall.CLOSE_PROGRAM);
       program.close();
