@@ -1,6 +1,7 @@
 package dev.tidepool.methods.analysis;
 
 import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Variable;
@@ -164,7 +165,9 @@ public final class LoopChecks {
 
   private static Expression index(
       Statement access, Expression index, LoopAccesses accesses, boolean isLong) {
-    Expression wide = isLong ? accesses.longIndex(access) : null;
+    // Arrays of an item or group are arrays of the virtual machine, whose indices are ints.
+    boolean mayWiden = isLong && Walk.array(access) instanceof KernelArray.Argument;
+    Expression wide = mayWiden ? accesses.longIndex(access) : null;
     return wide == null ? index : wide;
   }
 }

@@ -103,7 +103,7 @@ final class CallTranslator {
     if (result == TypeKind.REFERENCE) {
       throw place.refuse(
           "the call of " + shown(owner, name) + ", which returns an object or array,",
-          "pass the array as a parameter");
+          "write the steps as loops over numbers and arrays");
     }
     if (method.isTrial()) {
       if (result != TypeKind.VOID) {

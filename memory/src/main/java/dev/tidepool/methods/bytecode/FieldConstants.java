@@ -39,13 +39,15 @@ final class FieldConstants {
     try {
       Field field = Class.forName(owner, true, loader).getDeclaredField(name);
       if (!Modifier.isFinal(field.getModifiers())) {
-        throw place.refuse(shown + ", which is not final", "pass its value as a parameter");
+        throw place.refuse(
+            shown + ", which is not final,",
+            "make it static final, or pass its value as a parameter");
       }
       field.setAccessible(true);
       return constant(field.get(null), shown, place);
     } catch (ReflectiveOperationException | InaccessibleObjectException | LinkageError e) {
       throw place.refuse(
-          shown + ", which cannot be read (" + e.getMessage() + ")",
+          shown + ", which cannot be read (" + e.getMessage() + "),",
           "pass its value as a parameter");
     }
   }
@@ -61,7 +63,7 @@ final class FieldConstants {
       case Float number -> new Constant(ValueType.FLOAT, Float.floatToRawIntBits(number));
       case Double number -> new Constant(ValueType.DOUBLE, Double.doubleToRawLongBits(number));
       case null, default ->
-          throw place.refuse(shown + ", which is no primitive", "pass an array as a parameter");
+          throw place.refuse(shown + ", which is no primitive,", "pass an array as a parameter");
     };
   }
 }

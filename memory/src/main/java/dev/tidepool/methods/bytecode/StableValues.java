@@ -7,7 +7,6 @@ import dev.tidepool.methods.tree.Rewriter;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Assign;
 import dev.tidepool.methods.tree.Variable;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -32,8 +31,8 @@ final class StableValues {
     if (stable.values.isEmpty()) {
       return statements;
     }
-    List<Statement> kept = new ArrayList<>();
-    kept.addAll(
+    // Variables that are copies of these become stable.
+    return propagate(
         Rewriter.rewrite(
             statements,
             statement ->
@@ -42,16 +41,18 @@ final class StableValues {
                     ? List.of()
                     : List.of(statement),
             stable::replaced));
-    return kept;
   }
 
   private void record(Statement statement) {
     for (Variable target : Rewriter.targets(statement)) {
       boolean isFirst = others.add(target);
-      if (isFirst && statement instanceof Assign(Variable _, Expression value) && isStable(value)) {
-        values.put(target, value);
-      } else {
+      boolean isSame =
+          statement instanceof Assign(Variable _, Expression value)
+              && (isFirst ? isStable(value) : value.equals(values.get(target)));
+      if (!isSame) {
         values.remove(target);
+      } else if (statement instanceof Assign(Variable _, Expression value)) {
+        values.put(target, value);
       }
     }
   }

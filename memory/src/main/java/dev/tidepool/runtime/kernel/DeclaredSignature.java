@@ -48,12 +48,17 @@ record DeclaredSignature(String kernel, List<KernelParameter> declared) implemen
   @Override
   public List<KernelParameter> parameters(Arguments arguments, @Nullable LaunchRange asked) {
     Set<String> unknown = new LinkedHashSet<>(arguments.values().keySet());
+    declared.forEach(parameter -> unknown.remove(parameter.name()));
     for (KernelParameter parameter : declared) {
-      unknown.remove(parameter.name());
       Object value = arguments.values().get(parameter.name());
       if (value == null) {
         throw new IllegalArgumentException(
-            "argument '" + parameter.name() + "' is missing; " + takes());
+            "argument '"
+                + parameter.name()
+                + "' is missing"
+                + (unknown.isEmpty() ? "" : ", and there is no parameter " + unknown)
+                + "; "
+                + takes());
       }
       check(parameter, value);
     }

@@ -262,6 +262,11 @@ class MethodReaderTest {
     rows[(int) item.globalId(1)] = 1;
   }
 
+  @SuppressWarnings("unused")
+  private static void chosen(int i, int[] in, int[] out) {
+    out[i] = in[i] > 0 ? in[i] : in[0] > 0 ? 1 : 2;
+  }
+
   private static List<Boolean> outs(String method) {
     KernelTree tree = read(method);
     ArrayAccesses accesses = ArrayAccesses.of(tree);
@@ -285,6 +290,7 @@ class MethodReaderTest {
             "sum " + Access.INOUT);
     assertThat(outs("written")).containsExactly(false, false, true, false, false);
     assertThat(outs("returnsEarly")).containsExactly(false, true, false);
+    assertThat(outs("chosen")).containsExactly(false, true);
     assertThat(outs("elsewhere")).containsExactly(true, false, false);
   }
 
@@ -317,7 +323,7 @@ class MethodReaderTest {
 
   @SuppressWarnings("unused")
   private static void ofItsOwn(int i, int[] x, int[] pairs) {
-    x[i] = 2 * x[i];
+    x[i] = x[i] + (x[i] > 3 ? 1 : 2);
     int first = pairs[2 * i];
     pairs[2 * i] = pairs[2 * i + 1];
     pairs[2 * i + 1] = first;

@@ -207,6 +207,11 @@ public abstract class MethodKernelConformance extends Topic {
   }
 
   @Test
+  void arraysOfAnItemAndOfItsGroupInLoops() {
+    check("arraysOfItsOwn", LaunchRange.of(50), 9, pattern(16, 1), new float[50]);
+  }
+
+  @Test
   void anIndexOutsideOfAnArrayIsSaidWithItsLine() {
     Kernel gather = compiled("gather");
     float[] y = {7, 8, 9};

@@ -156,6 +156,27 @@ final class MethodKernels {
     return steps;
   }
 
+  static void arraysOfItsOwn(WorkItem item, int n, float[] x, float[] y) {
+    int i = (int) item.globalId(0);
+    float[] own = new float[16];
+    for (int q = 0; q < 16; q++) {
+      own[q] = x[q] + q;
+    }
+    float[] shared = item.localFloats(16);
+    for (int q = 0; q < n; q++) {
+      shared[q] = own[n - 1 - q];
+    }
+    float sum = 0;
+    for (int q = 0; q < n; q++) {
+      sum += own[q] * shared[q];
+    }
+    int[] counts = new int[4];
+    for (int q = 0; q < 4; q++) {
+      counts[q] = q + i;
+    }
+    y[i] = sum + counts[i & 3];
+  }
+
   static void gather(int i, int[] indices, float[] x, float[] y) {
     y[i] = x[indices[i]];
   }
