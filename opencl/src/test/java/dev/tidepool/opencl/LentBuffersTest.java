@@ -150,7 +150,7 @@ class LentBuffersTest {
       assertThatThrownBy(() -> memory.lend(NativeUse.write(odd).as(NativeKind.OPENCL_BUFFER)))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("multiple of")
-          .hasMessageContaining("value() and offset()");
+          .hasMessageContaining("slice at such bytes");
       try (NativeAccess access = memory.lend(NativeUse.write(odd))) {
         set(access.queue(), access.handle(odd), 9);
       }
