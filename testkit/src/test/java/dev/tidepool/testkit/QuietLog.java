@@ -10,16 +10,19 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 final class QuietLog implements BeforeAllCallback, AfterAllCallback {
   private static final Logger LIBRARY = Logger.getLogger("dev.tidepool");
   private static final Logger SEEDS = Logger.getLogger(RandomWorkload.class.getName());
+  private static final Logger KERNELS = Logger.getLogger(RandomKernels.class.getName());
 
   @Override
   public void beforeAll(ExtensionContext context) {
     LIBRARY.setLevel(Level.OFF);
     SEEDS.setLevel(Level.INFO);
+    KERNELS.setLevel(Level.INFO);
   }
 
   @Override
   public void afterAll(ExtensionContext context) {
     LIBRARY.setLevel(null);
     SEEDS.setLevel(null);
+    KERNELS.setLevel(null);
   }
 }

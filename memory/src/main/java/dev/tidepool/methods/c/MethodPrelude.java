@@ -76,6 +76,12 @@ final class MethodPrelude {
           case MAX_FLOAT, MAX_DOUBLE ->
               "return a != a ? a : b != b ? b : a == b ? (NEGATIVE ? b : a) : a > b ? a : b;";
           case SIGNUM_FLOAT, SIGNUM_DOUBLE -> "return a > 0 ? (T)1 : a < 0 ? (T)-1 : a;";
+          // PoCL's rint of a constant infinity is undefined: it removes all of the kernel.
+          case RINT ->
+              """
+              T m = (T)WHOLE;
+                return fabs(a) < m ? copysign((fabs(a) + m) - m, a) : a;\
+              """;
           case ROUND_FLOAT, ROUND_DOUBLE ->
               """
               T f = floor(a);
@@ -93,7 +99,9 @@ final class MethodPrelude {
     String c = type(type);
     String unsigned = type == ValueType.LONG ? "U64" : "U32";
     String result = type(single ? ValueType.FLOAT : function.result());
-    String body = String.valueOf(text).replace("NEGATIVE", negative(type));
+    // From here on all numbers are whole.
+    String whole = type == ValueType.FLOAT ? "8388608.0f" : "4503599627370496.0";
+    String body = String.valueOf(text).replace("NEGATIVE", negative(type)).replace("WHOLE", whole);
     if (body.contains("TO_INTEGER")) {
       Conversion conversion = type == ValueType.FLOAT ? Conversion.F2I : Conversion.D2L;
       body = body.replace("TO_INTEGER", saturating(conversion, c, result));

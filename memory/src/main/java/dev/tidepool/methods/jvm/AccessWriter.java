@@ -147,13 +147,19 @@ final class AccessWriter {
         code.iload(frame.intScratch());
       } else {
         expressions.push(index);
+        if (index.type() == ValueType.LONG) {
+          // A long index is inside of its array: it has been tested in front of a loop.
+          code.l2i();
+        }
       }
     }
 
     /** Pushes the index in bytes. */
     private void pushOffset(ElementKind kind) {
-      pushInt();
-      if (index.type() == ValueType.INT) {
+      if (index.type() == ValueType.LONG) {
+        expressions.push(index);
+      } else {
+        pushInt();
         code.i2l();
       }
       if (kind.bytes() > 1) {

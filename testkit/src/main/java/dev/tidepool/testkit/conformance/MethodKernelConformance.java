@@ -201,6 +201,16 @@ public abstract class MethodKernelConformance extends Topic {
   }
 
   @Test
+  void loopsOverAnArrayOfTheItem() {
+    check("ownArray", LaunchRange.of(100), new long[100]);
+  }
+
+  @Test
+  void constantsThatAreRounded() {
+    check("constantRint", LaunchRange.of(100), new float[100]);
+  }
+
+  @Test
   void loopsSwitchesLabelsAndCalls() {
     int[] x = ints(500, 9);
     check("controlFlow", LaunchRange.of(500), x, new int[500]);

@@ -177,6 +177,23 @@ final class MethodKernels {
     y[i] = sum + counts[i & 3];
   }
 
+  static void ownArray(int i, long[] out) {
+    long[] own = new long[8];
+    for (int k = 0; k < own.length; k++) {
+      own[k] = (long) i << (k * 7);
+    }
+    for (int k = 0; k < own.length; k++) {
+      out[i] = 31 * out[i] + (own[k] ^ (own[k] >>> 32));
+    }
+  }
+
+  static void constantRint(int i, float[] out) {
+    if ((float) Math.rint(Float.POSITIVE_INFINITY) < 1f) {
+      out[i] = -1;
+    }
+    out[i] += (float) Math.rint(0.5f + i) + (float) Math.rint(-1.5f);
+  }
+
   static void gather(int i, int[] indices, float[] x, float[] y) {
     y[i] = x[indices[i]];
   }

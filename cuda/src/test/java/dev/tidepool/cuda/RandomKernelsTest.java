@@ -1,0 +1,21 @@
+package dev.tidepool.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tidepool.Tidepool;
+import dev.tidepool.testkit.RandomKernels;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Random Java methods compute as kernels what they compute as methods. */
+@Timeout(value = 1000, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class RandomKernelsTest {
+  @Test
+  void kernelsEqualTheirMethods() {
+    Simulation.with(1);
+    try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
+      assertThat(new RandomKernels(tidepool, "cuda:0").kernels(500).inPrograms().run())
+          .isPositive();
+    }
+  }
+}

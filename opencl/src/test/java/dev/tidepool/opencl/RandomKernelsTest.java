@@ -1,0 +1,24 @@
+package dev.tidepool.opencl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tidepool.Tidepool;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.testkit.RandomKernels;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Random Java methods compute as kernels what they compute as methods. */
+@Timeout(value = 1000, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class RandomKernelsTest {
+  @Test
+  void kernelsEqualTheirMethods() {
+    Pocl.devices().forEach(Device::close);
+    try (Tidepool tidepool = Discovery.using(List.of(new OpenClProvider()), Tidepool::open)) {
+      assertThat(new RandomKernels(tidepool, "opencl:0").kernels(500).inPrograms().run())
+          .isPositive();
+    }
+  }
+}

@@ -1,0 +1,55 @@
+package dev.tidepool.testkit.kernels;
+
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+
+/**
+ * The random choices of one kernel. Its statements and expressions are parts, numbered in the order
+ * in which they are written. A part that is left out consumes the same choices, so the rest of the
+ * kernel stays as it is.
+ */
+final class Decisions {
+  private final Random random;
+  private final Set<Integer> leftOut;
+  private int parts;
+
+  Decisions(long seed, Set<Integer> leftOut) {
+    this.random = new Random(seed * 0x9E3779B97F4A7C15L);
+    this.leftOut = leftOut;
+  }
+
+  int next(int bound) {
+    return random.nextInt(bound);
+  }
+
+  int between(int from, int to) {
+    return from + random.nextInt(to - from + 1);
+  }
+
+  int anyInt() {
+    return random.nextInt();
+  }
+
+  long anyLong() {
+    return random.nextLong();
+  }
+
+  boolean chance(int percent) {
+    return random.nextInt(100) < percent;
+  }
+
+  <T> T pick(List<T> list) {
+    return list.get(random.nextInt(list.size()));
+  }
+
+  /** Numbers a part. Returns true if it is left out. */
+  boolean leavesOut() {
+    return leftOut.contains(parts++);
+  }
+
+  /** How many parts there are so far. */
+  int parts() {
+    return parts;
+  }
+}

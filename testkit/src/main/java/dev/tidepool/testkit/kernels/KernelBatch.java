@@ -1,0 +1,148 @@
+package dev.tidepool.testkit.kernels;
+
+import dev.tidepool.Arguments;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
+import dev.tidepool.UnifiedMemoryManager;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Runs random kernels of one class as plain Java and on an accelerator, and compares. */
+public final class KernelBatch {
+  /**
+   * A kernel that does not do what its method does.
+   *
+   * @param seed of the kernel
+   * @param what is different
+   * @param cause what was thrown, if anything
+   */
+  public record Mismatch(long seed, String what, @Nullable Throwable cause) {}
+
+  private final List<KernelBody> bodies;
+  private final KernelClass compiled;
+
+  private KernelBatch(List<KernelBody> bodies) {
+    this.bodies = bodies;
+    this.compiled = KernelClass.compile(KernelClass.source(bodies));
+  }
+
+  /** Kernels of consecutive seeds. */
+  public static KernelBatch of(long firstSeed, int count) {
+    List<KernelBody> bodies = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      bodies.add(KernelBody.of(firstSeed + i, Set.of()));
+    }
+    return new KernelBatch(bodies);
+  }
+
+  /** A batch of one kernel. */
+  static KernelBatch of(KernelBody body) {
+    return new KernelBatch(List.of(body));
+  }
+
+  /** One kernel that is all of them: an argument in front of the others says which. */
+  public KernelSource.Method together() {
+    return KernelSource.method(compiled.lookup(), KernelClass.ALL);
+  }
+
+  /**
+   * Runs all kernels.
+   *
+   * @param together whether they are one program
+   * @return those that are wrong
+   */
+  public List<Mismatch> run(UnifiedMemoryManager memory, boolean together) {
+    List<Mismatch> mismatches = new ArrayList<>();
+    @Nullable Kernel all = together ? memory.compile(together()) : null;
+    for (int i = 0; i < bodies.size(); i++) {
+      KernelBody body = bodies.get(i);
+      Object[] arguments = KernelData.of(body);
+      Object[] expected = KernelData.copy(arguments);
+      List<Throwable> faults = plainly(body, expected);
+      try {
+        Object[] actual = KernelData.copy(arguments);
+        Kernel kernel =
+            all == null
+                ? memory.compile(KernelSource.method(compiled.lookup(), body.method()))
+                : all;
+        Arguments bound = Arguments.inOrder(all == null ? actual : behind(i, actual));
+        kernel.execute(bound, LaunchRange.of(KernelData.ITEMS));
+        String wrong =
+            faults.isEmpty()
+                ? KernelData.difference(expected, actual)
+                : "it does not throw " + faults.getFirst();
+        if (!wrong.isEmpty()) {
+          mismatches.add(new Mismatch(body.seed(), wrong, null));
+        }
+      } catch (RuntimeException thrown) {
+        if (faults.stream().noneMatch(fault -> isSame(fault, thrown))) {
+          String instead = faults.isEmpty() ? "" : " instead of one of " + faults;
+          // The message of a class file that is not valid has the whole class.
+          String shown = thrown.toString().lines().findFirst().orElse("");
+          mismatches.add(new Mismatch(body.seed(), "it throws " + shown + instead, thrown));
+        }
+      }
+    }
+    return mismatches;
+  }
+
+  private static Object[] behind(int which, Object[] arguments) {
+    Object[] all = new Object[arguments.length + 1];
+    all[0] = which;
+    System.arraycopy(arguments, 0, all, 1, arguments.length);
+    return all;
+  }
+
+  /** Calls the method for each item; returns what items threw. */
+  private List<Throwable> plainly(KernelBody body, Object[] arguments) {
+    List<Throwable> faults = new ArrayList<>();
+    Method method = compiled.method(body.method());
+    boolean isLong = method.getParameterTypes()[0] == long.class;
+    Object[] all = behind(0, arguments);
+    for (int item = 0; item < KernelData.ITEMS; item++) {
+      all[0] = isLong ? (Object) (long) item : (Object) item;
+      try {
+        method.invoke(null, all);
+      } catch (InvocationTargetException e) {
+        Throwable cause = e.getCause();
+        if (!(cause instanceof ArithmeticException)
+            && !(cause instanceof ArrayIndexOutOfBoundsException)) {
+          throw new IllegalStateException("kernels throw nothing else", cause);
+        }
+        faults.add(cause);
+      } catch (IllegalAccessException e) {
+        throw new LinkageError("the method was made accessible", e);
+      }
+    }
+    return faults;
+  }
+
+  /** Whether type and place agree; the JVM leaves the place out where it compiled the method. */
+  private boolean isSame(Throwable plain, Throwable kernel) {
+    if (plain.getClass() != kernel.getClass() || kernel.getStackTrace().length == 0) {
+      return false;
+    }
+    String owner = compiled.lookup().lookupClass().getName();
+    StackTraceElement top = kernel.getStackTrace()[0];
+    if (plain.getStackTrace().length == 0) {
+      return top.getClassName().equals(owner);
+    }
+    for (StackTraceElement frame : plain.getStackTrace()) {
+      boolean isMethod =
+          frame.getMethodName().equals(top.getMethodName())
+              && frame.getClassName().equals(top.getClassName());
+      if (isMethod) {
+        return frame.getLineNumber() == top.getLineNumber();
+      }
+      if (frame.getClassName().equals(owner)) {
+        return false;
+      }
+    }
+    return false;
+  }
+}

@@ -1,0 +1,139 @@
+package dev.tidepool.testkit.kernels;
+
+import dev.tidepool.testkit.kernels.Scope.Helper;
+import dev.tidepool.testkit.kernels.Scope.OwnArray;
+import dev.tidepool.testkit.kernels.Scope.Variable;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+
+/**
+ * A random kernel method with the methods that it calls.
+ *
+ * @param seed what it follows from
+ * @param source Java's declaration of the methods
+ * @param parts how many parts it has that can be left out
+ * @param stride how many elements of each written array belong to an item
+ */
+record KernelBody(long seed, String source, int parts, int stride) {
+  /** The scalars of every kernel as Java declares them; {@code i} or {@code item} is the index. */
+  private static final String SCALARS =
+      "byte pb, short ps, int pi, long pl, float pf, double pd, boolean pz";
+
+  /** The kernel of a seed without some of its parts. */
+  static KernelBody of(long seed, Set<Integer> leftOut) {
+    Decisions decisions = new Decisions(seed, leftOut);
+    int stride = 1 << decisions.next(3);
+    StringBuilder source = new StringBuilder();
+    List<Helper> helpers = new ArrayList<>();
+    int count = decisions.next(3);
+    for (int i = 0; i < count; i++) {
+      Helper helper = helper(decisions, method(seed) + "h" + i, helpers, source);
+      helpers.add(helper);
+    }
+    Scope scope = new Scope(true, stride);
+    scope.add(new Variable("i", Kind.INT, false));
+    for (Kind kind : Kind.ELEMENTS) {
+      scope.add(new Variable("p" + kind.letter(), kind, kind != Kind.INT));
+    }
+    BodyWriter body =
+        new BodyWriter(decisions, scope, helpers, "v", "void", decisions.between(3, 12));
+    String index = decisions.chance(50) ? "int i" : "long item";
+    if (index.startsWith("long")) {
+      body.line("int i = (int) item;");
+    }
+    body.statements();
+    showVariables(scope, body);
+    source.append("\n  static void ").append(method(seed)).append("(").append(index);
+    source.append(", ").append(parameters()).append(") {\n").append(body.text()).append("  }\n");
+    return new KernelBody(seed, source.toString(), decisions.parts(), stride);
+  }
+
+  /** The parameters behind the index. */
+  static String parameters() {
+    StringBuilder parameters = new StringBuilder(SCALARS);
+    for (String prefix : List.of("r", "w")) {
+      for (Kind kind : Kind.ELEMENTS) {
+        parameters.append(", ").append(kind.keyword()).append("[] ");
+        parameters.append(prefix).append(kind.letter());
+      }
+    }
+    return parameters.toString();
+  }
+
+  /** The name of the method. */
+  String method() {
+    return method(seed);
+  }
+
+  private static String method(long seed) {
+    return "body" + Long.toUnsignedString(seed);
+  }
+
+  private static Helper helper(
+      Decisions decisions, String name, List<Helper> helpers, StringBuilder source) {
+    List<String> results = new ArrayList<>(List.of("void"));
+    for (Kind kind : Kind.values()) {
+      results.add(kind.keyword());
+    }
+    String result = decisions.pick(results);
+    Scope scope = new Scope(false, 1);
+    scope.add(new Variable("i", Kind.INT, false));
+    scope.add(new Variable("pi", Kind.INT, false));
+    List<Kind> parameters = new ArrayList<>();
+    StringBuilder declared = new StringBuilder("int i, int pi");
+    int count = decisions.next(4);
+    for (int p = 0; p < count; p++) {
+      Kind kind = decisions.pick(List.of(Kind.values()));
+      parameters.add(kind);
+      scope.add(new Variable("x" + p, kind, true));
+      declared.append(", ").append(kind.keyword()).append(" x").append(p);
+    }
+    List<Kind> array = new ArrayList<>();
+    if (decisions.chance(40)) {
+      Kind kind = decisions.pick(Kind.ELEMENTS);
+      array.add(kind);
+      // Arrays of items have at least so many elements.
+      scope.add(new OwnArray("a", kind, 4));
+      declared.append(", ").append(kind.keyword()).append("[] a");
+    }
+    BodyWriter body =
+        new BodyWriter(
+            decisions, scope, List.copyOf(helpers), "u", result, decisions.between(1, 4));
+    body.statements();
+    if (!result.equals("void")) {
+      Kind kind = Kind.valueOf(result.toUpperCase(Locale.ROOT));
+      body.line("return " + body.expressions().of(kind, 2) + ";");
+    }
+    source.append("\n  private static ").append(result).append(" ").append(name).append("(");
+    source.append(declared).append(") {\n").append(body.text()).append("  }\n");
+    return new Helper(name, result, parameters, array, body.steps());
+  }
+
+  /** What variables hold at the end is a part of the result. */
+  private static void showVariables(Scope scope, BodyWriter body) {
+    String sum = scope.stride() == 1 ? "wi[i]" : "wi[i * " + scope.stride() + "]";
+    for (Variable variable : scope.variables()) {
+      if (variable.isAssignable()) {
+        body.line(sum + " = 31 * " + sum + " + " + bits(variable.name(), variable.kind()) + ";");
+      }
+    }
+    for (OwnArray array : scope.arrays()) {
+      body.line("for (int q = 0; q < " + array.name() + ".length; q++) {");
+      String element = bits(array.name() + "[q]", array.kind());
+      body.line("  " + sum + " = 31 * " + sum + " + " + element + ";");
+      body.line("}");
+    }
+  }
+
+  private static String bits(String value, Kind kind) {
+    return switch (kind) {
+      case BOOLEAN -> "(" + value + " ? 1 : 0)";
+      case BYTE, SHORT, CHAR, INT -> value;
+      case LONG -> "(int) (" + value + " ^ (" + value + " >>> 32))";
+      case FLOAT -> "Float.floatToIntBits(" + value + ")";
+      case DOUBLE -> "(int) (Double.doubleToLongBits(" + value + ") % 1000003)";
+    };
+  }
+}

@@ -1,0 +1,181 @@
+package dev.tidepool.testkit.kernels;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.StringWriter;
+import java.lang.invoke.MethodHandles;
+import java.lang.reflect.Method;
+import java.net.URI;
+import java.util.Arrays;
+import java.util.List;
+import javax.tools.ForwardingJavaFileManager;
+import javax.tools.JavaCompiler;
+import javax.tools.JavaFileManager;
+import javax.tools.JavaFileObject;
+import javax.tools.SimpleJavaFileObject;
+import javax.tools.ToolProvider;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A class of random kernels, compiled in memory. Its loader serves the class file as a resource,
+ * because kernels are read from there.
+ */
+final class KernelClass {
+  /** The method that calls one of the kernels, by an argument in front of the others. */
+  static final String ALL = "all";
+
+  private static final String NAME = "RandomKernels";
+
+  private static final String HEAD =
+      """
+      final class RandomKernels {
+        static final int SEVEN = 7;
+        // Not known to Java's compiler.
+        static final int READ_INT = Integer.parseInt("-3");
+        static final long READ_LONG = Long.parseLong("-123456789012");
+        static final float READ_FLOAT = Float.parseFloat("-0.75");
+        static final double READ_DOUBLE = Double.parseDouble("1e-3");
+        static final boolean READ_BOOLEAN = Boolean.parseBoolean("true");
+
+        public static java.lang.invoke.MethodHandles.Lookup lookup() {
+          return java.lang.invoke.MethodHandles.lookup();
+        }
+
+        private static float real(float x) {
+          return x != x ? 1.5f : x;
+        }
+
+        private static double real(double x) {
+          return x != x ? -1.5 : x;
+        }
+      """;
+
+  private final MethodHandles.Lookup lookup;
+
+  private KernelClass(MethodHandles.Lookup lookup) {
+    this.lookup = lookup;
+  }
+
+  /** The source of a class with these kernels. */
+  static String source(List<KernelBody> bodies) {
+    StringBuilder source = new StringBuilder(HEAD);
+    StringBuilder all = new StringBuilder();
+    String arguments = KernelBody.parameters().replaceAll("[a-z]+(\\[\\])? (\\w+)", "$2");
+    for (int i = 0; i < bodies.size(); i++) {
+      source.append(bodies.get(i).source());
+      all.append("      case ").append(i).append(": ").append(bodies.get(i).method());
+      all.append("(i, ").append(arguments).append("); break;\n");
+    }
+    source.append("\n  static void all(int i, int which, ").append(KernelBody.parameters());
+    source.append(") {\n    switch (which) {\n").append(all).append("    }\n  }\n}\n");
+    return source.toString();
+  }
+
+  /**
+   * Compiles a source.
+   *
+   * @throws IllegalArgumentException with the compiler's messages if it is no Java
+   */
+  static KernelClass compile(String source) {
+    JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
+    if (compiler == null) {
+      throw new UnsupportedOperationException("random kernels need a JDK, which has a compiler");
+    }
+    Output output = new Output(compiler.getStandardFileManager(null, null, null));
+    StringWriter messages = new StringWriter();
+    // -Xlint:none: random code has divisions by zero and casts that do nothing.
+    List<String> options = List.of("-g", "-parameters", "-proc:none", "-Xlint:none", "-nowarn");
+    boolean compiled =
+        compiler.getTask(messages, output, null, options, null, List.of(new Source(source))).call();
+    if (!compiled) {
+      throw new IllegalArgumentException(messages.toString());
+    }
+    try {
+      Method lookup =
+          new Loader(output.file.toByteArray()).loadClass(NAME).getDeclaredMethod("lookup");
+      lookup.setAccessible(true);
+      return new KernelClass((MethodHandles.Lookup) lookup.invoke(null));
+    } catch (ReflectiveOperationException e) {
+      throw new LinkageError("the compiled class cannot be used", e);
+    }
+  }
+
+  /** Access to the class's methods. */
+  MethodHandles.Lookup lookup() {
+    return lookup;
+  }
+
+  /** A method by its name. */
+  Method method(String name) {
+    Method found =
+        Arrays.stream(lookup.lookupClass().getDeclaredMethods())
+            .filter(method -> method.getName().equals(name))
+            .findFirst()
+            .orElseThrow();
+    found.setAccessible(true);
+    return found;
+  }
+
+  private static final class Source extends SimpleJavaFileObject {
+    private final String text;
+
+    Source(String text) {
+      super(URI.create("string:///" + NAME + ".java"), Kind.SOURCE);
+      this.text = text;
+    }
+
+    @Override
+    public CharSequence getCharContent(boolean ignoreEncodingErrors) {
+      return text;
+    }
+  }
+
+  /** Keeps the only class file. */
+  private static final class Output extends ForwardingJavaFileManager<JavaFileManager> {
+    private final ByteArrayOutputStream file = new ByteArrayOutputStream();
+
+    Output(JavaFileManager manager) {
+      super(manager);
+    }
+
+    @Override
+    public JavaFileObject getJavaFileForOutput(
+        Location location,
+        String className,
+        JavaFileObject.Kind kind,
+        javax.tools.@Nullable FileObject sibling) {
+      return new SimpleJavaFileObject(URI.create("memory:///" + NAME + ".class"), kind) {
+        @Override
+        public OutputStream openOutputStream() {
+          return file;
+        }
+      };
+    }
+  }
+
+  private static final class Loader extends ClassLoader {
+    private final byte[] file;
+
+    Loader(byte[] file) {
+      super(KernelClass.class.getClassLoader());
+      this.file = file;
+    }
+
+    @Override
+    protected Class<?> findClass(String name) throws ClassNotFoundException {
+      if (!name.equals(NAME)) {
+        throw new ClassNotFoundException(name);
+      }
+      return defineClass(name, file, 0, file.length);
+    }
+
+    @Override
+    public @Nullable InputStream getResourceAsStream(String name) {
+      return name.equals(NAME + ".class")
+          ? new ByteArrayInputStream(file)
+          : super.getResourceAsStream(name);
+    }
+  }
+}

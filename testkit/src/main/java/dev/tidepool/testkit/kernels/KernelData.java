@@ -1,0 +1,156 @@
+package dev.tidepool.testkit.kernels;
+
+import java.lang.reflect.Array;
+import java.util.Arrays;
+import java.util.Objects;
+import java.util.Random;
+
+/** The arguments of random kernels: scalars, arrays that are read, and arrays of the items. */
+final class KernelData {
+  /** How many items a kernel is called for. */
+  static final int ITEMS = 24;
+
+  private static final double[] EDGES = {
+    0,
+    -0.0,
+    1,
+    -1,
+    2,
+    0.5,
+    -0.5,
+    1.5,
+    31,
+    32,
+    33,
+    -7,
+    127,
+    -128,
+    255,
+    32768,
+    1e-40,
+    16777217,
+    2147483647,
+    -2147483648.0,
+    4294967296.0,
+    9e18,
+    -1e19,
+    3e38,
+    1e300,
+    -1e-310,
+    Double.NaN,
+    Double.POSITIVE_INFINITY,
+    Double.NEGATIVE_INFINITY
+  };
+
+  private KernelData() {}
+
+  /** All arguments behind the index, in order. */
+  static Object[] of(KernelBody body) {
+    Random random = new Random(~body.seed());
+    int[] lengths = {Scope.LEAST_LENGTH, Scope.LEAST_LENGTH + 1, 40, 64};
+    Object[] arguments = {
+      (byte) random.nextInt(),
+      (short) random.nextInt(),
+      number(random).intValue(),
+      number(random).longValue(),
+      number(random).floatValue(),
+      number(random).doubleValue(),
+      random.nextBoolean(),
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null
+    };
+    for (int i = 0; i < Kind.ELEMENTS.size(); i++) {
+      Kind kind = Kind.ELEMENTS.get(i);
+      int length = lengths[random.nextInt(lengths.length)];
+      arguments[7 + i] = array(kind, length, random);
+      arguments[14 + i] = array(kind, ITEMS * body.stride(), random);
+    }
+    return arguments;
+  }
+
+  private static Number number(Random random) {
+    return switch (random.nextInt(4)) {
+      case 0 -> random.nextInt();
+      case 1 -> random.nextInt(100) - 50;
+      case 2 -> random.nextLong() >> random.nextInt(64);
+      default -> EDGES[random.nextInt(EDGES.length)];
+    };
+  }
+
+  private static Object array(Kind kind, int length, Random random) {
+    Object array =
+        switch (kind) {
+          case BOOLEAN -> new boolean[length];
+          case BYTE -> new byte[length];
+          case SHORT -> new short[length];
+          case INT -> new int[length];
+          case LONG -> new long[length];
+          case FLOAT -> new float[length];
+          case DOUBLE -> new double[length];
+          case CHAR -> throw new IllegalArgumentException("kernels have no arrays of char");
+        };
+    for (int i = 0; i < length; i++) {
+      Number value = number(random);
+      switch (array) {
+        case boolean[] flags -> flags[i] = value.intValue() % 2 == 0;
+        case byte[] bytes -> bytes[i] = value.byteValue();
+        case short[] shorts -> shorts[i] = value.shortValue();
+        case int[] ints -> ints[i] = value.intValue();
+        case long[] longs -> longs[i] = value.longValue();
+        case float[] floats -> floats[i] = value.floatValue();
+        case double[] doubles -> doubles[i] = value.doubleValue();
+        default -> throw new IllegalStateException("no other kind is made above");
+      }
+    }
+    return array;
+  }
+
+  /** The same arguments in arrays of their own. */
+  static Object[] copy(Object[] arguments) {
+    Object[] copy = arguments.clone();
+    for (int i = 0; i < copy.length; i++) {
+      if (copy[i].getClass().isArray()) {
+        int length = Array.getLength(copy[i]);
+        Object array = Array.newInstance(copy[i].getClass().getComponentType(), length);
+        System.arraycopy(copy[i], 0, array, 0, length);
+        copy[i] = array;
+      }
+    }
+    return copy;
+  }
+
+  /** The first difference of two lists of arguments; empty if there is none. NaNs are equal. */
+  static String difference(Object[] expected, Object[] actual) {
+    for (int i = 0; i < expected.length; i++) {
+      if (!Arrays.deepEquals(new Object[] {expected[i]}, new Object[] {actual[i]})) {
+        return inArray(i, expected[i], actual[i]);
+      }
+    }
+    return "";
+  }
+
+  private static String inArray(int argument, Object expected, Object actual) {
+    for (int at = 0; at < Array.getLength(expected); at++) {
+      Object right = Array.get(expected, at);
+      Object wrong = Array.get(actual, at);
+      if (!Objects.equals(right, wrong)) {
+        String prefix = argument < 14 ? "r" : "w";
+        String name = prefix + Kind.ELEMENTS.get((argument - 7) % 7).letter();
+        return name + "[" + at + "] is " + wrong + " instead of " + right;
+      }
+    }
+    throw new IllegalStateException("arrays that differ have an element that differs");
+  }
+}

@@ -1,0 +1,61 @@
+package dev.tidepool.testkit.kernels;
+
+import java.util.List;
+import java.util.Locale;
+
+/** A primitive type of Java. */
+enum Kind {
+  BOOLEAN('z', "true"),
+  BYTE('b', "((byte) 1)"),
+  SHORT('s', "((short) 1)"),
+  CHAR('c', "'a'"),
+  INT('i', "1"),
+  LONG('l', "1L"),
+  FLOAT('f', "1f"),
+  DOUBLE('d', "1d");
+
+  /** The types of elements of arrays and of scalar parameters. */
+  static final List<Kind> ELEMENTS = List.of(BOOLEAN, BYTE, SHORT, INT, LONG, FLOAT, DOUBLE);
+
+  static final List<Kind> NUMBERS = List.of(BYTE, SHORT, CHAR, INT, LONG, FLOAT, DOUBLE);
+
+  private final char letter;
+  private final String simplest;
+
+  Kind(char letter, String simplest) {
+    this.letter = letter;
+    this.simplest = simplest;
+  }
+
+  /** The letter of this type in names of variables and in {@link Operations}. */
+  char letter() {
+    return letter;
+  }
+
+  /** A constant that takes the place of an expression that is left out. */
+  String simplest() {
+    return simplest;
+  }
+
+  /** How Java writes it. */
+  String keyword() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+
+  boolean isShort() {
+    return this == BYTE || this == SHORT || this == CHAR;
+  }
+
+  boolean isInteger() {
+    return isShort() || this == INT || this == LONG;
+  }
+
+  static Kind of(char letter) {
+    for (Kind kind : values()) {
+      if (kind.letter == letter) {
+        return kind;
+      }
+    }
+    throw new IllegalArgumentException("no type has the letter " + letter);
+  }
+}

@@ -1,0 +1,22 @@
+package dev.tidepool.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tidepool.Tidepool;
+import dev.tidepool.spi.Discovery;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** Random Java methods compute as kernels what they compute as methods. */
+@ExtendWith(QuietLog.class) // each kernel is a likely race
+@Timeout(value = 1000, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class RandomKernelsTest {
+  @Test
+  void kernelsEqualTheirMethods() {
+    try (Tidepool tidepool = Discovery.using(List.of(), Tidepool::open)) {
+      assertThat(new RandomKernels(tidepool, "cpu:0").kernels(19_000).run()).isPositive();
+    }
+  }
+}
