@@ -32,11 +32,16 @@ final class MethodProgram extends CudaProgram {
 
   static MethodProgram compile(
       CudaDevice device, KernelSource.Method source, List<KernelParameter> parameters) {
-    DeviceLimits limits = new DeviceLimits(true, true, true, device.name());
     KernelTree tree = MethodReader.read(source);
-    MethodText text = MethodGenerator.generate(tree, new CudaC(), limits, source.isChecked());
+    MethodText text =
+        MethodGenerator.generate(tree, new CudaC(), limits(device.name()), source.isChecked());
     byte[] code = device.compiler().compile(source.name(), text.source(), ElementwiseProgram.EXACT);
     return new MethodProgram(LoadedKernel.load(device, code, text.entry()), text, parameters);
+  }
+
+  /** What each device of CUDA has. */
+  static DeviceLimits limits(String name) {
+    return new DeviceLimits(true, true, true, name);
   }
 
   @Override

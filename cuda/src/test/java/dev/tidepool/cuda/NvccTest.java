@@ -4,10 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.abort;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.KernelSource;
 import dev.tidepool.expression.c.CGenerator;
 import dev.tidepool.expression.c.Dialect;
 import dev.tidepool.expression.types.DeviceTraits;
 import dev.tidepool.expression.types.TypedProgram;
+import dev.tidepool.methods.bytecode.MethodReader;
+import dev.tidepool.methods.c.CudaC;
+import dev.tidepool.methods.c.MethodGenerator;
+import dev.tidepool.testkit.RandomKernels;
+import dev.tidepool.testkit.conformance.MethodKernelConformance;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -24,13 +30,25 @@ import org.junit.jupiter.api.io.TempDir;
 /**
  * NVIDIA's nvcc takes all the CUDA C++ that the library makes. {@link GeneratedKernelsTest} asks
  * NVRTC, which compiles as a program does, but few machines have it. All kernels are compiled at
- * once, because nvcc takes seconds for the smallest source.
+ * once for each architecture, because nvcc takes seconds for the smallest source.
  */
 @Timeout(300)
 class NvccTest {
   private static final String EXACT = "exact";
 
-  private static String ptx = "";
+  private static final String METHOD = "method_";
+  private static final String RANDOM = "random_kernels";
+
+  /** The oldest and the newest architecture of the toolkit, and one between. */
+  private static final List<String> ARCHITECTURES = List.of("75", "90", "120");
+
+  /**
+   * Warnings that a method may cause as it is written: variables that are not read, division by a
+   * constant zero, and constants that change their sign when they are converted.
+   */
+  private static final String SUPPRESSED = "177,550,39,68";
+
+  private static final List<String> PTX = new ArrayList<>();
 
   @BeforeAll
   static void compileOnce(@TempDir Path folder) throws IOException, InterruptedException {
@@ -44,7 +62,15 @@ class NvccTest {
     }
     List<String> exact = List.of("x * y + x", "x / y", "sqrt(x)", "fma(x, y, x)");
     append(source, EXACT, new Elementwise(ElementType.FLOAT, exact).program());
-    ptx = compile(folder, source.toString());
+    for (KernelSource.Method method : MethodKernelConformance.kernels()) {
+      append(source, METHOD + method.name(), method);
+    }
+    long seed = System.nanoTime();
+    System.err.println("random kernels for nvcc: seed " + seed);
+    append(source, RANDOM, RandomKernels.program(seed, 50));
+    for (String architecture : ARCHITECTURES) {
+      PTX.add(compile(folder, architecture, source.toString()));
+    }
   }
 
   private static void skip(String message) {
@@ -71,18 +97,35 @@ class NvccTest {
     append(source, name, text.replace(" " + CGenerator.ENTRY + "(", " " + name + "("));
   }
 
+  private static void append(StringBuilder source, String name, KernelSource.Method method) {
+    String text =
+        MethodGenerator.generate(
+                MethodReader.read(method), new CudaC(), MethodProgram.limits("nvcc"), true)
+            .source();
+    append(source, name, text.replace(" " + MethodGenerator.ENTRY + "(", " " + name + "("));
+  }
+
   /** Adds a source beside those before it. What nvcc includes by itself NVRTC does not. */
   private static void append(StringBuilder source, String name, String text) {
     source.append("#undef NAN\n#undef INFINITY\nnamespace of_").append(name);
     source.append(" {\n").append(text).append("}\n");
   }
 
-  private static String compile(Path folder, String source)
+  private static String compile(Path folder, String architecture, String source)
       throws IOException, InterruptedException {
     Path input = Files.writeString(folder.resolve("kernels.cu"), source);
     Path output = folder.resolve("kernels.ptx");
     Path messages = folder.resolve("messages");
-    List<String> command = new ArrayList<>(List.of("nvcc", "-ptx", "-Werror", "all-warnings"));
+    List<String> command =
+        new ArrayList<>(
+            List.of(
+                "nvcc",
+                "-ptx",
+                "-arch=compute_" + architecture,
+                "-Werror",
+                "all-warnings",
+                "-diag-suppress",
+                SUPPRESSED));
     command.addAll(ElementwiseProgram.EXACT);
     command.addAll(List.of("-o", output.toString(), input.toString()));
     Process nvcc =
@@ -101,13 +144,28 @@ class NvccTest {
 
   @Test
   void everyOperationCompilesForEveryType() {
-    for (ElementType<?> type : types()) {
-      assertThat(ptx).containsOnlyOnce(".visible .entry " + name(type) + "(");
+    for (String ptx : PTX) {
+      for (ElementType<?> type : types()) {
+        assertThat(ptx).containsOnlyOnce(".visible .entry " + name(type) + "(");
+      }
+    }
+  }
+
+  @Test
+  void kernelsFromJavaMethodsCompile() {
+    List<KernelSource.Method> methods = MethodKernelConformance.kernels();
+    assertThat(methods).hasSizeGreaterThan(15);
+    for (String ptx : PTX) {
+      for (KernelSource.Method method : methods) {
+        assertThat(ptx).containsOnlyOnce(".visible .entry " + METHOD + method.name() + "(");
+      }
+      assertThat(ptx).containsOnlyOnce(".visible .entry " + RANDOM + "(");
     }
   }
 
   @Test
   void nothingIsFusedButWhatIsWrittenSoAndNothingFlushedToZero() {
+    String ptx = PTX.getFirst();
     String entry = ".visible .entry " + EXACT + "(";
     String rest = ptx.substring(ptx.indexOf(entry) + entry.length());
     assertThat(rest.substring(0, rest.indexOf("\n}")))

@@ -1,6 +1,7 @@
 package dev.tidepool.testkit;
 
 import dev.tidepool.Accelerator;
+import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedMemoryManager;
@@ -37,6 +38,17 @@ public final class RandomKernels {
   private final long seed;
   private final int kernels;
   private final boolean together;
+
+  /**
+   * Random kernels as one program, for tests of what is generated from it. An argument in front of
+   * the others says which kernel is called.
+   *
+   * @param seed of the first kernel; the others have the numbers behind it
+   * @param count how many kernels
+   */
+  public static KernelSource.Method program(long seed, int count) {
+    return KernelBatch.of(seed, count).together();
+  }
 
   /** 1,000 kernels, each a program of its own. */
   public RandomKernels(Tidepool tidepool, String accelerator) {

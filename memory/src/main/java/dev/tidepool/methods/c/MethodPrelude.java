@@ -76,15 +76,15 @@ final class MethodPrelude {
           case MAX_FLOAT, MAX_DOUBLE ->
               "return a != a ? a : b != b ? b : a == b ? (NEGATIVE ? b : a) : a > b ? a : b;";
           case SIGNUM_FLOAT, SIGNUM_DOUBLE -> "return a > 0 ? (T)1 : a < 0 ? (T)-1 : a;";
-          // PoCL's rint of a constant infinity is undefined: it removes all of the kernel.
-          case RINT ->
-              """
-              T m = (T)WHOLE;
-                return fabs(a) < m ? copysign((fabs(a) + m) - m, a) : a;\
-              """;
+          // PoCL's floor, ceil and rint of a constant that is not finite are undefined: its
+          // compiler
+          // removes what follows.
+          case FLOOR -> rounded("copysign(r > a ? r - 1 : r, a)");
+          case CEIL -> rounded("copysign(r < a ? r + 1 : r, a)");
+          case RINT -> rounded("copysign(r, a)");
           case ROUND_FLOAT, ROUND_DOUBLE ->
               """
-              T f = floor(a);
+              T f = FLOOR(a);
                 T r = a - f >= (T)0.5 ? f + 1 : f;
                 return TO_INTEGER(r);\
               """;
@@ -93,9 +93,20 @@ final class MethodPrelude {
     return text == null ? Optional.empty() : Optional.of(define(function, single, text));
   }
 
+  /** The body of a function that rounds {@code a} by way of {@code r}, the nearest whole number. */
+  private static String rounded(String result) {
+    return """
+    T m = (T)WHOLE;
+      T n = (fabs(a) + m) - m;
+      T r = a < 0 ? -n : n;
+      return fabs(a) < m ? RESULT : a;\
+    """
+        .replace("RESULT", result);
+  }
+
   private String define(Function function, boolean single, @Nullable String text) {
     ValueType type = single ? ValueType.FLOAT : function.parameters().getFirst();
-    String name = "tp_" + function.name().toLowerCase(Locale.ROOT);
+    String name = "tp_" + function.name().toLowerCase(Locale.ROOT) + (single ? "_single" : "");
     String c = type(type);
     String unsigned = type == ValueType.LONG ? "U64" : "U32";
     String result = type(single ? ValueType.FLOAT : function.result());
@@ -105,6 +116,9 @@ final class MethodPrelude {
     if (body.contains("TO_INTEGER")) {
       Conversion conversion = type == ValueType.FLOAT ? Conversion.F2I : Conversion.D2L;
       body = body.replace("TO_INTEGER", saturating(conversion, c, result));
+    }
+    if (body.contains("FLOOR")) {
+      body = body.replace("FLOOR", function(Function.FLOOR, type == ValueType.FLOAT).orElseThrow());
     }
     String arguments = function.parameters().size() == 2 ? "(T a, T b)" : "(T a)";
     return define(

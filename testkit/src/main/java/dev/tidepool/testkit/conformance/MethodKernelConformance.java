@@ -19,6 +19,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.reflect.Array;
 import java.lang.reflect.Method;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -34,6 +35,16 @@ public abstract class MethodKernelConformance extends Topic {
     } catch (IllegalAccessException e) {
       throw new AssertionError("both are in one package", e);
     }
+  }
+
+  /** The kernels that the suite runs, for tests of what is generated from them. */
+  public static List<KernelSource.Method> kernels() {
+    return Arrays.stream(MethodKernels.class.getDeclaredMethods())
+        .filter(method -> method.getReturnType() == void.class && !method.isSynthetic())
+        .map(Method::getName)
+        .sorted()
+        .map(name -> KernelSource.method(LOOKUP, name))
+        .toList();
   }
 
   /** Without a compiler an accelerator runs what is compiled already, and says how to get one. */
@@ -208,6 +219,11 @@ public abstract class MethodKernelConformance extends Topic {
   @Test
   void constantsThatAreRounded() {
     check("constantRint", LaunchRange.of(100), new float[100]);
+  }
+
+  @Test
+  void constantsAndValuesThatAreRoundedInBothPrecisions() {
+    check("constantsRounded", LaunchRange.of(60), new double[480], new float[240], new long[240]);
   }
 
   @Test

@@ -194,6 +194,25 @@ final class MethodKernels {
     out[i] += (float) Math.rint(0.5f + i) + (float) Math.rint(-1.5f);
   }
 
+  static void constantsRounded(int i, double[] out, float[] single, long[] whole) {
+    out[8 * i] = Math.floor(Math.signum(Double.NaN));
+    out[8 * i + 1] = Math.ceil(Double.NEGATIVE_INFINITY);
+    out[8 * i + 2] = Math.rint(Double.NaN);
+    out[8 * i + 3] = Math.floor(-0.5) + Math.ceil(1.25) + Math.rint(2.5);
+    out[8 * i + 4] = Math.floor(Double.POSITIVE_INFINITY);
+    out[8 * i + 5] = Math.rint(16777217.5 + i);
+    out[8 * i + 6] = Math.ceil(i * -0.25);
+    out[8 * i + 7] = Math.floor(i * -0.25 + 4503599627370495.5);
+    single[4 * i] = (float) Math.floor(Float.NaN);
+    single[4 * i + 1] = (float) Math.ceil(Float.NEGATIVE_INFINITY);
+    single[4 * i + 2] = (float) Math.rint(0.5f + i);
+    single[4 * i + 3] = (float) Math.ceil(i * -0.25f);
+    whole[4 * i] = Math.round(Double.NaN);
+    whole[4 * i + 1] = Math.round(Double.POSITIVE_INFINITY);
+    whole[4 * i + 2] = Math.round(Float.NEGATIVE_INFINITY);
+    whole[4 * i + 3] = Math.round(i * 0.5 - 3) + Math.round(i * 0.5f - 3);
+  }
+
   static void gather(int i, int[] indices, float[] x, float[] y) {
     y[i] = x[indices[i]];
   }
