@@ -11,8 +11,13 @@ root=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
 name=$1
 shift
 programs=$root/examples/src/main/java/dev/tidepool/examples
-if [ ! -e "$programs/$name.java" ]; then
-  names=$(cd "$programs" && grep -l 'void main' -- *.java | tr '\n' ' ')
+if [ -e "$programs/kernels/$name.java" ]; then
+  class=kernels.$name
+elif [ -e "$programs/$name.java" ]; then
+  class=$name
+else
+  names=$(cd "$programs" && grep -l 'void main' -- *.java kernels/*.java | tr '\n' ' ')
+  names=${names//kernels\//}
   echo "run.sh: no example '$name'; there are ${names//.java/}" >&2
   exit 2
 fi
@@ -27,4 +32,4 @@ path=
 for module in examples memory opencl cuda; do
   path=$path:$root/$module/target/classes
 done
-exec "$jdk/bin/java" --enable-native-access=ALL-UNNAMED -cp "${path#:}" "dev.tidepool.examples.$name" "$@"
+exec "$jdk/bin/java" --enable-native-access=ALL-UNNAMED -cp "${path#:}" "dev.tidepool.examples.$class" "$@"

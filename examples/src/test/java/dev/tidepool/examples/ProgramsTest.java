@@ -31,11 +31,14 @@ class ProgramsTest {
   /** It needs an OpenCL device, and has a test of its own. */
   private static final String OF_OPENCL = "MatrixProduct";
 
+  /** Their names below the package, such as {@code kernels.Blur}. */
   static List<String> programs() throws IOException {
-    try (Stream<Path> files = Files.list(MODULE.resolve("src/main/java/dev/tidepool/examples"))) {
+    Path sources = MODULE.resolve("src/main/java/dev/tidepool/examples");
+    try (Stream<Path> files = Files.walk(sources)) {
       return files
+          .filter(Files::isRegularFile)
           .filter(ProgramsTest::isProgram)
-          .map(file -> file.getFileName().toString().replace(".java", ""))
+          .map(file -> sources.relativize(file).toString().replace(".java", "").replace('/', '.'))
           .filter(program -> !program.equals(OF_OPENCL))
           .sorted()
           .toList();
@@ -68,7 +71,8 @@ class ProgramsTest {
   @ParameterizedTest
   @MethodSource("programs")
   void stand_in_the_list_of_them(String program) throws IOException {
-    assertThat(Files.readString(MODULE.resolve("README.md"))).contains("`" + program + "`");
+    assertThat(Files.readString(MODULE.resolve("README.md")))
+        .contains("`" + program.substring(program.lastIndexOf('.') + 1) + "`");
   }
 
   @Test

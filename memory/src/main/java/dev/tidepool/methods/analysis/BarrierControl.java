@@ -32,17 +32,29 @@ public final class BarrierControl {
     int before = -1;
     while (before != control.deciding.size()) {
       before = control.deciding.size();
-      Rewriter.visit(tree.body(), control::record);
+      control.record(tree.body());
     }
     return control;
   }
 
-  private void record(Statement statement) {
-    if (statement instanceof If branch && decides(branch)) {
-      addReads(branch.condition());
-    }
-    if (Rewriter.targets(statement).stream().anyMatch(deciding::contains)) {
+  /** Only parts of what decides can decide: a jump within a block that does not leads nowhere. */
+  private void record(List<Statement> statements) {
+    for (Statement statement : statements) {
+      if (!decides(statement)) {
+        continue;
+      }
       Rewriter.expressions(statement).forEach(this::addReads);
+      switch (statement) {
+        case If branch -> {
+          record(branch.then());
+          record(branch.otherwise());
+        }
+        case Block block -> record(block.body());
+        case Loop loop -> record(loop.body());
+        default -> {
+          // Has no parts.
+        }
+      }
     }
   }
 

@@ -1,10 +1,12 @@
 package dev.tidepool.methods.analysis;
 
 import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.Expression.Read;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Rewriter;
 import dev.tidepool.methods.tree.Statement;
+import dev.tidepool.methods.tree.Statement.Assign;
 import dev.tidepool.methods.tree.Statement.Barrier;
 import dev.tidepool.methods.tree.Statement.Load;
 import dev.tidepool.methods.tree.Statement.Store;
@@ -14,6 +16,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /**
  * Arrays of which one item may read what another one writes at the same time. This is a guess from
@@ -25,6 +28,9 @@ public final class Races {
   private final Map<KernelArray.Argument, Set<Expression>> loads = new HashMap<>();
   private final Map<KernelArray.Argument, Set<Expression>> stores = new HashMap<>();
   private final Set<Variable> loaded = new HashSet<>();
+  private final Set<Variable> set = new HashSet<>();
+  private final Set<Variable> setAgain = new HashSet<>();
+  private final Map<Variable, Expression> values = new HashMap<>();
   private boolean hasBarriers;
 
   private Races() {}
@@ -37,6 +43,11 @@ public final class Races {
   }
 
   private void record(Statement statement) {
+    for (Variable target : Rewriter.targets(statement)) {
+      if (!set.add(target)) {
+        setAgain.add(target);
+      }
+    }
     switch (statement) {
       case Load load -> {
         loaded.add(load.target());
@@ -46,6 +57,7 @@ public final class Races {
       }
       case Store(KernelArray.Argument array, Expression index, _, _) ->
           stores.computeIfAbsent(array, _ -> new HashSet<>()).add(index);
+      case Assign(Variable target, Expression value) -> values.put(target, value);
       case Barrier _ -> hasBarriers = true;
       default -> {
         // Atomic operations do not race.
@@ -59,8 +71,9 @@ public final class Races {
       return names;
     }
     stores.forEach(
-        (array, stored) -> {
-          Set<Expression> read = loads.getOrDefault(array, Set.of());
+        (array, indices) -> {
+          Set<Expression> stored = resolved(indices);
+          Set<Expression> read = resolved(loads.getOrDefault(array, Set.of()));
           boolean isAnywhere =
               stored.stream()
                   .anyMatch(
@@ -71,5 +84,27 @@ public final class Races {
           }
         });
     return names;
+  }
+
+  private Set<Expression> resolved(Set<Expression> indices) {
+    return indices.stream().map(this::resolved).collect(Collectors.toSet());
+  }
+
+  /**
+   * An index with values in the place of variables that never change. {@code x[3 * i] += 1} keeps
+   * its index in such a variable.
+   */
+  private Expression resolved(Expression index) {
+    return Rewriter.rewrite(
+        index,
+        part -> {
+          if (part instanceof Read(Variable variable) && !setAgain.contains(variable)) {
+            Expression value = values.get(variable);
+            if (value != null && setAgain.stream().noneMatch(v -> Rewriter.reads(value, v))) {
+              return resolved(value);
+            }
+          }
+          return part;
+        });
   }
 }

@@ -107,7 +107,7 @@ final class BlockTranslator {
       case LoadInstruction load -> load(load);
       case StoreInstruction store -> store(store);
       case IncrementInstruction increment -> {
-        Variable local = local(increment.slot(), ValueType.INT);
+        Variable local = local(ValueType.INT);
         assign(local, new Binary(Operator.ADD, new Read(local), Constant.of(increment.constant())));
       }
       case ArrayLoadInstruction load -> arrayLoad(load);
@@ -251,15 +251,16 @@ final class BlockTranslator {
     };
   }
 
-  private Variable local(int slot, ValueType type) {
-    return method.local(slot, type);
+  /** The variable that the current instruction uses. */
+  private Variable local(ValueType type) {
+    return method.localAt(at, type);
   }
 
   private void load(LoadInstruction load) {
     if (load.typeKind() == TypeKind.REFERENCE) {
       push(frame.local(load.slot()));
     } else {
-      push(new Read(local(load.slot(), Types.of(load.typeKind()))));
+      push(new Read(local(Types.of(load.typeKind()))));
     }
   }
 
@@ -268,7 +269,7 @@ final class BlockTranslator {
       frame.setLocal(store.slot(), pop());
     } else {
       Expression value = value();
-      assign(local(store.slot(), value.type()), value);
+      assign(local(value.type()), value);
     }
   }
 

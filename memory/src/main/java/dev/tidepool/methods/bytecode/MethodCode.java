@@ -79,11 +79,16 @@ final class MethodCode {
   }
 
   private boolean isParameter(int slot) {
+    return slot < parameterSlots();
+  }
+
+  /** How many slots the parameters have. */
+  int parameterSlots() {
     int slots = 0;
     for (int i = 0; i < type.parameterCount(); i++) {
       slots += slotsOf(i);
     }
-    return slot < slots;
+    return slots;
   }
 
   private int slotsOf(int parameter) {

@@ -32,7 +32,7 @@ final class MethodTranslator {
   /** Instructions of a kernel with all methods that it calls. */
   private static final int MOST_INSTRUCTIONS = 20_000;
 
-  /** A local variable or a place of the stack; one slot may hold several types in turn. */
+  /** A local variable, by its number, or a place of the stack, which may hold several types. */
   private record Slot(int index, boolean isStack, ValueType type) {}
 
   private final MethodCode code;
@@ -44,6 +44,7 @@ final class MethodTranslator {
   private final @Nullable Variable result;
   private final Map<Slot, Variable> variables = new HashMap<>();
   private final Map<Integer, KernelArray> arrays = new HashMap<>();
+  private @Nullable LocalRanges locals;
   // While frames are looked for, what is numbered besides variables and arrays is thrown away.
   private @Nullable Numbers trial;
 
@@ -117,13 +118,15 @@ final class MethodTranslator {
               + " instructions; divide it into several kernels");
     }
     FlowGraph graph = FlowGraph.of(code);
+    LocalRanges ranges = LocalRanges.of(code.instructions(), graph, code.parameterSlots());
+    locals = ranges;
     List<Statement> statements = new ArrayList<>();
     Frame entry = new Frame();
     int slot = 0;
     for (int i = 0; i < operands.size(); i++) {
       TypeKind kind = TypeKind.from(code.type().parameterType(i));
       if (operands.get(i) instanceof Operand.Value(Expression value)) {
-        statements.add(new Assign(local(slot, value.type()), value));
+        statements.add(new Assign(local(ranges.parameter(slot), value.type()), value));
       } else {
         entry.setLocal(slot, operands.get(i));
       }
@@ -189,9 +192,14 @@ final class MethodTranslator {
     return trial == null ? made : trial;
   }
 
-  /** The variable for values of a type in a local slot. */
-  Variable local(int slot, ValueType type) {
-    return variables.computeIfAbsent(new Slot(slot, false, type), key -> made.variable(key.type()));
+  /** The local variable that a load, store or increment uses. */
+  Variable localAt(int instruction, ValueType type) {
+    return local(Objects.requireNonNull(locals, "the graph is known").variable(instruction), type);
+  }
+
+  private Variable local(int number, ValueType type) {
+    return variables.computeIfAbsent(
+        new Slot(number, false, type), key -> made.variable(key.type()));
   }
 
   /** The variable that hands on what is at a depth of the stack when a block ends. */

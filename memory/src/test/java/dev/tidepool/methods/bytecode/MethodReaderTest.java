@@ -1,6 +1,7 @@
 package dev.tidepool.methods.bytecode;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.KernelCompilationException;
@@ -11,6 +12,7 @@ import dev.tidepool.WorkItem;
 import dev.tidepool.methods.analysis.ArrayAccesses;
 import dev.tidepool.methods.analysis.MethodParameters;
 import dev.tidepool.methods.analysis.Races;
+import dev.tidepool.methods.analysis.Uniformity;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Rewriter;
 import dev.tidepool.methods.tree.Statement;
@@ -330,14 +332,73 @@ class MethodReaderTest {
   }
 
   @SuppressWarnings("unused")
+  private static void addedToItsOwn(int i, int[] pairs, int[] y) {
+    pairs[2 * i] += 3;
+    y[i] = pairs[2 * i];
+  }
+
+  @SuppressWarnings("unused")
+  private static void addedInTurn(int i, int[] x, int[] y) {
+    for (int k = 0; k < 3; k++) {
+      x[i + k] += 1;
+      y[i] = x[i];
+    }
+  }
+
+  @SuppressWarnings("unused")
   private static void ofOthers(int i, int[] x, int[] values, int[] counts) {
     x[i + 1] = x[i];
     counts[values[i]]++;
   }
 
+  /** Java's compiler gives {@code step} and {@code own} one slot, and {@code own} the item's id. */
+  @SuppressWarnings("unused")
+  private static void slotInTurn(WorkItem item, int[] x) {
+    int local = (int) item.localId(0);
+    for (int step = 1; step < 8; step *= 2) {
+      x[local] += step;
+      item.barrier();
+    }
+    if (x[local] > 3) {
+      int own = local + 1;
+      x[local] = own;
+    }
+  }
+
+  /** The same in an outer loop, where the slot goes back from one variable to the other. */
+  @SuppressWarnings("unused")
+  private static void slotByTurns(WorkItem item, int[] x) {
+    int local = (int) item.localId(0);
+    for (int round = 0; round < 3; round++) {
+      for (int step = 1; step < 8; step *= 2) {
+        item.barrier();
+      }
+      int own = local + round;
+      x[local] = own;
+    }
+  }
+
+  @SuppressWarnings("unused")
+  private static void ofTheItem(WorkItem item, int[] x) {
+    for (int step = (int) item.localId(0); step < 8; step++) {
+      item.barrier();
+    }
+  }
+
+  @Test
+  void variablesThatShareASlotInTurnAreToldApart() {
+    assertThatCode(() -> Uniformity.checked(read("slotInTurn"))).doesNotThrowAnyException();
+    assertThatCode(() -> Uniformity.checked(read("slotByTurns"))).doesNotThrowAnyException();
+    assertThatThrownBy(() -> Uniformity.checked(read("ofTheItem")))
+        .isInstanceOf(KernelCompilationException.class)
+        .hasMessageContaining("the barrier at ");
+  }
+
   @Test
   void anArrayWhoseElementsOtherItemsWriteIsARace() {
     assertThat(Races.in(read("ofItsOwn"))).isEmpty();
+    assertThat(Races.in(read("addedToItsOwn"))).isEmpty();
+    assertThat(Races.in(read("addedInTurn"))).containsExactly("x");
     assertThat(Races.in(read("ofOthers"))).containsExactly("counts", "x");
   }
 

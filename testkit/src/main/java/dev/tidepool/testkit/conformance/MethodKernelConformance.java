@@ -370,6 +370,29 @@ public abstract class MethodKernelConformance extends Topic {
   }
 
   @Test
+  void aMethodThatIsCalledBeforeBarriersReturnsInItsOwnWay() {
+    int[] in = ints(90, 3);
+    int[] expected = new int[128];
+    for (int group = 0; group < 128; group += 32) {
+      int rises = 0;
+      for (int i = group; i < group + 32; i++) {
+        rises += isRise(i, in) ? 1 : 0;
+      }
+      for (int i = group; i < group + 32; i++) {
+        expected[i] = isRise(i, in) ? 1000 * (group + rises) + i : 0;
+      }
+    }
+    int[] out = new int[128];
+    compiled("callsBeforeBarriers")
+        .execute(Arguments.inOrder(in, out), LaunchRange.of(128).inGroupsOf(32));
+    assertThat(out).containsExactly(expected);
+  }
+
+  private static boolean isRise(int i, int[] in) {
+    return i < in.length && (i == 0 || in[i] > in[i - 1]);
+  }
+
+  @Test
   void aMatrixProductWithTiles() {
     int n = 32;
     float[] a = new float[n * n];

@@ -261,6 +261,30 @@ final class MethodKernels {
     out[i] = shared[(local + 1) % (int) item.groupSize(0)];
   }
 
+  /** Before the barrier is a method that has several returns and loads. */
+  static void callsBeforeBarriers(WorkItem item, int[] in, int[] out) {
+    int[] shared = item.localInts(64);
+    int local = (int) item.localId(0);
+    int i = (int) item.globalId(0);
+    shared[local] = isRise(i, in) ? 1 : 0;
+    item.barrier();
+    int rises = shared[local];
+    for (int step = 1; step < (int) item.groupSize(0); step *= 2) {
+      int other = shared[(local + step) % (int) item.groupSize(0)];
+      item.barrier();
+      shared[local] += other;
+      item.barrier();
+    }
+    if (rises > 0) {
+      int place = i - local + shared[local];
+      out[i] = 1000 * place + i;
+    }
+  }
+
+  private static boolean isRise(int i, int[] in) {
+    return i < in.length && (i == 0 || in[i] > in[i - 1]);
+  }
+
   static void tiled(WorkItem item, int n, float[] a, float[] b, float[] c) {
     float[] tileA = item.localFloats(TILE * TILE);
     float[] tileB = item.localFloats(TILE * TILE);

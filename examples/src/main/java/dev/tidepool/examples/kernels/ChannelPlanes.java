@@ -1,0 +1,84 @@
+package dev.tidepool.examples.kernels;
+
+import dev.tidepool.Arguments;
+import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.WorkItem;
+import dev.tidepool.examples.Check;
+import java.lang.invoke.MethodHandles;
+import java.util.Arrays;
+import java.util.Random;
+
+/**
+ * Pixels of three bytes become three planes of normalised floats, as neural networks read them (HWC
+ * to CHW): a range of three dimensions, and bytes that are unsigned by {@code & 0xff}.
+ */
+public final class ChannelPlanes {
+  private static final int CHANNELS = 3;
+  private static final KernelSource PLANES = KernelSource.method(MethodHandles.lookup(), "planes");
+
+  private ChannelPlanes() {}
+
+  /** One value of one channel: dimension 0 is its column, 1 its row, 2 its channel. */
+  static void planes(
+      WorkItem item,
+      int width,
+      int height,
+      byte[] pixels,
+      float[] mean,
+      float[] deviation,
+      float[] planes) {
+    int x = (int) item.globalId(0);
+    int y = (int) item.globalId(1);
+    int channel = (int) item.globalId(2);
+    float value = (pixels[(y * width + x) * CHANNELS + channel] & 0xff) / 255f;
+    planes[(channel * height + y) * width + x] = (value - mean[channel]) / deviation[channel];
+  }
+
+  /** The planes of an image, channel by channel. */
+  static float[] computed(
+      UnifiedMemoryManager memory,
+      int width,
+      int height,
+      byte[] pixels,
+      float[] mean,
+      float[] deviation) {
+    float[] planes = new float[pixels.length];
+    memory
+        .compile(PLANES)
+        .execute(
+            Arguments.inOrder(width, height, pixels, mean, deviation, planes),
+            LaunchRange.of(width, height, CHANNELS));
+    return planes;
+  }
+
+  /** The same by plain Java. */
+  static float[] plain(byte[] pixels, float[] mean, float[] deviation) {
+    float[] planes = new float[pixels.length];
+    int plane = pixels.length / CHANNELS;
+    for (int i = 0; i < pixels.length; i++) {
+      int channel = i % CHANNELS;
+      float value = Byte.toUnsignedInt(pixels[i]) / 255f;
+      planes[channel * plane + i / CHANNELS] = (value - mean[channel]) / deviation[channel];
+    }
+    return planes;
+  }
+
+  /** The argument is the width of the image; 640 without one. */
+  public static void main(String[] arguments) {
+    int width = Check.size(arguments, 640);
+    int height = 3 * width / 4 + 1;
+    float[] mean = {0.485f, 0.456f, 0.406f};
+    float[] deviation = {0.229f, 0.224f, 0.225f};
+    byte[] pixels = new byte[width * height * CHANNELS];
+    new Random(5).nextBytes(pixels);
+    float[] planes;
+    try (UnifiedMemoryManager memory = UnifiedMemoryManager.create()) {
+      planes = computed(memory, width, height, pixels, mean, deviation);
+    }
+    Check.that(
+        Arrays.equals(planes, plain(pixels, mean, deviation)),
+        "three planes of " + width + " x " + height + " are right, to the last bit");
+  }
+}
