@@ -40,10 +40,12 @@ module dev.tidepool.memory {
       dev.tidepool.opencl,
       dev.tidepool.testkit;
   exports dev.tidepool.methods.bytecode to
+      dev.tidepool.benchmarks,
       dev.tidepool.cuda,
       dev.tidepool.opencl,
       dev.tidepool.testkit;
   exports dev.tidepool.methods.c to
+      dev.tidepool.benchmarks,
       dev.tidepool.cuda,
       dev.tidepool.opencl,
       dev.tidepool.testkit;

@@ -7,7 +7,6 @@ import dev.tidepool.methods.tree.Expression.Convert;
 import dev.tidepool.methods.tree.Expression.ItemNumber;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
-import dev.tidepool.methods.tree.Rewriter;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Atomic;
 import dev.tidepool.methods.tree.Statement.Block;
@@ -19,6 +18,7 @@ import dev.tidepool.methods.tree.Statement.Load;
 import dev.tidepool.methods.tree.Statement.Loop;
 import dev.tidepool.methods.tree.Statement.Return;
 import dev.tidepool.methods.tree.Statement.Store;
+import dev.tidepool.methods.tree.Walk;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -45,7 +45,7 @@ public final class ArrayAccesses {
   /** Looks at a kernel. */
   public static ArrayAccesses of(KernelTree tree) {
     ArrayAccesses accesses = new ArrayAccesses();
-    Rewriter.visit(tree.body(), accesses::record);
+    Walk.statements(tree.body(), accesses::record);
     accesses.leave(accesses.follow(tree.body(), Set.of()));
     return accesses;
   }

@@ -2,7 +2,6 @@ package dev.tidepool.methods.analysis;
 
 import dev.tidepool.methods.tree.Expression;
 import dev.tidepool.methods.tree.KernelTree;
-import dev.tidepool.methods.tree.Rewriter;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Barrier;
 import dev.tidepool.methods.tree.Statement.Block;
@@ -12,6 +11,7 @@ import dev.tidepool.methods.tree.Statement.If;
 import dev.tidepool.methods.tree.Statement.Label;
 import dev.tidepool.methods.tree.Statement.Loop;
 import dev.tidepool.methods.tree.Variable;
+import dev.tidepool.methods.tree.Walk;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -43,23 +43,13 @@ public final class BarrierControl {
       if (!decides(statement)) {
         continue;
       }
-      Rewriter.expressions(statement).forEach(this::addReads);
-      switch (statement) {
-        case If branch -> {
-          record(branch.then());
-          record(branch.otherwise());
-        }
-        case Block block -> record(block.body());
-        case Loop loop -> record(loop.body());
-        default -> {
-          // Has no parts.
-        }
-      }
+      Walk.expressions(statement).forEach(this::addReads);
+      Walk.parts(statement).forEach(this::record);
     }
   }
 
   private void addReads(Expression expression) {
-    Rewriter.visit(
+    Walk.expressions(
         expression,
         part -> {
           if (part instanceof Expression.Read(Variable variable)) {
@@ -87,7 +77,7 @@ public final class BarrierControl {
                 decides(then, inside) || decides(otherwise, inside);
             case Block(Label label, var body) -> within(label, body, inside);
             case Loop(Label label, var body) -> within(label, body, inside);
-            default -> Rewriter.targets(statement).stream().anyMatch(deciding::contains);
+            default -> deciding.contains(Walk.target(statement));
           };
       if (found) {
         return true;

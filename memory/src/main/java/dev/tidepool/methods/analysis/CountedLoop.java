@@ -7,6 +7,7 @@ import dev.tidepool.methods.tree.Expression.Operator;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.ValueType;
 import dev.tidepool.methods.tree.Variable;
+import dev.tidepool.methods.tree.Walk;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;

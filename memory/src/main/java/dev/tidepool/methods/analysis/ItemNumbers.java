@@ -6,12 +6,12 @@ import dev.tidepool.methods.tree.Expression.Convert;
 import dev.tidepool.methods.tree.Expression.ItemNumber;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
-import dev.tidepool.methods.tree.Rewriter;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Atomic;
 import dev.tidepool.methods.tree.Statement.Barrier;
 import dev.tidepool.methods.tree.Statement.Load;
 import dev.tidepool.methods.tree.Statement.Store;
+import dev.tidepool.methods.tree.Walk;
 import java.util.HashSet;
 import java.util.Set;
 
@@ -25,7 +25,7 @@ public final class ItemNumbers {
   /** Looks at a kernel. */
   public static ItemNumbers of(KernelTree tree) {
     ItemNumbers numbers = new ItemNumbers();
-    Rewriter.visit(tree.body(), numbers::record);
+    Walk.statements(tree.body(), numbers::record);
     return numbers;
   }
 
@@ -38,7 +38,7 @@ public final class ItemNumbers {
           case Atomic atomic -> atomic.array() instanceof KernelArray.Shared;
           default -> false;
         };
-    Rewriter.expressions(statement).forEach(expression -> Rewriter.visit(expression, this::record));
+    Walk.expressions(statement).forEach(expression -> Walk.expressions(expression, this::record));
   }
 
   private void record(Expression expression) {

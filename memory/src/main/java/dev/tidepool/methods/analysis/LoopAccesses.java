@@ -8,6 +8,7 @@ import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.ValueType;
 import dev.tidepool.methods.tree.Variable;
+import dev.tidepool.methods.tree.Walk;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.IdentityHashMap;

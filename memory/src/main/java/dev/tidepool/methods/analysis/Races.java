@@ -11,6 +11,7 @@ import dev.tidepool.methods.tree.Statement.Barrier;
 import dev.tidepool.methods.tree.Statement.Load;
 import dev.tidepool.methods.tree.Statement.Store;
 import dev.tidepool.methods.tree.Variable;
+import dev.tidepool.methods.tree.Walk;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -38,15 +39,14 @@ public final class Races {
   /** The names of the arrays. */
   public static Set<String> in(KernelTree tree) {
     Races races = new Races();
-    Rewriter.visit(tree.body(), races::record);
+    Walk.statements(tree.body(), races::record);
     return races.found();
   }
 
   private void record(Statement statement) {
-    for (Variable target : Rewriter.targets(statement)) {
-      if (!set.add(target)) {
-        setAgain.add(target);
-      }
+    Variable target = Walk.target(statement);
+    if (target != null && !set.add(target)) {
+      setAgain.add(target);
     }
     switch (statement) {
       case Load load -> {
@@ -57,7 +57,7 @@ public final class Races {
       }
       case Store(KernelArray.Argument array, Expression index, _, _) ->
           stores.computeIfAbsent(array, _ -> new HashSet<>()).add(index);
-      case Assign(Variable target, Expression value) -> values.put(target, value);
+      case Assign assign -> values.put(assign.target(), assign.value());
       case Barrier _ -> hasBarriers = true;
       default -> {
         // Atomic operations do not race.
@@ -77,8 +77,7 @@ public final class Races {
           boolean isAnywhere =
               stored.stream()
                   .anyMatch(
-                      index ->
-                          loaded.stream().anyMatch(variable -> Rewriter.reads(index, variable)));
+                      index -> loaded.stream().anyMatch(variable -> Walk.reads(index, variable)));
           if (!read.isEmpty() && (isAnywhere || !stored.containsAll(read))) {
             names.add(array.name());
           }
@@ -100,7 +99,7 @@ public final class Races {
         part -> {
           if (part instanceof Read(Variable variable) && !setAgain.contains(variable)) {
             Expression value = values.get(variable);
-            if (value != null && setAgain.stream().noneMatch(v -> Rewriter.reads(value, v))) {
+            if (value != null && setAgain.stream().noneMatch(v -> Walk.reads(value, v))) {
               return resolved(value);
             }
           }

@@ -6,6 +6,7 @@ import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Variable;
+import dev.tidepool.methods.tree.Walk;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.IdentityHashMap;

@@ -19,7 +19,6 @@ import dev.tidepool.methods.tree.Expression.Operator;
 import dev.tidepool.methods.tree.Expression.Order;
 import dev.tidepool.methods.tree.Expression.Read;
 import dev.tidepool.methods.tree.KernelArray;
-import dev.tidepool.methods.tree.Rewriter;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Assign;
 import dev.tidepool.methods.tree.Statement.Clear;
@@ -28,6 +27,7 @@ import dev.tidepool.methods.tree.Statement.Load;
 import dev.tidepool.methods.tree.Statement.Store;
 import dev.tidepool.methods.tree.ValueType;
 import dev.tidepool.methods.tree.Variable;
+import dev.tidepool.methods.tree.Walk;
 import java.lang.classfile.Instruction;
 import java.lang.classfile.Opcode;
 import java.lang.classfile.TypeKind;
@@ -229,8 +229,7 @@ final class BlockTranslator {
   private void saveReaders(Variable target) {
     List<Operand> stack = frame.stack();
     for (int i = 0; i < stack.size(); i++) {
-      if (stack.get(i) instanceof Operand.Value(Expression value)
-          && Rewriter.reads(value, target)) {
+      if (stack.get(i) instanceof Operand.Value(Expression value) && Walk.reads(value, target)) {
         Variable saved = fresh(value.type());
         add(new Assign(saved, value));
         stack.set(i, new Operand.Value(new Read(saved)));

@@ -7,6 +7,7 @@ import dev.tidepool.methods.tree.Rewriter;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Assign;
 import dev.tidepool.methods.tree.Variable;
+import dev.tidepool.methods.tree.Walk;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -27,7 +28,7 @@ final class StableValues {
   /** The statements with stable values in their places. */
   static List<Statement> propagate(List<Statement> statements) {
     StableValues stable = new StableValues();
-    Rewriter.visit(statements, stable::record);
+    Walk.statements(statements, stable::record);
     if (stable.values.isEmpty()) {
       return statements;
     }
@@ -44,16 +45,18 @@ final class StableValues {
   }
 
   private void record(Statement statement) {
-    for (Variable target : Rewriter.targets(statement)) {
-      boolean isFirst = others.add(target);
-      boolean isSame =
-          statement instanceof Assign(Variable _, Expression value)
-              && (isFirst ? isStable(value) : value.equals(values.get(target)));
-      if (!isSame) {
-        values.remove(target);
-      } else if (statement instanceof Assign(Variable _, Expression value)) {
-        values.put(target, value);
-      }
+    Variable target = Walk.target(statement);
+    if (target == null) {
+      return;
+    }
+    boolean isFirst = others.add(target);
+    boolean isSame =
+        statement instanceof Assign(Variable _, Expression value)
+            && (isFirst ? isStable(value) : value.equals(values.get(target)));
+    if (!isSame) {
+      values.remove(target);
+    } else if (statement instanceof Assign(Variable _, Expression value)) {
+      values.put(target, value);
     }
   }
 

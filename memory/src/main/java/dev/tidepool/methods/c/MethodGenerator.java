@@ -10,7 +10,6 @@ import dev.tidepool.methods.tree.ElementKind;
 import dev.tidepool.methods.tree.Expression;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.KernelTree;
-import dev.tidepool.methods.tree.Rewriter;
 import dev.tidepool.methods.tree.Site;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Assign;
@@ -28,6 +27,7 @@ import dev.tidepool.methods.tree.Statement.Loop;
 import dev.tidepool.methods.tree.Statement.Return;
 import dev.tidepool.methods.tree.Statement.Store;
 import dev.tidepool.methods.tree.Variable;
+import dev.tidepool.methods.tree.Walk;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -71,13 +71,11 @@ public final class MethodGenerator {
     this.usesGroups = ItemNumbers.of(tree).usesGroups();
     this.barriers = hasBarriers(tree) ? BarrierControl.of(tree) : null;
     this.nextLabel = tree.labels();
-    Rewriter.visit(tree.body(), this::recordStore);
+    Walk.statements(tree.body(), this::recordStore);
   }
 
   private static boolean hasBarriers(KernelTree tree) {
-    boolean[] found = {false};
-    Rewriter.visit(tree.body(), statement -> found[0] |= statement instanceof Barrier);
-    return found[0];
+    return Walk.any(tree.body(), Barrier.class::isInstance);
   }
 
   private void recordStore(Statement statement) {
@@ -203,7 +201,14 @@ public final class MethodGenerator {
 
   private void declareVariables(StringBuilder declarations) {
     Set<Variable> variables = new LinkedHashSet<>();
-    Rewriter.visit(tree.body(), statement -> variables.addAll(Rewriter.targets(statement)));
+    Walk.statements(
+        tree.body(),
+        statement -> {
+          Variable target = Walk.target(statement);
+          if (target != null) {
+            variables.add(target);
+          }
+        });
     for (Variable variable : variables) {
       declarations
           .append("  ")

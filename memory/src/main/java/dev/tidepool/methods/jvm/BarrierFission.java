@@ -1,12 +1,12 @@
 package dev.tidepool.methods.jvm;
 
 import dev.tidepool.methods.analysis.Uniformity;
-import dev.tidepool.methods.analysis.Walk;
 import dev.tidepool.methods.tree.Expression;
 import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Statement.Label;
 import dev.tidepool.methods.tree.Variable;
+import dev.tidepool.methods.tree.Walk;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;

@@ -1,9 +1,9 @@
 package dev.tidepool.methods.jvm;
 
-import dev.tidepool.methods.analysis.Walk;
 import dev.tidepool.methods.tree.Expression;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Variable;
+import dev.tidepool.methods.tree.Walk;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;

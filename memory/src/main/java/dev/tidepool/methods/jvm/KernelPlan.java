@@ -1,6 +1,5 @@
 package dev.tidepool.methods.jvm;
 
-import dev.tidepool.methods.analysis.Walk;
 import dev.tidepool.methods.tree.Expression;
 import dev.tidepool.methods.tree.Expression.ItemNumber;
 import dev.tidepool.methods.tree.KernelArray;
@@ -8,6 +7,7 @@ import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.ValueType;
 import dev.tidepool.methods.tree.Variable;
+import dev.tidepool.methods.tree.Walk;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;

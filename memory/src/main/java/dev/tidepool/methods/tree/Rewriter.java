@@ -16,95 +16,13 @@ import dev.tidepool.methods.tree.Statement.Loop;
 import dev.tidepool.methods.tree.Statement.Store;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** Walks over trees and makes changed copies of them. */
+/** Makes changed copies of trees. */
 public final class Rewriter {
   private Rewriter() {}
-
-  /** Shows all statements, each before those in it. */
-  public static void visit(List<Statement> statements, Consumer<Statement> visitor) {
-    for (Statement statement : statements) {
-      visitor.accept(statement);
-      switch (statement) {
-        case If branch -> {
-          visit(branch.then(), visitor);
-          visit(branch.otherwise(), visitor);
-        }
-        case Loop loop -> visit(loop.body(), visitor);
-        case Block block -> visit(block.body(), visitor);
-        default -> {
-          // Has none in it.
-        }
-      }
-    }
-  }
-
-  /** Shows an expression and all that are parts of it. */
-  public static void visit(Expression expression, Consumer<Expression> visitor) {
-    visitor.accept(expression);
-    switch (expression) {
-      case Negate negate -> visit(negate.operand(), visitor);
-      case Convert convert -> visit(convert.operand(), visitor);
-      case Binary binary -> {
-        visit(binary.left(), visitor);
-        visit(binary.right(), visitor);
-      }
-      case Compare compare -> {
-        visit(compare.left(), visitor);
-        visit(compare.right(), visitor);
-      }
-      case Order order -> {
-        visit(order.left(), visitor);
-        visit(order.right(), visitor);
-      }
-      case Call call -> call.arguments().forEach(argument -> visit(argument, visitor));
-      case Expression.Constant _,
-          Expression.Read _,
-          Expression.ScalarArgument _,
-          Expression.ItemNumber _,
-          Expression.Length _ -> {
-        // Has no parts.
-      }
-    }
-  }
-
-  /** The expressions that a statement computes itself; not those of statements in it. */
-  public static List<Expression> expressions(Statement statement) {
-    return switch (statement) {
-      case Assign(Variable _, Expression value) -> List.of(value);
-      case Load load -> List.of(load.index());
-      case Store store -> List.of(store.index(), store.value());
-      case Divide divide -> List.of(divide.dividend(), divide.divisor());
-      case Atomic atomic ->
-          atomic.expected() == null
-              ? List.of(atomic.index(), atomic.value())
-              : List.of(atomic.index(), atomic.expected(), atomic.value());
-      case If branch -> List.of(branch.condition());
-      default -> List.of();
-    };
-  }
-
-  /** Whether an expression reads a variable. */
-  public static boolean reads(Expression expression, Variable variable) {
-    boolean[] found = {false};
-    visit(expression, part -> found[0] |= part.equals(new Expression.Read(variable)));
-    return found[0];
-  }
-
-  /** The variables that a statement sets itself. */
-  public static List<Variable> targets(Statement statement) {
-    return switch (statement) {
-      case Assign assign -> List.of(assign.target());
-      case Load load -> List.of(load.target());
-      case Divide divide -> List.of(divide.target());
-      case Atomic atomic -> atomic.target() == null ? List.of() : List.of(atomic.target());
-      default -> List.of();
-    };
-  }
 
   /** Changes every expression by {@link #rewrite(Expression, UnaryOperator)}. */
   public static List<Statement> rewrite(

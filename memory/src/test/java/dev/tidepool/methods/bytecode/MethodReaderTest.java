@@ -14,8 +14,8 @@ import dev.tidepool.methods.analysis.MethodParameters;
 import dev.tidepool.methods.analysis.Races;
 import dev.tidepool.methods.analysis.Uniformity;
 import dev.tidepool.methods.tree.KernelTree;
-import dev.tidepool.methods.tree.Rewriter;
 import dev.tidepool.methods.tree.Statement;
+import dev.tidepool.methods.tree.Walk;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.util.ArrayList;
@@ -319,7 +319,7 @@ class MethodReaderTest {
             Statement.If.class,
             branch -> assertThat(branch.then()).containsExactly(new Statement.Break(loop.label())));
     assertThat(loop.body().getLast()).isInstanceOf(Statement.Assign.class);
-    Rewriter.visit(
+    Walk.statements(
         loop.body(), statement -> assertThat(statement).isNotInstanceOf(Statement.Continue.class));
   }
 

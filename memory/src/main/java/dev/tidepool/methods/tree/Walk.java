@@ -1,9 +1,5 @@
-package dev.tidepool.methods.analysis;
+package dev.tidepool.methods.tree;
 
-import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.KernelArray;
-import dev.tidepool.methods.tree.Statement;
-import dev.tidepool.methods.tree.Variable;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
