@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -438,6 +439,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * @throws TransferException if bytes could not be moved; they stay where they are
    */
   long resume();
+
+  /** The limit now; empty if the manager was made without one. */
+  OptionalLong limit();
 
   /**
    * Changes {@link MemoryOptions#memoryLimit()} of this manager. Idle pooled blocks are given back

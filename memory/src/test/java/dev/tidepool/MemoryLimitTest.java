@@ -187,6 +187,7 @@ final class MemoryLimitTest {
           .hasMessageContaining("a memory-limit of 1048576 bytes is below the 2097152 bytes in use")
           .hasMessageContaining("stays 4194304 bytes");
       memory.limit(2 * MIB);
+      assertThat(memory.limit()).hasValue(2 * MIB);
       assertThatThrownBy(() -> memory.allocate(ElementType.BYTE, MIB))
           .isInstanceOf(OutOfDeviceMemoryException.class);
       memory.limit(3 * MIB);

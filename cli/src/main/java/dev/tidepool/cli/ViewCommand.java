@@ -1,5 +1,6 @@
 package dev.tidepool.cli;
 
+import dev.tidepool.diagnostics.SnapshotPage;
 import dev.tidepool.spi.support.FilePermissions;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;

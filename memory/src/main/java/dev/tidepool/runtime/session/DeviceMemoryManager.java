@@ -77,6 +77,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
@@ -352,6 +353,11 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   /** What lies idle of page-locked memory. */
   Stream<ReclaimHandle> idlePinned() {
     return pools.idlePinned();
+  }
+
+  @Override
+  public OptionalLong limit() {
+    return limit == null ? OptionalLong.empty() : OptionalLong.of(limit.limitBytes());
   }
 
   @Override

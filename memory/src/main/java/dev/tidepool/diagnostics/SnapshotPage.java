@@ -1,4 +1,4 @@
-package dev.tidepool.cli;
+package dev.tidepool.diagnostics;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -13,17 +13,24 @@ import java.util.Objects;
  * The page that draws a snapshot: one HTML file with its style, its script and its data, which asks
  * the network for nothing. Its policy lets the browser run that one script and no other.
  */
-final class SnapshotPage {
+public final class SnapshotPage {
   private SnapshotPage() {}
 
-  /** A page of a snapshot's JSON form. */
-  static String of(String json) {
+  /**
+   * A page of one snapshot.
+   *
+   * @param json the JSON form, as {@link Snapshot#toJson()} returns it
+   */
+  public static String of(String json) {
     // Inside of strings, where alone it may stand, JSON can write it so too.
     return page("file", "'none'", json.replace("<", "\\u003c"));
   }
 
-  /** A page that asks the server that it came from for snapshots, again and again. */
-  static String live() {
+  /**
+   * A page that asks its server for {@code snapshot.json}, relative to its own address, again and
+   * again.
+   */
+  public static String live() {
     return page("live", "'self'", "");
   }
 
@@ -47,7 +54,7 @@ final class SnapshotPage {
   private static String part(String name) {
     try (InputStream stream = SnapshotPage.class.getResourceAsStream("page/" + name)) {
       return new String(
-          Objects.requireNonNull(stream, name + " is packed with the command").readAllBytes(),
+          Objects.requireNonNull(stream, name + " is packed with this class").readAllBytes(),
           StandardCharsets.UTF_8);
     } catch (IOException e) {
       throw new UncheckedIOException(e);

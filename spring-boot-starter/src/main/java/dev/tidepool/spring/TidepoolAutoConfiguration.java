@@ -1,0 +1,72 @@
+package dev.tidepool.spring;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.AcceleratorKind;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedMemoryManager;
+import java.util.List;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.context.annotation.Bean;
+import org.springframework.core.env.ConfigurableEnvironment;
+
+/**
+ * The options, a {@link Tidepool} and the manager of one accelerator, as beans. Each gives way to a
+ * bean of its type that the service has. The manager is closed first, when all beans that use it
+ * are gone, and then the {@code Tidepool}.
+ */
+@AutoConfiguration
+public final class TidepoolAutoConfiguration {
+  /**
+   * The options, from properties and customizers.
+   *
+   * @throws org.springframework.boot.context.properties.source
+   *     .InvalidConfigurationPropertyValueException if a property is unknown or its value
+   *     impossible
+   */
+  @Bean
+  @ConditionalOnMissingBean
+  public MemoryOptions tidepoolOptions(
+      ConfigurableEnvironment environment, ObjectProvider<TidepoolCustomizer> customizers) {
+    TidepoolProperties properties = new TidepoolProperties(environment);
+    MemoryOptions.Builder builder = properties.options().reportListener(new ReportLogger());
+    customizers.orderedStream().forEach(each -> each.customize(builder));
+    return properties.build(builder);
+  }
+
+  /** All accelerators of this machine. */
+  @Bean(destroyMethod = "close")
+  @ConditionalOnMissingBean
+  public Tidepool tidepool(MemoryOptions options) {
+    return Tidepool.open(options);
+  }
+
+  /**
+   * The manager of the accelerator that {@code tidepool.accelerator} names, or of the best.
+   *
+   * @throws IllegalCallerException if a driver could not be opened because Java denies native
+   *     access, and the processor was not asked for
+   */
+  @Bean(destroyMethod = "close")
+  @ConditionalOnMissingBean
+  public UnifiedMemoryManager tidepoolMemory(
+      Tidepool tidepool, ConfigurableEnvironment environment) {
+    Accelerator accelerator = new TidepoolProperties(environment).accelerator(tidepool);
+    String wanted = environment.getProperty(TidepoolProperties.ACCELERATOR, "auto");
+    if (accelerator.kind() == AcceleratorKind.CPU && !wanted.equals(accelerator.id())) {
+      checkNativeAccess(tidepool.notes());
+    }
+    return tidepool.memory(accelerator);
+  }
+
+  /** The processor would silently take the place of a device that is there. */
+  private static void checkNativeAccess(List<String> notes) {
+    List<String> denied =
+        notes.stream().filter(note -> note.contains("native access is denied")).toList();
+    if (!denied.isEmpty()) {
+      throw new IllegalCallerException(String.join("; ", denied));
+    }
+  }
+}

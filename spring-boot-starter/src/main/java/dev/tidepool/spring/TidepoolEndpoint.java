@@ -1,0 +1,59 @@
+package dev.tidepool.spring;
+
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.diagnostics.SnapshotPage;
+import org.springframework.boot.actuate.endpoint.Producible;
+import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
+import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
+import org.springframework.util.MimeType;
+
+/**
+ * The snapshot of the manager: JSON, or a page for browsers. Tags and stacks tell about the
+ * program, so expose it to operators only.
+ */
+@WebEndpoint(id = "tidepool")
+public final class TidepoolEndpoint {
+  /** What the snapshot is sent as. */
+  public enum Format implements Producible<Format> {
+    /** The file that {@code tidepool view} reads. */
+    JSON("application/json"),
+    /** The page that {@code tidepool view} writes. */
+    HTML("text/html;charset=UTF-8");
+
+    private final String type;
+
+    Format(String type) {
+      this.type = type;
+    }
+
+    @Override
+    public MimeType getProducedMimeType() {
+      return MimeType.valueOf(type);
+    }
+
+    @Override
+    public boolean isDefault() {
+      return this == JSON;
+    }
+  }
+
+  private final UnifiedMemoryManager memory;
+
+  /** Of a manager. */
+  public TidepoolEndpoint(UnifiedMemoryManager memory) {
+    this.memory = memory;
+  }
+
+  /** A snapshot, taken now. */
+  @ReadOperation(producesFrom = Format.class)
+  public WebEndpointResponse<String> snapshot(Format format) {
+    String json = memory.snapshot().toJson();
+    return new WebEndpointResponse<>(
+        switch (format) {
+          case JSON -> json;
+          case HTML -> SnapshotPage.of(json);
+        },
+        format);
+  }
+}

@@ -1,0 +1,143 @@
+package dev.tidepool.spring;
+
+import dev.tidepool.Allocation;
+import dev.tidepool.ElementType;
+import dev.tidepool.MemoryInfo;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.MemoryStatistics;
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import java.io.IOException;
+import java.nio.file.FileStore;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.health.contributor.AbstractHealthIndicator;
+import org.springframework.boot.health.contributor.Health;
+
+/**
+ * Whether the device answers, and whether there is room for more buffers.
+ *
+ * <p>The device answers when four bytes travel there and back. Work of the service may keep it busy
+ * for long, so this waits two seconds at most, and a device that is busy counts as well.
+ */
+final class TidepoolHealthIndicator extends AbstractHealthIndicator {
+  private static final long MOST_WAIT_SECONDS = 2;
+  private static final double DEFAULT_MARK = 0.9;
+
+  /** The part of a disk below which it counts as full. */
+  private static final double DISK_RESERVE = 0.01;
+
+  private final UnifiedMemoryManager memory;
+  private final MemoryOptions options;
+  // Guarded by this: the probe that is under way, or the last.
+  private CompletableFuture<Void> probe = CompletableFuture.completedFuture(null);
+
+  TidepoolHealthIndicator(UnifiedMemoryManager memory, MemoryOptions options) {
+    super("Tidepool's health check failed");
+    this.memory = memory;
+    this.options = options;
+  }
+
+  @Override
+  protected void doHealthCheck(Health.Builder health) throws InterruptedException {
+    health.up().withDetail("accelerator", memory.accelerator().id());
+    checkDevice(health);
+    @Nullable String disk =
+        options.spillDirectory().map(folder -> disk(folder, health)).orElse(null);
+    if (disk != null) {
+      down(health, disk);
+    }
+    checkMemory(health);
+  }
+
+  private static void down(Health.Builder health, String problem) {
+    health.down().withDetail("problem", problem);
+  }
+
+  private void checkDevice(Health.Builder health) throws InterruptedException {
+    try {
+      probe().get(MOST_WAIT_SECONDS, TimeUnit.SECONDS);
+      health.withDetail("device", "answers");
+    } catch (TimeoutException e) {
+      health.withDetail("device", "is busy");
+    } catch (ExecutionException e) {
+      Throwable cause = e.getCause() == null ? e : e.getCause();
+      if (cause instanceof OutOfDeviceMemoryException) {
+        health.withDetail("device", "has no memory left");
+      } else {
+        health.withDetail("device", "does not answer");
+        down(health, String.valueOf(cause.getMessage()));
+      }
+    }
+  }
+
+  /** Probes do not gather behind a device that hangs. */
+  private synchronized CompletableFuture<Void> probe() {
+    if (probe.isDone()) {
+      CompletableFuture<Void> next = new CompletableFuture<>();
+      probe = next;
+      Thread.ofVirtual()
+          .name("tidepool-health")
+          .start(
+              () -> {
+                try {
+                  roundTrip();
+                  next.complete(null);
+                } catch (Throwable e) {
+                  next.completeExceptionally(e);
+                }
+              });
+    }
+    return probe;
+  }
+
+  private void roundTrip() {
+    Allocation onDevice = Allocation.at(MemoryLocation.DEVICE).tag("health");
+    try (UnifiedBuffer<int[]> buffer = memory.allocate(ElementType.INT, 1, onDevice)) {
+      int[] back = new int[1];
+      buffer.copyFrom(new int[] {42});
+      buffer.copyTo(back);
+      if (back[0] != 42) {
+        throw new IllegalStateException("the device returned other bytes than it received");
+      }
+    }
+  }
+
+  /** Writes room and, where that is gone, the problem. */
+  private static @Nullable String disk(Path folder, Health.Builder health) {
+    try {
+      FileStore store = Files.getFileStore(folder);
+      long free = store.getUsableSpace();
+      health.withDetail("spillFreeBytes", free);
+      return free < store.getTotalSpace() * DISK_RESERVE
+          ? "the disk of the spill directory " + folder + " is full"
+          : null;
+    } catch (IOException e) {
+      return "the spill directory " + folder + " cannot be reached: " + e;
+    }
+  }
+
+  /** What lies idle in pools is no problem, and neither is what can be spilled. */
+  private void checkMemory(Health.Builder health) {
+    MemoryStatistics figures = memory.statistics();
+    MemoryInfo device = memory.accelerator().memory();
+    OptionalLong limit = memory.limit();
+    long total = limit.orElse(device.totalBytes());
+    long used =
+        limit.isPresent() ? figures.reservedBytes() : device.totalBytes() - device.freeBytes();
+    used = Math.max(0, used - figures.totalPooled());
+    double mark = options.watermarks().stream().max(Double::compare).orElse(DEFAULT_MARK);
+    health.withDetail("usedBytes", used).withDetail("totalBytes", total);
+    if (used >= mark * total && options.spillDirectory().isEmpty()) {
+      down(health, Math.round(100.0 * used / total) + "% of the memory is in use");
+    }
+  }
+}

@@ -1,0 +1,179 @@
+package dev.tidepool.spring;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.MemoryOption;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.Tidepool;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySource;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
+import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
+import org.springframework.boot.context.properties.source.IterableConfigurationPropertySource;
+import org.springframework.boot.convert.DurationStyle;
+import org.springframework.core.env.ConfigurableEnvironment;
+import org.springframework.core.env.PropertiesPropertySource;
+import org.springframework.core.env.SystemEnvironmentPropertySource;
+
+/**
+ * The properties {@code tidepool.*}: the library's table of options, and {@code
+ * tidepool.accelerator}. There is no second list of them, so a new option is a property at once.
+ *
+ * <p>Names are relaxed as all of Spring Boot's are. Values are what the library takes; times may be
+ * Spring's ({@code 5m}) as well.
+ */
+final class TidepoolProperties {
+  static final String ACCELERATOR = "tidepool.accelerator";
+  private static final ConfigurationPropertyName PREFIX = ConfigurationPropertyName.of("tidepool");
+
+  private final ConfigurableEnvironment environment;
+  private final Binder binder;
+
+  TidepoolProperties(ConfigurableEnvironment environment) {
+    this.environment = environment;
+    this.binder = Binder.get(environment);
+  }
+
+  /**
+   * A builder of what the properties say.
+   *
+   * @throws InvalidConfigurationPropertyValueException if one is unknown or its value impossible
+   */
+  MemoryOptions.Builder options() {
+    for (ConfigurationPropertySource source : ConfigurationPropertySources.get(environment)) {
+      if (source instanceof IterableConfigurationPropertySource names) {
+        names.stream().filter(PREFIX::isAncestorOf).forEach(name -> checkKnown(name, source));
+      }
+    }
+    MemoryOptions.Builder builder = MemoryOptions.builder();
+    MemoryOption.all().forEach(option -> set(builder, option));
+    return builder;
+  }
+
+  private static void checkKnown(ConfigurationPropertyName name, ConfigurationPropertySource from) {
+    Object source = from.getUnderlyingSource();
+    // Variables of other programs may begin so too, and backends have properties of their own.
+    if (source instanceof SystemEnvironmentPropertySource || isForBackends(name, source)) {
+      return;
+    }
+    boolean isOfOneWord = name.getNumberOfElements() == 2 || name.isNumericIndex(2);
+    if (!isOfOneWord) {
+      throw invalid(
+          name.toString(),
+          value(from, name),
+          "options have one word after 'tidepool.'; backends read system properties only, such as"
+              + " -Dtidepool.cuda.memory=current");
+    }
+    String word = name.getElement(1, ConfigurationPropertyName.Form.UNIFORM);
+    if (known().noneMatch(key -> key.replace("-", "").equals(word))) {
+      throw invalid(
+          name.toString(),
+          value(from, name),
+          unknown(name.getElement(1, ConfigurationPropertyName.Form.DASHED)));
+    }
+  }
+
+  private static boolean isForBackends(ConfigurationPropertyName name, @Nullable Object source) {
+    return source instanceof PropertiesPropertySource
+        && (name.getNumberOfElements() > 2 || name.toString().equals("tidepool.nvrtc"));
+  }
+
+  private static Stream<String> known() {
+    return Stream.concat(
+        Stream.of("accelerator"), MemoryOption.all().stream().map(MemoryOption::key));
+  }
+
+  private static String unknown(String key) {
+    try {
+      MemoryOption.named(key);
+      return "it is not written as an option is";
+    } catch (IllegalArgumentException e) {
+      return Objects.toString(e.getMessage(), "it is unknown");
+    }
+  }
+
+  private static @Nullable Object value(
+      ConfigurationPropertySource source, ConfigurationPropertyName name) {
+    var property = source.getConfigurationProperty(name);
+    return property == null ? null : property.getValue();
+  }
+
+  private void set(MemoryOptions.Builder builder, MemoryOption<?> option) {
+    boolean isList = option.defaultValue() instanceof List;
+    String text = isList ? list(option.property()) : text(option.property());
+    if (text == null) {
+      return;
+    }
+    try {
+      builder.set(
+          option.key(), option.defaultValue() instanceof Duration ? isoDuration(text) : text);
+    } catch (IllegalArgumentException e) {
+      // The origin of a list is that of its first element, where it was written as one.
+      String name =
+          isList && !environment.containsProperty(option.property())
+              ? option.property() + "[0]"
+              : option.property();
+      throw invalid(name, text, Objects.toString(e.getMessage(), "it is impossible"));
+    }
+  }
+
+  private @Nullable String text(String name) {
+    return binder.bind(name, String.class).orElse(null);
+  }
+
+  private @Nullable String list(String name) {
+    return binder
+        .bind(name, Bindable.listOf(String.class))
+        .map(parts -> String.join(",", parts))
+        .orElse(null);
+  }
+
+  private static String isoDuration(String text) {
+    String lower = text.strip().toLowerCase(Locale.ROOT);
+    // A bare number would be milliseconds to Spring and nothing to the library.
+    return lower.matches("[+-]?\\d+[a-z]+") ? DurationStyle.SIMPLE.parse(lower).toString() : text;
+  }
+
+  /** Builds; what options forbid together is told by the property that must change. */
+  MemoryOptions build(MemoryOptions.Builder builder) {
+    try {
+      return builder.build();
+    } catch (IllegalArgumentException e) {
+      String message = Objects.toString(e.getMessage(), "");
+      throw MemoryOption.all().stream()
+          .filter(option -> message.startsWith(option.key() + " "))
+          .findFirst()
+          .map(
+              option ->
+                  (RuntimeException) invalid(option.property(), text(option.property()), message))
+          .orElse(e);
+    }
+  }
+
+  /**
+   * The accelerator that the service asked for, or the best.
+   *
+   * @throws InvalidConfigurationPropertyValueException if there is none of that id
+   */
+  Accelerator accelerator(Tidepool tidepool) {
+    String id = text(ACCELERATOR);
+    try {
+      return tidepool.accelerator(id == null ? "auto" : id);
+    } catch (IllegalArgumentException e) {
+      String notes = tidepool.notes().isEmpty() ? "" : "; " + String.join("; ", tidepool.notes());
+      throw invalid(ACCELERATOR, id, e.getMessage() + notes);
+    }
+  }
+
+  private static InvalidConfigurationPropertyValueException invalid(
+      String name, @Nullable Object value, String reason) {
+    return new InvalidConfigurationPropertyValueException(name, value, reason);
+  }
+}

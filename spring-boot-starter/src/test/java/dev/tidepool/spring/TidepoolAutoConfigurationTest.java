@@ -1,0 +1,185 @@
+package dev.tidepool.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.diagnostics.DiagnosticReport;
+import dev.tidepool.diagnostics.LeakReport;
+import dev.tidepool.micrometer.TidepoolMetrics;
+import io.micrometer.core.instrument.binder.MeterBinder;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+
+@DisplayName("The auto-configuration")
+class TidepoolAutoConfigurationTest {
+  private final ApplicationContextRunner service =
+      new ApplicationContextRunner()
+          .withPropertyValues("tidepool.accelerator=cpu:0")
+          .withConfiguration(
+              AutoConfigurations.of(
+                  TidepoolAutoConfiguration.class,
+                  TidepoolMetricsAutoConfiguration.class,
+                  TidepoolHealthAutoConfiguration.class));
+
+  /** Properties of the build reach the tests, and are no options. */
+  @BeforeAll
+  static void clearBuildProperties() {
+    System.clearProperty("tidepool.errorprone");
+    System.clearProperty("tidepool.format");
+  }
+
+  @Test
+  @DisplayName("gives a Tidepool, one manager and its meters")
+  void beans() {
+    service.run(
+        context -> {
+          assertThat(context).hasSingleBean(Tidepool.class);
+          UnifiedMemoryManager memory = context.getBean(UnifiedMemoryManager.class);
+          assertThat(memory.accelerator().id()).isEqualTo("cpu:0");
+          assertThat(context).hasSingleBean(TidepoolMetrics.class);
+          assertThat(context).hasBean("tidepoolHealthIndicator");
+        });
+  }
+
+  @Test
+  @DisplayName("has no meters without Micrometer")
+  void withoutMicrometer() {
+    service
+        .withClassLoader(new FilteredClassLoader(MeterBinder.class))
+        .run(
+            context -> {
+              assertThat(context).hasSingleBean(UnifiedMemoryManager.class);
+              assertThat(context).doesNotHaveBean("tidepoolMetrics");
+            });
+  }
+
+  @Test
+  @DisplayName("reads names as Spring Boot relaxes them, and times as Spring writes them")
+  void relaxed() {
+    service
+        .withPropertyValues(
+            "tidepool.memoryLimit=64MB",
+            "tidepool.trim_interval=90s",
+            "tidepool.transfer-retry-time=PT2S",
+            "tidepool.watermarks[0]=0.5",
+            "tidepool.watermarks[1]=0.75")
+        .run(
+            context -> {
+              MemoryOptions options = context.getBean(MemoryOptions.class);
+              assertThat(options.memoryLimit()).isEqualTo(64L << 20);
+              assertThat(options.trimInterval()).isEqualTo(Duration.ofSeconds(90));
+              assertThat(options.transferRetryTime()).isEqualTo(Duration.ofSeconds(2));
+              assertThat(options.watermarks()).containsExactly(0.5, 0.75);
+            });
+  }
+
+  @Test
+  @DisplayName("refuses an unknown property and names the nearest")
+  void unknownProperty() {
+    service
+        .withPropertyValues("tidepool.memory-limt=1g")
+        .run(
+            context ->
+                assertThat(context)
+                    .getFailure()
+                    .rootCause()
+                    .hasMessageContaining("tidepool.memory-limt")
+                    .hasMessageContaining("'memory-limit'"));
+  }
+
+  @Test
+  @DisplayName("refuses an impossible value and names the property")
+  void impossibleValue() {
+    for (String property :
+        List.of(
+            "tidepool.staging-chunk=1",
+            "tidepool.memory-limit=lots",
+            "tidepool.watermarks=7",
+            "tidepool.trim-interval=soon",
+            "tidepool.accelerator=cuda:99",
+            "tidepool.kept-pool-bytes=1g")) {
+      service
+          .withPropertyValues("tidepool.max-pool-bytes=1k", property)
+          .run(
+              context ->
+                  assertThat(context)
+                      .getFailure()
+                      .hasStackTraceContaining(property.substring(0, property.indexOf('=')))
+                      .hasStackTraceContaining("InvalidConfigurationPropertyValueException"));
+    }
+  }
+
+  @Test
+  @DisplayName("refuses properties that only backends read, from system properties")
+  void propertiesOfBackends() {
+    service
+        .withPropertyValues("tidepool.cuda.memory=current")
+        .run(
+            context ->
+                assertThat(context)
+                    .getFailure()
+                    .hasStackTraceContaining("tidepool.cuda.memory")
+                    .hasStackTraceContaining("system properties"));
+  }
+
+  @Test
+  @DisplayName("lets system properties of backends pass")
+  void systemPropertiesOfBackends() {
+    service
+        .withSystemProperties("tidepool.cuda.memory=current")
+        .run(context -> assertThat(context).hasSingleBean(UnifiedMemoryManager.class));
+  }
+
+  @Test
+  @DisplayName("calls customizers last, and closes the manager before it ends")
+  void customizer() {
+    List<DiagnosticReport> reports = new CopyOnWriteArrayList<>();
+    service
+        .withBean(
+            TidepoolCustomizer.class,
+            () -> options -> options.memoryLimit(1 << 20).reportListener(reports::add))
+        .withPropertyValues("tidepool.memory-limit=1g")
+        .run(
+            context -> {
+              UnifiedMemoryManager memory = context.getBean(UnifiedMemoryManager.class);
+              assertThat(memory.limit()).hasValue(1 << 20);
+              assertThat(memory.allocate(ElementType.INT, 10).length()).isEqualTo(10);
+              context.close();
+              assertThat(reports).singleElement().isInstanceOf(LeakReport.class);
+            });
+  }
+
+  @Test
+  @DisplayName("gives way to beans of the service")
+  void givesWay() {
+    service
+        .withBean(MemoryOptions.class, () -> MemoryOptions.builder().memoryLimit(4096).build())
+        .run(
+            context ->
+                assertThat(context.getBean(UnifiedMemoryManager.class).limit()).hasValue(4096));
+  }
+
+  @Test
+  @DisplayName("analyses denied native access")
+  void nativeAccess() {
+    var analysis =
+        new NativeAccessFailureAnalyzer()
+            .analyze(
+                new IllegalStateException(
+                    "bean", new IllegalCallerException("Illegal native access from Tidepool")));
+    assertThat(analysis).isNotNull();
+    assertThat(analysis.getAction()).contains("--enable-native-access");
+    assertThat(new NativeAccessFailureAnalyzer().analyze(new IllegalCallerException("other")))
+        .isNull();
+  }
+}
