@@ -10,7 +10,6 @@ import io.micrometer.core.instrument.binder.BaseUnits;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
@@ -27,24 +26,32 @@ final class DeviceMeters {
   private static final Io SENT = new Io("transmit", TransferStatistics::deviceToHostBytes);
 
   private final HardwareTags hardware;
-  private final LongSupplier nanoClock;
   private final List<Sampler> samplers = new CopyOnWriteArrayList<>();
   private final RegisteredMeters registered = new RegisteredMeters();
 
-  // All guarded by this.
+  // Both guarded by this.
   private long received;
   private long sent;
-  private @Nullable MemoryInfo memory;
-  private long takenAt;
 
-  DeviceMeters(HardwareTags hardware, LongSupplier nanoClock) {
+  private volatile @Nullable MemoryInfo memory;
+
+  DeviceMeters(HardwareTags hardware) {
     this.hardware = hardware;
-    this.nanoClock = nanoClock;
-    this.takenAt = nanoClock.getAsLong() - Sampler.PERIOD_NANOS;
   }
 
   void add(Sampler sampler) {
     samplers.add(sampler);
+    refresh();
+  }
+
+  /** Asks the device; never throws. */
+  void refresh() {
+    memory =
+        samplers.stream()
+            .map(Sampler::deviceMemory)
+            .filter(Objects::nonNull)
+            .findFirst()
+            .orElse(null);
   }
 
   /**
@@ -86,7 +93,7 @@ final class DeviceMeters {
       ToDoubleFunction<MemoryInfo> value) {
     registered.add(
         registry,
-        Gauge.builder("hw.gpu.memory." + name, () -> of(memory(), value))
+        Gauge.builder("hw.gpu.memory." + name, () -> of(memory, value))
             .tags(hardware.tags())
             .baseUnit(unit)
             .description(description)
@@ -110,32 +117,12 @@ final class DeviceMeters {
             .register(registry));
   }
 
-  private double moved(Io io) {
-    // First, since a manager that is found closed is retired by that.
-    samplers.forEach(Sampler::now);
-    synchronized (this) {
-      long sum = io.equals(RECEIVED) ? received : sent;
-      for (Sampler sampler : samplers) {
-        sum += io.bytes().applyAsLong(sampler.last().transfers());
-      }
-      return sum;
+  private synchronized double moved(Io io) {
+    long sum = io.equals(RECEIVED) ? received : sent;
+    for (Sampler sampler : samplers) {
+      sum += io.bytes().applyAsLong(sampler.last().transfers());
     }
-  }
-
-  private @Nullable MemoryInfo memory() {
-    samplers.forEach(Sampler::now);
-    synchronized (this) {
-      if (nanoClock.getAsLong() - takenAt >= Sampler.PERIOD_NANOS) {
-        takenAt = nanoClock.getAsLong();
-        memory =
-            samplers.stream()
-                .map(Sampler::deviceMemory)
-                .filter(Objects::nonNull)
-                .findFirst()
-                .orElse(null);
-      }
-      return memory;
-    }
+    return sum;
   }
 
   void unregister() {

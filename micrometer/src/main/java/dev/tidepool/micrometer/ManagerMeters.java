@@ -65,13 +65,13 @@ final class ManagerMeters {
           registry,
           figure.cumulative()
               ? FunctionCounter.builder(
-                      figure.name(), figure, each -> each.value().applyAsLong(sampler.now()))
+                      figure.name(), figure, each -> each.value().applyAsLong(sampler.last()))
                   .tags(tags.and(figure.tags()))
                   .baseUnit(figure.unit())
                   .description(figure.description())
                   .register(registry)
               : Gauge.builder(
-                      figure.name(), figure, each -> each.value().applyAsLong(sampler.now()))
+                      figure.name(), figure, each -> each.value().applyAsLong(sampler.last()))
                   .tags(tags.and(figure.tags()))
                   .baseUnit(figure.unit())
                   .description(figure.description())
@@ -83,8 +83,8 @@ final class ManagerMeters {
           FunctionTimer.builder(
                   "tidepool.transfers",
                   timing,
-                  each -> each.count().applyAsLong(sampler.now().transfers()),
-                  each -> each.time().apply(sampler.now().transfers()).toNanos(),
+                  each -> each.count().applyAsLong(sampler.last().transfers()),
+                  each -> each.time().apply(sampler.last().transfers()).toNanos(),
                   TimeUnit.NANOSECONDS)
               .tags(tags.and("direction", timing.direction()))
               .description("Transfers between host and device")

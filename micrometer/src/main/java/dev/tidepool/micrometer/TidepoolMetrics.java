@@ -3,12 +3,12 @@ package dev.tidepool.micrometer;
 import dev.tidepool.UnifiedMemoryManager;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,30 +26,24 @@ import org.jspecify.annotations.Nullable;
  * {@code hw.id}, {@code hw.name} and {@code hw.type} of the accelerator, and {@code
  * tidepool.manager}, the name that the manager was added by.
  *
- * <p>A manager that is closed needs no call: its meters are removed from the registries when one of
- * them is next read, or the next manager is added. This class does not keep managers reachable.
+ * <p>A manager that is closed needs no call: within a second its meters are removed from the
+ * registries. This class does not keep managers reachable.
  *
- * <p>Reading a meter never throws. Figures are taken at most ten times a second, so that all meters
- * of one scrape cost one question to the manager and fit together. What a lost device does not
- * answer is not a number (NaN); counters then stay what they were.
+ * <p>Reading a meter never throws, never waits and asks no driver. A daemon thread takes the
+ * figures once a second as long as there are managers, so they are a second old at most, and those
+ * of one scrape fit together. What a lost device does not answer is not a number (NaN); counters
+ * then stay what they were.
  *
  * <p>Safe for use by any thread.
  */
 public final class TidepoolMetrics implements MeterBinder {
-  private final LongSupplier nanoClock;
-  // All guarded by this. No meter is read under the monitor.
+  private static final Duration PERIOD = Duration.ofSeconds(1);
+
+  // All guarded by this. Managers and drivers are asked without it.
   private final List<MeterRegistry> registries = new ArrayList<>();
   private final Map<String, ManagerMeters> managers = new HashMap<>();
   private final Map<String, DeviceMeters> devices = new HashMap<>();
-
-  /** Without managers yet. */
-  public TidepoolMetrics() {
-    this(System::nanoTime);
-  }
-
-  TidepoolMetrics(LongSupplier nanoClock) {
-    this.nanoClock = nanoClock;
-  }
+  private boolean isSampling;
 
   /** Registers the meters of all managers, those that are added later too. */
   @Override
@@ -84,8 +78,9 @@ public final class TidepoolMetrics implements MeterBinder {
   }
 
   private void add(UnifiedMemoryManager manager, @Nullable String name) {
-    Sampler sampler = new Sampler(manager, nanoClock);
-    removeClosed();
+    Sampler sampler = new Sampler(manager);
+    // A name of a closed manager is free.
+    sample();
     synchronized (this) {
       if (managers.values().stream().anyMatch(each -> each.sampler().isOf(manager))) {
         return;
@@ -102,12 +97,49 @@ public final class TidepoolMetrics implements MeterBinder {
       if (hardware.isOffHost()) {
         devices.computeIfAbsent(hardware.id(), _ -> newDevice(hardware)).add(sampler);
       }
-      sampler.whenClosed(() -> remove(meters));
+      if (!isSampling) {
+        isSampling = true;
+        Thread.ofPlatform().daemon().name("tidepool-metrics").start(this::sampleRegularly);
+      }
     }
   }
 
+  private void sampleRegularly() {
+    try {
+      do {
+        Thread.sleep(PERIOD);
+        sample();
+      } while (hasManagers());
+    } catch (InterruptedException e) {
+      // Nobody else has the thread, so the process ends.
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Where there are none the thread ends, and the next manager starts another. */
+  private synchronized boolean hasManagers() {
+    isSampling = !managers.isEmpty();
+    return isSampling;
+  }
+
+  /** Takes all figures now, and removes the meters of closed managers. */
+  void sample() {
+    List<ManagerMeters> present;
+    List<DeviceMeters> onDevices;
+    synchronized (this) {
+      present = List.copyOf(managers.values());
+      onDevices = List.copyOf(devices.values());
+    }
+    for (ManagerMeters each : present) {
+      if (!each.sampler().refresh()) {
+        remove(each);
+      }
+    }
+    onDevices.forEach(DeviceMeters::refresh);
+  }
+
   private DeviceMeters newDevice(HardwareTags hardware) {
-    DeviceMeters meters = new DeviceMeters(hardware, nanoClock);
+    DeviceMeters meters = new DeviceMeters(hardware);
     registries.forEach(meters::register);
     return meters;
   }
@@ -127,15 +159,11 @@ public final class TidepoolMetrics implements MeterBinder {
    * @param manager which
    */
   public void remove(UnifiedMemoryManager manager) {
-    present().stream().filter(each -> each.sampler().isOf(manager)).forEach(this::remove);
-  }
-
-  private void removeClosed() {
-    present().forEach(each -> each.sampler().removeIfClosed());
-  }
-
-  private synchronized List<ManagerMeters> present() {
-    return List.copyOf(managers.values());
+    List<ManagerMeters> present;
+    synchronized (this) {
+      present = List.copyOf(managers.values());
+    }
+    present.stream().filter(each -> each.sampler().isOf(manager)).forEach(this::remove);
   }
 
   private void remove(ManagerMeters meters) {

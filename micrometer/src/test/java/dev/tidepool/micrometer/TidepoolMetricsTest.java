@@ -2,6 +2,7 @@ package dev.tidepool.micrometer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.tidepool.Allocation;
 import dev.tidepool.ElementType;
@@ -27,18 +28,16 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 @DisplayName("Meters of memory managers")
 class TidepoolMetricsTest {
-  private final AtomicLong nanos = new AtomicLong();
-  private final TidepoolMetrics metrics = new TidepoolMetrics(nanos::get);
+  private final TidepoolMetrics metrics = new TidepoolMetrics();
   private final MeterRegistry registry = new SimpleMeterRegistry();
 
   private void later() {
-    nanos.addAndGet(Sampler.PERIOD_NANOS);
+    metrics.sample();
   }
 
   private double gauge(String name, String... tags) {
@@ -156,6 +155,24 @@ class TidepoolMetricsTest {
       assertThat(registry.get("tidepool.buffers.live").tag("tidepool.manager", "cpu:0").gauge())
           .isNotNull();
     }
+  }
+
+  @Test
+  @DisplayName("follow their manager without being asked, and vanish so too")
+  void regularly() {
+    metrics.bindTo(registry);
+    try (UnifiedMemoryManager memory = cpu()) {
+      metrics.add(memory);
+      try (var buffer = memory.allocate(ElementType.BYTE, 100)) {
+        assertThat(buffer.length()).isEqualTo(100);
+        await().untilAsserted(() -> assertThat(gauge("tidepool.memory.live")).isEqualTo(100));
+      }
+    }
+    await().untilAsserted(() -> assertThat(registry.getMeters()).isEmpty());
+    try (UnifiedMemoryManager memory = cpu()) {
+      metrics.add(memory);
+    }
+    await().untilAsserted(() -> assertThat(registry.getMeters()).isEmpty());
   }
 
   @Test

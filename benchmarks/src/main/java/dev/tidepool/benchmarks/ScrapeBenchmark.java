@@ -1,0 +1,93 @@
+package dev.tidepool.benchmarks;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.MemoryOptions;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.micrometer.TidepoolMetrics;
+import io.micrometer.core.instrument.Measurement;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Level;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * Reading every meter of a manager with many live buffers, and the text for Prometheus. Before each
+ * scrape some time passes, as between real ones; then caches have other data.
+ */
+@State(Scope.Benchmark)
+@BenchmarkMode(Mode.SingleShotTime)
+@OutputTimeUnit(TimeUnit.MICROSECONDS)
+@Warmup(iterations = 20, batchSize = 2000)
+@org.openjdk.jmh.annotations.Measurement(iterations = 100)
+@Fork(1)
+public class ScrapeBenchmark {
+  private static final int BUFFERS = 10_000;
+
+  private final MeterRegistry meters = new SimpleMeterRegistry();
+  private final PrometheusMeterRegistry prometheus =
+      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final List<UnifiedBuffer<byte[]>> buffers = new ArrayList<>();
+  private Tidepool tidepool;
+
+  /** Allocates the buffers. */
+  @Setup
+  public void open() {
+    tidepool = Tidepool.open(MemoryOptions.defaults());
+    UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("cpu:0"));
+    for (int i = 0; i < BUFFERS; i++) {
+      buffers.add(memory.allocate(ElementType.BYTE, 1024));
+    }
+    TidepoolMetrics metrics = new TidepoolMetrics();
+    metrics.add(memory);
+    metrics.bindTo(meters);
+    metrics.bindTo(prometheus);
+  }
+
+  /** Waits. */
+  @Setup(Level.Iteration)
+  public void pause() throws InterruptedException {
+    Thread.sleep(110);
+  }
+
+  /** Frees them. */
+  @TearDown
+  public void close() {
+    buffers.forEach(UnifiedBuffer::close);
+    tidepool.close();
+  }
+
+  /** Every value of every meter. */
+  @Benchmark
+  public double values() {
+    double sum = 0;
+    for (Meter meter : meters.getMeters()) {
+      for (Measurement measurement : meter.measure()) {
+        sum += measurement.getValue();
+      }
+    }
+    return sum;
+  }
+
+  /** The text that Prometheus asks for. */
+  @Benchmark
+  public String text() {
+    return prometheus.scrape();
+  }
+}
