@@ -1,6 +1,7 @@
 package dev.tidepool.testkit;
 
 import dev.tidepool.Accelerator;
+import dev.tidepool.KernelCompilationException;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
@@ -120,6 +121,11 @@ public final class RandomKernels {
       try {
         mismatches = batch.run(memory, together);
       } catch (RuntimeException e) {
+        if (together && count > 1 && isTooLong(e)) {
+          run(device, first, count / 2);
+          run(device, first + count / 2, count - count / 2);
+          return;
+        }
         refused = e;
         mismatches = batch.run(memory, false);
       }
@@ -131,6 +137,11 @@ public final class RandomKernels {
             "together the kernels from seed %d on fail, but not alone".formatted(first), refused);
       }
     }
+  }
+
+  private static boolean isTooLong(RuntimeException e) {
+    return e instanceof KernelCompilationException
+        && String.valueOf(e.getMessage()).contains("divide it into several kernels");
   }
 
   private AssertionError failure(Mismatch mismatch, UnifiedMemoryManager memory) {

@@ -1,15 +1,11 @@
 package dev.tidepool.methods.analysis;
 
 import dev.tidepool.methods.tree.Expression;
-import dev.tidepool.methods.tree.Expression.Comparison;
-import dev.tidepool.methods.tree.Expression.Constant;
-import dev.tidepool.methods.tree.Expression.Operator;
 import dev.tidepool.methods.tree.KernelArray;
 import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.ValueType;
 import dev.tidepool.methods.tree.Variable;
 import dev.tidepool.methods.tree.Walk;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
@@ -119,28 +115,14 @@ final class LoopAccesses {
       boolean isKnown = range.form().isGrowing();
       boolean isUp = counted.step() > 0;
       if (!isKnown || isUp) {
-        tests.add(isNotNegative(atFirst));
-        tests.add(isBelow(atLast, range.array()));
+        tests.add(Tests.isNotNegative(atFirst));
+        tests.add(Tests.isBelow(atLast, range.array()));
       }
       if (!isKnown || !isUp) {
-        tests.add(isNotNegative(atLast));
-        tests.add(isBelow(atFirst, range.array()));
+        tests.add(Tests.isNotNegative(atLast));
+        tests.add(Tests.isBelow(atFirst, range.array()));
       }
     }
-    List<Expression> all = new ArrayList<>(tests);
-    Expression test = all.getFirst();
-    for (Expression next : all.subList(1, all.size())) {
-      test = new Expression.Binary(Operator.AND, test, next);
-    }
-    return test;
-  }
-
-  private static Expression isNotNegative(Expression index) {
-    return new Expression.Compare(Comparison.GREATER_EQUAL, index, Constant.of(0L), false);
-  }
-
-  private static Expression isBelow(Expression index, KernelArray array) {
-    return new Expression.Compare(
-        Comparison.LESS, index, Affine.wide(new Expression.Length(array)), false);
+    return Tests.all(tests);
   }
 }

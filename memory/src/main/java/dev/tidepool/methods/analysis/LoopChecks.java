@@ -7,9 +7,7 @@ import dev.tidepool.methods.tree.Statement;
 import dev.tidepool.methods.tree.Variable;
 import dev.tidepool.methods.tree.Walk;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 
 /**
  * Puts one test in front of a loop in place of tests at each access. If the test holds, the
@@ -102,9 +100,13 @@ public final class LoopChecks {
     }
     hoisted++;
     boolean isLong = longIndices && !addsFloats(loop);
-    Map<Statement.Label, Statement.Label> renamed = new HashMap<>();
-    return new Statement.If(
-        accesses.test(), untested(List.of(loop), accesses, isLong, renamed), List.of(loop));
+    UntestedCopy copy =
+        new UntestedCopy(
+            labels,
+            access -> accesses.isUnderstood(access) ? index(access, accesses, isLong) : null);
+    List<Statement> untested = copy.of(List.of(loop));
+    labels = copy.labels();
+    return new Statement.If(accesses.test(), untested, List.of(loop));
   }
 
   /** Whether the rounds add up floats one after the other, so that they are not vectorised. */
@@ -117,58 +119,10 @@ public final class LoopChecks {
                 && Walk.reads(value, target));
   }
 
-  /** A copy with labels of its own, whose understood accesses have no test. */
-  private List<Statement> untested(
-      List<Statement> list,
-      LoopAccesses accesses,
-      boolean isLong,
-      Map<Statement.Label, Statement.Label> renamed) {
-    List<Statement> copy = new ArrayList<>(list.size());
-    for (Statement statement : list) {
-      copy.add(
-          switch (statement) {
-            case Statement.Load load when accesses.isUnderstood(load) ->
-                new Statement.Load(
-                    load.target(), load.array(), index(load, load.index(), accesses, isLong), null);
-            case Statement.Store store when accesses.isUnderstood(store) ->
-                new Statement.Store(
-                    store.array(),
-                    index(store, store.index(), accesses, isLong),
-                    store.value(),
-                    null);
-            case Statement.If(Expression condition, var then, var otherwise) ->
-                new Statement.If(
-                    condition,
-                    untested(then, accesses, isLong, renamed),
-                    untested(otherwise, accesses, isLong, renamed));
-            case Statement.Loop(Statement.Label label, var body) -> {
-              Statement.Label own = renamed(label, renamed);
-              yield new Statement.Loop(own, untested(body, accesses, isLong, renamed));
-            }
-            case Statement.Block(Statement.Label label, var body) -> {
-              Statement.Label own = renamed(label, renamed);
-              yield new Statement.Block(own, untested(body, accesses, isLong, renamed));
-            }
-            case Statement.Break(Statement.Label label) ->
-                new Statement.Break(renamed.getOrDefault(label, label));
-            case Statement.Continue(Statement.Label label) ->
-                new Statement.Continue(renamed.getOrDefault(label, label));
-            default -> statement;
-          });
-    }
-    return copy;
-  }
-
-  private Statement.Label renamed(
-      Statement.Label label, Map<Statement.Label, Statement.Label> renamed) {
-    return renamed.computeIfAbsent(label, _ -> new Statement.Label(labels++));
-  }
-
-  private static Expression index(
-      Statement access, Expression index, LoopAccesses accesses, boolean isLong) {
+  private static Expression index(Statement access, LoopAccesses accesses, boolean isLong) {
     // Arrays of an item or group are arrays of the virtual machine, whose indices are ints.
     boolean mayWiden = isLong && Walk.array(access) instanceof KernelArray.Argument;
     Expression wide = mayWiden ? accesses.longIndex(access) : null;
-    return wide == null ? index : wide;
+    return wide == null ? Walk.expressions(access).getFirst() : wide;
   }
 }

@@ -5,6 +5,7 @@ import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.methods.analysis.BarrierControl;
 import dev.tidepool.methods.analysis.ItemNumbers;
 import dev.tidepool.methods.analysis.LoopChecks;
+import dev.tidepool.methods.analysis.RangeChecks;
 import dev.tidepool.methods.analysis.Uniformity;
 import dev.tidepool.methods.tree.ElementKind;
 import dev.tidepool.methods.tree.Expression;
@@ -100,8 +101,8 @@ public final class MethodGenerator {
   public static MethodText generate(
       KernelTree tree, KernelLanguage language, DeviceLimits device, boolean checked) {
     var _ = Uniformity.checked(tree);
-    return new MethodGenerator(checked ? LoopChecks.hoisted(tree) : tree, language, device, checked)
-        .text();
+    KernelTree hoisted = checked ? LoopChecks.hoisted(RangeChecks.hoisted(tree)) : tree;
+    return new MethodGenerator(hoisted, language, device, checked).text();
   }
 
   private MethodText text() {

@@ -84,7 +84,17 @@ record DeclaredSignature(String kernel, List<KernelParameter> declared) implemen
 
   private String takes() {
     String names = declared.stream().map(KernelParameter::name).collect(Collectors.joining(", "));
-    return kernel + " takes " + (names.isEmpty() ? "none" : names);
+    return kernel + " takes " + (names.isEmpty() ? "none" : names) + nameless();
+  }
+
+  /** What to do where a class file has no names of parameters. */
+  private String nameless() {
+    boolean hasNames =
+        declared.stream().anyMatch(parameter -> !parameter.name().matches("arg[0-9]+"));
+    return declared.isEmpty() || hasNames
+        ? ""
+        : ": the class file has no names of parameters; compile it with -g or -parameters, or pass"
+            + " Arguments.inOrder(...)";
   }
 
   private void check(KernelParameter parameter, Object value) {

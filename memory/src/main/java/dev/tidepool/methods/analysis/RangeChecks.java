@@ -1,0 +1,276 @@
+package dev.tidepool.methods.analysis;
+
+import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.Expression.Constant;
+import dev.tidepool.methods.tree.Expression.Conversion;
+import dev.tidepool.methods.tree.Expression.ItemNumber;
+import dev.tidepool.methods.tree.Expression.Operator;
+import dev.tidepool.methods.tree.KernelArray;
+import dev.tidepool.methods.tree.KernelTree;
+import dev.tidepool.methods.tree.Rewriter;
+import dev.tidepool.methods.tree.Statement;
+import dev.tidepool.methods.tree.ValueType;
+import dev.tidepool.methods.tree.Variable;
+import dev.tidepool.methods.tree.Walk;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Puts one test of the launch's range in front of a kernel, in place of tests at accesses that
+ * every item makes at an index that grows evenly with its numbers, or with the variable of a
+ * counted loop whose bounds are the same for all items: {@code x[i]}, {@code x[2 * i + 1]}, {@code
+ * x[row * width + k]}. All items find the same, so that compilers take the test out of their loop
+ * over the items of a group, and vectorise what is left. If the test fails, the kernel runs as it
+ * was, so faults stay where they are.
+ *
+ * <p>An index is {@code factor * number + rest} for each of its axes. If it is inside of the array
+ * at all corners of the range, computed as longs, then it is between them too, and no int of it
+ * wraps.
+ *
+ * <p>Kernels with barriers are left alone: they compute more than they load.
+ */
+public final class RangeChecks {
+  private static final int DIMENSIONS = 3;
+
+  /** Kernels of more statements are not doubled. */
+  private static final int MOST_STATEMENTS = 100;
+
+  /** Longer indices are not followed. */
+  private static final int LONGEST_INDEX = 50;
+
+  /** Deeper loops are not followed. */
+  private static final int MOST_AXES = 8;
+
+  private final int firstId;
+  private final List<Axis> axes = new ArrayList<>();
+  private final Map<Variable, Expression> known = new HashMap<>();
+  private final Set<Statement> understood = Collections.newSetFromMap(new IdentityHashMap<>());
+  private final Set<Expression> tests = new LinkedHashSet<>();
+  private int loops;
+  private boolean hasUnderstoodLoop;
+
+  /**
+   * What an index may grow with: a number of the item, or the variable of a loop.
+   *
+   * @param variable stands for it in expressions
+   * @param first its first value, the same for all items; a long
+   * @param last a value beyond which it does not come; a long
+   * @param test whether it is between them, and an int
+   */
+  private record Axis(
+      Variable variable, Expression first, Expression last, @Nullable Expression test) {}
+
+  private RangeChecks(int firstId) {
+    this.firstId = firstId;
+    for (int dimension = 0; dimension < DIMENSIONS; dimension++) {
+      Expression size = new ItemNumber(ItemNumber.Kind.GLOBAL_SIZE, dimension);
+      axes.add(
+          new Axis(
+              new Variable(firstId + dimension, ValueType.INT),
+              Constant.of(0L),
+              new Expression.Binary(Operator.SUBTRACT, size, Constant.of(1L)),
+              Tests.isAtMost(size, Integer.MAX_VALUE)));
+    }
+  }
+
+  /** A kernel with a test of its range in front, or as it was. */
+  public static KernelTree hoisted(KernelTree tree) {
+    int[] statements = {0};
+    Walk.statements(tree.body(), _ -> statements[0]++);
+    if (statements[0] > MOST_STATEMENTS
+        || Walk.any(tree.body(), Statement.Barrier.class::isInstance)) {
+      return tree;
+    }
+    RangeChecks checks = new RangeChecks(tree.variables());
+    checks.visit(tree.body());
+    boolean hasLoop = Walk.any(tree.body(), Statement.Loop.class::isInstance);
+    if (checks.understood.isEmpty() || (hasLoop && !checks.hasUnderstoodLoop)) {
+      return tree;
+    }
+    UntestedCopy copy = new UntestedCopy(tree.labels(), checks::untestedIndex);
+    List<Statement> untested = copy.of(tree.body());
+    Statement either = new Statement.If(Tests.all(checks.tests), untested, tree.body());
+    return tree.withBody(List.of(either), tree.variables(), copy.labels());
+  }
+
+  private @Nullable Expression untestedIndex(Statement access) {
+    return understood.contains(access) ? Walk.expressions(access).getFirst() : null;
+  }
+
+  /** Notes what every item does, and not what only some do. */
+  private void visit(List<Statement> list) {
+    for (Statement statement : list) {
+      switch (statement) {
+        case Statement.Load load when load.site() != null -> note(load, load.array(), load.index());
+        case Statement.Store store when store.site() != null ->
+            note(store, store.array(), store.index());
+        case Statement.Block block -> visit(block.body());
+        case Statement.Loop loop -> visit(loop);
+        default -> {}
+      }
+      Expression value =
+          statement instanceof Statement.Assign assign ? inNumbers(assign.value()) : null;
+      forget(List.of(statement));
+      if (statement instanceof Statement.Assign assign && value != null) {
+        known.put(assign.target(), value);
+      }
+    }
+  }
+
+  private void forget(List<Statement> list) {
+    Walk.statements(list, part -> known.remove(Walk.target(part)));
+  }
+
+  private void visit(Statement.Loop loop) {
+    CountedLoop counted = CountedLoop.of(loop);
+    if (counted == null || axes.size() >= MOST_AXES) {
+      return;
+    }
+    Expression first = known.get(counted.variable());
+    Expression last = inNumbers(counted.last());
+    if (first == null || last == null || !isUniform(first, 0) || !isUniform(last, 0)) {
+      return;
+    }
+    Expression test = counted.neverWraps() ? null : inNumbers(counted.doesNotWrap());
+    if (test == null && !counted.neverWraps()) {
+      return;
+    }
+    Variable stand = new Variable(firstId + axes.size(), ValueType.INT);
+    axes.add(new Axis(stand, Affine.wide(first), last, test));
+    forget(loop.body());
+    known.put(counted.variable(), new Expression.Read(stand));
+    loops++;
+    visit(loop.body());
+    loops--;
+  }
+
+  private void note(Statement access, KernelArray array, Expression index) {
+    Expression inNumbers = index.type() == ValueType.INT ? inNumbers(index) : null;
+    if (inNumbers == null) {
+      return;
+    }
+    Bounds bounds = bounds(inNumbers, 0);
+    if (bounds == null) {
+      return;
+    }
+    understood.add(access);
+    hasUnderstoodLoop |= loops > 0;
+    for (Axis axis : axes) {
+      if (axis.test() != null && Walk.reads(inNumbers, axis.variable())) {
+        tests.add(axis.test());
+      }
+    }
+    bounds.least().forEach(least -> tests.add(Tests.isNotNegative(least)));
+    bounds.greatest().forEach(greatest -> tests.add(Tests.isBelow(greatest, array)));
+  }
+
+  /**
+   * A value by the numbers of the item and of the loops around it; null if it depends on something
+   * else that items have of their own.
+   */
+  private @Nullable Expression inNumbers(Expression value) {
+    if (value.type().isFloating()) {
+      return null;
+    }
+    Expression replaced =
+        Rewriter.rewrite(
+            value,
+            part ->
+                switch (part) {
+                  case Expression.Read(Variable variable) -> known.getOrDefault(variable, part);
+                  case ItemNumber(ItemNumber.Kind kind, int dimension)
+                      when kind == ItemNumber.Kind.GLOBAL_ID ->
+                      new Expression.Convert(
+                          Conversion.I2L, new Expression.Read(axes.get(dimension).variable()));
+                  default -> part;
+                });
+    int[] parts = {0};
+    Walk.expressions(replaced, _ -> parts[0]++);
+    return parts[0] <= LONGEST_INDEX && isOfNumbers(replaced) ? replaced : null;
+  }
+
+  private boolean isOfNumbers(Expression expression) {
+    return !Walk.any(
+        expression,
+        part ->
+            (part instanceof Expression.Read(Variable variable) && variable.id() < firstId)
+                || (part instanceof ItemNumber number
+                    && number.kind() != ItemNumber.Kind.GLOBAL_SIZE));
+  }
+
+  /** Whether an expression of numbers has none of those from one on to another. */
+  private boolean isUniform(Expression expression, int from, int to) {
+    return !Walk.any(
+        expression,
+        part ->
+            part instanceof Expression.Read(Variable variable)
+                && variable.id() >= firstId + from
+                && variable.id() < firstId + to);
+  }
+
+  /** Whether an expression of numbers has none of those from one on. */
+  private boolean isUniform(Expression expression, int from) {
+    return isUniform(expression, from, axes.size());
+  }
+
+  /**
+   * Values, computed as longs without overflow, one of which is the least of an index in the whole
+   * range, and one the greatest.
+   */
+  private record Bounds(Set<Expression> least, Set<Expression> greatest) {}
+
+  /** The bounds of an index that has no numbers in front of one; null if it is not even. */
+  private @Nullable Bounds bounds(Expression index, int from) {
+    if (from == axes.size()) {
+      Set<Expression> itself = Set.of(Affine.wide(index));
+      return new Bounds(itself, itself);
+    }
+    Axis axis = axes.get(from);
+    Affine form =
+        Affine.of(
+            index,
+            Map.of(axis.variable(), Affine.VARIABLE),
+            part -> isUniform(part, from, from + 1));
+    if (form == null || !isUniform(form.factor(), 0)) {
+      return null;
+    }
+    Bounds rest = bounds(form.offset(), from + 1);
+    if (rest == null || form.isConstant()) {
+      return rest;
+    }
+    Affine growth = new Affine(form.factor(), Constant.of(0));
+    Expression atFirst = growth.at(axis.first());
+    Expression atLast = growth.at(axis.last());
+    if (axis.first().equals(Constant.of(0L))) {
+      atFirst = axis.first();
+    }
+    if (form.isGrowing()) {
+      return new Bounds(sums(rest.least(), atFirst), sums(rest.greatest(), atLast));
+    }
+    Set<Expression> least = sums(rest.least(), atFirst);
+    least.addAll(sums(rest.least(), atLast));
+    Set<Expression> greatest = sums(rest.greatest(), atFirst);
+    greatest.addAll(sums(rest.greatest(), atLast));
+    return new Bounds(least, greatest);
+  }
+
+  private static Set<Expression> sums(Set<Expression> values, Expression added) {
+    Expression zero = Constant.of(0L);
+    Set<Expression> sums = new LinkedHashSet<>();
+    for (Expression value : values) {
+      if (value.equals(zero) || added.equals(zero)) {
+        sums.add(value.equals(zero) ? added : value);
+      } else {
+        sums.add(new Expression.Binary(Operator.ADD, value, added));
+      }
+    }
+    return sums;
+  }
+}

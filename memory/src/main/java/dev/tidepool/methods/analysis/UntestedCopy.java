@@ -1,0 +1,77 @@
+package dev.tidepool.methods.analysis;
+
+import dev.tidepool.methods.tree.Expression;
+import dev.tidepool.methods.tree.Statement;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Copies statements, with labels of their own, to run where a test in front has replaced those
+ * inside.
+ */
+final class UntestedCopy {
+  private final Function<Statement, @Nullable Expression> indices;
+  private final Map<Statement.Label, Statement.Label> renamed = new HashMap<>();
+  private int labels;
+
+  /**
+   * A copier.
+   *
+   * @param labels ids in use are smaller
+   * @param indices the index with which a load or store goes without a test; null where it keeps
+   *     its own
+   */
+  UntestedCopy(int labels, Function<Statement, @Nullable Expression> indices) {
+    this.labels = labels;
+    this.indices = indices;
+  }
+
+  /** The labels in use now have smaller ids. */
+  int labels() {
+    return labels;
+  }
+
+  List<Statement> of(List<Statement> list) {
+    List<Statement> copy = new ArrayList<>(list.size());
+    list.forEach(statement -> copy.add(of(statement)));
+    return copy;
+  }
+
+  private Statement of(Statement statement) {
+    return switch (statement) {
+      case Statement.Load load -> {
+        Expression index = indices.apply(load);
+        yield index == null ? load : new Statement.Load(load.target(), load.array(), index, null);
+      }
+      case Statement.Store store -> {
+        Expression index = indices.apply(store);
+        yield index == null
+            ? store
+            : new Statement.Store(store.array(), index, store.value(), null);
+      }
+      case Statement.If(Expression condition, var then, var otherwise) ->
+          new Statement.If(condition, of(then), of(otherwise));
+      case Statement.Loop(Statement.Label label, var body) -> {
+        Statement.Label own = own(label);
+        yield new Statement.Loop(own, of(body));
+      }
+      case Statement.Block(Statement.Label label, var body) -> {
+        Statement.Label own = own(label);
+        yield new Statement.Block(own, of(body));
+      }
+      case Statement.Break(Statement.Label label) ->
+          new Statement.Break(renamed.getOrDefault(label, label));
+      case Statement.Continue(Statement.Label label) ->
+          new Statement.Continue(renamed.getOrDefault(label, label));
+      default -> statement;
+    };
+  }
+
+  private Statement.Label own(Statement.Label label) {
+    return renamed.computeIfAbsent(label, _ -> new Statement.Label(labels++));
+  }
+}
