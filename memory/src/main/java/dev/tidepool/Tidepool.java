@@ -41,7 +41,7 @@ public final class Tidepool implements AutoCloseable {
   }
 
   /**
-   * An accelerator by its id, or the best for {@code auto}.
+   * An accelerator by its id, the best of a kind ({@code opencl}), or the best for {@code auto}.
    *
    * @throws IllegalArgumentException if there is none of that id; the message lists those that are
    */

@@ -5,6 +5,7 @@ import dev.tidepool.pooling.ObjectPool;
 import dev.tidepool.pooling.ObjectPoolOptions;
 import dev.tidepool.transfer.PeerAccess;
 import java.util.List;
+import java.util.Optional;
 import java.util.ServiceLoader;
 import java.util.stream.Collectors;
 
@@ -19,18 +20,13 @@ public interface TidepoolRuntime {
     List<Accelerator> accelerators();
 
     /**
-     * An accelerator by its id, or the best for {@code auto}.
+     * An accelerator by its id, the best of a kind ({@code opencl}), or the best for {@code auto}.
      *
      * @throws IllegalArgumentException if there is none of that id; the message lists those that
      *     are
      */
     default Accelerator accelerator(String id) {
-      if (id.equals("auto")) {
-        return accelerators().getFirst();
-      }
-      return accelerators().stream()
-          .filter(accelerator -> accelerator.id().equals(id))
-          .findFirst()
+      return find(id)
           .orElseThrow(
               () ->
                   new IllegalArgumentException(
@@ -44,6 +40,17 @@ public interface TidepoolRuntime {
                               ? "; a kind whose module (tidepool-opencl, tidepool-cuda) is not on"
                                   + " the path is not looked for"
                               : "; " + String.join("; ", notes()))));
+    }
+
+    /** The same, if there is one. */
+    default Optional<Accelerator> find(String id) {
+      return accelerators().stream()
+          .filter(
+              accelerator ->
+                  id.equals("auto")
+                      || accelerator.id().equals(id)
+                      || accelerator.id().startsWith(id + ":"))
+          .findFirst();
     }
 
     /** What is absent, and why. */
@@ -67,6 +74,14 @@ public interface TidepoolRuntime {
 
   /** A manager on the best accelerator, with a session of its own that it closes. */
   UnifiedMemoryManager createManager(MemoryOptions options);
+
+  /**
+   * A manager on one accelerator, with a session of its own that it closes.
+   *
+   * @param accelerator an id, a kind, or {@code auto}; other drivers are not loaded
+   * @throws IllegalArgumentException if there is none
+   */
+  UnifiedMemoryManager createManager(String accelerator, MemoryOptions options);
 
   /** A further manager on an accelerator of an open session. */
   UnifiedMemoryManager createManager(Accelerator accelerator, MemoryOptions options);

@@ -47,6 +47,27 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   }
 
   /**
+   * A manager on one accelerator; closing it closes all that was opened for it.
+   *
+   * {@snippet :
+   * UnifiedMemoryManager memory = UnifiedMemoryManager.create("cpu:0");
+   * }
+   *
+   * @param accelerator its id ({@code opencl:0}), its kind for the best of that kind ({@code
+   *     opencl}), or {@code auto} for the best of all. No drivers of other kinds are loaded; {@code
+   *     cpu:0} loads none
+   * @throws IllegalArgumentException if there is none; the message lists those that are
+   */
+  static UnifiedMemoryManager create(String accelerator) {
+    return create(accelerator, MemoryOptions.defaults());
+  }
+
+  /** {@link #create(String)} with options. */
+  static UnifiedMemoryManager create(String accelerator, MemoryOptions options) {
+    return TidepoolRuntime.installed().createManager(accelerator, options);
+  }
+
+  /**
    * A further manager on an accelerator of an open {@link Tidepool}, with pools of its own. It
    * closes with that Tidepool at the latest.
    *

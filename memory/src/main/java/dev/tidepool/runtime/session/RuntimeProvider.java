@@ -24,9 +24,25 @@ public final class RuntimeProvider implements TidepoolRuntime {
 
   @Override
   public UnifiedMemoryManager createManager(MemoryOptions options) {
-    RuntimeSession session = RuntimeSession.discover(options);
+    return managerOf(RuntimeSession.discover(options), "auto");
+  }
+
+  @Override
+  public UnifiedMemoryManager createManager(String accelerator, MemoryOptions options) {
+    String kind = accelerator.substring(0, (accelerator + ":").indexOf(':'));
+    RuntimeSession session =
+        RuntimeSession.discover(options, name -> name.equals(kind) || kind.equals("auto"));
+    if (session.find(accelerator).isPresent()) {
+      return managerOf(session, accelerator);
+    }
+    session.close();
+    // All that there is belongs into the message.
+    return managerOf(RuntimeSession.discover(options), accelerator);
+  }
+
+  private static UnifiedMemoryManager managerOf(RuntimeSession session, String accelerator) {
     try {
-      return session.managerThatEnds(session.accelerators().getFirst());
+      return session.managerThatEnds(session.accelerator(accelerator));
     } catch (RuntimeException | Error e) {
       // Nobody has the session, whose devices, threads and files would stay.
       session.close();

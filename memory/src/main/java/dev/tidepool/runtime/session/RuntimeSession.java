@@ -47,6 +47,7 @@ import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -148,6 +149,15 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
    *     cannot be written
    */
   static RuntimeSession discover(MemoryOptions options) {
+    return discover(options, _ -> true);
+  }
+
+  /**
+   * Asks some of the providers.
+   *
+   * @param asked which, by their names
+   */
+  static RuntimeSession discover(MemoryOptions options, Predicate<String> asked) {
     // Before anything is opened that would have to be closed again.
     options
         .spillDirectory()
@@ -156,6 +166,9 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     List<Device> devices = new ArrayList<>();
     List<String> notes = new ArrayList<>();
     for (AcceleratorProvider provider : Discovery.chosenOr(RuntimeSession::installed)) {
+      if (!asked.test(provider.name())) {
+        continue;
+      }
       try {
         Discovery found = provider.discover();
         devices.addAll(found.devices());

@@ -1,0 +1,64 @@
+package dev.tidepool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tidepool.spi.AcceleratorProvider;
+import dev.tidepool.spi.Discovery;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** A manager on one accelerator loads the drivers of that kind alone. */
+class OneAcceleratorTest {
+  private final AtomicInteger discoveries = new AtomicInteger();
+
+  private final AcceleratorProvider other =
+      new AcceleratorProvider() {
+        @Override
+        public String name() {
+          return "other";
+        }
+
+        @Override
+        public Discovery discover() {
+          discoveries.incrementAndGet();
+          return new Discovery(List.of(), List.of("other: no devices"));
+        }
+      };
+
+  private UnifiedMemoryManager created(String accelerator) {
+    return Discovery.using(List.of(other), () -> UnifiedMemoryManager.create(accelerator));
+  }
+
+  @Test
+  void theCpuNeedsNoDriver() {
+    for (String name : List.of("cpu:0", "cpu")) {
+      try (UnifiedMemoryManager memory = created(name);
+          UnifiedBuffer<int[]> x = memory.copyOf(new int[] {1, 2})) {
+        assertThat(memory.accelerator().id()).isEqualTo("cpu:0");
+        assertThat(x.length()).isEqualTo(2);
+      }
+    }
+    assertThat(discoveries).hasValue(0);
+  }
+
+  @Test
+  void theBestIsLookedForEverywhere() {
+    try (UnifiedMemoryManager memory = created("auto")) {
+      assertThat(memory.accelerator().id()).isEqualTo("cpu:0");
+    }
+    assertThat(discoveries).hasValue(1);
+  }
+
+  @Test
+  void whatIsAbsentIsSaidWithAllThatIsThere() {
+    for (String absent : List.of("other:0", "other", "cpu:1", "gpu")) {
+      assertThatThrownBy(() -> created(absent))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("no accelerator '" + absent + "'")
+          .hasMessageContaining("cpu:0")
+          .hasMessageContaining("other: no devices");
+    }
+  }
+}
