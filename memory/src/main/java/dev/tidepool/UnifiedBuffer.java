@@ -84,6 +84,35 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
   void copyTo(long offset, MemorySegment destination);
 
   /**
+   * Copies a whole segment to the front; one that is longer than this buffer is out of bounds.
+   *
+   * @throws IllegalArgumentException if the segment's size is no multiple of an element's
+   */
+  default void copyFrom(MemorySegment source) {
+    copyFrom(source, 0);
+  }
+
+  /** Copies all elements to the front of a segment; one that is shorter is out of bounds. */
+  default void copyTo(MemorySegment destination) {
+    copyTo(0, front(destination));
+  }
+
+  private MemorySegment front(MemorySegment destination) {
+    long bytes = byteSize();
+    if (destination.byteSize() < bytes) {
+      throw new IndexOutOfBoundsException(
+          "the segment has "
+              + destination.byteSize()
+              + " bytes, but "
+              + this
+              + " needs "
+              + bytes
+              + "; give a longer one, or an offset to fill a part");
+    }
+    return destination.asSlice(0, bytes);
+  }
+
+  /**
    * Copies all of another buffer to the front of this one, by the best way there is. Overlapping
    * slices of one buffer are copied as if through a temporary.
    */
@@ -123,6 +152,24 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
    */
   default CompletableFuture<Void> copyToAsync(long offset, MemorySegment destination) {
     return CompletableFuture.runAsync(() -> copyTo(offset, destination));
+  }
+
+  /**
+   * {@link #copyFrom(MemorySegment)} in the background.
+   *
+   * @throws IllegalArgumentException as {@link #copyFromAsync(MemorySegment, long)}
+   */
+  default CompletableFuture<Void> copyFromAsync(MemorySegment source) {
+    return copyFromAsync(source, 0);
+  }
+
+  /**
+   * {@link #copyTo(MemorySegment)} in the background.
+   *
+   * @throws IllegalArgumentException as {@link #copyToAsync(long, MemorySegment)}
+   */
+  default CompletableFuture<Void> copyToAsync(MemorySegment destination) {
+    return copyToAsync(0, front(destination));
   }
 
   /** {@link #copyFrom(UnifiedBuffer)} in the background. */
@@ -195,10 +242,32 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
     }
   }
 
+  /** {@link #fill(byte)} in the background. */
+  default CompletableFuture<Void> fillAsync(byte value) {
+    return CompletableFuture.runAsync(() -> fill(value));
+  }
+
+  /**
+   * {@link #fill(Object)} in the background.
+   *
+   * @throws IllegalArgumentException if the array is empty
+   */
+  default CompletableFuture<Void> fillAsync(A pattern) {
+    return CompletableFuture.runAsync(() -> fill(pattern));
+  }
+
   /**
    * Pushes the dirty side to the other one, making it where it is missing; both are valid after.
    */
   void synchronize();
+
+  /**
+   * {@link #synchronize()} in the background. A view or a mapping that is taken after it has
+   * completed, and before other work on the device, waits for no transfer.
+   */
+  default CompletableFuture<Void> synchronizeAsync() {
+    return CompletableFuture.runAsync(this::synchronize);
+  }
 
   /** Starts bringing the bytes to the device, if the host's are newer or alone. */
   void prefetchToDevice();

@@ -104,6 +104,11 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   /** A buffer as {@code allocation} says. */
   <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length, Allocation allocation);
 
+  /** {@link #allocate(ElementType, long)} in the background; cancelling the future frees it. */
+  default <A> CompletableFuture<UnifiedBuffer<A>> allocateAsync(ElementType<A> type, long length) {
+    return allocateAsync(type, length, Allocation.at(MemoryLocation.DEVICE));
+  }
+
   /** Allocates in the background; cancelling the future frees the buffer. */
   <A> CompletableFuture<UnifiedBuffer<A>> allocateAsync(
       ElementType<A> type, long length, Allocation allocation);
@@ -132,7 +137,21 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * @throws IllegalArgumentException if {@code array} is no array of primitives (but {@code char}):
    *     allocate arrays of records by their {@link ElementType#struct type}
    */
-  <A> UnifiedBuffer<A> copyOf(A array);
+  default <A> UnifiedBuffer<A> copyOf(A array) {
+    return copyOf(array, Allocation.at(MemoryLocation.DEVICE));
+  }
+
+  /**
+   * A new buffer with an array's contents, allocated as {@code allocation} says.
+   *
+   * {@snippet :
+   * Allocation tagged = Allocation.at(MemoryLocation.DEVICE).tag("weights");
+   * UnifiedBuffer<float[]> weights = memory.copyOf(new float[] {1, 2, 3}, tagged);
+   * }
+   *
+   * @throws IllegalArgumentException as {@link #copyOf(Object)}
+   */
+  <A> UnifiedBuffer<A> copyOf(A array, Allocation allocation);
 
   /**
    * A HOST buffer over memory of the caller, which keeps owning it. The memory is the host's copy
@@ -158,6 +177,15 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * @throws IllegalArgumentException also if the location is DEVICE or UNIFIED
    */
   <A> UnifiedBuffer<A> wrap(ElementType<A> type, MemorySegment memory, MemoryLocation location);
+
+  /**
+   * Like {@link #wrap(ElementType, MemorySegment, MemoryLocation)}, with a tag for reports and
+   * {@link #bytesByTag()}. Untagged memory of the caller has the tag {@code wrapped}.
+   *
+   * @throws IllegalArgumentException as there
+   */
+  <A> UnifiedBuffer<A> wrap(
+      ElementType<A> type, MemorySegment memory, MemoryLocation location, String tag);
 
   /**
    * A buffer that owns memory of another library: {@code release} runs once, after the last use of
@@ -217,6 +245,15 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * @throws TransferException if it cannot be opened or mapped
    */
   <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode);
+
+  /**
+   * Like {@link #map(Path, ElementType, MapMode)}, with a tag for reports and {@link
+   * #bytesByTag()}. Otherwise the tag is the file's name.
+   *
+   * @throws IllegalArgumentException as there
+   * @throws TransferException as there
+   */
+  <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode, String tag);
 
   /**
    * A HOST buffer of zeros that other processes of this user reach by its name, without a copy,
@@ -280,6 +317,20 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * @throws UnsupportedOperationException if the accelerator cannot share its memory
    */
   <A> UnifiedBuffer<A> openShared(ElementType<A> type, String name, MemoryLocation location);
+
+  /**
+   * {@link #createShared(ElementType, long, String, MemoryLocation)} on a thread of the library's;
+   * cancelling the future closes the buffer.
+   */
+  <A> CompletableFuture<UnifiedBuffer<A>> createSharedAsync(
+      ElementType<A> type, long length, String name, MemoryLocation location);
+
+  /**
+   * {@link #openShared(ElementType, String, MemoryLocation)} on a thread of the library's;
+   * cancelling the future closes the buffer.
+   */
+  <A> CompletableFuture<UnifiedBuffer<A>> openSharedAsync(
+      ElementType<A> type, String name, MemoryLocation location);
 
   /**
    * Arrays on the Java heap, pooled. Their bytes count in this manager's {@link #statistics()},
@@ -389,6 +440,12 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    */
   Defragmentation defragment();
 
+  /**
+   * {@link #defragment()} on a thread of the library's. Cancelling the future stops what has not
+   * started.
+   */
+  CompletableFuture<Defragmentation> defragmentAsync();
+
   /** Like {@link #reserve(String, long, Duration)}, without a name. */
   default Reservation reserve(long bytes, Duration timeout) {
     return reserve("", bytes, timeout);
@@ -486,6 +543,12 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    *     still are; of several failures the others are suppressed
    */
   void synchronize();
+
+  /**
+   * {@link #synchronize()} on a thread of the library's: the future completes when all work that
+   * was asked for before this call is done, and fails as that method does.
+   */
+  CompletableFuture<Void> synchronizeAsync();
 
   /**
    * Lends buffers to native code, as a kernel launch uses them: the bytes that it reads are brought

@@ -58,6 +58,25 @@ public record TransferStatistics(
     return ways.getOrDefault(way, NOTHING);
   }
 
+  /** The mean time of one transfer to the device; zero before the first. */
+  public Duration hostToDeviceAverageTime() {
+    return average(hostToDeviceTime, hostToDeviceTransfers);
+  }
+
+  /** The mean time of one transfer to the host; zero before the first. */
+  public Duration deviceToHostAverageTime() {
+    return average(deviceToHostTime, deviceToHostTransfers);
+  }
+
+  /** The mean time of one copy within and between devices; zero before the first. */
+  public Duration deviceToDeviceAverageTime() {
+    return average(deviceToDeviceTime, deviceToDeviceTransfers);
+  }
+
+  private static Duration average(Duration time, long transfers) {
+    return transfers == 0 ? Duration.ZERO : time.dividedBy(transfers);
+  }
+
   /** Bytes to the device in a second of transfer; 0 before the first. */
   public double hostToDeviceBandwidth() {
     return WayStatistics.bandwidth(hostToDeviceBytes, hostToDeviceTime);

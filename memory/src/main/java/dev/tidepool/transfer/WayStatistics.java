@@ -15,6 +15,11 @@ public record WayStatistics(long transfers, long bytes, Duration time) {
     return bandwidth(bytes, time);
   }
 
+  /** The mean time of one transfer; zero before the first. */
+  public Duration averageTime() {
+    return transfers == 0 ? Duration.ZERO : time.dividedBy(transfers);
+  }
+
   static double bandwidth(long bytes, Duration time) {
     double seconds = time.toNanos() / 1e9;
     return seconds == 0 ? 0 : bytes / seconds;

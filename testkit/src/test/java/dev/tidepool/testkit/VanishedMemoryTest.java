@@ -45,6 +45,7 @@ class VanishedMemoryTest {
           "UnifiedBuffer.state()",
           "UnifiedMemoryManager.wrap(ElementType,MemorySegment)",
           "UnifiedMemoryManager.wrap(ElementType,MemorySegment,MemoryLocation)",
+          "UnifiedMemoryManager.wrap(ElementType,MemorySegment,MemoryLocation,String)",
           // Only an address.
           "NativeHandle.of(MemorySegment)",
           // Segments, which a test of the library has a sweep for.

@@ -2,7 +2,6 @@ package dev.tidepool.runtime.buffer;
 
 import dev.tidepool.Allocation;
 import dev.tidepool.ElementType;
-import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.pool.block.MemoryPool;
 import dev.tidepool.pool.block.PooledBlock;
@@ -211,7 +210,7 @@ public final class BufferAllocator {
   }
 
   /** A buffer with the elements of an array of primitives. */
-  public <A> UnifiedBuffer<A> copyOf(A array) {
+  public <A> UnifiedBuffer<A> copyOf(A array, Allocation allocation) {
     @SuppressWarnings("unchecked") // the type was found by the array's own class
     ElementType<A> type =
         (ElementType<A>)
@@ -221,10 +220,10 @@ public final class BufferAllocator {
                         new IllegalArgumentException(
                             "copyOf takes arrays of primitives, not "
                                 + array.getClass().getTypeName()
-                                + "; allocate a buffer of ElementType.struct(...) and copy"));
+                                + "; "
+                                + adviceFor(array.getClass())));
     state.checkOpen();
-    UnifiedBuffer<A> buffer =
-        allocate(type, type.length(array), Allocation.at(MemoryLocation.DEVICE));
+    UnifiedBuffer<A> buffer = allocate(type, type.length(array), allocation);
     try {
       buffer.copyFrom(array);
       return buffer;
@@ -232,5 +231,26 @@ public final class BufferAllocator {
       buffer.close();
       throw e;
     }
+  }
+
+  /** What a program that wanted a copy of such an object does instead. */
+  private static String adviceFor(Class<?> type) {
+    Class<?> element = type.getComponentType();
+    if (element == null) {
+      return Number.class.isAssignableFrom(type)
+          ? "pass one number to a kernel as it is, or put it into an array of one element"
+          : "allocate a buffer, and copy arrays or segments to it";
+    }
+    if (element == char.class) {
+      return "copy the characters to a short[], and see it as ElementType.UNSIGNED_SHORT by as()";
+    }
+    if (element.isArray()) {
+      return "allocate one buffer for all rows, and copy each row to its slice";
+    }
+    return element.isRecord()
+        ? "allocate a buffer of ElementType.struct("
+            + element.getSimpleName()
+            + ".class), and copy the array to it"
+        : "copy the values to an array of primitives";
   }
 }

@@ -472,9 +472,25 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     fill(FillPattern.of(type, Objects.requireNonNull(pattern, "pattern")));
   }
 
+  @Override
+  public CompletableFuture<Void> fillAsync(byte value) {
+    checkOpen();
+    return submit(filling(FillPattern.of(value)));
+  }
+
+  @Override
+  public CompletableFuture<Void> fillAsync(A pattern) {
+    checkOpen();
+    return submit(filling(FillPattern.of(type, Objects.requireNonNull(pattern, "pattern"))));
+  }
+
   private void fill(FillPattern pattern) {
-    perform(
-        access(true, coherence -> coherence.fill(from(), to(), pattern), "filling", bytes() == 0));
+    perform(filling(pattern));
+  }
+
+  private Operation filling(FillPattern pattern) {
+    return access(
+        true, coherence -> coherence.fill(from(), to(), pattern), "filling", bytes() == 0);
   }
 
   /** Clears all bytes of a buffer that was just made, which keeps its first state. */
@@ -485,12 +501,21 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
   @Override
   public void synchronize() {
     checkOpen();
-    perform(
-        Operation.of(
-                List.of(ResourceAccess.onDevice(storage(), false)),
-                storage().context().transferThreads(),
-                guarded(() -> storage().coherence().synchronize(from(), to()), "synchronizing"))
-            .retrying(storage().context().retries()));
+    perform(synchronizing());
+  }
+
+  @Override
+  public CompletableFuture<Void> synchronizeAsync() {
+    checkOpen();
+    return submit(synchronizing());
+  }
+
+  private Operation synchronizing() {
+    return Operation.of(
+            List.of(ResourceAccess.onDevice(storage(), false)),
+            storage().context().transferThreads(),
+            guarded(() -> storage().coherence().synchronize(from(), to()), "synchronizing"))
+        .retrying(storage().context().retries());
   }
 
   @Override

@@ -64,9 +64,9 @@ public final class ExternalBuffers {
   }
 
   /** Wraps a segment, which stays the caller's. */
-  public <A> UnifiedBuffer<A> wrap(ElementType<A> type, MemorySegment segment) {
+  public <A> UnifiedBuffer<A> wrap(ElementType<A> type, MemorySegment segment, String tag) {
     checkWrappable(type, segment);
-    return over(type, segment, null, null, true, "wrapped");
+    return over(type, segment, null, null, true, tag);
   }
 
   /**
@@ -77,15 +77,16 @@ public final class ExternalBuffers {
   public <A> UnifiedBuffer<A> wrapLocked(
       ElementType<A> type,
       MemorySegment segment,
-      Function<MemorySegment, @Nullable Runnable> locking) {
+      Function<MemorySegment, @Nullable Runnable> locking,
+      String tag) {
     checkWrappable(type, segment);
     long length = type.elements(segment.byteSize());
     Runnable unlocking = locking.apply(segment);
     if (unlocking == null) {
-      return wrap(type, segment);
+      return wrap(type, segment, tag);
     }
     try {
-      Allocation pinned = Allocation.at(MemoryLocation.PINNED).tag("wrapped");
+      Allocation pinned = Allocation.at(MemoryLocation.PINNED).tag(tag);
       return create(type, length, pinned, BackingBlocks.locked(segment, unlocking), true);
     } catch (RuntimeException | Error e) {
       unlocking.run();
@@ -182,7 +183,7 @@ public final class ExternalBuffers {
   }
 
   /** Maps a file. */
-  public <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode) {
+  public <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode, String tag) {
     Objects.requireNonNull(file, "file");
     Objects.requireNonNull(type, "type");
     Objects.requireNonNull(mode, "mode");
@@ -190,7 +191,6 @@ public final class ExternalBuffers {
     Runnable ending = resources.foreign(arena::close);
     try {
       MappedFile mapped = MappedFile.map(file, mode, arena);
-      String tag = file.getFileName().toString();
       return over(type, mapped.bytes(), mapped.key(), ending, mode.writes(), tag);
     } catch (RuntimeException | Error e) {
       ending.run();

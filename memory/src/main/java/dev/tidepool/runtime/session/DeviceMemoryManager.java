@@ -81,6 +81,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -239,23 +240,31 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   }
 
   @Override
-  public <A> UnifiedBuffer<A> copyOf(A array) {
-    return allocations.copyOf(Objects.requireNonNull(array, "array"));
+  public <A> UnifiedBuffer<A> copyOf(A array, Allocation allocation) {
+    return allocations.copyOf(
+        Objects.requireNonNull(array, "array"), Objects.requireNonNull(allocation, "allocation"));
   }
 
   @Override
   public <A> UnifiedBuffer<A> wrap(ElementType<A> type, MemorySegment memory) {
-    return state.during(() -> foreign.wrap(type, memory));
+    return wrap(type, memory, MemoryLocation.HOST);
   }
 
   @Override
   public <A> UnifiedBuffer<A> wrap(
       ElementType<A> type, MemorySegment memory, MemoryLocation location) {
+    return wrap(type, memory, location, "wrapped");
+  }
+
+  @Override
+  public <A> UnifiedBuffer<A> wrap(
+      ElementType<A> type, MemorySegment memory, MemoryLocation location, String tag) {
+    Objects.requireNonNull(tag, "tag");
     return state.during(
         () ->
             switch (Objects.requireNonNull(location, "location")) {
-              case HOST -> foreign.wrap(type, memory);
-              case PINNED -> foreign.wrapLocked(type, memory, pools::lock);
+              case HOST -> foreign.wrap(type, memory, tag);
+              case PINNED -> foreign.wrapLocked(type, memory, pools::lock, tag);
               case DEVICE, UNIFIED ->
                   throw new IllegalArgumentException(
                       "memory of the caller is HOST or PINNED, and cannot be at " + location);
@@ -270,7 +279,16 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
 
   @Override
   public <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode) {
-    return state.during(() -> foreign.map(file, type, mode));
+    return state.during(
+        () ->
+            foreign.map(
+                file, type, mode, Objects.requireNonNull(file, "file").getFileName().toString()));
+  }
+
+  @Override
+  public <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode, String tag) {
+    Objects.requireNonNull(tag, "tag");
+    return state.during(() -> foreign.map(file, type, mode, tag));
   }
 
   @Override
@@ -283,6 +301,18 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   public <A> UnifiedBuffer<A> openShared(
       ElementType<A> type, String name, MemoryLocation location) {
     return state.during(() -> foreign.openShared(type, name, location));
+  }
+
+  @Override
+  public <A> CompletableFuture<UnifiedBuffer<A>> createSharedAsync(
+      ElementType<A> type, long length, String name, MemoryLocation location) {
+    return inBackground(() -> createShared(type, length, name, location), UnifiedBuffer::close);
+  }
+
+  @Override
+  public <A> CompletableFuture<UnifiedBuffer<A>> openSharedAsync(
+      ElementType<A> type, String name, MemoryLocation location) {
+    return inBackground(() -> openShared(type, name, location), UnifiedBuffer::close);
   }
 
   @Override
@@ -397,6 +427,40 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   }
 
   @Override
+  public CompletableFuture<Defragmentation> defragmentAsync() {
+    return inBackground(this::defragment, _ -> {});
+  }
+
+  /**
+   * Runs what may block for long on a thread of its own, because all threads of the library could
+   * wait for one another otherwise. {@link #synchronize()} does not wait for such work.
+   *
+   * @param undo takes a result that nobody waits for, because the future was cancelled
+   */
+  private <T> CompletableFuture<T> inBackground(Supplier<T> work, Consumer<T> undo) {
+    state.checkOpen();
+    CompletableFuture<T> future = new CompletableFuture<>();
+    Thread.ofPlatform()
+        .name("tidepool-background")
+        .daemon()
+        .start(
+            () -> {
+              if (future.isDone()) {
+                return;
+              }
+              try {
+                T result = work.get();
+                if (!future.complete(result)) {
+                  undo.accept(result);
+                }
+              } catch (RuntimeException | Error e) {
+                future.completeExceptionally(e);
+              }
+            });
+    return future;
+  }
+
+  @Override
   public Reservation reserve(String name, long bytes, Duration timeout) {
     state.checkOpen();
     return reservations.reserve(name, bytes, timeout);
@@ -429,6 +493,25 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     context.awaitWork();
     context.awaitFutures();
     writeBack();
+  }
+
+  @Override
+  public CompletableFuture<Void> synchronizeAsync() {
+    state.checkOpen();
+    CompletableFuture<Void> future = new CompletableFuture<>();
+    Thread.ofPlatform()
+        .name("tidepool-background")
+        .daemon()
+        .start(
+            () -> {
+              try {
+                synchronize();
+                future.complete(null);
+              } catch (RuntimeException | Error e) {
+                future.completeExceptionally(e);
+              }
+            });
+    return future;
   }
 
   /**

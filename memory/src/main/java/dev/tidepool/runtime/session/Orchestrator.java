@@ -109,7 +109,10 @@ final class Orchestrator implements ComputeOrchestrator {
           "no kernel is called '" + name + "'; registered are " + names());
     }
     if (options.accelerator().isPresent()) {
-      return placed(name, known, session.memory(session.accelerator(options.accelerator().get())));
+      Placed there = placedOn(options.accelerator().get(), name, known, options.preferred());
+      if (there != null) {
+        return there;
+      }
     }
     DeviceMemoryManager home = home(arguments);
     if (home != null) {
@@ -124,6 +127,28 @@ final class Orchestrator implements ComputeOrchestrator {
       }
     }
     throw Objects.requireNonNull(refused, "there is always the CPU");
+  }
+
+  /** The kernel on an accelerator; null if that is only preferred and cannot run it. */
+  private @Nullable Placed placedOn(
+      String wanted, String name, RegisteredSources known, boolean preferred) {
+    Accelerator accelerator;
+    try {
+      accelerator = session.accelerator(wanted);
+    } catch (IllegalArgumentException e) {
+      if (preferred) {
+        return null;
+      }
+      throw e;
+    }
+    try {
+      return placed(name, known, session.memory(accelerator));
+    } catch (UnsupportedOperationException e) {
+      if (preferred) {
+        return null;
+      }
+      throw e;
+    }
   }
 
   private Placed placed(String name, RegisteredSources registered, DeviceMemoryManager memory) {

@@ -1,5 +1,6 @@
 package dev.tidepool.testkit.conformance;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.Arguments;
@@ -177,6 +178,51 @@ public abstract class SegmentCopyConformance extends Topic {
                 contents(ElementType.FLOAT, slice.asReadOnlySegment()),
                 Patterns.range(ElementType.FLOAT, second, 101, 108),
                 "the view of a slice");
+          }
+        });
+  }
+
+  @TestFactory
+  Stream<DynamicTest> wholeSegmentsTravelAtOnceAndInTheBackground() {
+    return inEveryLocation(
+        location -> {
+          UnifiedBuffer<float[]> buffer = buffer(ElementType.FLOAT, LENGTH, location);
+          float[] numbers = new float[LENGTH];
+          for (int i = 0; i < LENGTH; i++) {
+            numbers[i] = i;
+          }
+          float[] read = new float[LENGTH + 1];
+          buffer.copyFrom(MemorySegment.ofArray(numbers));
+          buffer.copyTo(MemorySegment.ofArray(read));
+          assertThat(read).startsWith(numbers).endsWith(0f);
+          numbers[LENGTH - 1] = -1;
+          buffer.copyFromAsync(MemorySegment.ofArray(numbers)).join();
+          buffer.copyToAsync(MemorySegment.ofArray(read)).join();
+          assertThat(read).startsWith(numbers).endsWith(0f);
+          MemorySegment shorter = MemorySegment.ofArray(new float[LENGTH - 1]);
+          assertThatThrownBy(() -> buffer.copyTo(shorter))
+              .isInstanceOf(IndexOutOfBoundsException.class)
+              .hasMessageContaining(Integer.toString(4 * LENGTH));
+          MemorySegment longer = MemorySegment.ofArray(read);
+          assertThatThrownBy(() -> buffer.copyFrom(longer))
+              .isInstanceOf(IndexOutOfBoundsException.class);
+        });
+  }
+
+  @TestFactory
+  Stream<DynamicTest> fillsAndSynchronizationInTheBackgroundKeepTheOrder() {
+    return inEveryLocation(
+        location -> {
+          UnifiedBuffer<int[]> buffer = buffer(ElementType.INT, LENGTH, location);
+          var first = buffer.fillAsync((byte) -1);
+          var second = buffer.fillAsync(new int[] {1, 2});
+          buffer.synchronizeAsync().join();
+          assertThat(first).isCompleted();
+          assertThat(second).isCompleted();
+          int[] read = new int[LENGTH];
+          buffer.copyTo(read);
+          for (int i = 0; i < LENGTH; i++) {
+            assertThat(read[i]).isEqualTo(1 + i % 2);
           }
         });
   }

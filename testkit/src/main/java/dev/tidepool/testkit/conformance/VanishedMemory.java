@@ -249,6 +249,18 @@ public final class VanishedMemory {
     String toLater = "UnifiedBuffer.copyToAsync(long,MemorySegment)";
     add(toLater + " of the file", s -> s.other.copyToAsync(0, s.segment).join());
     add(toLater, s -> s.buffer.copyToAsync(0, MemorySegment.ofArray(s.array)).join());
+    String whole = "UnifiedBuffer.copyFrom(MemorySegment)";
+    add(whole + " of the file", s -> s.other.copyFrom(s.segment));
+    add(whole, s -> s.buffer.copyFrom(MemorySegment.ofArray(s.array)));
+    String all = "UnifiedBuffer.copyTo(MemorySegment)";
+    add(all + " of the file", s -> s.other.copyTo(s.segment));
+    add(all, s -> s.buffer.copyTo(MemorySegment.ofArray(s.array)));
+    String wholeLater = "UnifiedBuffer.copyFromAsync(MemorySegment)";
+    add(wholeLater + " of the file", s -> s.other.copyFromAsync(s.segment).join());
+    add(wholeLater, s -> s.buffer.copyFromAsync(MemorySegment.ofArray(s.array)).join());
+    String allLater = "UnifiedBuffer.copyToAsync(MemorySegment)";
+    add(allLater + " of the file", s -> s.other.copyToAsync(s.segment).join());
+    add(allLater, s -> s.buffer.copyToAsync(MemorySegment.ofArray(s.array)).join());
     String between = "UnifiedBuffer.copyFrom(UnifiedBuffer)";
     add(between, s -> s.buffer.copyFrom(s.other));
     add(between + " over the file", s -> s.other.copyFrom(s.buffer));
@@ -257,6 +269,14 @@ public final class VanishedMemory {
     operations.add(
         new Operation(
             "UnifiedBuffer.fill(Object)", LARGE, s -> s.buffer.fill(new float[] {1, 2, 3})));
+    operations.add(
+        new Operation(
+            "UnifiedBuffer.fillAsync(byte)", LARGE, s -> s.buffer.fillAsync((byte) 1).join()));
+    operations.add(
+        new Operation(
+            "UnifiedBuffer.fillAsync(Object)",
+            LARGE,
+            s -> s.buffer.fillAsync(new float[] {1, 2, 3}).join()));
   }
 
   private void views() {
@@ -294,6 +314,12 @@ public final class VanishedMemory {
     add(
         "UnifiedBuffer.as(ElementType) of structs",
         s -> s.buffer.as(PAIR).copyTo(0, new Pair[2], 0, 2));
+    add(
+        "UnifiedBuffer.synchronizeAsync()",
+        s -> {
+          s.buffer.synchronizeAsync().join();
+          s.buffer.copyTo(s.array);
+        });
     add(
         "UnifiedBuffer.synchronize()",
         s -> {
