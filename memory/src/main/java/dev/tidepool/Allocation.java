@@ -17,6 +17,20 @@ import org.jspecify.annotations.Nullable;
  * without hints, untagged. Large blocks are on huge pages where the system provides them by itself.
  */
 public final class Allocation {
+  /** Who uses the bytes. */
+  private enum Use {
+    ANY(""),
+    DEVICE(", mostly device"),
+    HOST(", mostly host"),
+    SHARED(", mostly shared");
+
+    final String text;
+
+    Use(String text) {
+      this.text = text;
+    }
+  }
+
   // Constants, which a compiler finds where the location is one.
   private static final Allocation DEVICE = plain(MemoryLocation.DEVICE);
   private static final Allocation HOST = plain(MemoryLocation.HOST);
@@ -30,7 +44,7 @@ public final class Allocation {
   private final OptionalInt node;
   private final boolean hugePages;
   private final boolean mostlyRead;
-  private final boolean mostlyDevice;
+  private final Use use;
   private final String tag;
   private final @Nullable Reservation reservation;
   private final boolean plain;
@@ -43,7 +57,7 @@ public final class Allocation {
       OptionalInt node,
       boolean hugePages,
       boolean mostlyRead,
-      boolean mostlyDevice,
+      Use use,
       String tag,
       @Nullable Reservation reservation) {
     this.location = location;
@@ -53,7 +67,7 @@ public final class Allocation {
     this.node = node;
     this.hugePages = hugePages;
     this.mostlyRead = mostlyRead;
-    this.mostlyDevice = mostlyDevice;
+    this.use = use;
     this.tag = tag;
     this.reservation = reservation;
     this.plain =
@@ -63,13 +77,13 @@ public final class Allocation {
             && node.isEmpty()
             && !hugePages
             && !mostlyRead
-            && !mostlyDevice
+            && use == Use.ANY
             && reservation == null;
   }
 
   private static Allocation plain(MemoryLocation location) {
     return new Allocation(
-        location, true, false, 0, OptionalInt.empty(), false, false, false, "", null);
+        location, true, false, 0, OptionalInt.empty(), false, false, Use.ANY, "", null);
   }
 
   /** The defaults, at a location. */
@@ -87,31 +101,13 @@ public final class Allocation {
   /** Straight from the driver and straight back to it. */
   public Allocation unpooled() {
     return new Allocation(
-        location,
-        false,
-        zeroed,
-        alignment,
-        node,
-        hugePages,
-        mostlyRead,
-        mostlyDevice,
-        tag,
-        reservation);
+        location, false, zeroed, alignment, node, hugePages, mostlyRead, use, tag, reservation);
   }
 
   /** With every byte zero. */
   public Allocation zeroed() {
     return new Allocation(
-        location,
-        pooled,
-        true,
-        alignment,
-        node,
-        hugePages,
-        mostlyRead,
-        mostlyDevice,
-        tag,
-        reservation);
+        location, pooled, true, alignment, node, hugePages, mostlyRead, use, tag, reservation);
   }
 
   /**
@@ -125,16 +121,7 @@ public final class Allocation {
           "alignment is " + bytes + "; it must be a power of two from 1 to " + (1L << 30));
     }
     return new Allocation(
-        location,
-        pooled,
-        zeroed,
-        bytes,
-        node,
-        hugePages,
-        mostlyRead,
-        mostlyDevice,
-        tag,
-        reservation);
+        location, pooled, zeroed, bytes, node, hugePages, mostlyRead, use, tag, reservation);
   }
 
   /**
@@ -162,7 +149,7 @@ public final class Allocation {
         OptionalInt.of(node),
         hugePages,
         mostlyRead,
-        mostlyDevice,
+        use,
         tag,
         reservation);
   }
@@ -176,16 +163,7 @@ public final class Allocation {
    */
   public Allocation hugePages() {
     return new Allocation(
-        location,
-        pooled,
-        zeroed,
-        alignment,
-        node,
-        true,
-        mostlyRead,
-        mostlyDevice,
-        tag,
-        reservation);
+        location, pooled, zeroed, alignment, node, true, mostlyRead, use, tag, reservation);
   }
 
   /**
@@ -198,7 +176,7 @@ public final class Allocation {
    */
   public Allocation mostlyRead() {
     return new Allocation(
-        location, pooled, zeroed, alignment, node, hugePages, true, mostlyDevice, tag, reservation);
+        location, pooled, zeroed, alignment, node, hugePages, true, use, tag, reservation);
   }
 
   /**
@@ -211,8 +189,38 @@ public final class Allocation {
    * pool.
    */
   public Allocation mostlyDevice() {
+    return mostly(Use.DEVICE);
+  }
+
+  /**
+   * With the hint that it is the host that uses the bytes. Managed UNIFIED memory then stays in the
+   * host's memory, where the device reaches it over the bus, and its pages do not move back and
+   * forth. Elsewhere the hint changes nothing. Of this hint, {@link #mostlyDevice()} and {@link
+   * #mostlyShared()} the last one counts.
+   *
+   * <p>A block with a hint that counts is allocated for the buffer alone and does not come from a
+   * pool.
+   */
+  public Allocation mostlyHost() {
+    return mostly(Use.HOST);
+  }
+
+  /**
+   * With the hint that host and device use the bytes at the same time. Managed UNIFIED memory then
+   * stays reachable for both, wherever its pages are: an access causes no page fault. Elsewhere the
+   * hint changes nothing. Of this hint, {@link #mostlyDevice()} and {@link #mostlyHost()} the last
+   * one counts.
+   *
+   * <p>A block with a hint that counts is allocated for the buffer alone and does not come from a
+   * pool.
+   */
+  public Allocation mostlyShared() {
+    return mostly(Use.SHARED);
+  }
+
+  private Allocation mostly(Use use) {
     return new Allocation(
-        location, pooled, zeroed, alignment, node, hugePages, mostlyRead, true, tag, reservation);
+        location, pooled, zeroed, alignment, node, hugePages, mostlyRead, use, tag, reservation);
   }
 
   /** Names the owner of the bytes in statistics, errors and leak reports. */
@@ -225,7 +233,7 @@ public final class Allocation {
         node,
         hugePages,
         mostlyRead,
-        mostlyDevice,
+        use,
         Objects.requireNonNull(tag, "tag"),
         reservation);
   }
@@ -243,7 +251,7 @@ public final class Allocation {
         node,
         hugePages,
         mostlyRead,
-        mostlyDevice,
+        use,
         tag,
         Objects.requireNonNull(reservation, "reservation"));
   }
@@ -290,7 +298,17 @@ public final class Allocation {
 
   /** Whether it is the device that uses the bytes. */
   public boolean isMostlyDevice() {
-    return mostlyDevice;
+    return use == Use.DEVICE;
+  }
+
+  /** Whether it is the host that uses the bytes. */
+  public boolean isMostlyHost() {
+    return use == Use.HOST;
+  }
+
+  /** Whether host and device use the bytes at the same time. */
+  public boolean isMostlyShared() {
+    return use == Use.SHARED;
   }
 
   /** Returns the name of the owner of the bytes; empty if none was given. */
@@ -313,7 +331,7 @@ public final class Allocation {
         && node.equals(that.node)
         && hugePages == that.hugePages
         && mostlyRead == that.mostlyRead
-        && mostlyDevice == that.mostlyDevice
+        && use == that.use
         && tag.equals(that.tag)
         && Objects.equals(reservation, that.reservation);
   }
@@ -321,16 +339,7 @@ public final class Allocation {
   @Override
   public int hashCode() {
     return Objects.hash(
-        location,
-        pooled,
-        zeroed,
-        alignment,
-        node,
-        hugePages,
-        mostlyRead,
-        mostlyDevice,
-        tag,
-        reservation);
+        location, pooled, zeroed, alignment, node, hugePages, mostlyRead, use, tag, reservation);
   }
 
   @Override
@@ -343,7 +352,7 @@ public final class Allocation {
         + (node.isEmpty() ? "" : ", on node " + node.getAsInt())
         + (hugePages ? ", huge pages" : "")
         + (mostlyRead ? ", mostly read" : "")
-        + (mostlyDevice ? ", mostly device" : "")
+        + use.text
         + (tag.isEmpty() ? "" : ", tag " + tag)
         + (reservation == null ? "" : ", within " + reservation)
         + "]";

@@ -46,6 +46,20 @@ class AllocationTest {
   }
 
   @Test
+  void ofTheHintsWhoUsesTheBytesTheLastOneCounts() {
+    Allocation host = DEFAULTS.mostlyDevice().mostlyHost();
+    assertThat(host.isMostlyHost()).isTrue();
+    assertThat(host.isMostlyDevice()).isFalse();
+    assertThat(host.isPlain()).isFalse();
+    assertThat(host).hasToString("Allocation[HOST, mostly host]");
+    Allocation shared = host.mostlyShared();
+    assertThat(shared.isMostlyShared()).isTrue();
+    assertThat(shared.isMostlyHost()).isFalse();
+    assertThat(shared).isNotEqualTo(host);
+    assertThat(shared.mostlyDevice()).isEqualTo(DEFAULTS.mostlyDevice());
+  }
+
+  @Test
   void theOrderOfOptionsDoesNotMatter() {
     Allocation expected = all(OPTIONS);
     assertThat(expected.toString())

@@ -89,6 +89,14 @@ final class ManagedMemory {
       // Pages that had to leave for want of room are then reached where they are.
       advise(address, bytes, Cuda.CU_MEM_ADVISE_SET_ACCESSED_BY);
     }
+    if (placement.mostlyHost()) {
+      advise(address, bytes, Cuda.CU_MEM_ADVISE_SET_PREFERRED_LOCATION, Cuda.CU_DEVICE_CPU);
+      advise(address, bytes, Cuda.CU_MEM_ADVISE_SET_ACCESSED_BY);
+    }
+    if (placement.mostlyShared()) {
+      advise(address, bytes, Cuda.CU_MEM_ADVISE_SET_ACCESSED_BY);
+      advise(address, bytes, Cuda.CU_MEM_ADVISE_SET_ACCESSED_BY, Cuda.CU_DEVICE_CPU);
+    }
   }
 
   /** Notes that a block is gone. */
@@ -98,8 +106,12 @@ final class ManagedMemory {
 
   /** Hints are wishes: a driver that refuses one has allocated all the same. */
   private void advise(long address, long bytes, int advice) {
+    advise(address, bytes, advice, device.handle());
+  }
+
+  private void advise(long address, long bytes, int advice, int processor) {
     try {
-      Cuda.cuMemAdvise(address, bytes, advice, device.handle());
+      Cuda.cuMemAdvise(address, bytes, advice, processor);
     } catch (AcceleratorException refused) {
       Log.write(ManagedMemory.class, Level.DEBUG, name + " does not take a hint", refused);
     }

@@ -5,6 +5,8 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tidepool.Allocation;
+import dev.tidepool.MemoryLocation;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
@@ -45,11 +47,11 @@ class ManagedMemoryTest {
   }
 
   private static Block allocated(Device device, boolean mostlyRead, boolean mostlyDevice) {
-    return device.allocate(
-        BYTES,
-        64,
-        BlockKind.UNIFIED,
-        new Placement(OptionalInt.empty(), false, mostlyRead, mostlyDevice));
+    return allocated(device, new Placement(OptionalInt.empty(), false, mostlyRead, mostlyDevice));
+  }
+
+  private static Block allocated(Device device, Placement placement) {
+    return device.allocate(BYTES, 64, BlockKind.UNIFIED, placement);
   }
 
   private static int told(Device device, Block block, int attribute) {
@@ -87,6 +89,21 @@ class ManagedMemoryTest {
       plain.free();
       read.free();
       there.free();
+    }
+  }
+
+  @Test
+  void memoryOfTheHostPrefersItAndSharedMemoryPrefersNothing() {
+    Allocation unified = Allocation.at(MemoryLocation.UNIFIED);
+    try (Device device = second()) {
+      Block host = allocated(device, Placement.of(unified.mostlyHost()));
+      assertThat(told(device, host, PREFERRED_LOCATION)).isEqualTo(HOST);
+      assertThat(told(device, host, ACCESSED_BY)).isEqualTo(DEVICE);
+      Block shared = allocated(device, Placement.of(unified.mostlyShared()));
+      assertThat(told(device, shared, PREFERRED_LOCATION)).isEqualTo(NOWHERE);
+      assertThat(told(device, shared, ACCESSED_BY)).isNotEqualTo(NOWHERE);
+      host.free();
+      shared.free();
     }
   }
 

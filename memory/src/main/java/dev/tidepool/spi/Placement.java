@@ -13,15 +13,27 @@ import java.util.OptionalInt;
  * @param mostlyRead of managed memory: whether each reader shall have a copy of its own
  * @param mostlyDevice of managed memory: whether it shall stay on the device; of pinned memory:
  *     whether the host's writes shall be combined and go past its caches
+ * @param mostlyHost of managed memory: whether it shall stay in the host's memory
+ * @param mostlyShared of managed memory: whether host and device shall reach it wherever it is
  */
 public record Placement(
-    OptionalInt node, boolean hugePages, boolean mostlyRead, boolean mostlyDevice) {
+    OptionalInt node,
+    boolean hugePages,
+    boolean mostlyRead,
+    boolean mostlyDevice,
+    boolean mostlyHost,
+    boolean mostlyShared) {
   /** Any memory. */
   public static final Placement ANYWHERE = new Placement(OptionalInt.empty(), false);
 
   /** A wish about pages alone. */
   public Placement(OptionalInt node, boolean hugePages) {
     this(node, hugePages, false, false);
+  }
+
+  /** A wish without those of hosts. */
+  public Placement(OptionalInt node, boolean hugePages, boolean mostlyRead, boolean mostlyDevice) {
+    this(node, hugePages, mostlyRead, mostlyDevice, false, false);
   }
 
   /** What an allocation says of it; hints count where its location has a use for them. */
@@ -33,17 +45,23 @@ public record Placement(
             allocation.node(),
             allocation.wantsHugePages(),
             unified && allocation.isMostlyRead(),
-            hinted && allocation.isMostlyDevice());
+            hinted && allocation.isMostlyDevice(),
+            unified && allocation.isMostlyHost(),
+            unified && allocation.isMostlyShared());
     return placement.isAnywhere() ? ANYWHERE : placement;
   }
 
   /** Whether it wishes for a node, and for nothing else. */
   public boolean isOnlyNode() {
-    return node.isPresent() && !hugePages && !mostlyRead && !mostlyDevice;
+    return node.isPresent() && !hugePages && !isHinted();
   }
 
   /** Whether any memory will do. */
   public boolean isAnywhere() {
-    return node.isEmpty() && !hugePages && !mostlyRead && !mostlyDevice;
+    return node.isEmpty() && !hugePages && !isHinted();
+  }
+
+  private boolean isHinted() {
+    return mostlyRead || mostlyDevice || mostlyHost || mostlyShared;
   }
 }

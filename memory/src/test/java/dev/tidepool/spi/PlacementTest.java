@@ -25,6 +25,16 @@ class PlacementTest {
         .isEqualTo(new Placement(OptionalInt.empty(), false, false, true));
   }
 
+  @Test
+  void whoUsesTheBytesCountsForManagedMemoryAlone() {
+    assertThat(Placement.of(Allocation.at(MemoryLocation.UNIFIED).mostlyHost()))
+        .isEqualTo(new Placement(OptionalInt.empty(), false, false, false, true, false));
+    assertThat(Placement.of(Allocation.at(MemoryLocation.UNIFIED).mostlyShared()))
+        .isEqualTo(new Placement(OptionalInt.empty(), false, false, false, false, true));
+    assertThat(Placement.of(Allocation.at(MemoryLocation.PINNED).mostlyHost()))
+        .isSameAs(Placement.ANYWHERE);
+  }
+
   /** A buffer whose hints change nothing comes from a pool like any other. */
   @ParameterizedTest
   @EnumSource(names = {"DEVICE", "HOST"})
