@@ -37,8 +37,8 @@ import java.util.concurrent.CompletableFuture;
  * {@link IndexOutOfBoundsException}; failed transfers throw {@link TransferException}; an
  * accelerator without room for the copy that is needed throws {@link OutOfDeviceMemoryException}.
  *
- * <p>The interface may be implemented by others: a foreign buffer works as the source of copies
- * through its {@link #asReadOnlySegment()}.
+ * <p>The interface may be implemented by others, best by extending {@link AbstractUnifiedBuffer}: a
+ * foreign buffer works as the source of copies through its {@link #asReadOnlySegment()}.
  *
  * @param <A> the Java array that carries elements
  */

@@ -46,6 +46,13 @@ class VanishedMemoryTest {
           "UnifiedMemoryManager.wrap(ElementType,MemorySegment)",
           "UnifiedMemoryManager.wrap(ElementType,MemorySegment,MemoryLocation)",
           "UnifiedMemoryManager.wrap(ElementType,MemorySegment,MemoryLocation,String)",
+          // Memory that is not the library's.
+          "AbstractUnifiedBuffer.copyFrom(MemorySegment,long)",
+          "AbstractUnifiedBuffer.copyFrom(UnifiedBuffer)",
+          "AbstractUnifiedBuffer.copyFromAsync(MemorySegment,long)",
+          "AbstractUnifiedBuffer.copyFromAsync(UnifiedBuffer)",
+          "AbstractUnifiedBuffer.copyTo(long,MemorySegment)",
+          "AbstractUnifiedBuffer.copyToAsync(long,MemorySegment)",
           // Only an address.
           "NativeHandle.of(MemorySegment)",
           // Segments, which a test of the library has a sweep for.
