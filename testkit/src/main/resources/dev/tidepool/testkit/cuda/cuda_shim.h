@@ -26,7 +26,9 @@ inline void barrier() {
 }
 
 template <class Parameter>
-constexpr unsigned char is_pointer = std::is_pointer_v<Parameter> ? 1 : 0;
+constexpr tidepool_content content = std::is_pointer_v<Parameter>      ? kTidepoolPointer
+                                     : std::is_arithmetic_v<Parameter> ? kTidepoolNumber
+                                                                       : kTidepoolStructure;
 
 // What the driver has to know of a kernel, found from its type.
 template <auto kernel, class Type = decltype(kernel)>
@@ -35,7 +37,7 @@ struct Entry;
 template <auto kernel, class... Parameters>
 struct Entry<kernel, void (*)(Parameters...)> {
   static constexpr unsigned sizes[] = {static_cast<unsigned>(sizeof(Parameters))..., 0};
-  static constexpr unsigned char pointers[] = {is_pointer<Parameters>..., 0};
+  static constexpr tidepool_content contents[] = {content<Parameters>..., kTidepoolNumber};
 
   template <size_t... I>
   static void call(void** arguments, std::index_sequence<I...>) {
@@ -61,7 +63,7 @@ struct Entry<kernel, void (*)(Parameters...)> {
   }
 
   static constexpr tidepool_kernel of(const char* name, bool barriers) {
-    return {name, sizeof...(Parameters), sizes, pointers, barriers, thread, block};
+    return {name, sizeof...(Parameters), sizes, contents, barriers, thread, block};
   }
 };
 

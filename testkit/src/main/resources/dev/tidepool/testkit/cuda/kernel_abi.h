@@ -17,11 +17,18 @@ struct tidepool_place {
   void (*barrier)();
 };
 
+// What the bytes of an argument are. A number is never moved, even if it looks like an address.
+enum tidepool_content : unsigned char {
+  kTidepoolNumber,
+  kTidepoolPointer,
+  kTidepoolStructure,  // whose words may be pointers
+};
+
 struct tidepool_kernel {
   const char* name;
   unsigned parameters;
-  const unsigned* sizes;          // of the parameters, in bytes
-  const unsigned char* pointers;  // whether each is one
+  const unsigned* sizes;             // of the parameters, in bytes
+  const tidepool_content* contents;  // of the parameters
   bool barriers;                  // whether threads may wait for each other
   void (*thread)(void** arguments, tidepool_place* place);
   void (*block)(void** arguments, tidepool_place* place);  // all threads of one, where none waits

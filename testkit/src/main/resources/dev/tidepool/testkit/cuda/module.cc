@@ -136,16 +136,19 @@ bool may_touch(const Context& context, const Allocation& allocation) {
 }
 
 // Notes what the words of an argument point to, and moves them there. A pointer has to point somewhere;
-// another word may happen to. One past the end is nowhere, and legal.
+// a word of a structure may happen to. One past the end is nowhere, and legal.
 void resolve(Launch& launch, unsigned index, const Context& context, std::vector<Use>& uses) {
   const Device& device = *context.device;
   std::vector<char>& value = launch.values[index];
   const tidepool_kernel& code = *launch.kernel->code;
+  if (code.contents[index] == kTidepoolNumber) {
+    return;
+  }
   for (size_t at = 0; at + sizeof(uintptr_t) <= value.size(); at += sizeof(uintptr_t)) {
     uintptr_t word;
     memcpy(&word, value.data() + at, sizeof word);
     std::shared_ptr<Allocation> target = find(word);
-    if (!target && word != 0 && code.pointers[index] != 0 && !find(word - 1)) {
+    if (!target && word != 0 && code.contents[index] == kTidepoolPointer && !find(word - 1)) {
       violation("cuLaunchKernel of %s: argument %u is %#lx, which is no live memory of the driver's",
                 code.name, index, word);
       launch.illegal = true;

@@ -305,6 +305,21 @@ class SimulatedKernelsTest {
   }
 
   @Test
+  void aNumberThatLooksLikeAnAddressIsPassedAsItIs() {
+    long kernel =
+        kernel(
+            "f",
+            "extern \"C\" __global__ void f(unsigned long long* p, unsigned long long n) { *p = n; }");
+    long stream = cuda.stream();
+    long memory = cuda.allocate(8);
+    assertThat(launch(kernel, stream, 1, 1, 0, memory, memory)).isZero();
+    cuda.synchronize(stream);
+    assertThat(ByteBuffer.wrap(cuda.read(memory, 8)).order(ByteOrder.nativeOrder()).getLong())
+        .isEqualTo(memory);
+    assertThat(simulation.violations()).isEmpty();
+  }
+
+  @Test
   void aKernelTouchesAPeersMemoryOnlyWhenThatIsEnabled() {
     long kernel = kernel("f", "extern \"C\" __global__ void f(int* p) { *p = 1; }");
     long stream = cuda.stream();
