@@ -24,10 +24,14 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * }
  * }</pre>
  *
- * <p>Managers in fields of the test, and those of a {@code Tidepool} in a field, are checked too:
- * what was opened since the test method began and is still open when {@code @AfterEach} is done, or
- * was when it closed the manager, is a leak. Buffers whose close waits for pending work are waited
- * for.
+ * <p>Every manager that the test opens itself is checked too, whether {@code create} or {@link
+ * dev.tidepool.Tidepool} made it, on the test's thread or on one that it starts. So are managers in
+ * fields of the test, and those of a {@code Tidepool} in a field, whenever they were opened. A leak
+ * is what was opened since the test method began and is still open when {@code @AfterEach} is done,
+ * or was when its manager began to close. Buffers whose close waits for pending work are waited
+ * for. A manager that is left open without buffers is no leak.
+ *
+ * <p>It works with JUnit 5 from 5.12 on and with JUnit 6; the version is the test's own choice.
  */
 @Target({ElementType.TYPE, ElementType.METHOD})
 @Retention(RetentionPolicy.RUNTIME)

@@ -5,16 +5,18 @@ import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.diagnostics.BufferInfo;
 import dev.tidepool.diagnostics.DiagnosticsLevel;
+import dev.tidepool.spi.support.ManagerObserver;
 import java.lang.reflect.Field;
-import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.AfterTestExecutionCallback;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.BeforeTestExecutionCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ParameterContext;
@@ -25,33 +27,32 @@ import org.junit.platform.commons.support.ReflectionSupport;
 
 /**
  * What {@link LeakFree} does. Keeps everything in the test's own store, so tests may run at once.
+ *
+ * <p>It is compiled with the interfaces of JUnit 5.12 and runs with them and with JUnit 6.
  */
 final class LeakFreeExtension
-    implements BeforeTestExecutionCallback,
+    implements BeforeEachCallback,
+        BeforeTestExecutionCallback,
         AfterTestExecutionCallback,
         AfterEachCallback,
         ParameterResolver {
   private static final ExtensionContext.Namespace NAMESPACE =
       ExtensionContext.Namespace.create(LeakFreeExtension.class);
 
-  /** What was live in a manager before and after the test method. */
-  private static final class Watched {
-    private final List<BufferInfo> before;
-    private List<BufferInfo> after = List.of();
-
-    Watched(List<BufferInfo> before) {
-      this.before = before;
-    }
-  }
-
-  /** The Tidepool that parameters come from. */
+  /**
+   * The Tidepool that parameters come from. JUnit 5.12 closes nothing in its stores but {@code
+   * CloseableResource}; later versions warn of one that is not an {@code AutoCloseable} too.
+   */
   private record Provided(Tidepool tidepool, UnifiedMemoryManager manager)
-      implements AutoCloseable {
+      implements AutoCloseable, ExtensionContext.Store.CloseableResource {
     @Override
     public void close() {
       tidepool.close();
     }
   }
+
+  /** The watch of a test, and the observer that was installed before. */
+  private record Installed(ManagerWatch watch, @Nullable ManagerObserver previous) {}
 
   @Override
   public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
@@ -62,61 +63,57 @@ final class LeakFreeExtension
   @Override
   public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
     Provided provided =
-        store(context).computeIfAbsent(Provided.class, _ -> provide(context), Provided.class);
+        store(context).getOrComputeIfAbsent(Provided.class, _ -> provide(context), Provided.class);
     return parameter.getParameter().getType() == Tidepool.class
         ? provided.tidepool()
         : provided.manager();
   }
 
   private static Provided provide(ExtensionContext context) {
-    String id =
-        AnnotationSupport.findAnnotation(context.getElement(), LeakFree.class)
-            .or(
-                () ->
-                    AnnotationSupport.findAnnotation(
-                        context.getRequiredTestClass(),
-                        LeakFree.class,
-                        context.getEnclosingTestClasses()))
-            .map(LeakFree::accelerator)
-            .orElse("auto");
     Tidepool tidepool =
         Tidepool.open(
             MemoryOptions.builder().diagnostics(DiagnosticsLevel.SITES).siteSampling(1).build());
-    return new Provided(tidepool, tidepool.memory(tidepool.accelerator(id)));
+    return new Provided(tidepool, tidepool.memory(tidepool.accelerator(accelerator(context))));
+  }
+
+  /** The accelerator that the method names, or else the innermost class around it that does. */
+  private static String accelerator(ExtensionContext context) {
+    return AnnotationSupport.findAnnotation(context.getElement(), LeakFree.class)
+        .map(LeakFree::accelerator)
+        .orElseGet(() -> context.getParent().map(LeakFreeExtension::accelerator).orElse("auto"));
+  }
+
+  @Override
+  public void beforeEach(ExtensionContext context) {
+    ManagerWatch watch = new ManagerWatch();
+    store(context).put(Installed.class, new Installed(watch, ManagerObserver.installed()));
+    ManagerObserver.install(watch);
   }
 
   @Override
   public void beforeTestExecution(ExtensionContext context) {
-    IdentityHashMap<UnifiedMemoryManager, Watched> watched = new IdentityHashMap<>();
-    for (UnifiedMemoryManager manager : managers(context)) {
-      watched.put(manager, new Watched(orNone(live(manager))));
-    }
-    store(context).put(Watched.class, watched);
+    installed(context).watch().begin(managers(context));
   }
 
   @Override
   public void afterTestExecution(ExtensionContext context) {
-    IdentityHashMap<UnifiedMemoryManager, Watched> watched = watched(context);
-    for (UnifiedMemoryManager manager : managers(context)) {
-      watched.computeIfAbsent(manager, _ -> new Watched(List.of())).after = orNone(live(manager));
-    }
+    // What closes a manager later may be seen by nobody.
+    installed(context).watch().look(managers(context));
   }
 
   @Override
   public void afterEach(ExtensionContext context) {
-    List<String> leaks = new ArrayList<>();
-    watched(context)
-        .forEach(
-            (manager, watched) -> {
-              List<BufferInfo> now = live(manager);
-              without(now == null ? watched.after : now, watched.before)
-                  .forEach(leak -> leaks.add(describe(manager, leak)));
-            });
+    Installed installed = installed(context);
+    ManagerObserver.install(installed.previous());
+    List<ManagerWatch.Leak> leaks = installed.watch().leaks();
     if (!leaks.isEmpty() && context.getExecutionException().isEmpty()) {
       throw new AssertionError(
-          "the test left %d buffers open; close them, best with try-with-resources:%s"
+          "the test left %s open; close them, best with try-with-resources:%s"
               .formatted(
-                  leaks.size(), leaks.stream().collect(Collectors.joining("\n  ", "\n  ", ""))));
+                  leaks.size() == 1 ? "1 buffer" : leaks.size() + " buffers",
+                  leaks.stream()
+                      .map(leak -> describe(leak.manager(), leak.buffer()))
+                      .collect(Collectors.joining("\n  ", "\n  ", ""))));
     }
   }
 
@@ -134,37 +131,8 @@ final class LeakFreeExtension
                 : ", allocated at\n    " + leak.site().replace("\n", "\n    "));
   }
 
-  /** What is live now, pending work done; null if the manager is closed. */
-  private static @Nullable List<BufferInfo> live(UnifiedMemoryManager manager) {
-    try {
-      manager.synchronize();
-      return manager.buffers();
-    } catch (IllegalStateException e) {
-      return null;
-    }
-  }
-
-  private static List<BufferInfo> orNone(@Nullable List<BufferInfo> buffers) {
-    return buffers == null ? List.of() : buffers;
-  }
-
-  /** What identifies a buffer among snapshots: all but its state and age. */
-  private record Identity(String tag, String type, long length, String location, String site) {
-    Identity(BufferInfo info) {
-      this(info.tag(), info.elementType(), info.length(), info.location().name(), info.site());
-    }
-  }
-
-  private static List<BufferInfo> without(List<BufferInfo> all, List<BufferInfo> known) {
-    Map<Identity, Integer> counts = new HashMap<>();
-    known.forEach(info -> counts.merge(new Identity(info), 1, Integer::sum));
-    return all.stream()
-        .filter(info -> counts.merge(new Identity(info), -1, Integer::sum) < 0)
-        .toList();
-  }
-
   /** The managers of parameters and of fields; a Tidepool stands for those of its accelerators. */
-  private static List<UnifiedMemoryManager> managers(ExtensionContext context) {
+  private static Set<UnifiedMemoryManager> managers(ExtensionContext context) {
     IdentityHashMap<UnifiedMemoryManager, Boolean> found = new IdentityHashMap<>();
     Provided provided = store(context).get(Provided.class, Provided.class);
     if (provided != null) {
@@ -183,7 +151,7 @@ final class LeakFreeExtension
         addManagers(found, valueOf(field, instance));
       }
     }
-    return List.copyOf(found.keySet());
+    return found.keySet();
   }
 
   private static @Nullable Object valueOf(Field field, Object instance) {
@@ -205,11 +173,8 @@ final class LeakFreeExtension
     }
   }
 
-  @SuppressWarnings("unchecked") // put there by beforeTestExecution only
-  private static IdentityHashMap<UnifiedMemoryManager, Watched> watched(ExtensionContext context) {
-    IdentityHashMap<UnifiedMemoryManager, Watched> watched =
-        store(context).get(Watched.class, IdentityHashMap.class);
-    return watched == null ? new IdentityHashMap<>() : watched;
+  private static Installed installed(ExtensionContext context) {
+    return Optional.ofNullable(store(context).get(Installed.class, Installed.class)).orElseThrow();
   }
 
   private static ExtensionContext.Store store(ExtensionContext context) {

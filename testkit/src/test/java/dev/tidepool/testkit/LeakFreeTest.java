@@ -1,6 +1,7 @@
 package dev.tidepool.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 import static org.junit.platform.testkit.engine.EventConditions.finishedWithFailure;
 import static org.junit.platform.testkit.engine.TestExecutionResultConditions.instanceOf;
@@ -13,9 +14,12 @@ import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.spi.Discovery;
+import dev.tidepool.spi.support.ManagerObserver;
 import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
@@ -99,6 +103,63 @@ class LeakFreeTest {
     }
   }
 
+  @LeakFree
+  static class OwnManagerCase {
+    @Test
+    void closesItsManagerBeforeTheBuffer() {
+      try (UnifiedMemoryManager own = UnifiedMemoryManager.create("cpu:0")) {
+        own.allocate(ElementType.INT, 3, Allocation.at(MemoryLocation.HOST).tag("closed under"));
+      }
+    }
+
+    @Test
+    void closesNeither() {
+      UnifiedMemoryManager.create("cpu:0")
+          .allocate(ElementType.INT, 3, Allocation.at(MemoryLocation.HOST).tag("never closed"));
+    }
+
+    @Test
+    void opensATidepool() {
+      try (Tidepool own = Tidepool.open()) {
+        own.memory(own.accelerator("cpu:0"))
+            .allocate(ElementType.INT, 3, Allocation.at(MemoryLocation.HOST).tag("of a Tidepool"));
+      }
+    }
+
+    @Test
+    void opensItOnAnotherThread() throws InterruptedException {
+      Thread other =
+          Thread.ofPlatform()
+              .start(
+                  () -> {
+                    try (UnifiedMemoryManager own = UnifiedMemoryManager.create("cpu:0")) {
+                      own.allocate(
+                          ElementType.INT,
+                          3,
+                          Allocation.at(MemoryLocation.HOST).tag("of another thread"));
+                    }
+                  });
+      other.join();
+    }
+
+    @Test
+    void closesBoth() {
+      try (UnifiedMemoryManager own = UnifiedMemoryManager.create("cpu:0")) {
+        own.allocate(ElementType.INT, 3).close();
+      }
+    }
+  }
+
+  @LeakFree(accelerator = "cpu:0")
+  static class ParameterCase {
+    private static @Nullable UnifiedMemoryManager provided;
+
+    @Test
+    void keepsItsManager(UnifiedMemoryManager memory) {
+      provided = memory;
+    }
+  }
+
   @Test
   void aNestedTestHasTheAcceleratorOfTheClassAroundIt() {
     SimulatedProvider better = new SimulatedProvider(SimulatedHardware.discrete());
@@ -137,6 +198,38 @@ class LeakFreeTest {
             1,
             finishedWithFailure(
                 message(text -> text.contains("'lost'") && !text.contains("set up"))));
+  }
+
+  @Test
+  void managersThatTheTestOpensItselfAreChecked() {
+    Events events = run(OwnManagerCase.class);
+    events.assertStatistics(tests -> tests.started(5).succeeded(1).failed(4));
+    for (String tag :
+        List.of("closed under", "never closed", "of a Tidepool", "of another thread")) {
+      events
+          .assertThatEvents()
+          .haveExactly(
+              1,
+              finishedWithFailure(
+                  instanceOf(AssertionError.class),
+                  message(
+                      text ->
+                          text.startsWith("the test left 1 buffer open")
+                              && text.contains("'" + tag + "': INT[3]"))));
+    }
+  }
+
+  @Test
+  void nothingIsWatchedAfterTheTest() {
+    run(OwnManagerCase.class);
+    assertThat(ManagerObserver.installed()).isNull();
+  }
+
+  @Test
+  void theManagerOfAParameterIsClosedAfterTheTest() {
+    run(ParameterCase.class).assertStatistics(tests -> tests.started(1).succeeded(1));
+    UnifiedMemoryManager provided = Objects.requireNonNull(ParameterCase.provided);
+    assertThatIllegalStateException().isThrownBy(() -> provided.allocate(ElementType.INT, 1));
   }
 
   @Test

@@ -70,6 +70,7 @@ import dev.tidepool.runtime.transfers.DeviceAccelerator;
 import dev.tidepool.runtime.transfers.DeviceCalibration;
 import dev.tidepool.runtime.transfers.ProgressNotifier;
 import dev.tidepool.spi.Device;
+import dev.tidepool.spi.support.ManagerObserver;
 import dev.tidepool.transfer.TransferEngine;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -118,6 +119,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   private final OnDemandLink link;
   private final Once closing = new Once();
   private final Consumer<DeviceMemoryManager> whenEnded;
+  private final @Nullable ManagerObserver observer = ManagerObserver.installed();
 
   /**
    * A manager.
@@ -204,6 +206,9 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
             pressure);
     this.ending = new ManagerShutdown(context, lender, pools, this::end);
     this.registration = options.jmx() ? ManagementBean.register(this) : null;
+    if (observer != null) {
+      observer.opened(this);
+    }
   }
 
   private DeviceLink link() {
@@ -610,6 +615,9 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     closing.run(
         () -> {
           closes.set(true);
+          if (observer != null) {
+            QuietClose.quietly("the observer of managers", () -> observer.closing(this));
+          }
           state.close();
           reservations.managerCloses();
           if (registration != null) {
