@@ -18,9 +18,15 @@ import java.util.concurrent.CompletableFuture;
  *
  * <p>The memory is the only copy, so its state is {@link BufferState#HOST_ONLY}, and {@link
  * #synchronize()} and prefetches move nothing. The asynchronous forms do their work on the calling
- * thread before they return, which keeps the order. {@link #metrics()} counts nothing. Such a
- * buffer copies from and to every other buffer. Lists of transfers, peers and kernels take buffers
- * of a {@link UnifiedMemoryManager} only.
+ * thread before they return, which keeps the order. {@link #metrics()} counts nothing.
+ *
+ * <p>Such a buffer is taken wherever buffers are: as an argument of kernels and in {@link
+ * dev.tidepool.stream.Pipeline pipelines}, in {@link dev.tidepool.transfer.Transfer lists of
+ * transfers}, by {@link dev.tidepool.transfer.PeerAccess peers}, and if its segment is native, by
+ * {@link dev.tidepool.interop.DLPack}. Kernels work on a copy, and change the buffer at their end.
+ * These need a segment that all threads may access. Only {@link UnifiedMemoryManager#lend} takes
+ * buffers of the manager alone. The library keeps no order of work on such a buffer: wait for what
+ * writes it before you read it.
  *
  * <p>As safe for use by several threads as the segment is.
  *

@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.runtime.buffer.HostHold;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -85,7 +86,7 @@ public final class ArrowExport implements AutoCloseable {
    */
   static ArrowExport of(UnifiedBuffer<?> buffer, boolean onDevice) {
     MemorySegment format = ArrowFormat.of(buffer.elementType());
-    boolean onHost = !onDevice || DLPack.isOnHost(buffer);
+    boolean onHost = !onDevice || HostHold.isOnHost(buffer);
     ExportedMemory memory = ExportedMemory.of(buffer, true, onHost, true);
     MemorySegment structs = MemorySegment.NULL;
     MemorySegment buffers = MemorySegment.NULL;

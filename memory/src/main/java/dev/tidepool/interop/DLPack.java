@@ -1,9 +1,9 @@
 package dev.tidepool.interop;
 
-import dev.tidepool.Capability;
 import dev.tidepool.MapMode;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.runtime.buffer.HostHold;
 import java.util.Arrays;
 import java.util.Objects;
 
@@ -58,7 +58,7 @@ public final class DLPack {
    *     #exportReadOnly}), or DLPack knows no such device
    */
   public static DLPackExport export(UnifiedBuffer<?> buffer, long... shape) {
-    return make(buffer, shape, true, true, isOnHost(buffer));
+    return make(buffer, shape, true, true, HostHold.isOnHost(buffer));
   }
 
   /**
@@ -66,12 +66,12 @@ public final class DLPack {
    * the flag do not.
    */
   public static DLPackExport exportReadOnly(UnifiedBuffer<?> buffer, long... shape) {
-    return make(buffer, shape, true, false, isOnHost(buffer));
+    return make(buffer, shape, true, false, HostHold.isOnHost(buffer));
   }
 
   /** Like {@link #export}, as the older structure, for consumers that know no version. */
   public static DLPackExport exportUnversioned(UnifiedBuffer<?> buffer, long... shape) {
-    return make(buffer, shape, false, true, isOnHost(buffer));
+    return make(buffer, shape, false, true, HostHold.isOnHost(buffer));
   }
 
   /**
@@ -87,11 +87,6 @@ public final class DLPack {
   /** Like {@link #exportHost}, as the older structure. */
   public static DLPackExport exportHostUnversioned(UnifiedBuffer<?> buffer, long... shape) {
     return make(buffer, shape, false, true, true);
-  }
-
-  /** Whether the accelerator computes in the host's memory. */
-  static boolean isOnHost(UnifiedBuffer<?> buffer) {
-    return buffer.accelerator().capabilities().contains(Capability.SHARED_MEMORY);
   }
 
   private static DLPackExport make(

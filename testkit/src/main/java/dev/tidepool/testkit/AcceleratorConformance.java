@@ -15,6 +15,7 @@ import dev.tidepool.testkit.conformance.BoundsConformance;
 import dev.tidepool.testkit.conformance.BufferCopyConformance;
 import dev.tidepool.testkit.conformance.ClosedConformance;
 import dev.tidepool.testkit.conformance.CoherenceConformance;
+import dev.tidepool.testkit.conformance.CustomBufferConformance;
 import dev.tidepool.testkit.conformance.DirtyRangeConformance;
 import dev.tidepool.testkit.conformance.ExchangeConformance;
 import dev.tidepool.testkit.conformance.HandWrittenKernelConformance;
@@ -166,6 +167,15 @@ public abstract class AcceleratorConformance {
   /** Buffers are copied to buffers. */
   @Nested
   public class BufferCopy extends BufferCopyConformance {
+    @Override
+    protected Bench bench() {
+      return AcceleratorConformance.this.bench();
+    }
+  }
+
+  /** Buffers that a program implements itself. */
+  @Nested
+  public class CustomBuffer extends CustomBufferConformance {
     @Override
     protected Bench bench() {
       return AcceleratorConformance.this.bench();

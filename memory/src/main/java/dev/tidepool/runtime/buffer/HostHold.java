@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.buffer;
 
+import dev.tidepool.Capability;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.runtime.storage.Storage;
 import java.lang.foreign.MemorySegment;
@@ -17,23 +18,28 @@ import org.jspecify.annotations.Nullable;
  */
 public final class HostHold {
   private final MemorySegment bytes;
-  // The handle is kept for the collector to see.
-  private final AtomicReference<@Nullable BufferHandle<?>> held;
+  // The buffer is kept for the collector to see.
+  private final AtomicReference<@Nullable UnifiedBuffer<?>> held;
 
-  private HostHold(MemorySegment bytes, BufferHandle<?> buffer) {
+  private HostHold(MemorySegment bytes, UnifiedBuffer<?> buffer) {
     this.bytes = bytes;
     this.held = new AtomicReference<>(buffer);
   }
 
   /**
-   * Fetches the newest bytes, after all work that was asked for, and holds them.
+   * Fetches the newest bytes, after all work that was asked for, and holds them. Memory of a buffer
+   * that a program implements itself stays as long as its segment does.
    *
    * @param writing whether the holder writes them, so that the device's become old now
    * @throws IllegalStateException if the buffer is closed
-   * @throws IllegalArgumentException if the buffer is not of this library
+   * @throws IllegalArgumentException if the buffer is not of this library and its segment is on the
+   *     heap or belongs to one thread
+   * @throws UnsupportedOperationException if it may only be read
    */
   public static HostHold of(UnifiedBuffer<?> buffer, boolean writing) {
-    BufferHandle<?> handle = handle(buffer);
+    if (!(buffer instanceof BufferHandle<?> handle)) {
+      return ofForeign(buffer, writing);
+    }
     handle.checkOpen();
     Storage storage = handle.storage();
     storage.hold();
@@ -46,13 +52,36 @@ public final class HostHold {
     }
   }
 
+  private static HostHold ofForeign(UnifiedBuffer<?> buffer, boolean writing) {
+    MemorySegment bytes = ForeignBytes.of(buffer, false);
+    if (!bytes.isNative()) {
+      throw new IllegalArgumentException(
+          "native code cannot use the memory of "
+              + buffer
+              + ", which is on the heap; copy it with copyOf");
+    }
+    if (writing && buffer.asSegment().isReadOnly()) {
+      throw new UnsupportedOperationException(buffer + " may only be read");
+    }
+    return new HostHold(bytes, buffer);
+  }
+
+  /**
+   * Whether the memory that the buffer's accelerator computes in is the host's, as the only memory
+   * of a buffer that a program implements itself is.
+   */
+  public static boolean isOnHost(UnifiedBuffer<?> buffer) {
+    return ForeignBytes.isForeign(buffer)
+        || buffer.accelerator().capabilities().contains(Capability.SHARED_MEMORY);
+  }
+
   /** The handle that a buffer is, if it is one of this library. */
   static BufferHandle<?> handle(UnifiedBuffer<?> buffer) {
     if (buffer instanceof BufferHandle<?> handle) {
       return handle;
     }
     throw new IllegalArgumentException(
-        "only buffers of this library have memory to export, and this is a "
+        "only buffers of this library have memory of a device, and this is a "
             + buffer.getClass().getName());
   }
 
@@ -68,10 +97,10 @@ public final class HostHold {
 
   /** Ends the hold; frees the memory if the buffer was closed. Idempotent; does not wait. */
   public void end() {
-    BufferHandle<?> buffer = held.getAndSet(null);
-    if (buffer != null) {
+    UnifiedBuffer<?> buffer = held.getAndSet(null);
+    if (buffer instanceof BufferHandle<?> handle) {
       try {
-        buffer.storage().unhold();
+        handle.storage().unhold();
       } finally {
         // Not unreachable before: the storage would be reclaimed beside that.
         Reference.reachabilityFence(buffer);

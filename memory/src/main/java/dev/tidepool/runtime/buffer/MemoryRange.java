@@ -1,8 +1,10 @@
 package dev.tidepool.runtime.buffer;
 
+import dev.tidepool.AbstractUnifiedBuffer;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.runtime.storage.BackingBlocks;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
@@ -26,7 +28,7 @@ public record MemoryRange(Object memory, long from, long to) {
   public static MemoryRange of(UnifiedBuffer<?> buffer) {
     long bytes = buffer.byteSize();
     if (!(buffer instanceof BufferHandle<?> own)) {
-      return new MemoryRange(buffer, 0, bytes);
+      return ofForeign(buffer, bytes);
     }
     BackingBlocks copies = own.storage().coherence().copies();
     if (copies.isHostOwned()) {
@@ -35,6 +37,16 @@ public record MemoryRange(Object memory, long from, long to) {
     Object file = copies.file();
     long begin = file == null ? copies.host().address() : 0;
     return new MemoryRange(file == null ? HOST : file, begin + own.from(), begin + own.to());
+  }
+
+  /** Others may count a segment as a write; that of the base class is the only copy. */
+  private static MemoryRange ofForeign(UnifiedBuffer<?> buffer, long bytes) {
+    if (!(buffer instanceof AbstractUnifiedBuffer<?> base)) {
+      return new MemoryRange(buffer, 0, bytes);
+    }
+    MemorySegment segment = base.asSegment();
+    Object memory = segment.heapBase().orElse(segment.isNative() ? HOST : buffer);
+    return new MemoryRange(memory, segment.address(), segment.address() + bytes);
   }
 
   /**

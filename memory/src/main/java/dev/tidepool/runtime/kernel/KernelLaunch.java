@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.kernel;
 
+import dev.tidepool.AbstractUnifiedBuffer;
 import dev.tidepool.AcceleratorKind;
 import dev.tidepool.Allocation;
 import dev.tidepool.Arguments;
@@ -12,6 +13,7 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.link.DeviceLink;
 import dev.tidepool.runtime.buffer.BufferAllocator;
 import dev.tidepool.runtime.buffer.BufferHandle;
+import dev.tidepool.runtime.buffer.ForeignBytes;
 import dev.tidepool.runtime.order.CompositeFuture;
 import dev.tidepool.runtime.order.DeviceLaunch;
 import dev.tidepool.runtime.order.Exceptions;
@@ -138,12 +140,15 @@ final class KernelLaunch implements AutoCloseable {
         : type.length(type.arrayClass().cast(Objects.requireNonNull(value, "checked before")));
   }
 
-  /** An array has one temporary for each name, and only one of them could be copied back. */
+  /**
+   * An array, or a buffer of another kind, has one temporary for each name, and only one of them
+   * could be copied back.
+   */
   private void checkWrittenOnce() {
     IdentityHashMap<Object, String> written = new IdentityHashMap<>();
     for (KernelParameter parameter : parameters) {
       Object value = values.get(parameter.name());
-      if (parameter.access().writes() && value != null && value.getClass().isArray()) {
+      if (parameter.access().writes() && value != null && !(value instanceof BufferHandle<?>)) {
         String other = written.put(value, parameter.name());
         if (other != null) {
           throw new IllegalArgumentException(
@@ -151,7 +156,7 @@ final class KernelLaunch implements AutoCloseable {
                   + other
                   + "' and '"
                   + parameter.name()
-                  + "' are both written and are one array; pass two");
+                  + "' are both written and are one array or buffer; pass two");
         }
       }
     }
@@ -181,9 +186,17 @@ final class KernelLaunch implements AutoCloseable {
     }
     if (parameter.access().writes()) {
       outbound.add(
-          new Copy(() -> elsewhere.copyFrom(temporary), () -> elsewhere.copyFromAsync(temporary)));
+          new Copy(() -> elsewhere.copyFrom(temporary), () -> copyBack(temporary, elsewhere)));
     }
     return temporary;
+  }
+
+  /** In the background, where the buffer itself would copy on this thread. */
+  private static <A> CompletableFuture<Void> copyBack(
+      BufferHandle<A> temporary, UnifiedBuffer<A> elsewhere) {
+    return elsewhere instanceof AbstractUnifiedBuffer<A>
+        ? temporary.copyToAsync(ForeignBytes.of(elsewhere, true))
+        : elsewhere.copyFromAsync(temporary);
   }
 
   private <A> BufferHandle<A> temporaryFor(

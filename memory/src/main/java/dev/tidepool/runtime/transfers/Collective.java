@@ -175,10 +175,8 @@ final class Collective {
 
   private static <A> BufferHandle<A> own(
       String name, UnifiedBuffer<A> buffer, UnifiedBuffer<A> like) {
-    if (!(Objects.requireNonNull(buffer, name) instanceof BufferHandle<A> own)) {
-      throw new IllegalArgumentException(
-          name + " was not made by this library; copy it with copyFrom");
-    }
+    // Those of other kinds are a ForeignCollective's.
+    BufferHandle<A> own = (BufferHandle<A>) Objects.requireNonNull(buffer, name);
     if (!own.elementType().equals(like.elementType())) {
       throw new IllegalArgumentException(
           "%s holds %s, not %s; use as() first"

@@ -136,7 +136,10 @@ public final class PeerLinks implements PeerAccess, PeerPaths {
   public <A> CompletableFuture<Void> scatterAsync(
       UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> parts) {
     session.checkOpen();
-    return Collective.scatter(source, copy(parts, "parts")).submit();
+    List<? extends UnifiedBuffer<A>> all = copy(parts, "parts");
+    return ForeignCollective.isNeededBy(source, all)
+        ? ForeignCollective.scatter(source, all).submit()
+        : Collective.scatter(source, all).submit();
   }
 
   @Override
@@ -148,7 +151,10 @@ public final class PeerLinks implements PeerAccess, PeerPaths {
   public <A> CompletableFuture<Void> gatherAsync(
       List<? extends UnifiedBuffer<A>> parts, UnifiedBuffer<A> destination) {
     session.checkOpen();
-    return Collective.gather(copy(parts, "parts"), destination).submit();
+    List<? extends UnifiedBuffer<A>> all = copy(parts, "parts");
+    return ForeignCollective.isNeededBy(destination, all)
+        ? ForeignCollective.gather(all, destination).submit()
+        : Collective.gather(all, destination).submit();
   }
 
   @Override
@@ -161,7 +167,10 @@ public final class PeerLinks implements PeerAccess, PeerPaths {
   public <A> CompletableFuture<Void> broadcastAsync(
       UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> destinations) {
     session.checkOpen();
-    return Collective.broadcast(source, copy(destinations, "destinations"), this).submit();
+    List<? extends UnifiedBuffer<A>> all = copy(destinations, "destinations");
+    return ForeignCollective.isNeededBy(source, all)
+        ? ForeignCollective.broadcast(source, all).submit()
+        : Collective.broadcast(source, all, this).submit();
   }
 
   /** The caller may change the list; what is missing in it is named by its number. */

@@ -66,7 +66,7 @@ final class TransferList {
     for (int i = 0; i < transfers.size(); i++) {
       try {
         Transfer<?> transfer = Objects.requireNonNull(transfers.get(i), "there is none");
-        pairs.add(new Pair(i, TransferTask.of(transfer, options), bounded, wanted));
+        pairs.add(new Pair(i, TransferTask.of(context, transfer, options), bounded, wanted));
       } catch (RuntimeException e) {
         settle(i, failed(i, e, Duration.ZERO, 0));
       }

@@ -6,12 +6,14 @@ import dev.tidepool.link.HostRegion;
 import dev.tidepool.link.TransferContext;
 import dev.tidepool.runtime.buffer.BufferCopy;
 import dev.tidepool.runtime.buffer.BufferHandle;
+import dev.tidepool.runtime.buffer.ForeignBytes;
 import dev.tidepool.runtime.buffer.SmallTransfer;
 import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.ResourceAccess;
 import dev.tidepool.runtime.order.RetryPolicy;
 import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.spi.support.SegmentAccess;
 import dev.tidepool.transfer.Transfer;
 import dev.tidepool.transfer.TransferOptions;
@@ -46,28 +48,68 @@ record TransferTask(
   /**
    * A pair that can be started.
    *
+   * @param context of the manager that moves what no buffer of this library does
    * @throws RuntimeException what is wrong with it
    */
-  static TransferTask of(Transfer<?> transfer, TransferOptions options) {
+  static TransferTask of(StorageContext context, Transfer<?> transfer, TransferOptions options) {
     return switch (transfer) {
-      case Transfer.FromArray<?> pair -> fromArray(pair, options);
-      case Transfer.ToArray<?> pair -> toArray(pair, options);
+      case Transfer.FromArray<?> pair -> fromArray(context, pair, options);
+      case Transfer.ToArray<?> pair -> toArray(context, pair, options);
       case Transfer.FromSegment<?>(MemorySegment source, UnifiedBuffer<?> destination) -> {
         checkShared(source);
-        yield inward(new HostRegion.Segment(source, false), own(destination), options);
+        yield inward(context, new HostRegion.Segment(source, false), destination, options);
       }
       case Transfer.ToSegment<?>(UnifiedBuffer<?> source, MemorySegment destination) ->
-          toSegment(own(source), destination, options);
+          toSegment(context, source, destination, options);
       case Transfer.BetweenBuffers<?>(UnifiedBuffer<?> source, UnifiedBuffer<?> destination) ->
-          between(own(source), own(destination));
+          between(context, source, destination, options);
     };
   }
 
-  private static <A> TransferTask fromArray(Transfer.FromArray<A> pair, TransferOptions options) {
-    BufferHandle<A> target = own(pair.destination());
-    ElementType<A> type = target.elementType();
+  private static <A> TransferTask fromArray(
+      StorageContext context, Transfer.FromArray<A> pair, TransferOptions options) {
+    ElementType<A> type = pair.destination().elementType();
     int count = type.length(pair.source());
-    return inward(new HostRegion.Elements<>(type, pair.source(), 0, count), target, options);
+    HostRegion source = new HostRegion.Elements<>(type, pair.source(), 0, count);
+    return inward(context, source, pair.destination(), options);
+  }
+
+  private static TransferTask inward(
+      StorageContext context,
+      HostRegion source,
+      UnifiedBuffer<?> destination,
+      TransferOptions options) {
+    if (!(destination instanceof BufferHandle<?> target)) {
+      long bytes = source.byteSize();
+      checkRoom(bytes, destination.byteSize(), "the destination, " + destination + ",");
+      MemorySegment front = ForeignBytes.of(destination, true).asSlice(0, bytes);
+      return onHost(
+          context,
+          destination.elementType(),
+          source,
+          new HostRegion.Segment(front, false),
+          () -> source.copyTo(0, front));
+    }
+    return inward(source, target, options);
+  }
+
+  /** Between bytes of the host that are in the order of no buffer. */
+  private static TransferTask onHost(
+      StorageContext context,
+      ElementType<?> type,
+      HostRegion source,
+      HostRegion destination,
+      Runnable copy) {
+    long bytes = source.byteSize();
+    type.elements(bytes);
+    return new TransferTask(
+        List.of(),
+        bytes,
+        () -> "copying " + bytes + " bytes of the host",
+        copy,
+        () -> Checksum.of(type, context, source),
+        () -> Checksum.of(type, context, destination),
+        null);
   }
 
   private static TransferTask inward(
@@ -90,24 +132,43 @@ record TransferTask(
             : null);
   }
 
-  private static <A> TransferTask toArray(Transfer.ToArray<A> pair, TransferOptions options) {
-    BufferHandle<A> source = own(pair.source());
+  private static <A> TransferTask toArray(
+      StorageContext context, Transfer.ToArray<A> pair, TransferOptions options) {
+    UnifiedBuffer<A> source = pair.source();
     ElementType<A> type = source.elementType();
     int room = type.length(pair.destination());
     checkRoom(source.byteSize(), room * type.byteSize(), "the array");
     int count = Math.toIntExact(source.length());
-    return outward(source, new HostRegion.Elements<>(type, pair.destination(), 0, count), options);
+    HostRegion target = new HostRegion.Elements<>(type, pair.destination(), 0, count);
+    return outward(context, source, target, options);
   }
 
   private static TransferTask toSegment(
-      BufferHandle<?> source, MemorySegment destination, TransferOptions options) {
+      StorageContext context,
+      UnifiedBuffer<?> source,
+      MemorySegment destination,
+      TransferOptions options) {
     checkShared(destination);
     if (destination.isReadOnly()) {
       throw new IllegalArgumentException("the destination is a read-only segment");
     }
     checkRoom(source.byteSize(), destination.byteSize(), "the segment");
     MemorySegment front = destination.asSlice(0, source.byteSize());
-    return outward(source, new HostRegion.Segment(front, false), options);
+    return outward(context, source, new HostRegion.Segment(front, false), options);
+  }
+
+  private static TransferTask outward(
+      StorageContext context, UnifiedBuffer<?> buffer, HostRegion target, TransferOptions options) {
+    if (!(buffer instanceof BufferHandle<?> source)) {
+      MemorySegment bytes = ForeignBytes.of(buffer, false);
+      return onHost(
+          context,
+          buffer.elementType(),
+          new HostRegion.Segment(bytes, false),
+          target,
+          () -> target.copyFrom(bytes, 0));
+    }
+    return outward(source, target, options);
   }
 
   private static TransferTask outward(
@@ -138,14 +199,31 @@ record TransferTask(
     return options.pinned() && !options.verified() && (bytes <= SmallTransfer.SMALL || asUsual);
   }
 
-  private static TransferTask between(BufferHandle<?> source, BufferHandle<?> target) {
+  private static TransferTask between(
+      StorageContext context,
+      UnifiedBuffer<?> source,
+      UnifiedBuffer<?> target,
+      TransferOptions options) {
     ElementType<?> type = source.elementType();
     if (!type.equals(target.elementType())) {
       throw new IllegalArgumentException(
           "the source holds " + type + ", not " + target.elementType() + "; use as() first");
     }
+    checkRoom(source.byteSize(), target.byteSize(), "the destination, " + target + ",");
+    if (source instanceof BufferHandle<?> from && target instanceof BufferHandle<?> to) {
+      return between(from, to);
+    }
+    if (ForeignBytes.isForeign(source)) {
+      HostRegion bytes = new HostRegion.Segment(ForeignBytes.of(source, false), false);
+      return inward(context, bytes, target, options);
+    }
+    MemorySegment front = ForeignBytes.of(target, true).asSlice(0, source.byteSize());
+    return outward(context, source, new HostRegion.Segment(front, false), options);
+  }
+
+  private static TransferTask between(BufferHandle<?> source, BufferHandle<?> target) {
+    ElementType<?> type = source.elementType();
     long bytes = source.byteSize();
-    checkRoom(bytes, target.byteSize(), "the destination, " + target + ",");
     Storage from = source.storage();
     Storage to = target.storage();
     if (from == to
@@ -162,16 +240,6 @@ record TransferTask(
         () -> Checksum.of(type, from, source.from(), bytes),
         () -> Checksum.of(type, to, target.from(), bytes),
         null);
-  }
-
-  private static <A> BufferHandle<A> own(UnifiedBuffer<A> buffer) {
-    if (buffer instanceof BufferHandle<A> own) {
-      return own;
-    }
-    throw new IllegalArgumentException(
-        "a buffer of "
-            + buffer.getClass().getName()
-            + " has no place in a list of transfers; use its segment");
   }
 
   private static void checkShared(MemorySegment segment) {

@@ -4,18 +4,29 @@ import dev.tidepool.AbstractUnifiedBuffer;
 import dev.tidepool.Accelerator;
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryLocation;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
-/** A buffer that somebody else implemented, over a heap array; the library knows nothing of it. */
+/** A buffer that a program implements itself; the library knows nothing of it. */
 final class ForeignBuffer<A> extends AbstractUnifiedBuffer<A> {
   private final ElementType<A> type;
   private final MemorySegment bytes;
   private final Accelerator accelerator;
 
+  /** A buffer over a heap array. */
   ForeignBuffer(ElementType<A> type, long length, Accelerator accelerator) {
+    this(type, MemorySegment.ofArray(new byte[Math.toIntExact(type.bytes(length))]), accelerator);
+  }
+
+  private ForeignBuffer(ElementType<A> type, MemorySegment bytes, Accelerator accelerator) {
     this.type = type;
-    this.bytes = MemorySegment.ofArray(new byte[Math.toIntExact(type.bytes(length))]);
+    this.bytes = bytes;
     this.accelerator = accelerator;
+  }
+
+  static <A> ForeignBuffer<A> inNativeMemory(
+      ElementType<A> type, long length, Accelerator accelerator) {
+    return new ForeignBuffer<>(type, Arena.ofAuto().allocate(type.bytes(length), 8), accelerator);
   }
 
   @Override

@@ -1,0 +1,135 @@
+package dev.tidepool.runtime.transfers;
+
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.runtime.buffer.ForeignBytes;
+import dev.tidepool.runtime.buffer.MemoryRange;
+import dev.tidepool.runtime.order.CompositeFuture;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A {@link Collective} in which buffers take part that a program implements itself. Those have no
+ * order that could be entered at once, so each piece is a copy of its own, in the order of the
+ * buffer of this library that takes part in it.
+ *
+ * @param <A> the Java array that carries elements
+ */
+final class ForeignCollective<A> {
+  private record Piece<A>(UnifiedBuffer<A> source, UnifiedBuffer<A> destination) {
+    CompletableFuture<Void> copy() {
+      // A buffer of another kind may copy on the calling thread.
+      return !ForeignBytes.isForeign(source) && ForeignBytes.isForeign(destination)
+          ? source.copyToAsync(ForeignBytes.of(destination, true))
+          : destination.copyFromAsync(source);
+    }
+  }
+
+  private final List<Piece<A>> pieces = new ArrayList<>();
+
+  private ForeignCollective() {}
+
+  /** Whether buffers that a program implements itself are among them. */
+  static boolean isNeededBy(UnifiedBuffer<?> whole, List<? extends UnifiedBuffer<?>> parts) {
+    return isForeign(whole) || parts.stream().anyMatch(ForeignCollective::isForeign);
+  }
+
+  private static boolean isForeign(@Nullable UnifiedBuffer<?> buffer) {
+    return buffer != null && ForeignBytes.isForeign(buffer);
+  }
+
+  static <A> ForeignCollective<A> scatter(
+      UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> parts) {
+    if (total(parts) != source.length()) {
+      throw new IndexOutOfBoundsException(
+          "the source has %d elements, but the %d parts %d; every element needs its place"
+              .formatted(source.length(), parts.size(), total(parts)));
+    }
+    ForeignCollective<A> collective = new ForeignCollective<>();
+    long at = 0;
+    for (UnifiedBuffer<A> part : parts) {
+      collective.add(source.slice(at, part.length()), part);
+      at += part.length();
+    }
+    return collective;
+  }
+
+  static <A> ForeignCollective<A> gather(
+      List<? extends UnifiedBuffer<A>> parts, UnifiedBuffer<A> destination) {
+    if (total(parts) > destination.length()) {
+      throw new IndexOutOfBoundsException(
+          "the %d parts have %d elements, but the destination only %d"
+              .formatted(parts.size(), total(parts), destination.length()));
+    }
+    ForeignCollective<A> collective = new ForeignCollective<>();
+    long at = 0;
+    for (UnifiedBuffer<A> part : parts) {
+      collective.add(part, destination.slice(at, part.length()));
+      at += part.length();
+    }
+    return collective;
+  }
+
+  static <A> ForeignCollective<A> broadcast(
+      UnifiedBuffer<A> source, List<? extends UnifiedBuffer<A>> destinations) {
+    ForeignCollective<A> collective = new ForeignCollective<>();
+    for (UnifiedBuffer<A> destination : destinations) {
+      if (destination.length() < source.length()) {
+        throw new IndexOutOfBoundsException(
+            "a destination has %d elements, but the source %d"
+                .formatted(destination.length(), source.length()));
+      }
+      collective.add(source, destination.slice(0, source.length()));
+    }
+    return collective;
+  }
+
+  private static long total(List<? extends UnifiedBuffer<?>> parts) {
+    long total = 0;
+    for (UnifiedBuffer<?> part : parts) {
+      total = Math.addExact(total, part.length());
+    }
+    return total;
+  }
+
+  private void add(UnifiedBuffer<A> source, UnifiedBuffer<A> destination) {
+    if (!source.elementType().equals(destination.elementType())) {
+      throw new IllegalArgumentException(
+          "%s holds %s, not %s; use as() first"
+              .formatted(source, source.elementType(), destination.elementType()));
+    }
+    if (source.length() > 0) {
+      pieces.add(new Piece<>(source, destination));
+    }
+  }
+
+  /** Asks for all of it; done when all pieces are, failed with the first failure. */
+  CompletableFuture<Void> submit() {
+    checkApart();
+    List<CompletableFuture<Void>> futures = new ArrayList<>();
+    pieces.forEach(piece -> futures.add(piece.copy()));
+    return futures.isEmpty()
+        ? CompletableFuture.completedFuture(null)
+        : CompositeFuture.of(futures);
+  }
+
+  /** That no byte is written twice, and none is written that is read. */
+  private void checkApart() {
+    List<MemoryRange> written = new ArrayList<>();
+    for (Piece<A> piece : pieces) {
+      MemoryRange range = MemoryRange.of(piece.destination());
+      if (written.stream().anyMatch(range::overlaps)) {
+        throw new IllegalArgumentException(
+            "two pieces are written to the same bytes; give each its own");
+      }
+      written.add(range);
+    }
+    for (Piece<A> piece : pieces) {
+      if (written.stream().anyMatch(MemoryRange.of(piece.source())::overlaps)) {
+        throw new IllegalArgumentException(
+            "bytes are read for one piece and written by another; give them buffers of their own");
+      }
+    }
+  }
+}
