@@ -8,9 +8,9 @@ import java.util.Objects;
 
 /**
  * What a kernel is called with, by name: buffers, arrays, numbers and booleans, and for kernels by
- * name the paths of {@code .npy} files. An array travels in if it is read and back if it is
- * written. The scalar of an expression takes the type of what it meets there, that of a
- * hand-written kernel the type that {@link KernelParameter#scalar} declares.
+ * name the paths of {@code .npy} files and {@link RawFile}s. An array travels in if it is read and
+ * back if it is written. The scalar of an expression takes the type of what it meets there, that of
+ * a hand-written kernel the type that {@link KernelParameter#scalar} declares.
  *
  * {@snippet :
  * float[] x = {1, 2, 3};
@@ -105,6 +105,7 @@ public final class Arguments {
             || value instanceof Number
             || value instanceof Boolean
             || value instanceof Path
+            || value instanceof RawFile<?>
             || ElementType.ofArray(value.getClass()).isPresent();
     if (!legal) {
       throw new IllegalArgumentException(

@@ -47,10 +47,10 @@ public interface ComputeOrchestrator {
   /**
    * Runs a kernel where the most bytes of its buffers are; returns when done.
    *
-   * <p>Arguments may be paths of {@code .npy} files of any size, which are streamed: what is read
-   * must exist, what is written must not and appears whole or not at all, and a file that is both
-   * is replaced at the end. Beside files, arrays are files or buffers, and the kernel runs over one
-   * item for each element.
+   * <p>Arguments may be paths of {@code .npy} files of any size, or {@link RawFile}s, which are
+   * streamed: what is read must exist, what is written must not and appears whole or not at all,
+   * and a file that is both is replaced at the end. The kernel runs over one item for each element
+   * then, chunk by chunk.
    *
    * @throws UnsupportedOperationException if none of the sources runs on the accelerator that has
    *     the most bytes, or, without buffers, on any
@@ -59,7 +59,9 @@ public interface ComputeOrchestrator {
   void execute(String name, Arguments arguments);
 
   /**
-   * Runs a kernel as the options say; returns when done.
+   * Runs a kernel as the options say; returns when done. With a {@linkplain
+   * ExecutionOptions#withChunkBytes size of chunks} or a {@linkplain
+   * ExecutionOptions#withMemoryLimit memory limit}, arrays and buffers are streamed as files are.
    *
    * @throws IllegalArgumentException if the name or the accelerator does not exist; the message
    *     lists those that do

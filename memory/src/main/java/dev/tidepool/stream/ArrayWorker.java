@@ -81,10 +81,9 @@ final class ArrayWorker implements Runnable {
     }
 
     private static boolean isOverFiles(PipelineWorker.Job work) {
-      return work.sources().values().stream()
-              .allMatch(source -> source instanceof NpyReader reader && !reader.isCompressed())
+      return work.sources().values().stream().allMatch(ArrayWorker::isFile)
           && work.sinks().values().stream()
-              .allMatch(sink -> sink instanceof NpyWriter || sink instanceof Reducer)
+              .allMatch(sink -> isFile(sink) || sink instanceof Reducer)
           && work.stages().stream()
               .allMatch(stage -> stage.kernel().source() instanceof KernelSource.Elementwise);
     }
@@ -101,6 +100,15 @@ final class ArrayWorker implements Runnable {
       String expression = ((KernelSource.Elementwise) stage.kernel().source()).expression();
       return new Step(Expression.parse(expression).resolve(operands), stage.scalars());
     }
+  }
+
+  private static boolean isFile(ElementSource source) {
+    return source instanceof RawReader
+        || (source instanceof NpyReader reader && !reader.isCompressed());
+  }
+
+  private static boolean isFile(ElementSink sink) {
+    return sink instanceof NpyWriter || sink instanceof RawWriter;
   }
 
   private final Job job;
@@ -178,7 +186,7 @@ final class ArrayWorker implements Runnable {
 
   private void write(Range range, String name, ElementSink sink, MemorySegment block) {
     long bytes = bytes(range, sink.elementType());
-    if (sink instanceof NpyWriter) {
+    if (isFile(sink)) {
       MemorySegment part = block.asSlice(0, bytes);
       MemorySegment.copy(segment(name), 0, part, 0, bytes);
       sink.write(range.from(), part);

@@ -159,14 +159,20 @@ public final class ChunkedPipeline {
       if (Thread.currentThread().isInterrupted()) {
         chunks.cancel();
       }
-      stations.getFirst().job().sinks().values().stream()
-          .filter(NpyWriter.class::isInstance)
-          .forEach(sink -> ((NpyWriter) sink).reserve());
+      stations.getFirst().job().sinks().values().forEach(ChunkedPipeline::reserve);
       startLanes();
       awaitLanes();
       rethrow();
     }
     progress.moved(totalBytes(), totalBytes());
+  }
+
+  private static void reserve(ElementSink sink) {
+    if (sink instanceof NpyWriter file) {
+      file.reserve();
+    } else if (sink instanceof RawWriter file) {
+      file.reserve();
+    }
   }
 
   private void startLanes() {

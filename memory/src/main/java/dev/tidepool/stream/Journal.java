@@ -4,6 +4,7 @@ import dev.tidepool.TransferException;
 import dev.tidepool.spi.support.FileErrors;
 import dev.tidepool.spi.support.Uninterruptibly;
 import dev.tidepool.stream.ChunkScheduler.Range;
+import dev.tidepool.stream.file.AtomicFile;
 import dev.tidepool.stream.file.LockedFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -96,7 +97,7 @@ final class Journal implements AutoCloseable {
   /** One result has one journal, whatever links lead there. */
   private static Path beside(Path target) {
     try {
-      Path file = NpyWriter.place(target);
+      Path file = AtomicFile.place(target);
       return file.resolveSibling("." + file.getFileName() + ".tidepool-journal");
     } catch (IOException e) {
       throw new TransferException("cannot find " + target + ": " + FileErrors.reason(e), e);

@@ -5,6 +5,7 @@ import dev.tidepool.TransferException;
 import dev.tidepool.spi.support.FileErrors;
 import dev.tidepool.stream.ChunkScheduler.Range;
 import dev.tidepool.stream.Journal.Trait;
+import dev.tidepool.stream.file.AtomicFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -175,7 +176,7 @@ final class NpyOutputs implements AutoCloseable {
     }
     story = change.isEmpty() ? "" : "starts anew: " + change;
     Map<String, String> partials = new LinkedHashMap<>();
-    targets.keySet().forEach(name -> partials.put(name, NpyWriter.newPartialName()));
+    targets.keySet().forEach(name -> partials.put(name, AtomicFile.newPartialName()));
     found.begin(work, partials);
     try {
       targets.forEach(
@@ -215,7 +216,7 @@ final class NpyOutputs implements AutoCloseable {
           change = change.isEmpty() ? "its journal is damaged" : change;
           continue;
         }
-        Path partial = NpyWriter.partial(target.getValue().file(), name);
+        Path partial = AtomicFile.partial(target.getValue().file(), name);
         partials.add(partial);
         if (change.isEmpty() && !Files.isRegularFile(partial, LinkOption.NOFOLLOW_LINKS)) {
           change = "what was written before is gone";

@@ -1,29 +1,13 @@
 package dev.tidepool.stream;
 
-import dev.tidepool.ByteSize;
 import dev.tidepool.ElementType;
 import dev.tidepool.TransferException;
-import dev.tidepool.host.system.LibC;
-import dev.tidepool.spi.support.FileErrors;
-import dev.tidepool.spi.support.FilePermissions;
-import dev.tidepool.stream.file.PositionalFile;
-import dev.tidepool.stream.file.UnfinishedFiles;
+import dev.tidepool.stream.file.AtomicFile;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.channels.ClosedChannelException;
-import java.nio.file.AtomicMoveNotSupportedException;
-import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.List;
-import java.util.Objects;
-import java.util.Set;
-import java.util.concurrent.ThreadLocalRandom;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A {@code .npy} file that appears whole or not at all: written beside its target under a hidden
@@ -33,47 +17,14 @@ import org.jspecify.annotations.Nullable;
  * zero. Closing without a commit, a failure, and the end of the virtual machine delete what was
  * written. Bytes are handed to the operating system, which may keep them in its cache: a commit
  * survives the end of the process, not a power failure.
- *
- * <p>Locking: the state changes under this object's monitor; writes hold no lock.
  */
 public final class NpyWriter implements ElementSink, AutoCloseable {
-  private enum State {
-    OPEN,
-    COMMITTED,
-    CLOSED
-  }
-
-  // What these hold may take less room than its bytes, so their free bytes refuse nothing.
-  private static final Set<String> COMPRESSING = Set.of("btrfs", "zfs", "bcachefs", "f2fs");
-
-  // Where blocks that are allocated beforehand save the writes half of their time.
-  private static final Set<String> PREALLOCATED = Set.of("ext4", "xfs");
-
-  /** For less, linking the system's functions takes longer than they save. */
-  private static final long RESERVED_FROM = 128L << 20;
-
-  private final Path target;
-  private final Path partial;
+  private final AtomicFile file;
   private volatile NpyHeader header;
-  private final boolean overwrite;
-  private final PositionalFile file;
-  private boolean kept;
-  private State state = State.OPEN;
-  private volatile boolean failed;
 
-  private NpyWriter(
-      Path target,
-      Path partial,
-      NpyHeader header,
-      boolean overwrite,
-      PositionalFile file,
-      boolean kept) {
-    this.target = target;
-    this.partial = partial;
-    this.header = header;
-    this.overwrite = overwrite;
+  private NpyWriter(AtomicFile file, NpyHeader header) {
     this.file = file;
-    this.kept = kept;
+    this.header = header;
   }
 
   /**
@@ -87,7 +38,7 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
    *     all of it
    */
   public static NpyWriter create(Path target, NpyHeader header, boolean overwrite) {
-    return create(target, header, overwrite, newPartialName(), false);
+    return create(target, header, overwrite, AtomicFile.newPartialName(), false);
   }
 
   /**
@@ -99,123 +50,14 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     return create(target, header, overwrite, partialName, true);
   }
 
-  /** A name that others are unlike; a name that exists is an error, never overwritten. */
-  static String newPartialName() {
-    return ".tidepool-" + Long.toHexString(ThreadLocalRandom.current().nextLong()) + ".partial";
-  }
-
-  /** Where the partial file of a target lies. */
-  static Path partial(Path target, String partialName) throws IOException {
-    return place(target).resolveSibling(partialName);
-  }
-
-  /** The file that a target is; of a symbolic link, what it leads to. */
-  static Path place(Path target) throws IOException {
-    return Files.exists(target) ? target.toRealPath() : target.toAbsolutePath();
-  }
-
-  /**
-   * Goes on with a file that {@link #createKept} began, maybe without coming to its header.
-   *
-   * @throws TransferException as {@link #create} does
-   */
-  static NpyWriter reopen(Path target, NpyHeader header, boolean overwrite, String partialName) {
-    if (!overwrite && Files.exists(target)) {
-      throw existing(target, null);
-    }
-    try {
-      Path partial = partial(target, partialName);
-      if (Files.exists(target)) {
-        FilePermissions.restrict(partial); // It replaces a file, which may have come after it.
-      }
-      PositionalFile file = PositionalFile.update(partial);
-      NpyWriter writer = new NpyWriter(place(target), partial, header, overwrite, file, true);
-      try {
-        writer.writeHeader();
-      } catch (RuntimeException e) {
-        writer.close();
-        throw e;
-      }
-      return writer;
-    } catch (IOException e) {
-      throw new TransferException("cannot write " + target + ": " + FileErrors.reason(e), e);
-    }
-  }
-
   private static NpyWriter create(
       Path target, NpyHeader header, boolean overwrite, String partialName, boolean kept) {
     if (header.byteOrder() != ByteOrder.nativeOrder()) {
       throw new IllegalArgumentException(
           "files are written in the platform's byte order, " + ByteOrder.nativeOrder());
     }
-    try {
-      boolean exists = Files.exists(target);
-      if (!exists && Files.isSymbolicLink(target)) {
-        // Before all is computed: in the end it could not be put there.
-        throw new TransferException(
-            target + " is a symbolic link that leads to no file; remove it, or name another file",
-            null);
-      }
-      if (exists && !Files.isRegularFile(target)) {
-        throw new TransferException(target + " exists and is no regular file", null);
-      }
-      if (exists && !overwrite) {
-        throw existing(target, null);
-      }
-      Path file = place(target);
-      Path folder = Objects.requireNonNull(file.getParent(), "a file has a folder");
-      if (!Files.isDirectory(folder)) {
-        throw new TransferException(
-            "cannot write " + target + ": the folder " + folder + " does not exist", null);
-      }
-      checkRoom(target, folder, header.dataBytes());
-      return begin(file, folder.resolve(partialName), header, overwrite, kept);
-    } catch (IOException e) {
-      throw new TransferException("cannot write " + target + ": " + FileErrors.reason(e), e);
-    }
-  }
-
-  private static TransferException existing(
-      Path target, @Nullable FileAlreadyExistsException cause) {
-    return new TransferException(
-        target + " exists; name another file, or allow overwriting",
-        cause == null ? new FileAlreadyExistsException(target.toString()) : cause);
-  }
-
-  private static void checkRoom(Path target, Path folder, long bytes) throws IOException {
-    long free = folder.toFile().getUsableSpace();
-    if (free < bytes && !COMPRESSING.contains(Files.getFileStore(folder).type())) {
-      throw new TransferException(
-          "cannot write "
-              + target
-              + ": it takes "
-              + ByteSize.format(bytes)
-              + ", but its disk has "
-              + ByteSize.format(free)
-              + " free; free some, or name a file on another disk",
-          null);
-    }
-  }
-
-  private static NpyWriter begin(
-      Path target, Path partial, NpyHeader header, boolean overwrite, boolean kept)
-      throws IOException {
-    if (!kept) {
-      UnfinishedFiles.add(partial);
-    }
-    PositionalFile file;
-    try {
-      // A file that replaces another is readable by its owner alone meanwhile, because the other
-      // may be private.
-      file =
-          Files.exists(target)
-              ? PositionalFile.create(partial, FilePermissions.ownerOnly(partial))
-              : PositionalFile.create(partial);
-    } catch (IOException | RuntimeException e) {
-      UnfinishedFiles.remove(partial);
-      throw e;
-    }
-    NpyWriter writer = new NpyWriter(target, partial, header, overwrite, file, kept);
+    AtomicFile file = AtomicFile.create(target, header.dataBytes(), overwrite, partialName, kept);
+    NpyWriter writer = new NpyWriter(file, header);
     try {
       writer.writeHeader();
     } catch (RuntimeException e) {
@@ -226,9 +68,26 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
     return writer;
   }
 
+  /**
+   * Goes on with a file that {@link #createKept} began, maybe without coming to its header.
+   *
+   * @throws TransferException as {@link #create} does
+   */
+  static NpyWriter reopen(Path target, NpyHeader header, boolean overwrite, String partialName) {
+    AtomicFile file = AtomicFile.reopen(target, header.dataBytes(), overwrite, partialName);
+    NpyWriter writer = new NpyWriter(file, header);
+    try {
+      writer.writeHeader();
+    } catch (RuntimeException e) {
+      writer.close();
+      throw e;
+    }
+    return writer;
+  }
+
   /** The file that will appear; of a symbolic link, what it leads to. */
   public Path target() {
-    return target;
+    return file.target();
   }
 
   /** What the file will say of its array. */
@@ -257,34 +116,11 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
    */
   @Override
   public void write(long elementOffset, MemorySegment source) {
-    writeBytes(header.position(elementOffset, source.byteSize()), source);
+    file.write(header.position(elementOffset, source.byteSize()), source);
   }
 
   private void writeHeader() {
-    writeBytes(0, MemorySegment.ofArray(header.encode()));
-  }
-
-  private void writeBytes(long position, MemorySegment source) {
-    try {
-      file.write(position, source);
-    } catch (ClosedChannelException e) {
-      throw new IllegalStateException("the writer of " + target + " is closed", e);
-    } catch (IOException e) {
-      failed = true;
-      throw new TransferException(
-          "cannot write " + target + ": " + explain(e, source.byteSize()), e);
-    }
-  }
-
-  private String explain(IOException e, long bytes) {
-    long free = partial.toFile().getUsableSpace();
-    return free >= bytes
-        ? FileErrors.reason(e)
-        : "its disk is full ("
-            + ByteSize.format(free)
-            + " free, the file takes "
-            + ByteSize.format(header.dataBytes())
-            + "); free some, or name a file on another disk";
+    file.write(0, MemorySegment.ofArray(header.encode()));
   }
 
   /**
@@ -295,67 +131,17 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
    * @throws TransferException if the target appeared meanwhile and may not be replaced, or the disk
    *     fails; nothing is left of the file then
    */
-  public synchronized void commit() {
-    if (state == State.COMMITTED) {
-      return;
-    }
-    if (state == State.CLOSED || failed) {
-      throw new IllegalStateException(
-          target + " cannot be committed: " + (failed ? "a write failed" : "its writer is closed"));
-    }
-    try {
-      finishLength();
-      file.close();
-      if (overwrite) {
-        replace();
-      } else {
-        Files.move(partial, target);
-      }
-    } catch (FileAlreadyExistsException e) {
-      close();
-      throw existing(target, e);
-    } catch (IOException e) {
-      failed = true;
-      close();
-      throw new TransferException("cannot write " + target + ": " + FileErrors.reason(e), e);
-    }
-    state = State.COMMITTED;
-    UnfinishedFiles.remove(partial);
+  public void commit() {
+    file.commit(fileBytes());
   }
 
-  /** Gives the file its whole length where the last elements were never written. */
-  private void finishLength() throws IOException {
-    long length = header.dataOffset() + header.dataBytes();
-    if (file.size() < length) {
-      file.write(length - 1, MemorySegment.ofBuffer(ByteBuffer.allocate(1)));
-    }
+  private long fileBytes() {
+    return header.dataOffset() + header.dataBytes();
   }
 
-  private void replace() throws IOException {
-    if (Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
-      FilePermissions.passOn(target, partial);
-    }
-    try {
-      Files.move(partial, target, StandardCopyOption.ATOMIC_MOVE);
-    } catch (AtomicMoveNotSupportedException _) {
-      Files.move(partial, target, StandardCopyOption.REPLACE_EXISTING);
-    }
-  }
-
-  /**
-   * Lets the system allocate the blocks of a large file, which all of it is about to be written to.
-   * If it does not, blocks are allocated by the writes.
-   */
+  /** Lets the system allocate the blocks of a large file before all of it is written. */
   void reserve() {
-    try {
-      if (header.dataBytes() >= RESERVED_FROM
-          && LibC.hasPreallocation()
-          && PREALLOCATED.contains(Files.getFileStore(partial).type())) {
-        LibC.preallocate(partial.toString(), header.dataOffset() + header.dataBytes());
-      }
-    } catch (IOException _) {
-      // The writes tell what is wrong with the disk.
-    }
+    file.reserve(fileBytes());
   }
 
   /** Returns when what was written so far would survive a power failure. */
@@ -379,26 +165,13 @@ public final class NpyWriter implements ElementSink, AutoCloseable {
   }
 
   /** From now on it is not kept: closing deletes it. */
-  synchronized void discard() {
-    kept = false;
+  void discard() {
+    file.discard();
   }
 
   /** Ends the writer and deletes what was not committed, unless it is kept; idempotent. */
   @Override
-  public synchronized void close() {
-    if (state != State.OPEN) {
-      return;
-    }
-    state = State.CLOSED;
-    try (file) {
-      if (!kept) {
-        Files.deleteIfExists(partial);
-      }
-    } catch (IOException e) {
-      throw new TransferException(
-          "cannot delete the partial file " + partial + ": " + FileErrors.reason(e), e);
-    } finally {
-      UnfinishedFiles.remove(partial);
-    }
+  public void close() {
+    file.close();
   }
 }

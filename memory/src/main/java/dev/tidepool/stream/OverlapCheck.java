@@ -14,7 +14,7 @@ final class OverlapCheck {
   private OverlapCheck() {}
 
   /**
-   * Checks all buffers that are written.
+   * Checks all buffers and arrays that are written.
    *
    * @throws IllegalArgumentException if one has bytes in common with another one, or, at another
    *     place, with a buffer or a file that is read
@@ -24,8 +24,8 @@ final class OverlapCheck {
     Map<String, MemoryRange> written = new LinkedHashMap<>();
     sinks.forEach(
         (name, sink) -> {
-          if (sink instanceof BufferEndpoint(var buffer)) {
-            MemoryRange bytes = MemoryRange.of(buffer);
+          MemoryRange bytes = bytes(sink);
+          if (bytes != null) {
             checkApart(name, bytes, written);
             written.put(name, bytes);
           }
@@ -68,9 +68,24 @@ final class OverlapCheck {
     return switch (source) {
       case BufferEndpoint(var buffer) -> MemoryRange.of(buffer);
       case NpyReader reader -> reader.bytes();
+      case RawReader reader -> reader.bytes();
+      case ArrayEndpoint<?> array -> bytes(array);
       case TransposedSource turned -> turned.bytes();
       default -> null;
     };
+  }
+
+  /** Where the elements are written; null if that is not known, or a file that is new. */
+  private static @Nullable MemoryRange bytes(ElementSink sink) {
+    return switch (sink) {
+      case BufferEndpoint(var buffer) -> MemoryRange.of(buffer);
+      case ArrayEndpoint<?> array -> bytes(array);
+      default -> null;
+    };
+  }
+
+  private static <A> MemoryRange bytes(ArrayEndpoint<A> array) {
+    return new MemoryRange(array.array(), 0, array.type().bytes(array.length()));
   }
 
   private static String inOneMemory(MemoryRange written, MemoryRange other) {

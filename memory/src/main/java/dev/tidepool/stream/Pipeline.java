@@ -2,6 +2,7 @@ package dev.tidepool.stream;
 
 import dev.tidepool.ElementType;
 import dev.tidepool.KernelSource;
+import dev.tidepool.RawFile;
 import dev.tidepool.TidepoolException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
@@ -52,11 +53,13 @@ public final class Pipeline {
   private static final long GATHERED_BYTES = 64L << 20;
 
   private final Map<String, Path> inputFiles = new LinkedHashMap<>();
+  private final Map<String, RawFile<?>> rawInputs = new LinkedHashMap<>();
   private final Map<String, ElementSource> sources = new LinkedHashMap<>();
   private final List<KernelSource> kernels = new ArrayList<>();
   private final List<Reduction> reductions = new ArrayList<>();
   private final Map<String, Object> scalars = new LinkedHashMap<>();
   private final Map<String, Path> outputFiles = new LinkedHashMap<>();
+  private final Map<String, RawFile<?>> rawOutputs = new LinkedHashMap<>();
   private final Set<String> replaced = new HashSet<>();
   private final Map<String, ElementSink> sinks = new LinkedHashMap<>();
   private final Map<String, Consumed<?>> consumers = new LinkedHashMap<>();
@@ -99,6 +102,11 @@ public final class Pipeline {
 
   /** A pipeline that reads a {@code .npy} file. */
   public static Pipeline from(String name, Path file) {
+    return new Pipeline().and(name, file);
+  }
+
+  /** A pipeline that reads a file of elements and nothing else. */
+  public static Pipeline from(String name, RawFile<?> file) {
     return new Pipeline().and(name, file);
   }
 
@@ -153,6 +161,13 @@ public final class Pipeline {
     return this;
   }
 
+  /** A further file of elements and nothing else that is read. */
+  public Pipeline and(String name, RawFile<?> file) {
+    checkFree(name);
+    rawInputs.put(name, file);
+    return this;
+  }
+
   /** A further buffer that is read. */
   public Pipeline and(String name, UnifiedBuffer<?> buffer) {
     return and(name, new BufferEndpoint<>(buffer));
@@ -170,7 +185,7 @@ public final class Pipeline {
       throw new IllegalArgumentException(
           "'" + name + "' beside a stream of arrays, which must be the only source");
     }
-    if (inputFiles.containsKey(name) || sources.containsKey(name)) {
+    if (inputFiles.containsKey(name) || rawInputs.containsKey(name) || sources.containsKey(name)) {
       throw new IllegalArgumentException("'" + name + "' is given twice");
     }
   }
@@ -208,6 +223,16 @@ public final class Pipeline {
   }
 
   /**
+   * Writes a name's results to a new file of elements and nothing else, which appears whole or not
+   * at all.
+   */
+  public Pipeline to(String name, RawFile<?> file) {
+    checkUntaken(name);
+    rawOutputs.put(name, file);
+    return this;
+  }
+
+  /**
    * Writes a name's results to a buffer. It may be one that is read, which is updated then; but a
    * part of that at another offset is refused by the run.
    */
@@ -241,11 +266,20 @@ public final class Pipeline {
   }
 
   private boolean isTaken(String name) {
-    return outputFiles.containsKey(name) || sinks.containsKey(name) || consumers.containsKey(name);
+    return outputFiles.containsKey(name)
+        || rawOutputs.containsKey(name)
+        || sinks.containsKey(name)
+        || consumers.containsKey(name);
   }
 
   /** Writes a name's results to a file in the place of the one that exists. */
   Pipeline replacing(String name, Path file) {
+    replaced.add(name);
+    return to(name, file);
+  }
+
+  /** Writes a name's results to a file in the place of the one that exists. */
+  Pipeline replacing(String name, RawFile<?> file) {
     replaced.add(name);
     return to(name, file);
   }
@@ -259,7 +293,7 @@ public final class Pipeline {
   /**
    * Lets output files outlive a run that does not come to its end, and lets this one go on where an
    * earlier one of the same work ended, as {@link NpyEvaluation#resume} does. Everything is read
-   * from files and written to files then, and no kernel is Java code.
+   * from {@code .npy} files and written to such files then, and no kernel is Java code.
    */
   public Pipeline resumable() {
     resumable = true;
@@ -288,14 +322,16 @@ public final class Pipeline {
     if (resumable) {
       NpyOutputs.checkSameBits(options, kernels.stream().allMatch(ChunkedPipeline::isExact));
     }
-    if (stream != null) {
-      return runStream(stream, options);
-    }
-    if (inputFiles.isEmpty()) {
-      return runFiles(null, options);
-    }
-    try (NpyInputs inputs = NpyInputs.open(inputFiles)) {
-      return runFiles(inputs, options);
+    try (RawFiles raws = RawFiles.open(rawInputs)) {
+      if (stream != null) {
+        return runStream(stream, raws, options);
+      }
+      if (inputFiles.isEmpty()) {
+        return runFiles(null, raws, options);
+      }
+      try (NpyInputs inputs = NpyInputs.open(inputFiles)) {
+        return runFiles(inputs, raws, options);
+      }
     }
   }
 
@@ -303,7 +339,7 @@ public final class Pipeline {
     if (kernels.isEmpty()) {
       throw new IllegalArgumentException("a pipeline without a kernel; add one with through");
     }
-    if (stream == null && inputFiles.isEmpty() && sources.isEmpty()) {
+    if (stream == null && inputFiles.isEmpty() && rawInputs.isEmpty() && sources.isEmpty()) {
       throw new IllegalArgumentException(
           "a pipeline that reads nothing has no length; add a source");
     }
@@ -312,14 +348,19 @@ public final class Pipeline {
     }
     checkResults();
     boolean onlyFiles =
-        !inputFiles.isEmpty() && sources.isEmpty() && sinks.isEmpty() && consumers.isEmpty();
+        !inputFiles.isEmpty()
+            && rawInputs.isEmpty()
+            && sources.isEmpty()
+            && rawOutputs.isEmpty()
+            && sinks.isEmpty()
+            && consumers.isEmpty();
     boolean known = kernels.stream().noneMatch(KernelSource.Java.class::isInstance);
     if (resumable && (!onlyFiles || outputFiles.isEmpty() || !reductions.isEmpty() || !known)) {
       throw new IllegalArgumentException(
-          "a pipeline can be resumed if all it reads and writes are files, and none of its kernels"
-              + " is Java code, which cannot be compared with an earlier run's");
+          "a pipeline can be resumed if all it reads and writes are .npy files, and none of its"
+              + " kernels is Java code, which cannot be compared with an earlier run's");
     }
-    NpyOutputs.checkApart(inputFiles, outputFiles, !resumable);
+    NpyOutputs.checkApart(paths(inputFiles, rawInputs), paths(outputFiles, rawOutputs), !resumable);
     for (Reduction reduction : reductions) {
       if (isTaken(reduction.name())) {
         throw new IllegalArgumentException(
@@ -337,8 +378,19 @@ public final class Pipeline {
     }
   }
 
+  private static Map<String, Path> paths(Map<String, Path> files, Map<String, RawFile<?>> raws) {
+    Map<String, Path> paths = new LinkedHashMap<>(files);
+    raws.forEach((name, file) -> paths.put(name, file.path()));
+    return paths;
+  }
+
+  private boolean replaces(String name) {
+    return overwrite || replaced.contains(name);
+  }
+
   private void checkResults() {
     Set<String> results = new LinkedHashSet<>(outputFiles.keySet());
+    results.addAll(rawOutputs.keySet());
     results.addAll(sinks.keySet());
     results.addAll(consumers.keySet());
     if (results.isEmpty() && reductions.isEmpty()) {
@@ -351,9 +403,10 @@ public final class Pipeline {
     }
   }
 
-  private Outcome runStream(StreamedArrays<?> arrays, StreamOptions options) {
+  private Outcome runStream(StreamedArrays<?> arrays, RawFiles raws, StreamOptions options) {
     arrays.fit(sinks);
-    if (!arrays.isLengthKnown() && !(outputFiles.isEmpty() && reductions.isEmpty())) {
+    boolean needsLength = !(outputFiles.isEmpty() && rawOutputs.isEmpty() && reductions.isEmpty());
+    if (!arrays.isLengthKnown() && needsLength) {
       throw new IllegalArgumentException(
           "a stream of arrays has no length before its end, which files and reductions need; tell"
               + " it in from, or send results to consumers only");
@@ -369,6 +422,8 @@ public final class Pipeline {
     Map<String, Throwable> dropped = new LinkedHashMap<>();
     try (NpyOutputs outputs = NpyOutputs.begin(targets(types, false, List.of(arrays.room())))) {
       taken.putAll(outputs.writers());
+      raws.begin(rawOutputs, arrays.room(), this::replaces);
+      taken.putAll(raws.writers());
       while (arrays.next(Math.min(GATHERED_BYTES, options.memoryLimit()))) {
         dropped.putAll(
             stream(
@@ -378,11 +433,12 @@ public final class Pipeline {
                 options.withProgress(arrays.told(options.progress()))));
       }
       outputs.commit();
+      raws.commit();
       return new Outcome(values(foldings), dropped, "");
     }
   }
 
-  private Outcome runFiles(@Nullable NpyInputs inputs, StreamOptions options) {
+  private Outcome runFiles(@Nullable NpyInputs inputs, RawFiles raws, StreamOptions options) {
     Map<String, ElementSource> read = new LinkedHashMap<>(sources);
     StreamOptions fitting = options;
     if (inputs != null) {
@@ -391,6 +447,7 @@ public final class Pipeline {
         fitting = options.withChunkBytes(NpyInputs.TURNING_CHUNK_BYTES);
       }
     }
+    read.putAll(raws.readers());
     long length = read.values().iterator().next().length();
     Map<String, ElementSink> taken = new LinkedHashMap<>(sinks);
     consumers.forEach((name, consumed) -> taken.put(name, consumed.ofLength(length)));
@@ -406,11 +463,14 @@ public final class Pipeline {
             ? NpyOutputs.resume(targets, work(inputs))
             : NpyOutputs.begin(targets)) {
       taken.putAll(outputs.writers());
+      raws.begin(rawOutputs, length, this::replaces);
+      taken.putAll(raws.writers());
       Map<String, Throwable> dropped = stream(read, taken, outputs, fitting);
       if (inputs != null) {
         inputs.verify();
       }
       outputs.commit();
+      raws.commit();
       return new Outcome(values(foldings), dropped, outputs.story());
     }
   }
@@ -436,8 +496,7 @@ public final class Pipeline {
     outputFiles.forEach(
         (name, file) -> {
           NpyHeader header = NpyHeader.of(NpyType.of(made(types, name)), fortran, shape);
-          boolean replaces = overwrite || replaced.contains(name);
-          targets.put(name, new NpyOutputs.Target(file, header, replaces));
+          targets.put(name, new NpyOutputs.Target(file, header, replaces(name)));
         });
     return targets;
   }
@@ -473,7 +532,9 @@ public final class Pipeline {
     Map<String, ElementType<?>> known = new LinkedHashMap<>();
     read.forEach((name, source) -> known.put(name, source.elementType()));
     taken.forEach((name, sink) -> known.put(name, sink.elementType()));
+    rawOutputs.forEach((name, file) -> known.put(name, file.type()));
     Set<String> wanted = new LinkedHashSet<>(outputFiles.keySet());
+    wanted.addAll(rawOutputs.keySet());
     reductions.forEach(reduction -> wanted.add(reduction.name()));
     StagePlan plan = StagePlan.of(kernels, known, scalars, wanted);
     wanted.addAll(taken.keySet());

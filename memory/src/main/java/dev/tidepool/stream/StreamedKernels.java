@@ -1,25 +1,35 @@
 package dev.tidepool.stream;
 
 import dev.tidepool.Arguments;
+import dev.tidepool.ElementType;
+import dev.tidepool.ExecutionOptions;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
+import dev.tidepool.RawFile;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.methods.analysis.MethodParameters;
 import dev.tidepool.runtime.kernel.FileKernels;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
-/** Runs kernels over files by a {@link Pipeline} of one stage. */
+/** Runs kernels chunk by chunk, by a {@link Pipeline} of one stage. */
 public final class StreamedKernels implements FileKernels {
   /** For {@link java.util.ServiceLoader}. */
   public StreamedKernels() {}
 
   @Override
-  public void execute(KernelSource source, Arguments arguments, UnifiedMemoryManager memory) {
+  public void execute(
+      KernelSource source,
+      Arguments arguments,
+      UnifiedMemoryManager memory,
+      ExecutionOptions options) {
     Map<String, KernelParameter.Access> accesses = StagePlan.accesses(source);
     Pipeline pipeline = Pipeline.empty().through(source).on(memory);
-    arguments
-        .values()
+    named(arguments, source, accesses)
         .forEach(
             (name, value) -> {
               KernelParameter.Access access = accesses.get(name);
@@ -27,13 +37,44 @@ public final class StreamedKernels implements FileKernels {
                 throw new IllegalArgumentException(
                     "the kernel has no '" + name + "'; it has " + accesses.keySet());
               }
-              bind(pipeline, name, access, value);
+              bind(pipeline, name, access, value, source);
             });
-    pipeline.run(StreamOptions.defaults());
+    StreamOptions streaming = StreamOptions.defaults();
+    if (options.chunkBytes() > 0) {
+      streaming = streaming.withChunkBytes(options.chunkBytes());
+    }
+    if (options.memoryLimit() > 0) {
+      streaming = streaming.withMemoryLimit(options.memoryLimit());
+    }
+    pipeline.run(streaming);
+  }
+
+  private static Map<String, Object> named(
+      Arguments arguments, KernelSource source, Map<String, KernelParameter.Access> accesses) {
+    if (!arguments.isInOrder()) {
+      return arguments.values();
+    }
+    List<Object> values = new ArrayList<>(arguments.values().values());
+    if (source instanceof KernelSource.Elementwise || values.size() != accesses.size()) {
+      throw new IllegalArgumentException(
+          values.size()
+              + " arguments in order for a kernel with "
+              + accesses.keySet()
+              + (source instanceof KernelSource.Elementwise
+                  ? ", which has no order; name them"
+                  : ""));
+    }
+    Map<String, Object> named = new LinkedHashMap<>();
+    accesses.keySet().forEach(name -> named.put(name, values.get(named.size())));
+    return named;
   }
 
   private static void bind(
-      Pipeline pipeline, String name, KernelParameter.Access access, Object value) {
+      Pipeline pipeline,
+      String name,
+      KernelParameter.Access access,
+      Object value,
+      KernelSource source) {
     switch (value) {
       case Path file -> {
         if (access.reads()) {
@@ -45,19 +86,53 @@ public final class StreamedKernels implements FileKernels {
           pipeline.to(name, file);
         }
       }
-      case UnifiedBuffer<?> buffer -> {
+      case RawFile<?> file -> {
         if (access.reads()) {
-          pipeline.and(name, buffer);
+          pipeline.and(name, file);
         }
-        if (access.writes()) {
-          pipeline.to(name, buffer);
+        if (access == KernelParameter.Access.INOUT) {
+          pipeline.replacing(name, file);
+        } else if (access.writes()) {
+          pipeline.to(name, file);
         }
       }
+      case UnifiedBuffer<?> buffer -> bind(pipeline, name, access, new BufferEndpoint<>(buffer));
       case Number number -> pipeline.with(name, number);
       case Boolean truth -> pipeline.with(name, truth);
-      default ->
-          throw new IllegalArgumentException(
-              "'" + name + "' is a Java array beside a file; pass a buffer or a file");
+      default -> bind(pipeline, name, access, array(type(source, name, value), value));
     }
+  }
+
+  private static <E extends ElementSource & ElementSink> void bind(
+      Pipeline pipeline, String name, KernelParameter.Access access, E endpoint) {
+    if (access.reads()) {
+      pipeline.and(name, (ElementSource) endpoint);
+    }
+    if (access.writes()) {
+      pipeline.to(name, (ElementSink) endpoint);
+    }
+  }
+
+  private static <A> ArrayEndpoint<A> array(ElementType<A> type, Object array) {
+    if (!type.arrayClass().isInstance(array)) {
+      throw new IllegalArgumentException(
+          "a " + array.getClass().getSimpleName() + " for elements of " + type);
+    }
+    return new ArrayEndpoint<>(type, type.arrayClass().cast(array));
+  }
+
+  /** What the elements of an array are: as the kernel declares, else as the array's class tells. */
+  private static ElementType<?> type(KernelSource source, String name, Object array) {
+    List<KernelParameter> declared =
+        switch (source) {
+          case KernelSource.Elementwise _ -> List.of();
+          case KernelSource.HandWritten written -> written.parameters();
+          case KernelSource.Method method -> MethodParameters.of(method);
+        };
+    return declared.stream()
+        .filter(parameter -> parameter.name().equals(name))
+        .findFirst()
+        .<ElementType<?>>map(KernelParameter::type)
+        .orElseGet(() -> ElementType.ofArray(array.getClass()).orElseThrow());
   }
 }

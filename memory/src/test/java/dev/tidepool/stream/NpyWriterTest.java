@@ -197,7 +197,7 @@ class NpyWriterTest {
   @Test
   void whatGoesOnAndWillReplaceAFileThatCameMeanwhileIsNobodyElses() throws IOException {
     Path target = folder.resolve("y.npy");
-    String name = NpyWriter.newPartialName();
+    String name = dev.tidepool.stream.file.AtomicFile.newPartialName();
     NpyWriter.createKept(target, floats(1), true, name).close();
     Files.setPosixFilePermissions(partial(), PosixFilePermissions.fromString("rw-rw-rw-"));
     Files.writeString(target, "precious");

@@ -6,7 +6,6 @@ import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.UnifiedBuffer;
-import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -98,7 +97,7 @@ record DeclaredSignature(String kernel, List<KernelParameter> declared) implemen
   }
 
   private void check(KernelParameter parameter, Object value) {
-    if (value instanceof Path) {
+    if (FileKernels.isFile(value)) {
       throw FileKernels.misplaced();
     }
     boolean isArray = !(value instanceof Number || value instanceof Boolean);

@@ -1,13 +1,15 @@
 package dev.tidepool.runtime.kernel;
 
 import dev.tidepool.Arguments;
+import dev.tidepool.ExecutionOptions;
 import dev.tidepool.KernelSource;
+import dev.tidepool.RawFile;
 import dev.tidepool.UnifiedMemoryManager;
 import java.nio.file.Path;
 import java.util.ServiceLoader;
 
 /**
- * Runs kernels some of whose arguments are files, which are streamed. That is done on a floor above
+ * Runs kernels over files, and over arrays and buffers in chunks. That is done on a floor above
  * this one, so it is found as a service.
  */
 public interface FileKernels {
@@ -15,19 +17,29 @@ public interface FileKernels {
    * Runs a kernel; returns when done.
    *
    * @param memory of the accelerator that computes
+   * @param options with the size of chunks and the memory limit
    * @throws IllegalArgumentException as kernels do
    * @throws dev.tidepool.TransferException if a file cannot be read or written
    */
-  void execute(KernelSource source, Arguments arguments, UnifiedMemoryManager memory);
+  void execute(
+      KernelSource source,
+      Arguments arguments,
+      UnifiedMemoryManager memory,
+      ExecutionOptions options);
 
   /** Whether some arguments are files. */
   static boolean areNeededBy(Arguments arguments) {
     for (Object value : arguments.values().values()) {
-      if (value instanceof Path) {
+      if (isFile(value)) {
         return true;
       }
     }
     return false;
+  }
+
+  /** Whether an argument is a file. */
+  static boolean isFile(Object value) {
+    return value instanceof Path || value instanceof RawFile<?>;
   }
 
   /** Why a kernel itself takes no file. */

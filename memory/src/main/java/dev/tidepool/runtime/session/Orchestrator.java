@@ -63,7 +63,7 @@ final class Orchestrator implements ComputeOrchestrator {
   @Override
   public void execute(String name, Arguments arguments, ExecutionOptions options) {
     Placed placed = place(name, arguments, options);
-    if (FileKernels.areNeededBy(arguments)) {
+    if (options.isStreamed() || FileKernels.areNeededBy(arguments)) {
       stream(placed, arguments, options);
       return;
     }
@@ -83,7 +83,7 @@ final class Orchestrator implements ComputeOrchestrator {
   public CompletableFuture<Void> executeAsync(
       String name, Arguments arguments, ExecutionOptions options) {
     Placed placed = place(name, arguments, options);
-    if (FileKernels.areNeededBy(arguments)) {
+    if (options.isStreamed() || FileKernels.areNeededBy(arguments)) {
       return CompletableFuture.runAsync(
           () -> stream(placed, arguments, options),
           work -> Thread.ofPlatform().name("tidepool-stream").daemon().start(work));
@@ -97,9 +97,9 @@ final class Orchestrator implements ComputeOrchestrator {
   private static void stream(Placed placed, Arguments arguments, ExecutionOptions options) {
     if (options.range().isPresent()) {
       throw new IllegalArgumentException(
-          "a kernel over files runs over one item for each element and takes no range");
+          "a kernel that is streamed runs over one item for each element and takes no range");
     }
-    FileKernels.installed().execute(placed.kernel().source(), arguments, placed.memory());
+    FileKernels.installed().execute(placed.kernel().source(), arguments, placed.memory(), options);
   }
 
   private Placed place(String name, Arguments arguments, ExecutionOptions options) {

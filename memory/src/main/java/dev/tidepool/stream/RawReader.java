@@ -1,0 +1,101 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.RawFile;
+import dev.tidepool.TransferException;
+import dev.tidepool.runtime.buffer.MemoryRange;
+import dev.tidepool.spi.support.FileErrors;
+import dev.tidepool.stream.file.PositionalFile;
+import java.io.EOFException;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Objects;
+
+/** Reads a {@link RawFile} at positions. Safe for use by any thread. */
+final class RawReader implements ElementSource, AutoCloseable {
+  private final Path path;
+  private final ElementType<?> type;
+  private final PositionalFile file;
+  private final long length;
+  private final MemoryRange bytes;
+
+  private RawReader(RawFile<?> raw, PositionalFile file) throws IOException {
+    this.path = raw.path();
+    this.type = raw.type();
+    this.file = file;
+    long size = file.size();
+    if (size % type.byteSize() != 0) {
+      throw new IllegalArgumentException(
+          "%s has %d bytes, which are no whole number of %s elements of %d bytes; name the type that it holds"
+              .formatted(path, size, type, type.byteSize()));
+    }
+    this.length = size / type.byteSize();
+    this.bytes = new MemoryRange(MemoryRange.ofFile(path).memory(), 0, size);
+  }
+
+  /**
+   * Opens a file.
+   *
+   * @throws IllegalArgumentException if it has no whole number of elements
+   * @throws TransferException if it cannot be read
+   */
+  static RawReader open(RawFile<?> raw) {
+    Path path = raw.path();
+    if (Files.exists(path) && !Files.isRegularFile(path)) {
+      throw new TransferException(
+          path + " is no regular file: only files can be read at positions", null);
+    }
+    try {
+      PositionalFile file = PositionalFile.open(path);
+      try {
+        return new RawReader(raw, file);
+      } catch (IOException | RuntimeException e) {
+        file.close();
+        throw e;
+      }
+    } catch (NoSuchFileException e) {
+      throw new TransferException(path + " does not exist", e);
+    } catch (IOException e) {
+      throw new TransferException("cannot read " + path + ": " + FileErrors.reason(e), e);
+    }
+  }
+
+  /** Where the elements are. */
+  MemoryRange bytes() {
+    return bytes;
+  }
+
+  @Override
+  public ElementType<?> elementType() {
+    return type;
+  }
+
+  @Override
+  public long length() {
+    return length;
+  }
+
+  @Override
+  public void read(long elementOffset, MemorySegment destination) {
+    Objects.checkFromIndexSize(elementOffset, type.elements(destination.byteSize()), length);
+    try {
+      file.read(type.bytes(elementOffset), destination);
+    } catch (EOFException e) {
+      throw new TransferException(path + " shrank while it was read: " + e.getMessage(), e);
+    } catch (IOException e) {
+      throw new TransferException("cannot read " + path + ": " + FileErrors.reason(e), e);
+    }
+  }
+
+  @Override
+  public void close() {
+    try {
+      file.close();
+    } catch (IOException e) {
+      throw new TransferException("cannot close " + path + ": " + FileErrors.reason(e), e);
+    }
+  }
+}
