@@ -1,8 +1,8 @@
 package dev.tidepool.testkit.cuda;
 
-import static dev.tidepool.testkit.cuda.LedgerFunctions.call;
-import static dev.tidepool.testkit.cuda.LedgerFunctions.handle;
-import static dev.tidepool.testkit.cuda.LedgerFunctions.order;
+import static dev.tidepool.testkit.compiled.LedgerFunctions.call;
+import static dev.tidepool.testkit.compiled.LedgerFunctions.handle;
+import static dev.tidepool.testkit.compiled.LedgerFunctions.order;
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;

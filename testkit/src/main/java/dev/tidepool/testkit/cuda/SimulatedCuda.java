@@ -1,5 +1,6 @@
 package dev.tidepool.testkit.cuda;
 
+import dev.tidepool.testkit.compiled.LedgerFunctions;
 import java.lang.foreign.Arena;
 import java.lang.foreign.SymbolLookup;
 import java.nio.file.Path;

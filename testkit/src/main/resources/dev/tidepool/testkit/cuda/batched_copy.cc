@@ -100,7 +100,7 @@ CUresult Batch::side(CUdeviceptr address, size_t size, Device*& device) {
 
 CUresult Batch::check_copy(size_t index, const CopyAttributes& attribute) {
   static Function& each = function("batched_copy");
-  if (CUresult injected = each.count()) {
+  if (auto injected = static_cast<CUresult>(each.count())) {
     return injected;
   }
   if (destinations[index] == 0 || sources[index] == 0 || sizes[index] == 0) {

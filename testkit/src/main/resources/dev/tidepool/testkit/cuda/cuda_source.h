@@ -4,42 +4,11 @@
 
 #include <regex>
 #include <string>
-#include <utility>
 #include <vector>
 
-namespace sim {
+#include "kernel_source.h"
 
-// The source with blanks for comments and literals, so that words can be searched.
-inline std::string without_comments(const std::string& source) {
-  std::string text = source;
-  enum { kCode, kLine, kBlock, kString, kCharacter } state = kCode;
-  for (size_t i = 0; i < text.size(); i++) {
-    char c = source[i];
-    char next = i + 1 < source.size() ? source[i + 1] : 0;
-    bool quoted = state == kString || state == kCharacter;
-    if (state == kCode && c == '/' && (next == '/' || next == '*')) {
-      state = next == '/' ? kLine : kBlock;
-    } else if (state == kCode && (c == '"' || c == '\'')) {
-      state = c == '"' ? kString : kCharacter;
-      continue;
-    } else if (quoted && c == '\\') {
-      text[i++] = ' ';
-    } else if ((state == kString && c == '"') || (state == kCharacter && c == '\'') ||
-               (state == kLine && c == '\n')) {
-      state = kCode;
-      continue;
-    } else if (state == kBlock && c == '*' && next == '/') {
-      text[i] = text[i + 1] = ' ';
-      i++;
-      state = kCode;
-      continue;
-    }
-    if (state != kCode && c != '\n' && !(quoted && c == 'C')) {  // extern "C" stays
-      text[i] = ' ';
-    }
-  }
-  return text;
-}
+namespace sim {
 
 // The names of the kernels that can be found by name: those with C linkage.
 inline std::vector<std::string> kernel_names(const std::string& code) {
@@ -82,25 +51,6 @@ inline std::vector<std::string> kernel_names(const std::string& code) {
     }
   }
   return names;
-}
-
-// The first include of a file that was not given, as the compiler's complaint; it has no others.
-inline std::string foreign_include(const std::string& source,
-                                   const std::vector<std::pair<std::string, std::string>>& headers) {
-  static const std::regex include("(^|\n)[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]+)[>\"]");
-  for (std::sregex_iterator match(source.begin(), source.end(), include), end; match != end; ++match) {
-    std::string name = (*match)[2];
-    bool given = false;
-    for (const auto& header : headers) {
-      given |= header.first == name;
-    }
-    if (!given) {
-      auto before = source.begin() + match->position(2);
-      return "(" + std::to_string(1 + std::count(source.begin(), before, '\n')) +
-             "): catastrophic error: cannot open source file \"" + name + "\"\n";
-    }
-  }
-  return "";
 }
 
 inline std::string to_host_source(const std::string& source, const std::string& name,

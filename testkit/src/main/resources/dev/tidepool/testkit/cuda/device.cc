@@ -14,7 +14,7 @@ EXPORT CUresult cuInit(unsigned int Flags) {
   if (deinitialized) {
     return CUDA_ERROR_DEINITIALIZED;
   }
-  if (CUresult injected = this_function.count()) {
+  if (auto injected = static_cast<CUresult>(this_function.count())) {
     return injected;
   }
   if (Flags != 0) {
@@ -31,7 +31,7 @@ EXPORT CUresult cuInit(unsigned int Flags) {
 
 EXPORT CUresult cuDriverGetVersion(int* driverVersion) {
   static Function& this_function = function(__func__);
-  if (CUresult injected = this_function.count()) {
+  if (auto injected = static_cast<CUresult>(this_function.count())) {
     return injected;
   }
   if (driverVersion == nullptr) {

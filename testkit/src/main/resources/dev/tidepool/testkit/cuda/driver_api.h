@@ -13,4 +13,4 @@
 #include "cuda_abi.h"
 #endif
 
-#define EXPORT extern "C" __attribute__((visibility("default")))
+#include "export.h"

@@ -3,12 +3,6 @@
 //
 // TIDEPOOL_CXX names the compiler, TIDEPOOL_SHIM the folder of cuda_shim.h.
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -24,10 +18,9 @@
 
 #include "container.h"
 #include "cuda_source.h"
+#include "host_compiler.h"
 #include "ledger.cc"
 #include "ledger_control.cc"
-
-extern "C" char** environ;
 
 // Counts the call and answers an injected failure.
 #define ENTER                                                         \
@@ -149,58 +142,6 @@ std::string read_option(const std::string& option, Options& options) {
   return "";
 }
 
-// A folder of its own for one compilation.
-class Folder {
- public:
-  Folder() {
-    const char* parent = getenv("TMPDIR");
-    path_ = std::string(parent == nullptr ? "/tmp" : parent) + "/tidepool-nvrtc-XXXXXX";
-    if (mkdtemp(path_.data()) == nullptr) {
-      path_.clear();
-    }
-  }
-  ~Folder() {
-    for (const std::string& file : files_) {
-      unlink(file.c_str());
-    }
-    rmdir(path_.c_str());
-  }
-  explicit operator bool() const { return !path_.empty(); }
-  const std::string& path() const { return path_; }
-  std::string file(const std::string& name) {
-    files_.push_back(path_ + "/" + name);
-    return files_.back();
-  }
-
- private:
-  std::string path_;
-  std::vector<std::string> files_;
-};
-
-std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-bool run(const std::vector<std::string>& command, const std::string& output) {
-  std::vector<char*> arguments;
-  for (const std::string& argument : command) {
-    arguments.push_back(const_cast<char*>(argument.c_str()));
-  }
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  pid_t child = 0;
-  int spawned = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  int status = 1;
-  return spawned == 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
-         WEXITSTATUS(status) == 0;
-}
-
 // "file:3:7: error: what" as "file(3): error: what", and without the lines of the host's compiler about
 // its own doings.
 std::string retold(const std::string& log) {
@@ -222,12 +163,17 @@ std::string retold(const std::string& log) {
 }
 
 nvrtcResult compile(_nvrtcProgram& program, const Options& options) {
-  Folder folder;
+  sim::Folder folder("tidepool-nvrtc-");
   if (!folder) {
     return NVRTC_ERROR_BUILTIN_OPERATION_FAILURE;
   }
-  if (std::string missing = sim::foreign_include(program.source, program.headers); !missing.empty()) {
-    program.log = program.name + missing;
+  std::set<std::string> given;
+  for (const auto& header : program.headers) {
+    given.insert(header.first);
+  }
+  if (auto missing = sim::foreign_include(program.source, given)) {
+    program.log = program.name + "(" + std::to_string(missing->line) +
+                  "): catastrophic error: cannot open source file \"" + missing->name + "\"\n";
     return NVRTC_ERROR_COMPILATION;
   }
   std::string source = folder.file("source.cc");
@@ -253,12 +199,12 @@ nvrtcResult compile(_nvrtcProgram& program, const Options& options) {
   command.push_back(options.fused ? "-ffp-contract=fast" : "-ffp-contract=off");
   command.insert(command.end(), options.passed_on.begin(), options.passed_on.end());
   command.insert(command.end(), {source, "-o", library});
-  bool made = run(command, output);
-  program.log = retold(contents(output));
+  bool made = sim::run_program(command, output);
+  program.log = retold(sim::contents(output));
   if (!made) {
     return NVRTC_ERROR_COMPILATION;
   }
-  std::string code = contents(library);
+  std::string code = sim::contents(library);
   std::vector<char> bytes(code.begin(), code.end());
   program.ptx = sim::to_ptx(bytes, options.architecture);
   if (options.real) {

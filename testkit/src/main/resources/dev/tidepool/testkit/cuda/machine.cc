@@ -30,7 +30,7 @@ CUresult admit(Function& function, const char* name) {
   if (deinitialized) {
     return CUDA_ERROR_DEINITIALIZED;
   }
-  CUresult injected = function.count();
+  auto injected = static_cast<CUresult>(function.count());
   if (!machine().initialized) {
     return CUDA_ERROR_NOT_INITIALIZED;
   }

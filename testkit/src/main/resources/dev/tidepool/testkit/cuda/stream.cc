@@ -58,7 +58,7 @@ void Stream::close() {
 void Stream::execute(Command& command) {
   static Function& executions = function("execute");
   Device& device = *context->device;
-  if (CUresult injected = executions.count()) {
+  if (auto injected = static_cast<CUresult>(executions.count())) {
     device.lost = injected;
   }
   CUresult result = static_cast<CUresult>(device.lost.load());

@@ -309,7 +309,8 @@ class SimulatedKernelsTest {
     long kernel =
         kernel(
             "f",
-            "extern \"C\" __global__ void f(unsigned long long* p, unsigned long long n) { *p = n; }");
+            "extern \"C\" __global__ void f(unsigned long long* p, unsigned long long n) { *p = n;"
+                + " }");
     long stream = cuda.stream();
     long memory = cuda.allocate(8);
     assertThat(launch(kernel, stream, 1, 1, 0, memory, memory)).isZero();

@@ -1,4 +1,4 @@
-package dev.tidepool.testkit.cuda;
+package dev.tidepool.testkit.compiled;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
@@ -13,18 +13,18 @@ import java.lang.invoke.MethodHandle;
 import java.util.List;
 
 /**
- * What the simulated driver and the simulated compiler have each: how often their functions were
- * called, which calls are to fail, and what was found. One method for each function that tests
- * call.
+ * What each simulated library has: how often its functions were called, which calls are to fail,
+ * and what was found. One method for each function that tests call.
  */
-final class LedgerFunctions {
+public final class LedgerFunctions {
   private final MethodHandle reset;
   private final MethodHandle forget;
   private final MethodHandle fail;
   private final MethodHandle calls;
   private final MethodHandle report;
 
-  LedgerFunctions(SymbolLookup library) {
+  /** The functions of a library. */
+  public LedgerFunctions(SymbolLookup library) {
     reset = handle(library, "reset", FunctionDescriptor.ofVoid(JAVA_INT));
     forget = handle(library, "forget", FunctionDescriptor.ofVoid());
     fail =
@@ -34,26 +34,33 @@ final class LedgerFunctions {
         handle(library, "report", FunctionDescriptor.of(JAVA_LONG, ADDRESS, ADDRESS, JAVA_LONG));
   }
 
-  static MethodHandle handle(SymbolLookup library, String name, FunctionDescriptor descriptor) {
+  /** The control function of that name, which the library exports with a prefix. */
+  public static MethodHandle handle(
+      SymbolLookup library, String name, FunctionDescriptor descriptor) {
     return Linker.nativeLinker()
         .downcallHandle(library.findOrThrow("tidepool_sim_" + name), descriptor);
   }
 
-  void reset(int devices) {
+  /** Ends all that there is and starts anew with that many devices. */
+  public void reset(int devices) {
     order(
         () -> {
           reset.invokeExact(devices);
         });
   }
 
-  void forget() {
+  /** Forgets counts, failures that were asked for, violations and notes. */
+  public void forget() {
     order(
         () -> {
           forget.invokeExact();
         });
   }
 
-  void fail(String function, long nth, int code, long times) {
+  /**
+   * Lets calls of a function fail: from the nth from now on, so many times (less than 0 for ever).
+   */
+  public void fail(String function, long nth, int code, long times) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment name = arena.allocateFrom(function);
       order(
@@ -63,7 +70,8 @@ final class LedgerFunctions {
     }
   }
 
-  long calls(String function) {
+  /** How often a function was called. */
+  public long calls(String function) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment name = arena.allocateFrom(function);
       return (long) call(() -> (long) calls.invokeExact(name));
@@ -71,7 +79,7 @@ final class LedgerFunctions {
   }
 
   /** The lines of a report; it may grow while it is read. */
-  List<String> report(String which) {
+  public List<String> report(String which) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment name = arena.allocateFrom(which);
       long size = 1 << 16;
@@ -87,15 +95,18 @@ final class LedgerFunctions {
     }
   }
 
-  interface Call<T> {
+  /** A call that answers. */
+  public interface Call<T> {
     T make() throws Throwable;
   }
 
-  interface Order {
+  /** A call that answers nothing. */
+  public interface Order {
     void give() throws Throwable;
   }
 
-  static void order(Order order) {
+  /** Makes a call of a method handle. */
+  public static void order(Order order) {
     call(
         () -> {
           order.give();
@@ -103,13 +114,14 @@ final class LedgerFunctions {
         });
   }
 
-  static <T> T call(Call<T> call) {
+  /** Makes a call of a method handle and returns its answer. */
+  public static <T> T call(Call<T> call) {
     try {
       return call.make();
     } catch (RuntimeException | Error thrown) {
       throw thrown;
     } catch (Throwable thrown) {
-      throw new IllegalStateException("the simulated driver cannot be called", thrown);
+      throw new IllegalStateException("the simulated library cannot be called", thrown);
     }
   }
 }

@@ -1,5 +1,6 @@
-// What tests ask of a ledger and tell it: the same functions in the driver and in the compiler.
+// What tests ask of a ledger and tell it: the same functions in each simulated library.
 
+#include "export.h"
 #include "ledger.h"
 
 namespace sim {
@@ -23,7 +24,7 @@ long answer(const std::string& text, char* buffer, long size) {
 EXPORT void tidepool_sim_forget(void) { sim::forget_ledger(); }
 
 EXPORT void tidepool_sim_fail(const char* name, long long nth, int code, long long times) {
-  sim::function(name).fail(nth, static_cast<CUresult>(code), times);
+  sim::function(name).fail(nth, code, times);
 }
 
 EXPORT long long tidepool_sim_calls(const char* name) {

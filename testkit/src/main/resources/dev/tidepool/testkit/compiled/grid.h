@@ -9,6 +9,8 @@ struct Grid {
   tidepool_index blocks;
   tidepool_index threads;  // of one block
   unsigned shared_bytes;
+  tidepool_index extent = {0, 0, 0};  // threads in all, where the last blocks are smaller; 0 where they are not
+  bool flush_subnormals = false;
 };
 
 void run(const tidepool_kernel& kernel, void** arguments, const Grid& grid);

@@ -9,11 +9,15 @@
 #include <thread>
 #include <vector>
 
+#ifdef __x86_64__
+#include <xmmintrin.h>
+#endif
+
 namespace sim {
 namespace {
 
 constexpr size_t kStack = size_t{128} << 10;
-constexpr uint64_t kWorthAThread = uint64_t{1} << 16;  // CUDA threads; fewer are done before it starts
+constexpr uint64_t kWorthAThread = uint64_t{1} << 16;  // kernel threads; fewer are done before it starts
 
 // The threads of one block as coroutines on one host thread: each runs until it waits at a barrier or
 // ends, and nobody passes the barrier before all have come to it. Shared variables are thread-local
@@ -32,7 +36,8 @@ class Threads {
     kernel_ = &kernel;
     arguments_ = arguments;
     current = this;
-    for (unsigned i = 0; i < fibers_.size(); i++) {
+    unsigned count = block.block_size.x * block.block_size.y * block.block_size.z;
+    for (unsigned i = 0; i < count; i++) {
       Fiber& fiber = fibers_[i];
       fiber.place = block;
       fiber.place.barrier = barrier;
@@ -47,7 +52,8 @@ class Threads {
     }
     for (bool waiting = true; waiting;) {
       waiting = false;
-      for (Fiber& fiber : fibers_) {
+      for (unsigned i = 0; i < count; i++) {
+        Fiber& fiber = fibers_[i];
         if (!fiber.ended) {
           running_ = &fiber;
           swapcontext(&scheduler_, &fiber.context);
@@ -84,6 +90,40 @@ class Threads {
 
 thread_local Threads* Threads::current = nullptr;
 
+// Has the calling thread take subnormal numbers for zero and give zero for them, as many GPUs do.
+class Flushing {
+ public:
+  explicit Flushing(bool flush) {
+#ifdef __x86_64__
+    if (flush) {
+      _mm_setcsr(before_ | 0x8040);
+    }
+#else
+    (void)flush;
+#endif
+  }
+#ifdef __x86_64__
+  ~Flushing() { _mm_setcsr(before_); }
+#endif
+  Flushing(const Flushing&) = delete;
+  Flushing& operator=(const Flushing&) = delete;
+
+ private:
+#ifdef __x86_64__
+  unsigned before_ = _mm_getcsr();
+#endif
+};
+
+// How many of the block's threads there are along one dimension.
+unsigned clipped(unsigned block, unsigned threads, unsigned extent) {
+  return extent == 0 ? threads : std::min(threads, extent - block * threads);
+}
+
+// How many threads the grid has along one dimension.
+unsigned threads_along(unsigned blocks, unsigned threads, unsigned extent) {
+  return extent == 0 ? blocks * threads : extent;
+}
+
 }  // namespace
 
 void run(const tidepool_kernel& kernel, void** arguments, const Grid& grid) {
@@ -91,6 +131,7 @@ void run(const tidepool_kernel& kernel, void** arguments, const Grid& grid) {
   unsigned in_block = grid.threads.x * grid.threads.y * grid.threads.z;
   std::atomic<uint64_t> next{0};
   auto work = [&] {
+    Flushing flushing(grid.flush_subnormals);
     // What was in shared memory before is not zero.
     std::vector<char> shared(grid.shared_bytes + 16, '\x5A');
     auto aligned = (reinterpret_cast<uintptr_t>(shared.data()) + 15) / 16 * 16;
@@ -100,8 +141,14 @@ void run(const tidepool_kernel& kernel, void** arguments, const Grid& grid) {
       place.block = {static_cast<unsigned>(i % grid.blocks.x),
                      static_cast<unsigned>(i / grid.blocks.x % grid.blocks.y),
                      static_cast<unsigned>(i / grid.blocks.x / grid.blocks.y)};
-      place.block_size = grid.threads;
+      place.block_size = {clipped(place.block.x, grid.threads.x, grid.extent.x),
+                          clipped(place.block.y, grid.threads.y, grid.extent.y),
+                          clipped(place.block.z, grid.threads.z, grid.extent.z)};
+      place.launched_size = grid.threads;
       place.grid_size = grid.blocks;
+      place.extent = {threads_along(grid.blocks.x, grid.threads.x, grid.extent.x),
+                      threads_along(grid.blocks.y, grid.threads.y, grid.extent.y),
+                      threads_along(grid.blocks.z, grid.threads.z, grid.extent.z)};
       place.shared = reinterpret_cast<void*>(aligned);
       if (kernel.barriers) {
         threads.run(kernel, arguments, place);

@@ -1,4 +1,4 @@
-// What a compiled module and the driver tell each other.
+// What compiled kernels and a simulated driver tell each other.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,10 @@ struct tidepool_index {
 struct tidepool_place {
   tidepool_index thread;
   tidepool_index block;
-  tidepool_index block_size;
+  tidepool_index block_size;    // of this block
+  tidepool_index launched_size;  // of all blocks but those at the ends of a grid that they do not divide
   tidepool_index grid_size;
+  tidepool_index extent;        // threads of the grid
   void* shared;
   void (*barrier)();
 };

@@ -44,10 +44,10 @@ std::string joined(const std::vector<std::string>& lines) {
 
 }  // namespace
 
-CUresult Function::count() {
+int Function::count() {
   uint64_t call = calls_.fetch_add(1, std::memory_order_relaxed) + 1;
   if (!armed_.load(std::memory_order_acquire)) {
-    return CUDA_SUCCESS;
+    return 0;
   }
   std::lock_guard guard(ledger().lock);
   for (const Failure& failure : failures_) {
@@ -55,10 +55,10 @@ CUresult Function::count() {
       return failure.code;
     }
   }
-  return CUDA_SUCCESS;
+  return 0;
 }
 
-void Function::fail(int64_t nth, CUresult code, int64_t times) {
+void Function::fail(int64_t nth, int code, int64_t times) {
   std::lock_guard guard(ledger().lock);
   uint64_t first = calls_.load() + static_cast<uint64_t>(nth < 1 ? 1 : nth);
   failures_.push_back({first, times < 0 ? UINT64_MAX : first + static_cast<uint64_t>(times) - 1, code});

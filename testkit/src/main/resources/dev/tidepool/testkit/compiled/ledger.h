@@ -1,5 +1,5 @@
-// What was asked of the driver and what a real one would have punished: calls by name, errors to be
-// injected, violations (misuse), notes (legal but slow). Has a lock of its own, never held while
+// What was asked of a simulated library and what a real one would have punished: calls by name, errors to
+// be injected, violations (misuse), notes (legal but slow). Has a lock of its own, never held while
 // anything else is locked.
 #pragma once
 
@@ -8,18 +8,16 @@
 #include <string>
 #include <vector>
 
-#include "driver_api.h"
-
 namespace sim {
 
 // One function by name: how often it was called, and at which calls it is to fail.
 class Function {
  public:
-  // Counts a call; what an armed failure answers, else success.
-  CUresult count();
+  // Counts a call; the code of an armed failure, else 0.
+  int count();
 
   // Fails `times` calls from the nth on, counted from now; the next is the first. times < 0: for ever.
-  void fail(int64_t nth, CUresult code, int64_t times);
+  void fail(int64_t nth, int code, int64_t times);
   void disarm();
   uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
   void forget() { calls_.store(0); }
@@ -28,7 +26,7 @@ class Function {
   struct Failure {
     uint64_t first;
     uint64_t last;
-    CUresult code;
+    int code;
   };
   std::atomic<uint64_t> calls_{0};
   std::atomic<bool> armed_{false};

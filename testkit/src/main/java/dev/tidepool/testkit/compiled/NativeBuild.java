@@ -1,0 +1,129 @@
+package dev.tidepool.testkit.compiled;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+
+/**
+ * Compiles a simulated driver, once for each version of its sources and the compiler.
+ *
+ * <p>The result is in a folder of the user's cache that only the owner can enter, under the hash of
+ * all that it depends on; it appears there whole or not at all, so that several processes may build
+ * at the same time.
+ */
+public final class NativeBuild {
+  /** How sources become libraries. */
+  public interface Steps {
+    /**
+     * Compiles the sources in {@code folder}, where the results go too; {@code home} is the folder
+     * in which all of it is found later.
+     */
+    void compile(Path folder, Path home) throws IOException;
+  }
+
+  private final String name;
+  private final Map<String, byte[]> sources = new TreeMap<>();
+
+  /** A build whose results are in the cache under a name. */
+  public NativeBuild(String name) {
+    this.name = name;
+  }
+
+  /** Adds the resources of those names in the package of a class. */
+  public NativeBuild with(Class<?> owner, List<String> resources) throws IOException {
+    for (String resource : resources) {
+      try (InputStream stream = owner.getResourceAsStream(resource)) {
+        if (stream == null) {
+          throw new IOException(resource + " is not among the testkit's resources");
+        }
+        sources.put(resource, stream.readAllBytes());
+      }
+    }
+    return this;
+  }
+
+  /** Adds resources of this package. */
+  public NativeBuild withShared(String... resources) throws IOException {
+    return with(NativeBuild.class, List.of(resources));
+  }
+
+  /**
+   * The folder with the results, made by the steps unless it is there.
+   *
+   * @param dependencies what the results depend on apart from the sources
+   */
+  public Path run(List<String> dependencies, Steps steps) throws IOException {
+    Path cache = cache();
+    Path home = cache.resolve(hash(dependencies));
+    if (!Files.isDirectory(home)) {
+      Path attempt = Files.createTempDirectory(cache, "attempt");
+      try {
+        for (Map.Entry<String, byte[]> source : sources.entrySet()) {
+          Files.write(attempt.resolve(source.getKey()), source.getValue());
+        }
+        steps.compile(attempt, home);
+        Files.move(attempt, home, StandardCopyOption.ATOMIC_MOVE);
+      } catch (IOException failure) {
+        if (!Files.isDirectory(home)) { // else another process was first
+          throw failure;
+        }
+      } finally {
+        delete(attempt);
+      }
+    }
+    return home;
+  }
+
+  /** A folder that only the owner can enter. */
+  private Path cache() throws IOException {
+    String set = System.getenv("XDG_CACHE_HOME");
+    Path caches =
+        set == null || set.isEmpty()
+            ? Path.of(System.getProperty("user.home"), ".cache")
+            : Path.of(set);
+    Path folder = caches.resolve("tidepool").resolve(name);
+    Files.createDirectories(folder);
+    Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwx------"));
+    return folder;
+  }
+
+  private String hash(List<String> dependencies) {
+    MessageDigest digest;
+    try {
+      digest = MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException impossible) {
+      throw new IllegalStateException(impossible); // every Java has it
+    }
+    digest.update(dependencies.toString().getBytes(StandardCharsets.UTF_8));
+    sources.forEach(
+        (source, bytes) -> {
+          digest.update(source.getBytes(StandardCharsets.UTF_8));
+          digest.update(bytes);
+        });
+    return HexFormat.of().formatHex(digest.digest(), 0, 12);
+  }
+
+  private static void delete(Path folder) throws IOException {
+    if (Files.isDirectory(folder)) {
+      List<Path> files;
+      try (Stream<Path> listed = Files.list(folder)) {
+        files = listed.toList();
+      }
+      for (Path file : files) {
+        Files.delete(file);
+      }
+      Files.delete(folder);
+    }
+  }
+}
