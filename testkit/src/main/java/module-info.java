@@ -11,6 +11,7 @@ module dev.tidepool.testkit {
   exports dev.tidepool.testkit.conformance;
   exports dev.tidepool.testkit.cuda;
   exports dev.tidepool.testkit.fault;
+  exports dev.tidepool.testkit.metal;
   exports dev.tidepool.testkit.simulated;
   exports dev.tidepool.testkit.workload;
 

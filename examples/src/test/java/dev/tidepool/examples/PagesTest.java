@@ -47,6 +47,7 @@ class PagesTest {
       import dev.tidepool.pooling.*;
       import dev.tidepool.stream.*;
       import dev.tidepool.testkit.cuda.SimulatedCuda;
+      import dev.tidepool.testkit.metal.SimulatedMetal;
       import dev.tidepool.transfer.*;
       import java.lang.foreign.*;
       import java.lang.invoke.MethodHandles;
