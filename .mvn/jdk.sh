@@ -1,7 +1,7 @@
 # For the scripts of this checkout, which source it with the checkout's folder in $root:
 #
 # find_jdk     sets jdk to the folder of a JDK that is new enough, and build to its version
-# maven ...    runs Maven on that JDK
+# maven ...    runs Maven on that JDK, without tests and static checks, and shows how far it is
 
 need=25
 
@@ -45,13 +45,31 @@ find_jdk() {
   exit 1
 }
 
-# Maven's own use of native code and of Unsafe is no news to whoever runs a script, and static checks
-# are the tests' business: without them a build takes a third of the time.
+# Maven's own use of native code and of Unsafe is no news to whoever runs a script. Of its log only the
+# modules and the errors are shown, and what is not a line of the log.
 maven() {
-  (
-    cd "$root" &&
-      JAVA_HOME=$jdk MAVEN_OPTS="--enable-native-access=ALL-UNNAMED \
+  {
+    (
+      cd "$root" &&
+        JAVA_HOME=$jdk MAVEN_OPTS="--enable-native-access=ALL-UNNAMED \
 --sun-misc-unsafe-memory-access=allow ${MAVEN_OPTS:-}" \
-        ./mvnw -q -B -Dtidepool.errorprone=-XepDisableAllChecks "$@" </dev/null >&2
-  )
+          ./mvnw -B -DskipTests "$@" </dev/null 2>&1
+    )
+    echo "exit code $?"
+  } | {
+    code=1
+    while IFS= read -r line; do
+      case $line in
+        'exit code '*) code=${line#exit code } ;;
+        '[INFO] Building Tidepool'*'['*/*']')
+          # The name, without the version, and the count.
+          name=${line#'[INFO] Building '}
+          echo "  [${line##*'['} ${name% [0-9]*.*}" >&2
+          ;;
+        '[INFO]'* | '[WARNING]'* | '') ;;
+        *) echo "$line" >&2 ;;
+      esac
+    done
+    return "$code"
+  }
 }

@@ -15,7 +15,7 @@ rounds=${1:-3}
 [ $# -eq 0 ] || shift
 
 if [ -z "${SKIP_BUILD:-}" ]; then
-  maven ${MAVEN_ARGS:-} -DskipTests -pl benchmarks -am package
+  maven ${MAVEN_ARGS:-} -pl benchmarks -am package
 fi
 echo "$(date -u +%F) $(uname -r), $(nproc) cores, load before: $(cut -d' ' -f1-3 /proc/loadavg)"
 "$java" -version 2>&1 | tail -1

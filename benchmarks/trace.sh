@@ -14,7 +14,7 @@ find_jdk
 java=$jdk/bin/java
 
 if [ -z "${SKIP_BUILD:-}" ]; then
-  maven ${MAVEN_ARGS:-} -DskipTests -pl benchmarks -am package
+  maven ${MAVEN_ARGS:-} -pl benchmarks -am package
 fi
 "$java" -cp "$root/benchmarks/target/classes:$root/benchmarks/target/libraries/*" \
   dev.tidepool.benchmarks.trace.GenerateTrace "$@"

@@ -25,8 +25,8 @@ fi
 find_jdk
 
 if [ -z "${SKIP_BUILD:-}" ]; then
-  echo "run.sh: building (one to three minutes the first time) ..." >&2
-  maven ${MAVEN_ARGS:-} -Dmaven.test.skip=true -pl examples -am package
+  echo "run.sh: building (about a minute the first time) ..." >&2
+  maven ${MAVEN_ARGS:-} -pl examples -am package
 fi
 path=
 for module in examples memory opencl cuda; do
