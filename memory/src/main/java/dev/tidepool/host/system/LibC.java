@@ -18,8 +18,8 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 
 /**
- * The C library's functions for memory, a method for each. Nothing above this class, {@link
- * NumaCalls}, and what {@link MappedRegion} does with them sees an address.
+ * The C library's functions for memory, a method for each. Nothing above this class, {@code
+ * NumaCalls}, and what {@code MappedRegion} does with them sees an address.
  *
  * <p>Functions that the system lacks, or that this process may not call, must not be called; the
  * {@code has} method of their group says so and must be asked first, unless the method says that it

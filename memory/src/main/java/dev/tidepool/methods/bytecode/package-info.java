@@ -1,5 +1,5 @@
 /**
- * Reads the bytecode of methods and makes {@linkplain dev.tidepool.methods.tree trees} of it.
+ * Reads the bytecode of methods and makes trees ({@code dev.tidepool.methods.tree}) of it.
  *
  * <p>{@code MethodReader} is the entry. {@code MethodCode} finds a method in its class file, {@code
  * FlowGraph} divides it into basic blocks, {@code BlockTranslator} computes the operand stack of

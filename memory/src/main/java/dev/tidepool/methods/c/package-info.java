@@ -1,5 +1,5 @@
 /**
- * Writes {@linkplain dev.tidepool.methods.tree trees} of kernels in languages like C. {@code
+ * Writes trees ({@code dev.tidepool.methods.tree}) of kernels in languages like C. {@code
  * MethodGenerator} writes what they have in common; each language is a {@code KernelLanguage}.
  */
 @NullMarked
