@@ -20,11 +20,8 @@ import org.springframework.core.env.ConfigurableEnvironment;
 @AutoConfiguration
 public final class TidepoolAutoConfiguration {
   /**
-   * The options, from properties and customizers.
-   *
-   * @throws org.springframework.boot.context.properties.source
-   *     .InvalidConfigurationPropertyValueException if a property is unknown or its value
-   *     impossible
+   * The options, from properties and customizers. Fails with an {@code
+   * InvalidConfigurationPropertyValueException} if a property is unknown or its value impossible.
    */
   @Bean
   @ConditionalOnMissingBean
