@@ -4,7 +4,6 @@ import dev.tidepool.BufferState;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.host.ArenaKeepAlive;
 import dev.tidepool.host.system.TruncatedMapCheck;
-import dev.tidepool.link.CoalescedCopy;
 import dev.tidepool.link.DeviceLink;
 import dev.tidepool.link.Direction;
 import dev.tidepool.link.HostRegion;
@@ -26,14 +25,14 @@ import org.jspecify.annotations.Nullable;
  * Keeps the two copies of a storage coherent: which exist, which is newest where, and what must
  * move before an access.
  *
- * <p>At most one side is newer at a time, in the byte ranges {@code dirty}; only those travel.
- * State changes after the bytes have arrived, so that a failed movement leaves a valid side and a
- * state that says so. Where both copies are one block nothing travels, and only the state changes.
+ * <p>Only the bytes travel that {@link CoherenceState} has as dirty. It changes after they have
+ * arrived, so that a failed movement leaves a valid side and a state that says so. Where both
+ * copies are one block nothing travels, and only the state changes.
  *
  * <p><b>Locking.</b> Called by work in the storage's queue, and by threads that free memory while
  * no work {@linkplain PinState occupies} the storage. Reads run side by side, and two may find that
- * the same bytes must move: the lock {@code moving} lets one of them move. {@code state} and {@code
- * dirty} are guarded by the storage's monitor, which is never held while bytes move.
+ * the same bytes must move: the lock {@code moving} lets one of them move. The storage's monitor,
+ * which guards the state, is never held while bytes move.
  */
 public final class Coherence {
   private final Storage storage;
@@ -42,12 +41,7 @@ public final class Coherence {
   private final long size;
   // Made when it is first taken: bytes that one block holds for both sides seldom move.
   private volatile @Nullable ReentrantLock moving;
-  // All three guarded by the storage's monitor.
-  private BufferState state;
-  private final DirtyRanges dirty;
-  private volatile int revocations;
-  // Launches that were submitted to write, and have not ended.
-  private int unsettledWrites;
+  private final CoherenceState state;
   // Whether the host holds a mapped block; guarded by `moving`.
   private boolean hostHolds;
 
@@ -56,8 +50,7 @@ public final class Coherence {
     this.context = context;
     this.copies = copies;
     this.size = storage.byteSize();
-    this.dirty = new DirtyRanges(size);
-    this.state = state;
+    this.state = new CoherenceState(storage, size, copies.isShared(), state);
   }
 
   public BackingBlocks copies() {
@@ -65,30 +58,22 @@ public final class Coherence {
   }
 
   BufferState state() {
-    synchronized (storage) {
-      return state;
-    }
+    return state.get();
   }
 
   /**
    * Whether the host may write anywhere without a change of state; the storage's monitor is held.
    */
   boolean isHostWritableEverywhere() {
-    return switch (state) {
-      case HOST_ONLY -> true;
-      case HOST_DIRTY -> dirty.covers(0, size) && (!copies.isMapped() || hostHolds);
-      default -> false;
-    };
+    return state.get() == BufferState.HOST_ONLY
+        || (state.isHostDirtyEverywhere() && (!copies.isMapped() || hostHolds));
   }
 
   /**
    * Whether the host may read anywhere without a change of state; the storage's monitor is held.
    */
   boolean isHostReadableEverywhere() {
-    return switch (state) {
-      case HOST_ONLY, SYNCHRONIZED, HOST_DIRTY -> !copies.isMapped() || hostHolds;
-      default -> false;
-    };
+    return state.isHostNewest() && (!copies.isMapped() || hostHolds);
   }
 
   /**
@@ -106,13 +91,7 @@ public final class Coherence {
 
   /** Whether a write of any range would change no state; the storage's monitor is held. */
   boolean isWritableInPlace() {
-    return switch (state) {
-      case HOST_ONLY -> true;
-      case HOST_DIRTY -> dirty.covers(0, size);
-      case DEVICE_ONLY -> copies.isShared();
-      case DEVICE_DIRTY -> copies.isShared() && dirty.covers(0, size);
-      case SYNCHRONIZED -> false;
-    };
+    return state.isWritableInPlace();
   }
 
   /**
@@ -121,16 +100,15 @@ public final class Coherence {
    * #isHostInPlace in place}.
    */
   @Nullable MemorySegment viewInPlace(long from, long to, boolean writing) {
-    if (!copies.isShared() && !isHostNewest()) {
+    if (!copies.isShared() && !state.isHostNewest()) {
       return null;
     }
-    if (writing ? !isHostNewest() : !hostHasNewest(from, to)) {
+    if (writing ? !state.isHostNewest() : !hostHasNewest(from, to)) {
       // One block is both copies, so all bytes are there at once.
-      dirty.clear();
-      state = BufferState.SYNCHRONIZED;
+      state.allEqual();
     }
     if (writing) {
-      hostWritten(from, to);
+      state.hostWritten(from, to);
     }
     storage.bufferCounters().accessed(true);
     return copies.host();
@@ -145,7 +123,7 @@ public final class Coherence {
       storage.bufferCounters().accessed(found || copies.isShared());
       hold();
       if (!found) {
-        beginOnHost(BufferState.DEVICE_DIRTY);
+        beginOnHost();
         // Shared bytes are all there at once; else only what was asked for is fetched.
         fetch(copies.isShared() ? 0 : from, copies.isShared() ? size : to);
       }
@@ -165,14 +143,14 @@ public final class Coherence {
     lockMoving();
     try {
       bringBack(!overwritten || from > 0 || to < size);
-      boolean found = isHostNewest() || (overwritten && from == 0 && to == size);
+      boolean found = state.isHostNewest() || (overwritten && from == 0 && to == size);
       storage.bufferCounters().accessed(found || copies.isShared());
       hold();
-      if (!isHostNewest()) {
-        beginOnHost(BufferState.DEVICE_DIRTY);
+      if (!state.isHostNewest()) {
+        beginOnHost();
         fetchAllBut(from, to, overwritten);
       }
-      hostWritten(from, to);
+      state.hostWritten(from, to);
       return copies.host();
     } finally {
       moving().unlock();
@@ -207,10 +185,10 @@ public final class Coherence {
     try {
       // Overwritten or not: if the kernel fails, the old bytes count.
       bringBack(true);
-      boolean found = isDeviceNewest() || (overwritten && from == 0 && to == size);
+      boolean found = state.isDeviceNewest() || (overwritten && from == 0 && to == size);
       storage.bufferCounters().accessed(found || copies.isShared());
       yieldToDevice();
-      if (!isDeviceNewest()) {
+      if (!state.isDeviceNewest()) {
         beginOnDevice();
         pushAllBut(from, to, overwritten);
       }
@@ -233,7 +211,7 @@ public final class Coherence {
     }
     try {
       boolean isThere = copies.spilled() == null && copies.hasDevice() && !copies.isMapped();
-      if (!isThere || !(written ? isDeviceNewest() : deviceHasNewest(from, to))) {
+      if (!isThere || !(written ? state.isDeviceNewest() : deviceHasNewest(from, to))) {
         return null;
       }
       storage.bufferCounters().accessed(true);
@@ -323,16 +301,7 @@ public final class Coherence {
 
   /** The device has written a range. */
   public void deviceWritten(long from, long to) {
-    synchronized (storage) {
-      if (state == BufferState.DEVICE_ONLY) {
-        return;
-      }
-      if (state != BufferState.DEVICE_DIRTY) {
-        dirty.clear();
-        state = BufferState.DEVICE_DIRTY;
-      }
-      dirty.add(from, to);
-    }
+    state.deviceWritten(from, to);
   }
 
   /**
@@ -343,17 +312,7 @@ public final class Coherence {
    * @return whether the host's bytes count again if the launch fails
    */
   public boolean deviceWillWrite(long from, long to, int seen) {
-    synchronized (storage) {
-      unsettledWrites++;
-      if (revocations != seen) {
-        // A launch ahead has failed meanwhile, and this one fails with it.
-        countHost(from, to);
-        return false;
-      }
-      boolean hostIsValid = state == BufferState.SYNCHRONIZED || state == BufferState.HOST_DIRTY;
-      deviceWritten(from, to);
-      return hostIsValid && !copies.isShared();
-    }
+    return state.deviceWillWrite(from, to, seen);
   }
 
   /**
@@ -363,38 +322,12 @@ public final class Coherence {
    *     ones then: every later write on the device was queued behind this launch, and fails with it
    */
   public void deviceWriteSettled(long from, long to, boolean revoked) {
-    synchronized (storage) {
-      unsettledWrites--;
-      if (revoked) {
-        revocations++;
-        countHost(from, to);
-      }
-    }
-  }
-
-  /**
-   * Checks that no launch writes the device's copy. Bytes have to be pushed under one only if a
-   * launch ahead has failed. What asks for them fails with that, and must not touch the copy
-   * before.
-   */
-  private void checkNoneWrites() {
-    synchronized (storage) {
-      if (unsettledWrites > 0) {
-        throw new IllegalStateException("a kernel failed that " + storage + " depends on");
-      }
-    }
+    state.deviceWriteSettled(from, to, revoked);
   }
 
   /** How often launches failed after others were submitted behind them. */
   public int revocations() {
-    return revocations;
-  }
-
-  private void countHost(long from, long to) {
-    if (state == BufferState.DEVICE_DIRTY || state == BufferState.SYNCHRONIZED) {
-      state = BufferState.HOST_DIRTY;
-    }
-    dirty.add(from, to);
+    return state.revocations();
   }
 
   /**
@@ -402,19 +335,7 @@ public final class Coherence {
    * nothing else on the device is newer.
    */
   public void deviceWriteFailed(long from, long to) {
-    synchronized (storage) {
-      boolean hostIsValid = state == BufferState.SYNCHRONIZED || state == BufferState.HOST_DIRTY;
-      if (copies.isShared()) {
-        return;
-      }
-      if (hostIsValid) {
-        state = BufferState.HOST_DIRTY;
-        dirty.add(from, to);
-      } else if (state == BufferState.DEVICE_DIRTY) {
-        // The two may differ now where they did not; one of them must count.
-        dirty.add(from, to);
-      }
-    }
+    state.deviceWriteFailed(from, to);
   }
 
   /** Copies bytes in, to the side that is newest. */
@@ -533,7 +454,7 @@ public final class Coherence {
 
   /** Makes both copies valid and equal in a range. */
   public void synchronize(long from, long to) {
-    if (isHostNewest()) {
+    if (state.isHostNewest()) {
       deviceForRead(from, to);
     } else {
       hostForRead(from, to);
@@ -543,8 +464,7 @@ public final class Coherence {
   /** Where a copy to this storage goes. An open mapping keeps its bytes on the host. */
   public boolean writesOnHost() {
     synchronized (storage) {
-      return storage.isMapped()
-          || (state != BufferState.DEVICE_ONLY && state != BufferState.DEVICE_DIRTY);
+      return storage.isMapped() || state.isHostNewest();
     }
   }
 
@@ -556,22 +476,13 @@ public final class Coherence {
   /** Whether the device's copy exists and no host bytes need it to stay as it is. */
   public boolean takesDeviceWrites() {
     synchronized (storage) {
-      return !storage.isMapped()
-          && copies.hasDevice()
-          && state != BufferState.HOST_ONLY
-          && state != BufferState.HOST_DIRTY;
+      return !storage.isMapped() && copies.hasDevice() && state.isDeviceNewest();
     }
   }
 
   /** Whether the host's bytes of a range are the newest. */
   public boolean hostHasNewest(long from, long to) {
-    synchronized (storage) {
-      return switch (state) {
-        case DEVICE_ONLY -> false;
-        case DEVICE_DIRTY -> from < to && !copies.isShared() && !dirty.intersects(from, to);
-        default -> true;
-      };
-    }
+    return state.hostHasNewest(from, to);
   }
 
   /** The shared block for a copy or a fill, which counts as a write where the newest bytes are. */
@@ -642,14 +553,14 @@ public final class Coherence {
   private boolean isMissingBytes() {
     return !copies.isShared()
         && !copies.isAmongProcesses()
-        && (copies.isDeviceForeign() ? !isDeviceNewest() : !isHostNewest());
+        && (copies.isDeviceForeign() ? !state.isDeviceNewest() : !state.isHostNewest());
   }
 
   /** How many bytes that memory is missing; 0 where one block is both copies. */
   long missingBytes() {
     synchronized (storage) {
       return isMissingBytes()
-          ? dirty.within(0, size).stream().mapToLong(DirtyRanges.Range::bytes).sum()
+          ? state.dirtyWithin(0, size).stream().mapToLong(DirtyRanges.Range::bytes).sum()
           : 0;
     }
   }
@@ -674,12 +585,12 @@ public final class Coherence {
       if (!isEvictable()) {
         return null;
       }
-      if (!isHostNewest() && !copies.hasHost()) {
+      if (!state.isHostNewest() && !copies.hasHost()) {
         copies.setHost(context.blocks().forHostInRecovery(size, storage.core()));
       }
       fetchNewer();
       // First, because what is overwritten must not count any more.
-      becomeHostOnly();
+      state.hostOnly();
       context.scrubber().overwrite(copies);
       context.registry().relocated(storage.core());
       return copies.detachDevice();
@@ -690,7 +601,7 @@ public final class Coherence {
 
   /** Whether a copy that is given up would be fetched first, to a place that is there already. */
   public boolean canPrefetch() {
-    return hasTwoCopies() && !isHostNewest();
+    return hasTwoCopies() && !state.isHostNewest();
   }
 
   /** Fetches what is newer on the device, so that its copy may be given up at once later on. */
@@ -706,8 +617,8 @@ public final class Coherence {
   }
 
   private void fetchNewer() {
-    if (!isHostNewest()) {
-      beginOnHost(BufferState.DEVICE_DIRTY);
+    if (!state.isHostNewest()) {
+      beginOnHost();
       fetch(0, size);
     }
   }
@@ -747,7 +658,7 @@ public final class Coherence {
       spilling.spilled();
       context.registry().addWithoutBlock(storage.core());
       if (!copies.isShared()) {
-        becomeHostOnly();
+        state.hostOnly();
       }
       context.releases().inspectGuards(storage);
       Block abandoned = context.scrubber().beyondPools(copies);
@@ -763,24 +674,16 @@ public final class Coherence {
   private void writeTo(SpillFile.Extent extent) {
     if (copies.hasHost()) {
       hold();
-      if (!copies.isShared() && !isHostNewest()) {
+      if (!copies.isShared() && !state.isHostNewest()) {
         fetch(0, size);
       }
       extent.write(0, copies.host());
       return;
     }
     // The host has no room for a copy, so the bytes pass through.
-    long step = Math.min(size, context.stagingChunk());
-    Lease staging = context.blocks().forStaging(step);
+    Lease staging = context.blocks().forStaging(Math.min(size, context.stagingChunk()));
     try {
-      MemorySegment block = Objects.requireNonNull(staging.block().segment(), "staging");
-      for (long at = 0; at < size; at += step) {
-        MemorySegment part = block.asSlice(0, Math.min(step, size - at));
-        HostRegion passing = new HostRegion.Segment(part, true);
-        long from = at;
-        var _ = TransferContext.aside(() -> link().download(copies.device(), from, passing));
-        extent.write(at, part);
-      }
+      transfers().writeToFile(extent, size, staging);
     } finally {
       staging.release();
     }
@@ -798,17 +701,17 @@ public final class Coherence {
     }
     SpillStore spilling = Objects.requireNonNull(context.spilling(), "the file of this storage");
     BufferCore core = storage.core();
-    boolean asBorn = copies.isShared() || core.location() != MemoryLocation.DEVICE;
+    boolean inFirstPlace = copies.isShared() || core.location() != MemoryLocation.DEVICE;
     Lease lease =
-        asBorn
+        inFirstPlace
             ? context.blocks().forReturn(size, core.allocation(), core)
             : context.blocks().forHost(size, core);
     try {
       if (read) {
-        fill(lease, extent);
+        transfers().readFromFile(extent, lease);
       }
     } catch (RuntimeException | Error e) {
-      if (takesTurns(lease)) {
+      if (transfers().takesTurns(lease)) {
         // Whether the host or the device has it is not known for certain.
         lease.discard();
       } else {
@@ -822,70 +725,18 @@ public final class Coherence {
     extent.drop();
   }
 
-  private void fill(Lease lease, SpillFile.Extent extent) {
-    if (takesTurns(lease)) {
-      link().acquire(lease.block());
-    }
-    try {
-      extent.read(copies.segment(lease));
-    } finally {
-      if (takesTurns(lease)) {
-        link().release(lease.block());
-      }
-    }
-  }
-
-  /** Whether host and device take a block in turn that is about to be both copies. */
-  private boolean takesTurns(Lease lease) {
-    return copies.isShared() && BackingBlocks.isMapped(lease.block());
-  }
-
-  private void becomeHostOnly() {
-    synchronized (storage) {
-      state = BufferState.HOST_ONLY;
-      dirty.clear();
-    }
-  }
-
-  private boolean isHostNewest() {
-    synchronized (storage) {
-      return state != BufferState.DEVICE_ONLY && state != BufferState.DEVICE_DIRTY;
-    }
-  }
-
-  private boolean isDeviceNewest() {
-    synchronized (storage) {
-      return state != BufferState.HOST_ONLY && state != BufferState.HOST_DIRTY;
-    }
-  }
-
   /** Whether the device's bytes of a range are the newest. */
   public boolean deviceHasNewest(long from, long to) {
-    synchronized (storage) {
-      return switch (state) {
-        case HOST_ONLY -> false;
-        case HOST_DIRTY -> from < to && !copies.isShared() && !dirty.intersects(from, to);
-        default -> true;
-      };
-    }
+    return state.deviceHasNewest(from, to);
   }
 
-  /** The host has written a range, or may do so any moment. */
+  /** The host has written a range, or may do so at any moment. */
   void hostWritten(long from, long to) {
-    synchronized (storage) {
-      if (state == BufferState.HOST_ONLY) {
-        return;
-      }
-      if (state != BufferState.HOST_DIRTY) {
-        dirty.clear();
-        state = BufferState.HOST_DIRTY;
-      }
-      dirty.add(from, to);
-    }
+    state.hostWritten(from, to);
   }
 
   /** Makes the host's copy where there is none; all of it is still the device's then. */
-  private void beginOnHost(BufferState next) {
+  private void beginOnHost() {
     if (copies.isAmongProcesses()) {
       throw new UnsupportedOperationException(
           storage
@@ -895,7 +746,7 @@ public final class Coherence {
     if (!copies.hasHost()) {
       copies.setHost(context.blocks().forHost(size, storage.core()));
     }
-    begin(BufferState.DEVICE_ONLY, next);
+    state.hostCopyMade();
   }
 
   /** Makes the device's copy where there is none; all of it is still the host's then. */
@@ -903,25 +754,15 @@ public final class Coherence {
     if (!copies.hasDevice()) {
       copies.setDevice(context.blocks().forDevice(size, storage.core()));
     }
-    begin(BufferState.HOST_ONLY, BufferState.HOST_DIRTY);
-  }
-
-  private void begin(BufferState alone, BufferState next) {
-    synchronized (storage) {
-      if (state == alone) {
-        state = next;
-        dirty.clear();
-        dirty.add(0, size);
-      }
-    }
+    state.deviceCopyMade();
   }
 
   private void fetch(long from, long to) {
-    transferAndMark(Direction.DEVICE_TO_HOST, dirtyWithin(from, to));
+    transferAndMark(Direction.DEVICE_TO_HOST, state.dirtyWithin(from, to));
   }
 
   private void push(long from, long to) {
-    transferAndMark(Direction.HOST_TO_DEVICE, dirtyWithin(from, to));
+    transferAndMark(Direction.HOST_TO_DEVICE, state.dirtyWithin(from, to));
   }
 
   private void fetchAllBut(long from, long to, boolean overwritten) {
@@ -934,16 +775,10 @@ public final class Coherence {
 
   private void allBut(Direction direction, long from, long to, boolean overwritten) {
     if (overwritten && from < to) {
-      transferAndMark(direction, dirtyWithin(0, from));
-      transferAndMark(direction, dirtyWithin(to, size));
+      transferAndMark(direction, state.dirtyWithin(0, from));
+      transferAndMark(direction, state.dirtyWithin(to, size));
     } else {
-      transferAndMark(direction, dirtyWithin(0, size));
-    }
-  }
-
-  private List<DirtyRanges.Range> dirtyWithin(long from, long to) {
-    synchronized (storage) {
-      return dirty.within(from, to);
+      transferAndMark(direction, state.dirtyWithin(0, size));
     }
   }
 
@@ -953,36 +788,16 @@ public final class Coherence {
    */
   private void transferAndMark(Direction direction, List<DirtyRanges.Range> ranges) {
     if (!copies.isShared() && !ranges.isEmpty()) {
+      if (direction == Direction.HOST_TO_DEVICE && state.hasUnsettledWrites()) {
+        // Bytes have to be pushed under a launch only if a launch ahead has failed. What asks for
+        // them fails with that, and must not touch the copy before.
+        throw new IllegalStateException("a kernel failed that " + storage + " depends on");
+      }
       long bytes = ranges.stream().mapToLong(DirtyRanges.Range::bytes).sum();
-      if (direction == Direction.HOST_TO_DEVICE) {
-        checkNoneWrites();
-      }
-      measure(direction, bytes, () -> TransferContext.aside(() -> transfer(direction, ranges)));
+      measure(
+          direction, bytes, () -> TransferContext.aside(() -> transfers().move(direction, ranges)));
     }
-    synchronized (storage) {
-      ranges.forEach(range -> dirty.remove(range.from(), range.to()));
-      if (dirty.isEmpty()) {
-        state = BufferState.SYNCHRONIZED;
-      }
-    }
-  }
-
-  private TransferWay transfer(Direction direction, List<DirtyRanges.Range> ranges) {
-    boolean up = direction == Direction.HOST_TO_DEVICE;
-    if (ranges.size() > 1) {
-      List<CoalescedCopy.Move> moves = ranges.stream().map(this::moveOf).toList();
-      return up ? link().coalesced().upload(moves) : link().coalesced().download(moves);
-    }
-    CoalescedCopy.Move only = moveOf(ranges.getFirst());
-    return up
-        ? link().upload(only.bytes(), only.block(), only.offset())
-        : link().download(only.block(), only.offset(), only.bytes());
-  }
-
-  private CoalescedCopy.Move moveOf(DirtyRanges.Range range) {
-    MemorySegment host = copies.host().asSlice(range.from(), range.bytes());
-    return new CoalescedCopy.Move(
-        new HostRegion.Segment(host, copies.isHostDirect()), copies.device(), range.from());
+    state.equal(ranges);
   }
 
   /** Counts a movement that was made elsewhere. */
@@ -1051,6 +866,10 @@ public final class Coherence {
       // with it.
       hostHolds = false;
     }
+  }
+
+  private CopyTransfers transfers() {
+    return new CopyTransfers(context.link(), copies);
   }
 
   private DeviceLink link() {

@@ -1,0 +1,81 @@
+package dev.tidepool.runtime.storage;
+
+import dev.tidepool.link.CoalescedCopy;
+import dev.tidepool.link.DeviceLink;
+import dev.tidepool.link.Direction;
+import dev.tidepool.link.HostRegion;
+import dev.tidepool.link.TransferContext;
+import dev.tidepool.pool.block.Lease;
+import dev.tidepool.transfer.TransferWay;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * Moves a storage's bytes between its two copies, and between them and the spill file. It changes
+ * no state; {@link Coherence} calls it under its lock {@code moving}.
+ */
+final class CopyTransfers {
+  private final DeviceLink link;
+  private final BackingBlocks copies;
+
+  CopyTransfers(DeviceLink link, BackingBlocks copies) {
+    this.link = link;
+    this.copies = copies;
+  }
+
+  /** Moves ranges from one copy to the other, several of them together. */
+  TransferWay move(Direction direction, List<DirtyRanges.Range> ranges) {
+    boolean up = direction == Direction.HOST_TO_DEVICE;
+    if (ranges.size() > 1) {
+      List<CoalescedCopy.Move> moves = ranges.stream().map(this::moveOf).toList();
+      return up ? link.coalesced().upload(moves) : link.coalesced().download(moves);
+    }
+    CoalescedCopy.Move only = moveOf(ranges.getFirst());
+    return up
+        ? link.upload(only.bytes(), only.block(), only.offset())
+        : link.download(only.block(), only.offset(), only.bytes());
+  }
+
+  private CoalescedCopy.Move moveOf(DirtyRanges.Range range) {
+    MemorySegment host = copies.host().asSlice(range.from(), range.bytes());
+    return new CoalescedCopy.Move(
+        new HostRegion.Segment(host, copies.isHostDirect()), copies.device(), range.from());
+  }
+
+  /**
+   * Writes the device's copy to the file by way of a staging block, for want of a host copy.
+   *
+   * @param size how many bytes the storage has
+   */
+  void writeToFile(SpillFile.Extent extent, long size, Lease staging) {
+    MemorySegment block = Objects.requireNonNull(staging.block().segment(), "staging");
+    long step = staging.block().byteSize();
+    for (long at = 0; at < size; at += step) {
+      MemorySegment part = block.asSlice(0, Math.min(step, size - at));
+      HostRegion passing = new HostRegion.Segment(part, true);
+      long from = at;
+      var _ = TransferContext.aside(() -> link.download(copies.device(), from, passing));
+      extent.write(at, part);
+    }
+  }
+
+  /** Reads the file's bytes into a block that is about to be a copy. */
+  void readFromFile(SpillFile.Extent extent, Lease lease) {
+    if (takesTurns(lease)) {
+      link.acquire(lease.block());
+    }
+    try {
+      extent.read(copies.segment(lease));
+    } finally {
+      if (takesTurns(lease)) {
+        link.release(lease.block());
+      }
+    }
+  }
+
+  /** Whether host and device take a block in turn that is about to be both copies. */
+  boolean takesTurns(Lease lease) {
+    return copies.isShared() && BackingBlocks.isMapped(lease.block());
+  }
+}
