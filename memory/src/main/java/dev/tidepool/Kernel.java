@@ -27,25 +27,34 @@ public interface Kernel extends AutoCloseable {
   KernelSource source();
 
   /**
-   * Runs it over its arrays: an elementwise kernel over their common length, a hand-written one
-   * over one item for each element of its longest array. Returns when done.
+   * Runs it over its arrays: an elementwise kernel over their common length, all others over one
+   * item for each element of their longest array. Returns when done.
    *
    * @throws IllegalArgumentException if an argument is missing, unknown, or of the wrong kind,
    *     length or type
    * @throws IllegalStateException if the kernel or a buffer is closed, or a buffer is mapped in a
    *     way that forbids it
    * @throws KernelCompilationException if no code can be made for arguments of these types
+   * @throws ArrayIndexOutOfBoundsException if an item of a {@linkplain KernelSource#method method}
+   *     used an index outside of an array
+   * @throws ArithmeticException if an item of a method divided an integer by zero
    */
   void execute(Arguments arguments);
 
   /**
-   * Runs a hand-written kernel over a range; returns when done.
+   * Runs a method or a hand-written kernel over a range; returns when done. It fails as {@link
+   * #execute(Arguments)} does.
    *
-   * @throws IllegalArgumentException also if the kernel is elementwise, which has no range
+   * @throws IllegalArgumentException also if the kernel is elementwise, which has no range, or if
+   *     it is a method that takes an index and the range has several dimensions
    */
   void execute(Arguments arguments, LaunchRange range);
 
-  /** {@link #execute(Arguments)} in the background; wrong arguments throw at once. */
+  /**
+   * {@link #execute(Arguments)} in the background; wrong arguments throw at once. Wait for the
+   * future of the last kernel: a failure that nothing waited for is not told again once it is
+   * known.
+   */
   CompletableFuture<Void> executeAsync(Arguments arguments);
 
   /** {@link #execute(Arguments, LaunchRange)} in the background; wrong arguments throw at once. */

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * How many work items a hand-written kernel runs.
+ * How many work items a kernel runs that is a method or written by hand.
  *
  * {@snippet :
  * LaunchRange line = LaunchRange.of(1_000_000);

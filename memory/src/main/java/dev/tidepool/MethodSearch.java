@@ -33,7 +33,9 @@ final class MethodSearch {
               + name
               + (type == null ? "" : type)
               + "; it declares "
-              + names(owner));
+              + names(owner)
+              + ". A lookup finds methods of its own class: pass MethodHandles.lookup() of the"
+              + " class that declares the kernel");
     }
     if (found.size() > 1) {
       throw new IllegalArgumentException(

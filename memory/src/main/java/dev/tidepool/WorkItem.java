@@ -3,7 +3,9 @@ package dev.tidepool;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Where in its range a {@link JavaKernel} stands, and its arguments. Valid during the call only.
+ * Where in its range an item of a kernel stands. Kernels are {@linkplain KernelSource#method
+ * methods}, which get their arguments as parameters, or a {@link JavaKernel}, which finds them
+ * here. Valid during the call only.
  */
 public interface WorkItem {
   /** The item's index in a dimension (0 to 2) of the whole range. */

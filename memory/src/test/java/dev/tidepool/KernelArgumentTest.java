@@ -143,10 +143,11 @@ final class KernelArgumentTest {
             Arguments.of("out", 1, "n", 1),
             "argument 'out' is a scalar, but the Java kernel takes an array of DOUBLE",
             Arguments.of("out", new float[2], "n", 1),
-            "argument 'out' holds float elements, but the Java kernel takes DOUBLE",
+            "argument 'out' is a float[], but the Java kernel takes an array of DOUBLE; pass a"
+                + " double[], or a buffer of DOUBLE",
             Arguments.of("out", memory.copyOf(new float[2]), "n", 1),
-            "argument 'out' holds FLOAT elements, but the Java kernel takes DOUBLE; use as(type) to"
-                + " read its bytes so")
+            "argument 'out' is a buffer of FLOAT, but the Java kernel takes an array of DOUBLE; use"
+                + " as(type) to read its bytes so")
         .forEach(
             (wrong, message) ->
                 assertThatThrownBy(() -> kernel.execute(wrong))

@@ -90,7 +90,7 @@ final class CallTranslator {
                         "the call of "
                             + shown(owner, name)
                             + ", whose class file cannot be read or has no body for it,",
-                        "copy the method into the kernel's class"));
+                        "write what it does in the kernel's class"));
     List<Operand> operands = new ArrayList<>();
     type.parameterList().forEach(_ -> operands.addFirst(block.pop()));
     for (Operand operand : operands) {

@@ -18,10 +18,8 @@ final class Constructs {
   /** The error about an instruction. */
   static KernelCompilationException refuse(Instruction instruction, Place place) {
     return switch (instruction) {
-      case InvokeDynamicInstruction _ ->
-          place.refuse(
-              "a lambda, a method reference, a joined string or a switch over patterns",
-              "write the steps as statements over numbers and arrays");
+      case InvokeDynamicInstruction call ->
+          place.refuse(dynamic(call), "write the steps as statements over numbers and arrays");
       case NewObjectInstruction created ->
           place.refuse(
               "new " + created.className().asSymbol().displayName() + "(...)",
@@ -41,6 +39,16 @@ final class Constructs {
           place.refuse(
               "the instruction " + instruction.opcode().name().toLowerCase(Locale.ROOT),
               "use the subset of Java that KernelSource.method lists");
+    };
+  }
+
+  /** What the compiler made a call site of that is linked at run time. */
+  private static String dynamic(InvokeDynamicInstruction call) {
+    return switch (call.bootstrapMethod().owner().displayName()) {
+      case "LambdaMetafactory" -> "a lambda or method reference";
+      case "StringConcatFactory" -> "a joined string";
+      case "SwitchBootstraps" -> "a switch over patterns or objects";
+      default -> "a call that is linked at run time";
     };
   }
 }

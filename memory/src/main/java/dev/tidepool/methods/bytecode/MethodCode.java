@@ -162,6 +162,11 @@ final class MethodCode {
     return new StackTraceElement(owner, name, file, line > 0 ? line : -1);
   }
 
+  /** Whether the method is one of Java's own libraries, whose lines say nothing to users. */
+  boolean isOfJava() {
+    return owner.startsWith("java.");
+  }
+
   /** The class without its package, and the method. */
   String shown() {
     return owner.substring(owner.lastIndexOf('.') + 1).replace('$', '.') + "." + name;

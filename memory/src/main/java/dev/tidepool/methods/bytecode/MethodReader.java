@@ -116,6 +116,13 @@ public final class MethodReader {
     return operands;
   }
 
+  /** Whether a method takes the index of an item, not a {@link WorkItem}. */
+  public static boolean takesIndex(KernelSource.Method source) {
+    return source.type().parameterCount() > 0
+        && (source.type().parameterType(0) == int.class
+            || source.type().parameterType(0) == long.class);
+  }
+
   private static Operand index(ClassDesc type) {
     ItemNumber index = new ItemNumber(ItemNumber.Kind.GLOBAL_ID, 0);
     return new Operand.Value(

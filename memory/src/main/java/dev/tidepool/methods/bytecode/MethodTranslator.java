@@ -1,5 +1,6 @@
 package dev.tidepool.methods.bytecode;
 
+import dev.tidepool.KernelCompilationException;
 import dev.tidepool.methods.tree.ElementKind;
 import dev.tidepool.methods.tree.Expression;
 import dev.tidepool.methods.tree.KernelArray;
@@ -90,15 +91,19 @@ final class MethodTranslator {
   Called call(MethodCode called, List<Operand> operands, Place place) {
     String key = key(called);
     if (callers.contains(key)) {
-      throw place.refuse(
-          "the call of " + called.shown() + ", which is recursive", "write it as a loop");
+      throw place.refuse("the recursive call of " + called.shown(), "write it as a loop");
     }
     List<String> path = new ArrayList<>(callers);
     path.add(key);
     MethodTranslator translator = new MethodTranslator(called, files, fields, path, made, true);
+    List<Statement> statements;
+    try {
+      statements = translator.translate(operands);
+    } catch (KernelCompilationException e) {
+      throw called.isOfJava() ? place.refuseCall(called, e) : e;
+    }
     return new Called(
-        List.of(
-            new Block(Objects.requireNonNull(translator.leaving), translator.translate(operands))),
+        List.of(new Block(Objects.requireNonNull(translator.leaving), statements)),
         translator.result);
   }
 

@@ -9,6 +9,14 @@ record Place(MethodCode code, int instruction) {
     return Refusal.at(code.shown(), code.line(instruction), what, remedy);
   }
 
+  /** An error about a method of Java's own libraries that is called here. */
+  KernelCompilationException refuseCall(MethodCode called, KernelCompilationException cause) {
+    KernelCompilationException refused =
+        refuse("the call of " + called.shown(), "write what it does in the kernel's class");
+    refused.initCause(cause);
+    return refused;
+  }
+
   /** The place, as a stack trace has it. */
   StackTraceElement frame() {
     return code.frame(instruction);

@@ -118,15 +118,20 @@ record DeclaredSignature(String kernel, List<KernelParameter> declared) implemen
       throw new IllegalArgumentException(
           "argument '"
               + parameter.name()
-              + "' holds "
+              + "' is "
               + (value instanceof UnifiedBuffer<?> buffer
-                  ? buffer.elementType()
-                  : value.getClass().getComponentType())
-              + " elements, but "
+                  ? "a buffer of " + buffer.elementType()
+                  : "a " + value.getClass().getSimpleName())
+              + ", but "
               + kernel
-              + " takes "
+              + " takes an array of "
               + parameter.type()
-              + (value instanceof UnifiedBuffer<?> ? "; use as(type) to read its bytes so" : ""));
+              + (value instanceof UnifiedBuffer<?>
+                  ? "; use as(type) to read its bytes so"
+                  : "; pass a "
+                      + parameter.type().arrayClass().getSimpleName()
+                      + ", or a buffer of "
+                      + parameter.type()));
     }
     if (!isArray) {
       Objects.requireNonNull(scalar(parameter, value));

@@ -25,9 +25,12 @@ final class MethodSignature implements Signature {
   private final DeclaredSignature declared;
   private final ArrayAccesses accesses;
   private final ItemNumbers numbers;
+  private final boolean isLine;
   private final boolean anyOut;
 
-  private MethodSignature(DeclaredSignature declared, ArrayAccesses accesses, ItemNumbers numbers) {
+  private MethodSignature(
+      boolean isLine, DeclaredSignature declared, ArrayAccesses accesses, ItemNumbers numbers) {
+    this.isLine = isLine;
     this.declared = declared;
     this.accesses = accesses;
     this.numbers = numbers;
@@ -52,10 +55,11 @@ final class MethodSignature implements Signature {
           "kernel {0} reads elements of {1} that other items may write at the same time; unless"
               + " every item uses elements of its own, that is a race: use atomic operations,"
               + " barriers, or a second array",
-          source.name(),
+          source.owner().getSimpleName() + "." + source.name(),
           array);
     }
     return new MethodSignature(
+        MethodReader.takesIndex(source),
         new DeclaredSignature(
             "kernel '" + source.name() + "'", MethodParameters.of(tree, accesses)),
         accesses,
@@ -143,6 +147,13 @@ final class MethodSignature implements Signature {
       }
     }
     LaunchRange range = declared.range(lengths, names, asked);
+    if (isLine && range.global().size() > 1) {
+      throw new IllegalArgumentException(
+          declared.kernel()
+              + " takes the index of a range of one dimension, not of "
+              + range.global()
+              + "; have it take a WorkItem first, or launch a range of one dimension");
+    }
     if (range.localBytes() > 0) {
       throw new IllegalArgumentException(
           declared.kernel()

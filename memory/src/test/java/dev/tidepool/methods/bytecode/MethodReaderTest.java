@@ -118,6 +118,14 @@ class MethodReaderTest {
       x[i]--;
     }
 
+    static void concatenated(int i, int[] x) {
+      x[i] = ("x" + i).length();
+    }
+
+    static void random(int i, double[] x) {
+      x[i] = Math.random();
+    }
+
     static void nested(int i, float[][] x) {
       x[i][i] = 0;
     }
@@ -142,11 +150,13 @@ class MethodReaderTest {
   List<DynamicTest> aConstructThatNoKernelHasIsNamedWithItsLineAndARemedy() {
     List<DynamicTest> tests = new ArrayList<>();
     String[][] expected = {
-      {"lambda", "line ", "a lambda", "statements over numbers"},
+      {"lambda", "line ", "a lambda or method reference", "statements over numbers"},
+      {"concatenated", "line ", "a joined string", "statements over numbers"},
+      {"random", "Refused.random", "line ", "the call of Math.random", "write what it does"},
       {"string", "line ", "a string", "use numbers"},
       {"thrown", "line ", "new ", "arrays of primitives"},
       {"caught", "line ", "try", "check before"},
-      {"recursive", "factorial", "line ", "recursive", "write it as a loop"},
+      {"recursive", "line ", "the recursive call of", "factorial", "write it as a loop"},
       {"field", "counter", "not final", "as a parameter"},
       {"object", "FIELD", "no primitive"},
       {"created", "new Object", "local variables"},
@@ -191,6 +201,8 @@ class MethodReaderTest {
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("declares no method missing")
         .hasMessageContaining("twice");
+    assertThatThrownBy(() -> KernelSource.method(MethodHandles.publicLookup(), "twice"))
+        .hasMessageContaining("pass MethodHandles.lookup() of the class that declares the kernel");
     assertThatThrownBy(() -> KernelSource.method(inside, "twice"))
         .hasMessageContaining("several methods twice")
         .hasMessageContaining("(int,float[])void");

@@ -474,5 +474,9 @@ public abstract class MethodKernelConformance extends Topic {
                     Arguments.inOrder(1f, x, x.clone()), LaunchRange.of(1).withLocalMemory(8)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("memory of its groups");
+    assertThatThrownBy(
+            () -> saxpy.execute(Arguments.inOrder(1f, x, x.clone()), LaunchRange.of(1, 2)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContainingAll("saxpy", "one dimension", "[1, 2]", "WorkItem");
   }
 }
