@@ -34,6 +34,9 @@ module dev.tidepool.memory {
       dev.tidepool.opencl,
       dev.tidepool.testkit;
   exports dev.tidepool.host.system to
+      dev.tidepool.cli,
+      dev.tidepool.cuda,
+      dev.tidepool.opencl,
       dev.tidepool.testkit;
   exports dev.tidepool.methods.analysis to
       dev.tidepool.cuda,

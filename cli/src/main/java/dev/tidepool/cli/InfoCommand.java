@@ -96,7 +96,7 @@ final class InfoCommand implements Callable<Integer> {
     }
   }
 
-  private static void print(InfoReport.Platform platform, PrintStream out) {
+  static void print(InfoReport.Platform platform, PrintStream out) {
     row(out, "system", platform.system() + ", " + platform.architecture());
     String model = platform.processor() == null ? "model not told" : platform.processor();
     row(out, "processor", model + ", " + Figures.count(platform.processors(), "thread"));
@@ -106,6 +106,12 @@ final class InfoCommand implements Callable<Integer> {
     row(out, "NUMA", numa(platform));
     row(out, "page locking", locking(platform));
     row(out, "shared memory", platform.sharedMemory());
+    if (!platform.addressMap()) {
+      row(
+          out,
+          "address map",
+          "absent: wrapped memory is not page-locked, and blocks do not tell their pages");
+    }
     if (!platform.nativeAllocation()) {
       row(out, "allocation", "by Java: the system's allocator was not found");
     }
@@ -156,7 +162,9 @@ final class InfoCommand implements Callable<Integer> {
     }
     return platform.lockLimitBytes() == null
         ? "available, no limit"
-        : "available, up to " + Figures.bytes(platform.lockLimitBytes()) + " (ulimit -l)";
+        : "available, up to "
+            + Figures.bytes(platform.lockLimitBytes())
+            + (platform.lockLimitSetting() == null ? "" : " (" + platform.lockLimitSetting() + ")");
   }
 
   private static void row(PrintStream out, String key, String value) {

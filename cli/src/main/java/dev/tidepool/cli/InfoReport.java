@@ -120,6 +120,8 @@ record InfoReport(
    * @param numaPolicies whether it may say from which of them
    * @param pageLocking whether memory can be pinned
    * @param lockLimitBytes how much of it; null also where no limit holds
+   * @param lockLimitSetting what an administrator changes to raise that
+   * @param addressMap whether the system tells what lies at the addresses of a process
    * @param nativeAllocation whether host memory comes from the system, not from Java's arenas
    * @param sharedMemory where processes share memory, and which users can reach it
    */
@@ -137,6 +139,8 @@ record InfoReport(
       boolean numaPolicies,
       boolean pageLocking,
       @Nullable Long lockLimitBytes,
+      @Nullable String lockLimitSetting,
+      boolean addressMap,
       boolean nativeAllocation,
       String sharedMemory) {
     static Platform of(HostPlatform host) {
@@ -156,6 +160,8 @@ record InfoReport(
           host.numaPolicies(),
           host.pageLocking(),
           limited ? (Long) host.lockLimitBytes().getAsLong() : null,
+          host.lockLimitSetting().orElse(null),
+          host.addressMap(),
           host.nativeAllocation(),
           SharedFolder.describe());
     }

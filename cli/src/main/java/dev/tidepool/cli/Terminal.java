@@ -1,5 +1,6 @@
 package dev.tidepool.cli;
 
+import dev.tidepool.host.system.LibC;
 import java.io.BufferedReader;
 import java.io.Console;
 import java.io.File;
@@ -76,8 +77,6 @@ final class Terminal {
     return Files.readSymbolicLink(Path.of("/proc/self/fd/" + descriptor)).toString();
   }
 
-  // Error Prone knows that the console is never null, NullAway does not.
-  @SuppressWarnings("SystemConsoleNull")
   private static boolean isTerminal(int descriptor) {
     try {
       String target = target(descriptor);
@@ -85,9 +84,16 @@ final class Terminal {
           || target.startsWith("/dev/tty")
           || target.equals("/dev/console");
     } catch (IOException | UnsupportedOperationException _) {
-      // No /proc: the console stands for both streams.
-      Console console = System.console();
-      return console != null && console.isTerminal();
+      // No /proc: another system than Linux.
+      return LibC.isTerminal(descriptor) || consoleIsTerminal();
     }
+  }
+
+  /** Whether both standard streams are a terminal: all that Java tells where C does not. */
+  // Error Prone knows that the console is never null, NullAway does not.
+  @SuppressWarnings("SystemConsoleNull")
+  private static boolean consoleIsTerminal() {
+    Console console = System.console();
+    return console != null && console.isTerminal();
   }
 }

@@ -78,6 +78,78 @@ class InfoTest {
   }
 
   @Test
+  void tells_what_a_platform_lacks_that_has_nothing() {
+    assertThat(
+            printed(
+                new InfoReport.Platform(
+                    "Windows 11 10.0",
+                    "amd64",
+                    null,
+                    8,
+                    "25",
+                    4096,
+                    0,
+                    null,
+                    List.of(),
+                    List.of(0),
+                    false,
+                    false,
+                    null,
+                    null,
+                    false,
+                    false,
+                    "C:/Temp/tidepool-me, files on disk")))
+        .containsExactly(
+            "  system        Windows 11 10.0, amd64",
+            "  processor     model not told, 8 threads",
+            "  Java          25",
+            "  pages         4 KiB; no transparent huge pages",
+            "  huge pages    the system has none to set aside",
+            "  NUMA          1 node (0); policies absent or forbidden: memory comes from any",
+            "                node",
+            "  page locking  refused by the system: pinned memory becomes plain memory",
+            "  shared memory C:/Temp/tidepool-me, files on disk",
+            "  address map   absent: wrapped memory is not page-locked, and blocks do not",
+            "                tell their pages",
+            "  allocation    by Java: the system's allocator was not found");
+  }
+
+  @Test
+  void tells_what_raises_the_limit_of_locked_memory_on_macos() {
+    assertThat(
+            printed(
+                new InfoReport.Platform(
+                    "Mac OS X 15.1",
+                    "aarch64",
+                    "Apple M2",
+                    8,
+                    "25",
+                    16_384,
+                    0,
+                    null,
+                    List.of(),
+                    List.of(0),
+                    false,
+                    true,
+                    12L << 30,
+                    "ulimit -l, sysctl vm.user_wire_limit",
+                    false,
+                    true,
+                    "/tmp/tidepool-501, files on disk, for this user only")))
+        .contains(
+            "  processor     Apple M2, 8 threads",
+            "  pages         16 KiB; no transparent huge pages",
+            "  page locking  available, up to 12 GiB (ulimit -l, sysctl vm.user_wire_limit)")
+        .noneMatch(line -> line.contains("allocation"));
+  }
+
+  private static List<String> printed(InfoReport.Platform platform) {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    InfoCommand.print(platform, new PrintStream(bytes, true, StandardCharsets.UTF_8));
+    return bytes.toString(StandardCharsets.UTF_8).lines().toList();
+  }
+
+  @Test
   void shows_who_copies_straight_from_whom() {
     PrintedPeers printed = new PrintedPeers();
     printed.add("cuda:0", "cuda:1", true, "on first use");

@@ -1,9 +1,10 @@
 package dev.tidepool.cuda;
 
 import dev.tidepool.AcceleratorException;
+import dev.tidepool.host.system.OperatingSystem;
+import dev.tidepool.host.system.Platform;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.OptionalInt;
 
 /**
@@ -17,24 +18,33 @@ record Installed(List<DeviceProperties> devices, String driver, List<String> not
   static final NativeLibrary DRIVER =
       NativeLibrary.open(
           "CUDA driver library",
-          Settings.library().map(List::of).orElseGet(Installed::usualNames),
+          Settings.library().map(List::of).orElseGet(() -> usualNames(Platform.CURRENT.system())),
           Settings.library().isPresent()
               ? "check the property tidepool.cuda.library"
-              : "on a machine with an NVIDIA GPU, install NVIDIA's driver");
+              : advice(Platform.CURRENT.system()));
 
   private static final String NO_DEVICE = "the CUDA driver has no device";
   private static final String UNUSABLE = "the CUDA driver cannot be used: ";
 
-  private static List<String> usualNames() {
-    String system = System.getProperty("os.name", "").toLowerCase(Locale.ROOT);
-    return system.contains("windows")
-        ? List.of("nvcuda.dll")
-        : List.of(
-            "libcuda.so.1",
-            "/usr/local/nvidia/lib64/libcuda.so.1",
-            "/usr/lib/wsl/lib/libcuda.so.1",
-            "/run/opengl-driver/lib/libcuda.so.1",
-            "libcuda.so");
+  /** What the driver's library is called on a system; nothing where NVIDIA has no driver. */
+  static List<String> usualNames(OperatingSystem system) {
+    return switch (system) {
+      case MACOS -> List.of();
+      case WINDOWS -> List.of("nvcuda.dll");
+      case LINUX, OTHER ->
+          List.of(
+              "libcuda.so.1",
+              "/usr/local/nvidia/lib64/libcuda.so.1",
+              "/usr/lib/wsl/lib/libcuda.so.1",
+              "/run/opengl-driver/lib/libcuda.so.1",
+              "libcuda.so");
+    };
+  }
+
+  static String advice(OperatingSystem system) {
+    return system == OperatingSystem.MACOS
+        ? "NVIDIA has no driver for macOS"
+        : "on a machine with an NVIDIA GPU, install NVIDIA's driver";
   }
 
   /** Asks the driver; never throws. */

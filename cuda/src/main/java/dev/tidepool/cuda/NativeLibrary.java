@@ -43,7 +43,8 @@ record NativeLibrary(String name, Optional<SymbolLookup> lookup, String absence)
                 + " --enable-native-access=dev.tidepool.cuda (on the class path: ALL-UNNAMED)");
       }
     }
-    return absent(name, "no " + name + " (tried " + String.join(", ", candidates) + "); " + advice);
+    String tried = candidates.isEmpty() ? "" : " (tried " + String.join(", ", candidates) + ")";
+    return absent(name, "no " + name + tried + "; " + advice);
   }
 
   boolean isPresent() {

@@ -1,5 +1,7 @@
 package dev.tidepool.host;
 
+import dev.tidepool.host.system.OperatingSystem;
+import dev.tidepool.host.system.Platform;
 import dev.tidepool.spi.support.FilePermissions;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -45,15 +47,29 @@ public record CacheFolder(@Nullable Path path) {
 
   /**
    * Like {@link #named(String)}, but for a user with the given environment variables: {@code
-   * tidepool} in the desktop standard's cache folder.
+   * tidepool} in {@code XDG_CACHE_HOME} or else in the system's folder for caches.
    *
    * @param home where it is not absolute the user has none, as many a container's, and nothing is
    *     kept unless the variables name a folder
    */
   public static CacheFolder named(String name, Map<String, String> environment, Path home) {
+    return named(name, environment, home, Platform.CURRENT.system());
+  }
+
+  static CacheFolder named(
+      String name, Map<String, String> environment, Path home, OperatingSystem system) {
     String caches = environment.getOrDefault("XDG_CACHE_HOME", "");
-    Path root = caches.isBlank() ? home.resolve(".cache") : Path.of(caches);
+    Path root = caches.isBlank() ? usual(environment, home, system) : Path.of(caches);
     return new CacheFolder(root.isAbsolute() ? root.resolve("tidepool").resolve(name) : null);
+  }
+
+  private static Path usual(Map<String, String> environment, Path home, OperatingSystem system) {
+    String local = environment.getOrDefault("LOCALAPPDATA", "");
+    return switch (system) {
+      case MACOS -> home.resolve("Library/Caches");
+      case WINDOWS -> local.isBlank() ? home.resolve("AppData/Local") : Path.of(local);
+      case LINUX, OTHER -> home.resolve(".cache");
+    };
   }
 
   /** What was kept under a key, if it is whole. */

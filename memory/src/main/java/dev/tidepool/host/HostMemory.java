@@ -1,12 +1,14 @@
 package dev.tidepool.host;
 
 import dev.tidepool.MemoryInfo;
-import dev.tidepool.host.system.LibC;
+import dev.tidepool.host.system.MacCalls;
+import dev.tidepool.host.system.Platform;
 import dev.tidepool.host.system.ProcFiles;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /** How much memory this process may use, and how much of it is free now. */
@@ -19,9 +21,9 @@ public final class HostMemory {
    * The machine's memory, or its control group's if that allows less. Asks the system each time:
    * some tens of microseconds.
    *
-   * <p>On Linux free memory is what can be had without swapping. Elsewhere it is what the Java
-   * platform tells, which leaves out what the system could take back from its caches, and is marked
-   * as an estimate; where nothing is known, the numbers are those of the Java heap.
+   * <p>On Linux free memory is what can be had without swapping. On macOS it is computed from the
+   * kernel's counts of pages, and elsewhere it is what the Java platform tells; both are marked as
+   * estimates. Where nothing is known, the numbers are those of the Java heap.
    */
   public static MemoryInfo now() {
     return reading().info;
@@ -33,16 +35,34 @@ public final class HostMemory {
     return reading.info.freeBytes() + reading.freeSwap;
   }
 
-  private record Reading(MemoryInfo info, long freeSwap) {}
+  /** The machine's memory, and the swap that is free. */
+  record Reading(MemoryInfo info, long freeSwap) {}
 
   private static Reading reading() {
-    List<String> meminfo = LibC.LINUX ? ProcFiles.lines(MEMINFO) : List.of();
+    @Nullable Reading told =
+        switch (Platform.CURRENT.system()) {
+          case LINUX -> ofLinux(ProcFiles.lines(MEMINFO));
+          case MACOS -> ofMacOs(MacCalls.number("hw.memsize"), MacCalls.obtainableMemory());
+          case WINDOWS, OTHER -> null;
+        };
+    return told == null ? new Reading(ofJavaPlatform(), 0) : told;
+  }
+
+  private static @Nullable Reading ofLinux(List<String> meminfo) {
     MemoryInfo machine = ofMeminfo(meminfo);
-    if (machine != null) {
-      long swap = kilobytes(meminfo, "SwapFree:");
-      return new Reading(within(machine, Cgroup.ofThisProcess()), swap);
+    return machine == null
+        ? null
+        : new Reading(within(machine, Cgroup.ofThisProcess()), kilobytes(meminfo, "SwapFree:"));
+  }
+
+  /** What the kernel of macOS tells; null if it does not. */
+  static @Nullable Reading ofMacOs(OptionalLong total, OptionalLong obtainable) {
+    if (total.isEmpty() || obtainable.isEmpty()) {
+      return null;
     }
-    return new Reading(ofJavaPlatform(), 0);
+    long free = Math.min(obtainable.getAsLong(), total.getAsLong());
+    // The system makes swap files as it needs them, so that what is in use can make room.
+    return new Reading(new MemoryInfo(total.getAsLong(), free, true), total.getAsLong() - free);
   }
 
   /** The machine's memory as far as a control group allows it. */

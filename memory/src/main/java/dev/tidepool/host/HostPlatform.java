@@ -1,6 +1,10 @@
 package dev.tidepool.host;
 
 import dev.tidepool.host.system.LibC;
+import dev.tidepool.host.system.MacCalls;
+import dev.tidepool.host.system.OperatingSystem;
+import dev.tidepool.host.system.OwnMemory;
+import dev.tidepool.host.system.Platform;
 import dev.tidepool.host.system.ProcFiles;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -29,6 +33,9 @@ import java.util.stream.Collectors;
  * @param pageLocking whether this process may lock a page now
  * @param lockLimitBytes bytes that it may lock, {@link Long#MAX_VALUE} if not limited or privileged
  *     to ignore the limit
+ * @param lockLimitSetting what an administrator changes to raise the limit; empty if not known
+ * @param addressMap whether the system tells what lies at the addresses of this process. If not,
+ *     wrapped memory is never page-locked, and blocks do not tell their pages
  * @param nativeAllocation whether blocks come from the system; else from arenas of Java
  */
 public record HostPlatform(
@@ -44,6 +51,8 @@ public record HostPlatform(
     boolean numaPolicies,
     boolean pageLocking,
     OptionalLong lockLimitBytes,
+    Optional<String> lockLimitSetting,
+    boolean addressMap,
     boolean nativeAllocation) {
   /**
    * Explicit huge pages of one size.
@@ -86,6 +95,8 @@ public record HostPlatform(
         NumaCalls.available(),
         canLock(),
         lockLimit(),
+        lockLimitSetting(Platform.CURRENT.system()),
+        OwnMemory.tellsAddresses(),
         LibC.hasAlignedAllocation());
   }
 
@@ -126,7 +137,14 @@ public record HostPlatform(
             ? "not told by the system"
             : lockLimitBytes.getAsLong() == Long.MAX_VALUE
                 ? "none"
-                : lockLimitBytes.getAsLong() + " bytes (ulimit -l)");
+                : lockLimitBytes.getAsLong()
+                    + " bytes"
+                    + lockLimitSetting.map(setting -> " (" + setting + ")").orElse(""));
+    lines.put(
+        "address map",
+        addressMap
+            ? "available"
+            : "absent: wrapped memory is not page-locked, and blocks do not tell their pages");
     lines.put(
         "native allocation",
         nativeAllocation ? "available" : "absent: blocks come from Java arenas");
@@ -159,7 +177,14 @@ public record HostPlatform(
 
   /** The processor's model, if the system tells. */
   public static Optional<String> processorName() {
-    return ProcFiles.lines(Path.of("/proc/cpuinfo")).stream()
+    return Platform.CURRENT.isMacOs()
+        ? MacCalls.text("machdep.cpu.brand_string")
+        : processorName(ProcFiles.lines(Path.of("/proc/cpuinfo")));
+  }
+
+  /** The processor's model by the lines of {@code /proc/cpuinfo}. */
+  static Optional<String> processorName(List<String> cpuinfo) {
+    return cpuinfo.stream()
         .filter(line -> line.startsWith("model name") || line.startsWith("Model"))
         .map(line -> line.substring(line.indexOf(':') + 1).strip())
         .filter(name -> !name.isEmpty())
@@ -168,7 +193,7 @@ public record HostPlatform(
 
   /** The limit, unless this process may ignore it: one page more is locked then, untouched. */
   private static OptionalLong lockLimit() {
-    OptionalLong limit = LibC.lockLimit();
+    OptionalLong limit = smaller(LibC.lockLimit(), MacCalls.number("vm.user_wire_limit"));
     if (limit.isEmpty() || limit.getAsLong() > LARGEST_TRIED || !LibC.hasMapping()) {
       return limit;
     }
@@ -180,6 +205,22 @@ public record HostPlatform(
     boolean privileged = LibC.lockWhenTouched(map.address(), beyond);
     MappedRegion.unmap(map.address(), beyond);
     return privileged ? OptionalLong.of(Long.MAX_VALUE) : limit;
+  }
+
+  private static OptionalLong smaller(OptionalLong one, OptionalLong other) {
+    if (one.isEmpty() || other.isEmpty()) {
+      return one.isEmpty() ? other : one;
+    }
+    return OptionalLong.of(Math.min(one.getAsLong(), other.getAsLong()));
+  }
+
+  /** What an administrator changes to raise the limit of locked memory. */
+  static Optional<String> lockLimitSetting(OperatingSystem system) {
+    return switch (system) {
+      case LINUX -> Optional.of("ulimit -l");
+      case MACOS -> Optional.of("ulimit -l, sysctl vm.user_wire_limit");
+      case WINDOWS, OTHER -> Optional.empty();
+    };
   }
 
   private static boolean canLock() {

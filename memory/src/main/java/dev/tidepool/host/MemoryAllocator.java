@@ -29,10 +29,10 @@ public final class MemoryAllocator {
   /** The alignment of small blocks, in bytes: a cache line. */
   public static final long SMALL_ALIGNMENT = 64;
 
-  /** The alignment of blocks from {@link #LARGE_FROM} up, in bytes. */
+  /** The alignment of blocks from {@link #LARGE_FROM} up, in bytes: a page of most systems. */
   public static final long LARGE_ALIGNMENT = 4096;
 
-  /** From how many bytes on a block is aligned to a page. */
+  /** From how many bytes on a block has the large alignment. */
   public static final long LARGE_FROM = 64L << 10;
 
   /** Above this, a request is held against the memory that is free before the system is asked. */

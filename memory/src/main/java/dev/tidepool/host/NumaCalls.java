@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.tidepool.host.system.LibC;
+import dev.tidepool.host.system.Platform;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -12,8 +13,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
-import java.util.Optional;
 
 /**
  * Linux's calls for NUMA policies, by number, so that no library is needed: the C library has no
@@ -34,16 +33,12 @@ final class NumaCalls {
   /** The kernel takes one bit less than it is told. */
   private static final long MAX_NODE = MASK_BITS + 1L;
 
-  /** The numbers of the calls on one architecture. */
-  private record Numbers(long mbind, long setMempolicy, long getMempolicy) {}
-
-  private static final Optional<Numbers> NUMBERS = numbers();
-  private static final boolean AVAILABLE =
-      LibC.LINUX && NUMBERS.isPresent() && LibC.has("syscall") && answers();
+  private static final boolean AVAILABLE = LibC.hasNumaCalls() && answers();
 
   /** The functions, {@code syscall} with the arguments that each call takes. */
   private static final class Calls {
     private static final Linker.Option VARIADIC = Linker.Option.firstVariadicArg(1);
+    static final Platform.Numa NUMBERS = Platform.CURRENT.numa().orElseThrow();
     static final MethodHandle MBIND =
         LibC.link(
             "syscall",
@@ -79,7 +74,7 @@ final class NumaCalls {
     try (Arena arena = Arena.ofConfined()) {
       return (long)
               Calls.MBIND.invokeExact(
-                  NUMBERS.orElseThrow().mbind,
+                  Calls.NUMBERS.mbind(),
                   MemorySegment.ofAddress(address),
                   bytes,
                   code(policy.mode()),
@@ -142,9 +137,7 @@ final class NumaCalls {
 
   private static boolean set(long mode, MemorySegment mask) {
     try {
-      return (long)
-              Calls.SET_MEMPOLICY.invokeExact(
-                  NUMBERS.orElseThrow().setMempolicy, mode, mask, MAX_NODE)
+      return (long) Calls.SET_MEMPOLICY.invokeExact(Calls.NUMBERS.setPolicy(), mode, mask, MAX_NODE)
           == 0;
     } catch (Throwable e) {
       throw LibC.unexpected(e);
@@ -201,7 +194,7 @@ final class NumaCalls {
     try {
       return (long)
           Calls.GET_MEMPOLICY.invokeExact(
-              NUMBERS.orElseThrow().getMempolicy,
+              Calls.NUMBERS.getPolicy(),
               mode,
               mask,
               MAX_NODE,
@@ -210,13 +203,5 @@ final class NumaCalls {
     } catch (Throwable e) {
       throw LibC.unexpected(e);
     }
-  }
-
-  private static Optional<Numbers> numbers() {
-    return switch (System.getProperty("os.arch", "").toLowerCase(Locale.ROOT)) {
-      case "amd64", "x86_64" -> Optional.of(new Numbers(237, 238, 239));
-      case "aarch64", "riscv64" -> Optional.of(new Numbers(235, 237, 236));
-      default -> Optional.empty();
-    };
   }
 }

@@ -1,6 +1,7 @@
 package dev.tidepool.host;
 
 import dev.tidepool.host.system.LibC;
+import dev.tidepool.host.system.Platform;
 import dev.tidepool.host.system.ProcFiles;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
@@ -24,12 +25,15 @@ final class PageSizes {
   /** ... or the bytes divided by this. */
   private static final long WASTE_DIVISOR = 8;
 
+  private static final boolean HAVE_HUGE =
+      LibC.hasMapping() && Platform.CURRENT.hugePages().isPresent();
+
   /** Bytes of a page. */
   static final long BYTES = LibC.pageSize().orElse(4096);
 
   /** Bytes of a transparent huge page; 0 if there are none. */
   static final long HUGE_BYTES =
-      LibC.LINUX ? ProcFiles.number(TRANSPARENT_HUGE.resolve("hpage_pmd_size"), 0) : 0;
+      HAVE_HUGE ? ProcFiles.number(TRANSPARENT_HUGE.resolve("hpage_pmd_size"), 0) : 0;
 
   private PageSizes() {}
 
@@ -63,7 +67,7 @@ final class PageSizes {
 
   /** The sizes of explicit huge pages in bytes, largest first, whether any are set aside or not. */
   static List<Long> explicitSizes() {
-    return LibC.hasMapping() ? Explicit.SIZES : List.of();
+    return HAVE_HUGE ? Explicit.SIZES : List.of();
   }
 
   /** What a file of one size's folder counts. */

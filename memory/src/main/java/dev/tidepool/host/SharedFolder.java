@@ -2,8 +2,11 @@ package dev.tidepool.host;
 
 import dev.tidepool.TransferException;
 import dev.tidepool.host.system.LibC;
+import dev.tidepool.host.system.OperatingSystem;
+import dev.tidepool.host.system.Platform;
 import dev.tidepool.spi.support.FilePermissions;
 import java.io.IOException;
+import java.math.BigInteger;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileAlreadyExistsException;
@@ -14,6 +17,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermission;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -27,11 +31,11 @@ import java.util.regex.Pattern;
  * it, or plant something there.
  *
  * <p>Without a choice it is {@code /dev/shm/tidepool-UID} on Linux, where files are memory, and
- * {@code tidepool-UID} in {@code java.io.tmpdir} elsewhere. It is made for its owner only. A folder
- * that is there already is taken only if it belongs to this process's user, no other may write to
- * it, and it is no symbolic link: in a folder that all may write to, somebody may have been there
- * first. Where the system keeps no such permissions (Windows) none of this is checked, and {@link
- * HostPlatform#describe()} says so.
+ * {@code tidepool-UID} in {@code java.io.tmpdir} elsewhere, where files are on disk. It is made for
+ * its owner only. A folder that is there already is taken only if it belongs to this process's
+ * user, no other may write to it, and it is no symbolic link: in a folder that all may write to,
+ * somebody may have been there first. Where the system keeps no such permissions (Windows) none of
+ * this is checked, and {@link HostPlatform#describe()} says so.
  *
  * @param path the folder, without symbolic links
  */
@@ -90,10 +94,7 @@ public record SharedFolder(Path path) {
 
   /** Where the folder is without a choice. */
   static Path byDefault() {
-    Path parent =
-        LibC.LINUX && Files.isDirectory(MEMORY) && Files.isWritable(MEMORY)
-            ? MEMORY
-            : Path.of(System.getProperty("java.io.tmpdir"));
+    Path parent = isInMemory() ? MEMORY : Path.of(System.getProperty("java.io.tmpdir"));
     String user =
         USER.isPresent()
             ? Integer.toUnsignedString(USER.getAsInt())
@@ -101,9 +102,14 @@ public record SharedFolder(Path path) {
     return parent.resolve("tidepool-" + user);
   }
 
-  /** The default folder, and how well it is guarded; for people. */
+  private static boolean isInMemory() {
+    return Platform.CURRENT.isLinux() && Files.isDirectory(MEMORY) && Files.isWritable(MEMORY);
+  }
+
+  /** The default folder, where its files lie, and how well it is guarded; for people. */
   public static String describe() {
     return byDefault()
+        + (isInMemory() ? "" : ", files on disk")
         + (USER.isPresent()
             ? ", for this user only"
             : ": this system does not tell the owner of a file, so guard the folder yourself");
@@ -123,7 +129,25 @@ public record SharedFolder(Path path) {
               + LONGEST_NAME
               + " of the letters a-z and A-Z, digits, '.', '_' and '-', without '..'");
     }
-    return path.resolve(name + ENDING);
+    return path.resolve(fileName(name, Platform.CURRENT.system()) + ENDING);
+  }
+
+  /**
+   * The name of a file, without its ending. File systems of macOS and Windows usually take {@code
+   * A} and {@code a} for one name, and two buffers for one file would end each other's locks. So
+   * the capital letters are listed behind a character that no buffer's name has.
+   */
+  static String fileName(String name, OperatingSystem system) {
+    BigInteger capitals = BigInteger.ZERO;
+    for (int i = 0; i < name.length(); i++) {
+      if (name.charAt(i) >= 'A' && name.charAt(i) <= 'Z') {
+        capitals = capitals.setBit(i);
+      }
+    }
+    boolean differ = system == OperatingSystem.LINUX || system == OperatingSystem.OTHER;
+    return differ || capitals.signum() == 0
+        ? name
+        : name.toLowerCase(Locale.ROOT) + "^" + capitals.toString(16);
   }
 
   /** A name for a file that is being made, which no buffer can have. */

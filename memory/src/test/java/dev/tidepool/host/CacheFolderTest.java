@@ -2,6 +2,7 @@ package dev.tidepool.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tidepool.host.system.OperatingSystem;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -85,5 +86,26 @@ final class CacheFolderTest {
       huge.setLength(1L << 32);
     }
     assertThat(cache.get("huge")).as("more bytes than an array has").isEmpty();
+  }
+
+  @Test
+  void cachesAreWhereTheSystemHasThemUnlessTheUserNamesAFolder() {
+    Path home = Path.of("/home/me");
+    Map<String, String> none = Map.of();
+    Map<String, String> local = Map.of("LOCALAPPDATA", "/local");
+    Map<String, String> named = Map.of("XDG_CACHE_HOME", "/caches", "LOCALAPPDATA", "/local");
+    assertThat(CacheFolder.named("cuda", none, home, OperatingSystem.LINUX).path())
+        .isEqualTo(Path.of("/home/me/.cache/tidepool/cuda"));
+    assertThat(CacheFolder.named("cuda", none, home, OperatingSystem.MACOS).path())
+        .isEqualTo(Path.of("/home/me/Library/Caches/tidepool/cuda"));
+    assertThat(CacheFolder.named("cuda", local, home, OperatingSystem.WINDOWS).path())
+        .isEqualTo(Path.of("/local/tidepool/cuda"));
+    assertThat(CacheFolder.named("cuda", none, home, OperatingSystem.WINDOWS).path())
+        .isEqualTo(Path.of("/home/me/AppData/Local/tidepool/cuda"));
+    for (OperatingSystem system : OperatingSystem.values()) {
+      assertThat(CacheFolder.named("cuda", named, home, system).path())
+          .isEqualTo(Path.of("/caches/tidepool/cuda"));
+      assertThat(CacheFolder.named("cuda", none, Path.of("?"), system).path()).isNull();
+    }
   }
 }

@@ -4,13 +4,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.tidepool.MemoryInfo;
+import dev.tidepool.host.system.OperatingSystem;
 import dev.tidepool.host.system.ProcFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class HostMemoryTest {
   @TempDir Path folder;
@@ -45,6 +51,73 @@ class HostMemoryTest {
                 List.of("MemTotal:  1000 kB", "MemFree:   100 kB", "Cached:   200 kB")))
         .isEqualTo(new MemoryInfo(1000 * 1024, 300 * 1024, true));
     assertThat(HostMemory.ofMeminfo(List.of())).isNull();
+  }
+
+  @Test
+  void onMacOsWhatIsInUseCanMakeRoomForARequest() {
+    assertThat(HostMemory.ofMacOs(OptionalLong.of(1000), OptionalLong.of(300)))
+        .isEqualTo(new HostMemory.Reading(new MemoryInfo(1000, 300, true), 700));
+    assertThat(HostMemory.ofMacOs(OptionalLong.of(1000), OptionalLong.of(3000)))
+        .isEqualTo(new HostMemory.Reading(new MemoryInfo(1000, 1000, true), 0));
+  }
+
+  @Test
+  void onMacOsNothingIsSaidOfMemoryThatTheKernelDoesNotTell() {
+    assertThat(HostMemory.ofMacOs(OptionalLong.empty(), OptionalLong.of(300))).isNull();
+    assertThat(HostMemory.ofMacOs(OptionalLong.of(1000), OptionalLong.empty())).isNull();
+  }
+
+  @Test
+  void theProcessorsModelIsTheFirstThatIsTold() {
+    assertThat(
+            HostPlatform.processorName(List.of("processor : 0", "model name\t: EPYC", "Model : x")))
+        .contains("EPYC");
+    assertThat(HostPlatform.processorName(List.of("CPU part : 0xd0c", "Model : Raspberry Pi 5")))
+        .contains("Raspberry Pi 5");
+    assertThat(HostPlatform.processorName(List.of("CPU part : 0xd0c"))).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "LINUX, ulimit -l",
+    "MACOS, 'ulimit -l, sysctl vm.user_wire_limit'",
+    "WINDOWS, ",
+    "OTHER, "
+  })
+  void whatRaisesTheLimitOfLockedMemoryDependsOnTheSystem(
+      OperatingSystem system, @Nullable String setting) {
+    assertThat(HostPlatform.lockLimitSetting(system)).isEqualTo(Optional.ofNullable(setting));
+  }
+
+  @Test
+  void aPlatformThatLacksEverythingSaysSo() {
+    HostPlatform bare =
+        new HostPlatform(
+            "Other 1",
+            "cpu",
+            Optional.empty(),
+            1,
+            4096,
+            0,
+            Optional.empty(),
+            List.of(),
+            List.of(0),
+            false,
+            false,
+            OptionalLong.empty(),
+            Optional.empty(),
+            false,
+            false);
+    assertThat(bare.describe())
+        .containsEntry("transparent huge pages", "absent")
+        .containsEntry("explicit huge pages", "absent")
+        .containsEntry("NUMA policies", "absent or forbidden: memory comes from any node")
+        .containsEntry("page locking", "absent: pinned memory is plain memory")
+        .containsEntry("lock limit", "not told by the system")
+        .containsEntry(
+            "address map",
+            "absent: wrapped memory is not page-locked, and blocks do not tell their pages")
+        .containsEntry("native allocation", "absent: blocks come from Java arenas");
   }
 
   @Test

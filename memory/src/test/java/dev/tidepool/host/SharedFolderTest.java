@@ -2,15 +2,20 @@ package dev.tidepool.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tidepool.host.system.OperatingSystem;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Where shared files are. */
 final class SharedFolderTest {
@@ -40,5 +45,27 @@ final class SharedFolderTest {
             PosixFilePermissions.toString(
                 Files.getPosixFilePermissions(chosen, LinkOption.NOFOLLOW_LINKS)))
         .isEqualTo("rwxr-x---");
+  }
+
+  @ParameterizedTest
+  @EnumSource(OperatingSystem.class)
+  void namesThatDifferInCaseAreTwoFilesOnEveryFileSystem(OperatingSystem system) {
+    List<String> names = List.of("data", "Data", "dAta", "DATA", "DATa", "x1", "X1", "1X");
+    List<String> files = names.stream().map(name -> SharedFolder.fileName(name, system)).toList();
+    assertThat(files).doesNotHaveDuplicates();
+    if (system == OperatingSystem.MACOS || system == OperatingSystem.WINDOWS) {
+      assertThat(files.stream().map(file -> file.toLowerCase(Locale.ROOT)))
+          .doesNotHaveDuplicates()
+          .contains("data", "data^1", "data^f");
+    } else {
+      assertThat(files).isEqualTo(names);
+    }
+  }
+
+  @Test
+  void theLongestNameFitsIntoAFilesName() {
+    String longest = "X".repeat(128);
+    assertThat(SharedFolder.fileName(longest, OperatingSystem.MACOS) + ".shared")
+        .hasSizeLessThanOrEqualTo(255);
   }
 }

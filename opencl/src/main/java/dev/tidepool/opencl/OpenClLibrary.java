@@ -4,6 +4,8 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import dev.tidepool.host.system.OperatingSystem;
+import dev.tidepool.host.system.Platform;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -14,7 +16,6 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -39,7 +40,8 @@ record OpenClLibrary(Optional<SymbolLookup> lookup, String absence) {
 
   /** Opens the library that {@code tidepool.opencl.library} names, or the platform's usual one. */
   static OpenClLibrary open(Optional<String> override) {
-    List<String> names = override.map(List::of).orElseGet(OpenClLibrary::usualNames);
+    List<String> names =
+        override.map(List::of).orElseGet(() -> usualNames(Platform.CURRENT.system()));
     for (String name : names) {
       try {
         // Never unloaded: drivers start threads that would then run unmapped code.
@@ -56,20 +58,29 @@ record OpenClLibrary(Optional<SymbolLookup> lookup, String absence) {
     String advice =
         override.isPresent()
             ? "check the property tidepool.opencl.library"
-            : "install an OpenCL driver (Debian: apt install ocl-icd-libopencl1 and your GPU's"
-                + " driver, or pocl-opencl-icd for OpenCL on the processor)";
+            : advice(Platform.CURRENT.system());
     return new OpenClLibrary(
         Optional.empty(), "no OpenCL library (tried " + String.join(", ", names) + "); " + advice);
   }
 
-  private static List<String> usualNames() {
-    String system = System.getProperty("os.name", "").toLowerCase(Locale.ROOT);
-    if (system.contains("mac")) {
-      return List.of("/System/Library/Frameworks/OpenCL.framework/OpenCL", "libOpenCL.dylib");
-    }
-    return system.contains("windows")
-        ? List.of("OpenCL.dll")
-        : List.of("libOpenCL.so.1", "libOpenCL.so");
+  /** What the loader of a system knows OpenCL by; on macOS no file has that path. */
+  static List<String> usualNames(OperatingSystem system) {
+    return switch (system) {
+      case MACOS ->
+          List.of("/System/Library/Frameworks/OpenCL.framework/OpenCL", "libOpenCL.dylib");
+      case WINDOWS -> List.of("OpenCL.dll");
+      case LINUX, OTHER -> List.of("libOpenCL.so.1", "libOpenCL.so");
+    };
+  }
+
+  static String advice(OperatingSystem system) {
+    return switch (system) {
+      case MACOS -> "macOS brings OpenCL; this version seems to have none";
+      case WINDOWS -> "install your GPU's driver, which brings OpenCL";
+      case LINUX, OTHER ->
+          "install an OpenCL driver (Debian: apt install ocl-icd-libopencl1 and your GPU's"
+              + " driver, or pocl-opencl-icd for OpenCL on the processor)";
+    };
   }
 
   boolean has(String function) {

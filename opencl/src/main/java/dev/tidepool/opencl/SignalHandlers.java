@@ -3,6 +3,7 @@ package dev.tidepool.opencl;
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
+import dev.tidepool.host.system.Platform;
 import dev.tidepool.spi.support.DriverCall;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
@@ -25,10 +26,8 @@ import java.util.function.Supplier;
  * filters this way) nothing needs keeping.
  */
 final class SignalHandlers {
-  // The standard signals; drivers and the virtual machine use no real-time ones.
-  private static final int LAST_SIGNAL = 31;
-  // struct sigaction has 152 bytes on Linux, 16 on macOS; its contents are nobody's business here.
-  private static final long SIGACTION_SIZE = 256;
+  /** The standard signals; drivers and the virtual machine use no real-time ones. */
+  private static final Optional<Platform.Signals> SIGNALS = Platform.CURRENT.signals();
 
   private static final Optional<MethodHandle> SIGACTION = link();
 
@@ -36,23 +35,26 @@ final class SignalHandlers {
 
   /** Runs the action, then puts back every handler that it replaced. */
   static synchronized <T> T preserving(Supplier<T> action) {
-    if (SIGACTION.isEmpty()) {
+    if (SIGACTION.isEmpty() || SIGNALS.isEmpty()) {
       return action.get();
     }
     MethodHandle sigaction = SIGACTION.get();
+    Platform.Signals signals = SIGNALS.get();
     try (Arena arena = Arena.ofConfined()) {
       List<MemorySegment> saved = new ArrayList<>();
-      for (int signal = 1; signal <= LAST_SIGNAL; signal++) {
-        MemorySegment old = arena.allocate(SIGACTION_SIZE, 16);
+      for (int signal = 1; signal <= signals.last(); signal++) {
+        MemorySegment old = arena.allocate(signals.actionBytes(), 16);
         saved.add(read(sigaction, signal, old) ? old : MemorySegment.NULL);
       }
       try {
         return action.get();
       } finally {
-        MemorySegment now = arena.allocate(SIGACTION_SIZE, 16);
-        for (int signal = 1; signal <= LAST_SIGNAL; signal++) {
+        MemorySegment now = arena.allocate(signals.actionBytes(), 16);
+        for (int signal = 1; signal <= signals.last(); signal++) {
           MemorySegment old = saved.get(signal - 1);
-          if (old.address() != 0 && read(sigaction, signal, now) && differ(old, now)) {
+          if (old.address() != 0
+              && read(sigaction, signal, now)
+              && differ(old, now, signals.comparedBytes())) {
             set(sigaction, signal, old);
           }
         }
@@ -61,20 +63,20 @@ final class SignalHandlers {
   }
 
   // The handler and its mask come first on every system; padding behind them holds stack garbage.
-  private static boolean differ(MemorySegment one, MemorySegment other) {
-    return MemorySegment.mismatch(one, 0, 16, other, 0, 16) >= 0;
+  private static boolean differ(MemorySegment one, MemorySegment other, long bytes) {
+    return MemorySegment.mismatch(one, 0, bytes, other, 0, bytes) >= 0;
   }
 
   private static Optional<MethodHandle> link() {
-    Linker linker = Linker.nativeLinker();
     FunctionDescriptor sigaction = FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS, ADDRESS);
     try {
+      Linker linker = Linker.nativeLinker();
       return linker
           .defaultLookup()
           .find("sigaction")
           .map(address -> linker.downcallHandle(address, sigaction));
-    } catch (IllegalCallerException denied) {
-      // Without native access no driver is loaded either, and discovery says so.
+    } catch (IllegalCallerException | UnsupportedOperationException denied) {
+      // Without native calls no driver is loaded either, and discovery says so.
       return Optional.empty();
     }
   }

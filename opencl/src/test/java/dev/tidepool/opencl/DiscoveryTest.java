@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.AcceleratorKind;
 import dev.tidepool.Capability;
+import dev.tidepool.host.system.OperatingSystem;
 import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.DeviceInfo;
@@ -13,6 +14,8 @@ import java.util.Map;
 import java.util.ServiceLoader;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What is found, how it is called, and what is said about what is not. */
 @ExtendWith(NothingLeaks.class)
@@ -122,6 +125,19 @@ class DiscoveryTest {
             List.of("--illegal-native-access=deny", "--enable-native-access=java.base"));
     assertThat(result.output()).contains("0 devices").contains("--enable-native-access");
     assertThat(result.status()).isZero();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "MACOS, /System/Library/Frameworks/OpenCL.framework/OpenCL, macOS",
+    "WINDOWS, OpenCL.dll, driver",
+    "LINUX, libOpenCL.so.1, apt install",
+    "OTHER, libOpenCL.so.1, driver"
+  })
+  void theLibraryIsLookedForByTheNameThatTheSystemHasForIt(
+      OperatingSystem system, String name, String advice) {
+    assertThat(OpenClLibrary.usualNames(system)).first().isEqualTo(name);
+    assertThat(OpenClLibrary.advice(system)).contains(advice);
   }
 
   @Test

@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
+import dev.tidepool.host.system.Platform;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
@@ -21,7 +22,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.Locale;
 
 /**
  * The functions of Linux for sockets that have a path. Java's own sockets cannot pass a file
@@ -81,7 +81,7 @@ final class SocketCalls {
 
   /** Whether this system has functions that pass descriptors. */
   static boolean areThere() {
-    if (!System.getProperty("os.name", "").toLowerCase(Locale.ROOT).startsWith("linux")) {
+    if (!Platform.CURRENT.isLinux()) {
       return false;
     }
     SymbolLookup library = Linker.nativeLinker().defaultLookup();

@@ -1,5 +1,6 @@
 package dev.tidepool.host.system;
 
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -8,6 +9,10 @@ final class AddressMap {
   private static final Path MAPS = Path.of("/proc/self/maps");
 
   private AddressMap() {}
+
+  static boolean isTold() {
+    return Files.isReadable(MAPS);
+  }
 
   /**
    * Whether all of a range is private memory without a file behind it; false where the system does

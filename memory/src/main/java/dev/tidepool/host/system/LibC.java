@@ -13,9 +13,9 @@ import java.lang.foreign.StructLayout;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
-import java.util.Locale;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The C library's functions for memory, a method for each. Nothing above this class, {@code
@@ -27,43 +27,30 @@ import java.util.OptionalLong;
  * initialised by its first use: a short-lived process links two or three functions.
  */
 public final class LibC {
-  public static final boolean LINUX = systemIs("linux");
-  public static final boolean MAC = systemIs("mac");
-  public static final boolean WINDOWS = systemIs("windows");
-
-  /** The errors that these functions return, on Linux. */
+  /** The error of a system that has no memory, on Linux and macOS. */
   public static final int ENOMEM = 12;
 
-  private static final int PROT_NONE = 0;
-  private static final int PROT_READ_WRITE = 3;
-  private static final int MAP_PRIVATE_ANONYMOUS = 0x22;
-  private static final int MAP_NORESERVE = 0x4000;
-  private static final int MAP_HUGETLB = 0x40000;
-  private static final int MAP_HUGE_SHIFT = 26;
-  private static final int MLOCK_ONFAULT = 1;
-  private static final int RLIMIT_MEMLOCK = MAC ? 6 : 8;
+  static final int PROT_NONE = 0;
+  static final int PROT_READ_WRITE = 3;
 
+  /** {@code struct rlimit}: the limit now, and the largest that may be set. */
+  static final long LIMIT_BYTES = 16;
+
+  private static final Platform PLATFORM = Platform.CURRENT;
   private static final boolean CALLABLE = callable();
-  private static final boolean HAS_ALIGNED_ALLOCATION =
-      WINDOWS ? has("_aligned_malloc", "_aligned_free") : has("aligned_alloc", "free");
-  private static final boolean HAS_MAPPING = LINUX && has("mmap", "munmap", "mprotect", "madvise");
-  private static final boolean HAS_LOCKING = !WINDOWS && has("mlock", "munlock");
-  private static final boolean HAS_SETTING = has("memset");
-  private static final boolean HAS_PREALLOCATION = LINUX && has("open", "fallocate", "close");
-  private static final int WRITE_ONLY_CLOSED_ON_EXEC = 0x80001;
-  private static final int KEEP_SIZE = 1;
+  private static final FunctionGroups GROUPS = FunctionGroups.of(PLATFORM, LibC::has);
+  private static final boolean SIZE_FIRST = PLATFORM.aligned().sizeFirst();
+  private static final Platform.@Nullable HugePages HUGE_PAGES = PLATFORM.hugePages().orElse(null);
 
-  /** The C library's heap. Windows takes the size first, the others the alignment. */
   private static final class Heap {
     static final MethodHandle ALLOCATE =
-        link(
-            WINDOWS ? "_aligned_malloc" : "aligned_alloc",
-            FunctionDescriptor.of(ADDRESS, JAVA_LONG, JAVA_LONG));
+        link(PLATFORM.aligned().allocate(), FunctionDescriptor.of(ADDRESS, JAVA_LONG, JAVA_LONG));
     static final MethodHandle FREE =
-        link(WINDOWS ? "_aligned_free" : "free", FunctionDescriptor.ofVoid(ADDRESS));
+        link(PLATFORM.aligned().free(), FunctionDescriptor.ofVoid(ADDRESS));
   }
 
   private static final class Mapping {
+    static final Platform.Mapping FLAGS = PLATFORM.mapping().orElseThrow();
     static final Linker.Option ERRNO = Linker.Option.captureCallState("errno");
     static final StructLayout STATE = Linker.Option.captureStateLayout();
     static final VarHandle STATE_ERRNO =
@@ -91,6 +78,7 @@ public final class LibC {
   }
 
   private static final class Preallocation {
+    static final Platform.Preallocation FLAGS = PLATFORM.preallocation().orElseThrow();
     static final MethodHandle OPEN =
         link("open", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
     static final MethodHandle FALLOCATE =
@@ -120,6 +108,10 @@ public final class LibC {
         link("getrlimit", FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS));
   }
 
+  private static final class Terminal {
+    static final MethodHandle ISATTY = link("isatty", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+  }
+
   private static final class User {
     static final MethodHandle GETEUID = link("geteuid", FunctionDescriptor.of(JAVA_INT));
   }
@@ -130,19 +122,24 @@ public final class LibC {
   public record Mapped(long address, int errno) {}
 
   public static boolean hasAlignedAllocation() {
-    return HAS_ALIGNED_ALLOCATION;
+    return GROUPS.aligned();
   }
 
   public static boolean hasMapping() {
-    return HAS_MAPPING;
+    return GROUPS.mapping();
   }
 
   public static boolean hasLocking() {
-    return HAS_LOCKING;
+    return GROUPS.locking();
   }
 
   public static boolean hasPreallocation() {
-    return HAS_PREALLOCATION;
+    return GROUPS.preallocation();
+  }
+
+  /** Whether the platform's NUMA calls have numbers and can be made. */
+  public static boolean hasNumaCalls() {
+    return GROUPS.numa();
   }
 
   /**
@@ -152,11 +149,12 @@ public final class LibC {
   public static boolean preallocate(String path, long bytes) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment name = arena.allocateFrom(path);
-      int file = (int) Preallocation.OPEN.invokeExact(name, WRITE_ONLY_CLOSED_ON_EXEC);
+      int file = (int) Preallocation.OPEN.invokeExact(name, Preallocation.FLAGS.open());
       if (file < 0) {
         return false;
       }
-      int failed = (int) Preallocation.FALLOCATE.invokeExact(file, KEEP_SIZE, 0L, bytes);
+      int keepSize = Preallocation.FLAGS.keepSize();
+      int failed = (int) Preallocation.FALLOCATE.invokeExact(file, keepSize, 0L, bytes);
       var _ = (int) Preallocation.CLOSE.invokeExact(file);
       return failed == 0;
     } catch (Throwable e) {
@@ -165,7 +163,7 @@ public final class LibC {
   }
 
   public static boolean hasSetting() {
-    return HAS_SETTING;
+    return GROUPS.setting();
   }
 
   /**
@@ -184,7 +182,7 @@ public final class LibC {
   public static long alignedAllocate(long bytes, long alignment) {
     try {
       MemorySegment memory =
-          WINDOWS
+          SIZE_FIRST
               ? (MemorySegment) Heap.ALLOCATE.invokeExact(bytes, alignment)
               : (MemorySegment) Heap.ALLOCATE.invokeExact(alignment, bytes);
       return memory.address();
@@ -208,11 +206,11 @@ public final class LibC {
 
   /** Addresses that nothing may touch yet and that cost no memory; see {@link #open}. */
   public static Mapped reserve(long bytes) {
-    return map(bytes, PROT_NONE, MAP_NORESERVE);
+    return map(bytes, PROT_NONE, Mapping.FLAGS.noReserve());
   }
 
   /**
-   * Fresh explicit huge pages of zeros, aligned to their size.
+   * Fresh explicit huge pages of zeros, aligned to their size. The platform must have them.
    *
    * @param bytes a multiple of the size
    * @param pageBytes their size, which the system has
@@ -220,8 +218,10 @@ public final class LibC {
    *     tells whether there are enough
    */
   public static Mapped mapHuge(long bytes, long pageBytes, boolean setAside) {
-    int size = Long.numberOfTrailingZeros(pageBytes) << MAP_HUGE_SHIFT;
-    return map(bytes, PROT_READ_WRITE, MAP_HUGETLB | size | (setAside ? 0 : MAP_NORESERVE));
+    Platform.HugePages numbers = PLATFORM.hugePages().orElseThrow();
+    int size = Long.numberOfTrailingZeros(pageBytes) << numbers.sizeShift();
+    int reserve = setAside ? 0 : Mapping.FLAGS.noReserve();
+    return map(bytes, PROT_READ_WRITE, numbers.flag() | size | reserve);
   }
 
   private static Mapped map(long bytes, int protection, int flags) {
@@ -234,7 +234,7 @@ public final class LibC {
                   MemorySegment.NULL,
                   bytes,
                   protection,
-                  MAP_PRIVATE_ANONYMOUS | flags,
+                  Mapping.FLAGS.privateAnonymous() | flags,
                   -1,
                   0L);
       return memory.address() == -1L
@@ -271,24 +271,26 @@ public final class LibC {
   /** What the system can be advised of pages. */
   public enum Advice {
     /** Huge ones, please. */
-    HUGE(14),
+    HUGE,
     /** No huge ones. */
-    SMALL(15),
+    SMALL,
     /** All of them now; where there are none this says so, while a touch would be a SIGBUS. */
-    POPULATE(23);
-
-    private final int code;
-
-    Advice(int code) {
-      this.code = code;
-    }
+    POPULATE
   }
 
-  /** Gives advice; whether the kernel took it. */
+  /** Gives advice; whether the kernel took it. A platform without huge pages takes none. */
   public static boolean advise(long address, long bytes, Advice advice) {
+    if (HUGE_PAGES == null) {
+      return false;
+    }
+    int code =
+        switch (advice) {
+          case HUGE -> HUGE_PAGES.use();
+          case SMALL -> HUGE_PAGES.avoid();
+          case POPULATE -> HUGE_PAGES.populate();
+        };
     try {
-      return (int) Mapping.MADVISE.invokeExact(MemorySegment.ofAddress(address), bytes, advice.code)
-          == 0;
+      return (int) Mapping.MADVISE.invokeExact(MemorySegment.ofAddress(address), bytes, code) == 0;
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -314,13 +316,15 @@ public final class LibC {
 
   /** Keeps pages in memory from their first touch on; false also where that is unknown. */
   public static boolean lockWhenTouched(long address, long bytes) {
-    if (!has("mlock2")) {
+    OptionalInt onFault =
+        PLATFORM.locking().map(Platform.Locking::onFault).orElse(OptionalInt.empty());
+    if (onFault.isEmpty() || !has("mlock2")) {
       return false;
     }
     try {
       return (int)
               LaterLocking.MLOCK2.invokeExact(
-                  MemorySegment.ofAddress(address), bytes, MLOCK_ONFAULT)
+                  MemorySegment.ofAddress(address), bytes, onFault.getAsInt())
           == 0;
     } catch (Throwable e) {
       throw unexpected(e);
@@ -329,7 +333,7 @@ public final class LibC {
 
   /** Bytes of one page; empty if the system does not say. */
   public static OptionalLong pageSize() {
-    if (WINDOWS || !has("getpagesize")) {
+    if (!has("getpagesize")) {
       return OptionalLong.empty();
     }
     try {
@@ -341,14 +345,16 @@ public final class LibC {
 
   /** Bytes that this process may lock, Long.MAX_VALUE if it has no limit; empty if not known. */
   public static OptionalLong lockLimit() {
-    if (WINDOWS || !has("getrlimit")) {
+    if (PLATFORM.locking().isEmpty() || !has("getrlimit")) {
       return OptionalLong.empty();
     }
+    int limit = PLATFORM.locking().get().limit();
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment limits = arena.allocate(JAVA_LONG, 2);
-      if ((int) Limits.GETRLIMIT.invokeExact(RLIMIT_MEMLOCK, limits) != 0) {
+      MemorySegment limits = arena.allocate(LIMIT_BYTES, Long.BYTES);
+      if ((int) Limits.GETRLIMIT.invokeExact(limit, limits) != 0) {
         return OptionalLong.empty();
       }
+      // No limit is the largest unsigned number on Linux, and the largest signed one on macOS.
       long soft = limits.getAtIndex(JAVA_LONG, 0);
       return OptionalLong.of(soft < 0 ? Long.MAX_VALUE : soft);
     } catch (Throwable e) {
@@ -356,9 +362,21 @@ public final class LibC {
     }
   }
 
+  /** Whether a descriptor leads to a terminal; false also where that is unknown. */
+  public static boolean isTerminal(int descriptor) {
+    if (!has("isatty")) {
+      return false;
+    }
+    try {
+      return (int) Terminal.ISATTY.invokeExact(descriptor) == 1;
+    } catch (Throwable e) {
+      throw unexpected(e);
+    }
+  }
+
   /** The user in whose name this process acts, an unsigned number; empty if not known. */
   public static OptionalInt user() {
-    if (WINDOWS || !has("geteuid")) {
+    if (!has("geteuid")) {
       return OptionalInt.empty();
     }
     try {
@@ -395,10 +413,6 @@ public final class LibC {
   public static MethodHandle link(String name, FunctionDescriptor type, Linker.Option... options) {
     Linker linker = Linker.nativeLinker();
     return linker.downcallHandle(linker.defaultLookup().findOrThrow(name), type, options);
-  }
-
-  private static boolean systemIs(String name) {
-    return System.getProperty("os.name", "").toLowerCase(Locale.ROOT).startsWith(name);
   }
 
   public static RuntimeException unexpected(Throwable e) {

@@ -54,6 +54,11 @@ public final class OwnMemory {
     return range != null && segment.byteSize() <= range.getValue() - address;
   }
 
+  /** Whether the system tells what lies at the addresses of this process. */
+  public static boolean tellsAddresses() {
+    return AddressMap.isTold();
+  }
+
   /**
    * Whether a native segment is own memory, or else the system says that no file is behind it. Its
    * scope must stay open while the answer counts. Takes about a millisecond for memory that is not

@@ -1,0 +1,45 @@
+package dev.tidepool.host.system;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import java.lang.foreign.MemorySegment;
+
+/**
+ * How many pages of the machine are in use for what, as the macOS kernel counts them ({@code
+ * vm_statistics64} of {@code mach/vm_statistics.h}).
+ *
+ * @param free nobody's, including those that were read ahead of files
+ * @param readAhead those of the free pages that hold bytes of files
+ * @param purgeable of programs that let the kernel discard them
+ * @param fileBacked with the bytes of a file behind them
+ */
+record PageCounts(long free, long readAhead, long purgeable, long fileBacked) {
+  /** The kernel's first revision of the structure ends here; later ones are longer. */
+  static final int BYTES = 152;
+
+  static final int WORDS = BYTES / Integer.BYTES;
+  static final int FREE = 0;
+  static final int PURGEABLE = 88;
+  static final int READ_AHEAD = 92;
+  static final int FILE_BACKED = 136;
+
+  static PageCounts of(MemorySegment structure) {
+    return new PageCounts(
+        count(structure, FREE),
+        count(structure, READ_AHEAD),
+        count(structure, PURGEABLE),
+        count(structure, FILE_BACKED));
+  }
+
+  private static long count(MemorySegment structure, int offset) {
+    return Integer.toUnsignedLong(structure.get(JAVA_INT, offset));
+  }
+
+  /**
+   * Returns the pages that programs can have without compression or swapping. Pages that were read
+   * ahead count as file-backed.
+   */
+  long obtainable() {
+    return Math.max(0, free - readAhead) + purgeable + fileBacked;
+  }
+}
