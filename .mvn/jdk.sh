@@ -24,6 +24,7 @@ accept() {
 
 search_jdk() {
   [ -n "${JAVA_HOME:-}" ] && accept "$JAVA_HOME" && return
+  # On macOS the command is a stub, and java_home tells where the JDKs are.
   java=$(command -v java) && {
     java=$(readlink -f "$java" 2>/dev/null || echo "$java")
     accept "${java%/bin/java}" && return
@@ -32,7 +33,9 @@ search_jdk() {
     home=$(/usr/libexec/java_home -v "$need+" 2>/dev/null) && accept "$home" && return
   fi
   for home in /usr/lib/jvm/* /opt/java/* /opt/jdk* "${HOME:-}"/.sdkman/candidates/java/* \
-    "${HOME:-}"/.jdks/* "${HOME:-}"/.local/share/mise/installs/java/*; do
+    "${HOME:-}"/.jdks/* "${HOME:-}"/.local/share/mise/installs/java/* \
+    /opt/homebrew/opt/openjdk*/libexec/openjdk.jdk/Contents/Home \
+    /usr/local/opt/openjdk*/libexec/openjdk.jdk/Contents/Home; do
     accept "$home" && return
   done
   return 1

@@ -60,7 +60,7 @@ make_array "$work/x.npy" "$mib"
 "$root/tidepool" eval 'y = x' x="$work/x.npy" y="$work/out.npy" --force >/dev/null
 cat "$work/x.npy" >/dev/null
 
-echo "$(date -u +%F) $(uname -r), $(nproc) cores, $mib MiB, $rounds rounds in $folder," \
+echo "$(date -u +%F) $(uname -r), $(cores) cores, $mib MiB, $rounds rounds in $folder," \
   "load before: $(load)"
 "$python" -c 'import sys, numpy, numexpr; print("Python", sys.version.split()[0], "NumPy",
 numpy.__version__, "numexpr", numexpr.__version__, "on", numexpr.nthreads, "threads")'

@@ -12,8 +12,8 @@ folder=${2:-/tmp}
 python=${PYTHON:-/usr/bin/python3}
 mib=${MIB:-4096}
 second=${SECOND:-opencl:0}
-cores=$(nproc)
 source "$(dirname "$0")/timing.sh"
+cores=$(cores)
 
 eval_on() {
   timed "$1" "$root/tidepool" eval "y = $2" x="$work/x.npy" y="$work/out.npy" --device "$3" \

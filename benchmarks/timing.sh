@@ -2,6 +2,11 @@
 # of its own inside of folder that goes when the script ends, and root, the repository.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+. "$root/benchmarks/machine.sh"
+/usr/bin/time -q -f '' true 2>/dev/null || {
+  echo "${0##*/}: needs GNU time as /usr/bin/time, which Linux has (Debian: apt install time)" >&2
+  exit 1
+}
 work=$(mktemp -d "$folder/tidepool-benchmark.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
@@ -42,5 +47,3 @@ largest() { cut -d' ' -f"$2" "$work/$1" | sort -n | tail -1; }
 seconds() { cut -d' ' -f1 "$work/$1" | xargs; }
 
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN {printf "%.2f", a / b}'; }
-
-load() { cut -d' ' -f1-3 /proc/loadavg; }

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/sh
 # Writes the allocations of a generated program to a file, for `tidepool bench --replay FILE`.
 #
 #   benchmarks/trace.sh PROGRAM FILE [SEED]   resnet (training steps), query (a column store) or
@@ -6,9 +6,9 @@
 #
 # Runs on a JDK 25 or newer of JAVA_HOME, the PATH or /usr/lib/jvm; MAVEN_ARGS are more options for
 # the build, and with SKIP_BUILD=1 there is none.
-set -euo pipefail
+set -eu
 
-root=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
+root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/.mvn/jdk.sh"
 find_jdk
 java=$jdk/bin/java

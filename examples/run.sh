@@ -1,12 +1,12 @@
-#!/usr/bin/env bash
+#!/bin/sh
 # Builds the examples and runs one of them on the best accelerator present.
 #
 #   examples/run.sh NAME [SIZE]     such as: examples/run.sh Particles 1000000
 #
 # Runs on a JDK 25 or newer of JAVA_HOME, the PATH or /usr/lib/jvm; with SKIP_BUILD=1 nothing is built.
-set -euo pipefail
+set -eu
 
-root=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
+root=$(cd "$(dirname "$0")/.." && pwd)
 [ $# -gt 0 ] || { sed -n '2,6s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 name=$1
 shift
@@ -16,9 +16,9 @@ if [ -e "$programs/kernels/$name.java" ]; then
 elif [ -e "$programs/$name.java" ]; then
   class=$name
 else
-  names=$(cd "$programs" && grep -l 'void main' -- *.java kernels/*.java | tr '\n' ' ')
-  names=${names//kernels\//}
-  echo "run.sh: no example '$name'; there are ${names//.java/}" >&2
+  names=$(cd "$programs" && grep -l -- 'void main' *.java kernels/*.java |
+    sed 's|^kernels/||; s|\.java$||' | tr '\n' ' ')
+  echo "run.sh: no example '$name'; there are $names" >&2
   exit 2
 fi
 . "$root/.mvn/jdk.sh"

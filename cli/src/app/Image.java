@@ -5,7 +5,9 @@ import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.spi.ToolProvider;
 import java.util.stream.Stream;
@@ -15,9 +17,11 @@ import java.util.stream.Stream;
  * launchers, to be copied to machines that have no Java. Run by the build on JDK 25.
  *
  * <p>The runtime is linked without the app, which stays on the class path: several of its libraries
- * are no modules. At the end the image has to run, without an environment, and to be small.
+ * are no modules. At the end the image has to be small, and to run without an environment. One for
+ * another platform cannot run here, and is as large as what the vendor's modules have in them.
  *
- * <p>Arguments: the folder of the app, that of the launchers, that of the image.
+ * <p>Arguments: the folder of the app, that of the launchers, that of the image, and that of the
+ * modules of a JDK for another platform, or {@code none}.
  */
 final class Image {
   private static final long MOST_BYTES = 60_000_000;
@@ -42,8 +46,10 @@ final class Image {
     Path app = Path.of(arguments[0]);
     Path launchers = Path.of(arguments[1]);
     Path image = Path.of(arguments[2]);
+    Optional<Path> jmods =
+        Optional.of(arguments[3]).filter(name -> !name.equals("none")).map(Path::of);
     delete(image);
-    link(image);
+    link(image, jmods);
     copy(app.resolve("tidepool.jar"), image.resolve("app/tidepool.jar"));
     try (Stream<Path> libraries = Files.list(app.resolve("lib"))) {
       for (Path library : libraries.toList()) {
@@ -57,17 +63,22 @@ final class Image {
         Files.setPosixFilePermissions(target, PosixFilePermissions.fromString("rwxr-xr-x"));
       }
     }
-    check(image);
+    long bytes = bytes(image);
+    System.out.printf("%s: %.1f MB%n", image, bytes / 1e6);
+    if (jmods.isEmpty()) {
+      checkSize(bytes);
+      checkThatItRuns(image);
+    }
   }
 
-  private static void link(Path image) {
+  private static void link(Path image, Optional<Path> jmods) {
     ToolProvider jlink =
         ToolProvider.findFirst("jlink")
             .orElseThrow(() -> new IllegalStateException("this JDK has no jlink: use a whole one"));
-    int status =
-        jlink.run(
-            System.out,
-            System.err,
+    List<String> options = new ArrayList<>();
+    jmods.ifPresent(folder -> options.addAll(List.of("--module-path", checked(folder).toString())));
+    options.addAll(
+        List.of(
             "--add-modules",
             String.join(",", MODULES),
             "--strip-java-debug-attributes",
@@ -78,22 +89,39 @@ final class Image {
             "--compress",
             "zip-9",
             "--output",
-            image.toString());
+            image.toString()));
+    int status = jlink.run(System.out, System.err, options.toArray(String[]::new));
     if (status != 0) {
       throw new IllegalStateException("jlink failed with " + status);
     }
   }
 
-  private static void check(Path image) throws IOException, InterruptedException {
-    long bytes;
-    try (Stream<Path> files = Files.walk(image)) {
-      bytes = files.filter(Files::isRegularFile).mapToLong(file -> file.toFile().length()).sum();
+  /** Without the module of another platform jlink would link this one's, and say nothing. */
+  private static Path checked(Path jmods) {
+    if (!Files.isRegularFile(jmods.resolve("java.base.jmod"))) {
+      throw new IllegalStateException(
+          jmods
+              + " has no java.base.jmod; let tidepool.jmods name the folder jmods of a JDK "
+              + Runtime.version()
+              + " for the platform that the image is for");
     }
-    System.out.printf("%s: %.1f MB%n", image, bytes / 1e6);
+    return jmods;
+  }
+
+  private static long bytes(Path image) throws IOException {
+    try (Stream<Path> files = Files.walk(image)) {
+      return files.filter(Files::isRegularFile).mapToLong(file -> file.toFile().length()).sum();
+    }
+  }
+
+  private static void checkSize(long bytes) {
     if (bytes > MOST_BYTES) {
       throw new IllegalStateException(
           "the image has %d bytes, and is to have at most %d".formatted(bytes, MOST_BYTES));
     }
+  }
+
+  private static void checkThatItRuns(Path image) throws IOException, InterruptedException {
     ProcessBuilder info = new ProcessBuilder(image.resolve("bin/tidepool").toString(), "info");
     info.environment().clear();
     Process process = info.inheritIO().start();

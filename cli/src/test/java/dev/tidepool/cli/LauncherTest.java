@@ -3,18 +3,138 @@ package dev.tidepool.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** The script at the project's root that builds the command and becomes it. */
+/** The script at the project's root that builds the command and becomes it, and its like. */
 class LauncherTest {
   private static final Path PROJECT =
       Files.isDirectory(Path.of("cli")) ? Path.of("") : Path.of("..");
+
+  /** What is not everywhere, or has other options elsewhere than with GNU. */
+  private static final Pattern GNU =
+      Pattern.compile(
+          "readlink -f \"\\$0|\\bnproc\\)|loadavg|\\bsed (-r|-i)|\\bstat -c|\\bdate -d|\\bgrep"
+              + " -P|\\btac\\b|\\brealpath\\b|\\[\\[|\\$\\{\\w+//|<\\(|\\bfunction |^ *source"
+              + " |pipefail");
+
+  @TempDir Path folder;
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "tidepool",
+        ".mvn/jdk.sh",
+        "examples/run.sh",
+        "benchmarks/run.sh",
+        "benchmarks/trace.sh",
+        "benchmarks/machine.sh",
+        "cli/src/image/tidepool",
+        "cli/src/image/tidepool-report"
+      })
+  @DisabledOnOs(OS.WINDOWS)
+  void scripts_for_every_system_are_for_any_shell_and_use_no_extensions(String name)
+      throws Exception {
+    Path script = PROJECT.resolve(name);
+    String text = Files.readString(script);
+    if (Files.isExecutable(script)) {
+      assertThat(text).startsWith("#!/bin/sh\n");
+    }
+    assertThat(text.lines().filter(line -> GNU.matcher(line).find())).isEmpty();
+    Process shell = new ProcessBuilder("sh", "-n", script.toString()).inheritIO().start();
+    assertThat(shell.waitFor()).isZero();
+  }
+
+  /** As on an older Mac, whose readlink has no option for it. */
+  @Test
+  @DisabledOnOs(OS.WINDOWS)
+  void finds_a_jdk_without_gnu_commands() throws Exception {
+    Path jdk = jdk("jdk", "25.0.1");
+    Path commands = Files.createDirectory(folder.resolve("commands"));
+    executable(commands.resolve("readlink"), "[ $# -eq 1 ] || exit 1; echo \"$1\"");
+    assertThat(found(Map.of("PATH", jdk.resolve("bin") + ":" + commands + ":/bin:/usr/bin")))
+        .isEqualTo(jdk + " 25.0.1+7");
+  }
+
+  @Test
+  @DisabledOnOs(OS.WINDOWS)
+  void prefers_the_jdk_of_java_home_unless_it_is_too_old() throws Exception {
+    Path old = jdk("old", "21.0.2");
+    Path fresh = jdk("fresh", "26");
+    Path other = jdk("other", "25");
+    String path = other.resolve("bin") + ":/bin:/usr/bin";
+    assertThat(found(Map.of("PATH", path, "JAVA_HOME", fresh.toString())))
+        .isEqualTo(fresh + " 26+7");
+    assertThat(found(Map.of("PATH", path, "JAVA_HOME", old.toString()))).isEqualTo(other + " 25+7");
+  }
+
+  @Test
+  @DisabledOnOs(OS.WINDOWS)
+  void the_benchmarks_tell_cores_and_load_on_every_system() throws Exception {
+    Path commands = Files.createDirectory(folder.resolve("commands"));
+    String load = ". \"$1\"; load; cores";
+    for (String line :
+        List.of(
+            " 21:40:01 up 31 min,  1 user,  load average: 1.28, 1.18, 1.13",
+            "21:40  up 3 days,  2:11, 4 users, load averages: 1.28 1.18 1.13")) {
+      executable(commands.resolve("uptime"), "echo '" + line + "'");
+      assertThat(
+              shell(
+                      Map.of("PATH", commands + ":/bin:/usr/bin"),
+                      load,
+                      PROJECT.resolve("benchmarks/machine.sh"))
+                  .lines())
+          .hasSize(2)
+          .startsWith("1.28 1.18 1.13");
+    }
+  }
+
+  private String found(Map<String, String> environment) throws Exception {
+    String script = ". \"$1\"; find_jdk; echo \"$jdk $build\"";
+    return shell(environment, script, PROJECT.resolve(".mvn/jdk.sh")).strip();
+  }
+
+  private static String shell(Map<String, String> environment, String script, Path argument)
+      throws Exception {
+    ProcessBuilder builder =
+        new ProcessBuilder("/bin/sh", "-c", script, "test", argument.toAbsolutePath().toString());
+    builder.environment().clear();
+    builder.environment().putAll(environment);
+    Process process = builder.redirectErrorStream(true).start();
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(process.waitFor()).as(output).isZero();
+    return output;
+  }
+
+  private Path jdk(String name, String version) throws IOException {
+    Path jdk = folder.resolve(name);
+    Files.createDirectories(jdk.resolve("bin"));
+    executable(jdk.resolve("bin/java"), "exit 1");
+    executable(jdk.resolve("bin/javac"), "exit 1");
+    Files.writeString(
+        jdk.resolve("release"),
+        "IMPLEMENTOR=\"Test\"\nJAVA_RUNTIME_VERSION=\"%s+7\"\nJAVA_VERSION=\"%s\"\n"
+            .formatted(version, version));
+    return jdk;
+  }
+
+  private static void executable(Path file, String body) throws IOException {
+    Files.writeString(file, "#!/bin/sh\n" + body + "\n");
+    Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
+  }
 
   @Test
   void builds_when_sources_of_any_part_of_the_command_are_newer() throws IOException {

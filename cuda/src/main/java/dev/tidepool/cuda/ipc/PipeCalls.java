@@ -15,12 +15,12 @@ import java.lang.invoke.MethodHandle;
  * functions as {@link SocketCalls} does.
  */
 final class PipeCalls {
-  private static final int O_CLOEXEC = 0x80000;
-  private static final int F_DUPFD_CLOEXEC = 1030;
-  private static final int POLLHUP = 0x10;
+  static final int O_CLOEXEC = 0x80000;
+  static final int F_DUPFD_CLOEXEC = 1030;
+  static final int POLLHUP = 0x10;
   // struct pollfd.
-  private static final long POLL_BYTES = 8;
-  private static final long POLL_RESULT = 6;
+  static final long POLL_BYTES = 8;
+  static final long POLL_RESULT = 6;
 
   private static final MethodHandle PIPE2 = SocketCalls.link("pipe2", ADDRESS, JAVA_INT);
   private static final MethodHandle FCNTL =

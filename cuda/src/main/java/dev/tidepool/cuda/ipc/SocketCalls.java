@@ -32,33 +32,33 @@ import java.nio.file.attribute.PosixFilePermissions;
  * functions, and must be on Linux.
  */
 final class SocketCalls {
-  private static final int AF_UNIX = 1;
-  private static final int SOCK_STREAM_CLOEXEC = 1 | 0x80000;
-  private static final int SOL_SOCKET = 1;
-  private static final int SCM_RIGHTS = 1;
-  private static final int SO_RCVTIMEO = 20;
-  private static final int SO_SNDTIMEO = 21;
-  private static final int SHUT_RDWR = 2;
-  private static final int MSG_NOSIGNAL = 0x4000;
-  private static final int MSG_CMSG_CLOEXEC = 0x40000000;
-  private static final int ECONNREFUSED = 111;
+  static final int AF_UNIX = 1;
+  static final int SOCK_STREAM_CLOEXEC = 1 | 0x80000;
+  static final int SOL_SOCKET = 1;
+  static final int SCM_RIGHTS = 1;
+  static final int SO_RCVTIMEO = 20;
+  static final int SO_SNDTIMEO = 21;
+  static final int SHUT_RDWR = 2;
+  static final int MSG_NOSIGNAL = 0x4000;
+  static final int MSG_CMSG_CLOEXEC = 0x40000000;
+  static final int ECONNREFUSED = 111;
   private static final int BACKLOG = 64;
   // A stopped process accepts as many connections as its backlog holds; more would wait.
   private static final long CONNECT_NANOS = 1_000_000;
 
   // struct sockaddr_un, struct msghdr, and struct cmsghdr with one int, of 64-bit Linux.
-  private static final long ADDRESS_BYTES = 110;
-  private static final int LONGEST_PATH = 107;
-  private static final long MESSAGE_BYTES = 56;
-  private static final int MESSAGE_PARTS = 16;
-  private static final int MESSAGE_PARTS_COUNT = 24;
-  private static final int MESSAGE_CONTROL = 32;
-  private static final int MESSAGE_CONTROL_BYTES = 40;
-  private static final long CONTROL_BYTES = 24;
-  private static final long CONTROL_LENGTH = 20;
-  private static final int CONTROL_LEVEL = 8;
-  private static final int CONTROL_TYPE = 12;
-  private static final int CONTROL_DESCRIPTOR = 16;
+  static final long ADDRESS_BYTES = 110;
+  static final int LONGEST_PATH = 107;
+  static final long MESSAGE_BYTES = 56;
+  static final int MESSAGE_PARTS = 16;
+  static final int MESSAGE_PARTS_COUNT = 24;
+  static final int MESSAGE_CONTROL = 32;
+  static final int MESSAGE_CONTROL_BYTES = 40;
+  static final long CONTROL_BYTES = 24;
+  static final long CONTROL_LENGTH = 20;
+  static final int CONTROL_LEVEL = 8;
+  static final int CONTROL_TYPE = 12;
+  static final int CONTROL_DESCRIPTOR = 16;
 
   private static final Linker.Option ERRNO = Linker.Option.captureCallState("errno");
   private static final StructLayout STATE = Linker.Option.captureStateLayout();
