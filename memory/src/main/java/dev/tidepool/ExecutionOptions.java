@@ -6,8 +6,8 @@ import java.util.Optional;
  * How an orchestrator runs a kernel. Immutable; each method returns a copy.
  *
  * @param accelerator the accelerator that runs the kernel: its id ({@code cuda:0}), its kind for
- *     the best of that kind ({@code cuda}), or {@code auto} for the first of the list. Empty runs
- *     the kernel where the most bytes of its buffers are
+ *     the best of that kind ({@code cuda}), or {@code auto} for the best of all. Empty runs the
+ *     kernel where the most bytes of its buffers are
  * @param range the range of a hand-written kernel; empty takes one item for each element
  * @param preferred whether the kernel runs as if {@code accelerator} were empty where there is no
  *     such accelerator, or where it runs none of the kernel's sources; otherwise that is an error

@@ -2,9 +2,14 @@ package dev.tidepool;
 
 import dev.tidepool.transfer.PeerAccess;
 import java.util.List;
+import java.util.function.Predicate;
 
 /**
  * All accelerators of this machine, a memory manager for each, and kernels by name.
+ *
+ * <p>The <i>best</i> accelerator is the first of {@link #accelerators()} that is more than this
+ * machine's processor, and where there is none, {@code cpu:0}. Another driver of the processor,
+ * such as PoCL, is never the best of all: name it, by its id or kind.
  *
  * {@snippet :
  * try (Tidepool tidepool = Tidepool.open()) {
@@ -35,7 +40,10 @@ public final class Tidepool implements AutoCloseable {
     return new Tidepool(TidepoolRuntime.installed().open(options));
   }
 
-  /** The accelerators, best first; the CPU is always there, last. */
+  /**
+   * The accelerators, best first: GPUs, other devices, processors under a driver such as PoCL. The
+   * CPU, {@code cpu:0}, is always there, last.
+   */
   public List<Accelerator> accelerators() {
     return session.accelerators();
   }
@@ -49,6 +57,19 @@ public final class Tidepool implements AutoCloseable {
     return session.accelerator(id);
   }
 
+  /**
+   * The best accelerator that satisfies a condition.
+   *
+   * {@snippet :
+   * Accelerator gpu = tidepool.accelerator(each -> each.kind() == AcceleratorKind.GPU);
+   * }
+   *
+   * @throws IllegalArgumentException if there is none; the message lists those that are
+   */
+  public Accelerator accelerator(Predicate<? super Accelerator> condition) {
+    return session.accelerator(condition);
+  }
+
   /** What was looked for and is absent, and why; for people to read. */
   public List<String> notes() {
     return session.notes();
@@ -56,7 +77,7 @@ public final class Tidepool implements AutoCloseable {
 
   /** The manager of the best accelerator. */
   public UnifiedMemoryManager memory() {
-    return session.memory(accelerators().getFirst());
+    return session.memory(session.accelerator("auto"));
   }
 
   /**

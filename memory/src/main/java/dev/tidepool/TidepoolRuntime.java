@@ -4,9 +4,11 @@ import dev.tidepool.pooling.ArrayPool;
 import dev.tidepool.pooling.ObjectPool;
 import dev.tidepool.pooling.ObjectPoolOptions;
 import dev.tidepool.transfer.PeerAccess;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.ServiceLoader;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
@@ -16,8 +18,21 @@ import java.util.stream.Collectors;
 public interface TidepoolRuntime {
   /** What stands behind one {@link Tidepool}. */
   interface Session extends AutoCloseable {
-    /** The accelerators, best first, the CPU last. */
+    /** The accelerators in the order of {@link Tidepool#accelerators()}. */
     List<Accelerator> accelerators();
+
+    /**
+     * The accelerators in the order in which they are chosen, the best first: those that are more
+     * than this machine's processor, {@code cpu:0}, and other drivers of the processor.
+     */
+    default List<Accelerator> byPreference() {
+      Accelerator cpu = accelerators().getLast();
+      return accelerators().stream()
+          .sorted(
+              Comparator.comparingInt(
+                  each -> each.kind() != AcceleratorKind.CPU ? 0 : each.equals(cpu) ? 1 : 2))
+          .toList();
+    }
 
     /**
      * An accelerator by its id, the best of a kind ({@code opencl}), or the best for {@code auto}.
@@ -26,31 +41,41 @@ public interface TidepoolRuntime {
      *     are
      */
     default Accelerator accelerator(String id) {
-      return find(id)
-          .orElseThrow(
-              () ->
-                  new IllegalArgumentException(
-                      "no accelerator '"
-                          + id
-                          + "'; this machine has "
-                          + accelerators().stream()
-                              .map(Accelerator::id)
-                              .collect(Collectors.joining(", "))
-                          + (notes().isEmpty()
-                              ? "; a kind whose module (tidepool-opencl, tidepool-cuda) is not on"
-                                  + " the path is not looked for"
-                              : "; " + String.join("; ", notes()))));
+      return find(id).orElseThrow(() -> absent("no accelerator '" + id + "'"));
     }
 
     /** The same, if there is one. */
     default Optional<Accelerator> find(String id) {
-      return accelerators().stream()
+      return byPreference().stream()
           .filter(
               accelerator ->
                   id.equals("auto")
                       || accelerator.id().equals(id)
                       || accelerator.id().startsWith(id + ":"))
           .findFirst();
+    }
+
+    /**
+     * The best accelerator that satisfies a condition.
+     *
+     * @throws IllegalArgumentException if there is none; the message lists those that are
+     */
+    default Accelerator accelerator(Predicate<? super Accelerator> condition) {
+      return byPreference().stream()
+          .filter(condition)
+          .findFirst()
+          .orElseThrow(() -> absent("no accelerator satisfies the condition"));
+    }
+
+    private IllegalArgumentException absent(String what) {
+      return new IllegalArgumentException(
+          what
+              + "; this machine has "
+              + accelerators().stream().map(Accelerator::id).collect(Collectors.joining(", "))
+              + (notes().isEmpty()
+                  ? "; a kind whose module (tidepool-opencl, tidepool-cuda) is not on the path is"
+                      + " not looked for"
+                  : "; " + String.join("; ", notes())));
     }
 
     /** What is absent, and why. */
@@ -72,16 +97,22 @@ public interface TidepoolRuntime {
   /** Discovers accelerators. */
   Session open(MemoryOptions options);
 
-  /** A manager on the best accelerator, with a session of its own that it closes. */
-  UnifiedMemoryManager createManager(MemoryOptions options);
-
   /**
    * A manager on one accelerator, with a session of its own that it closes.
    *
-   * @param accelerator an id, a kind, or {@code auto}; other drivers are not loaded
+   * @param accelerator an id, a kind, or {@code auto}; drivers that cannot have it are not loaded
    * @throws IllegalArgumentException if there is none
    */
   UnifiedMemoryManager createManager(String accelerator, MemoryOptions options);
+
+  /**
+   * A manager on the best accelerator that satisfies a condition, with a session of its own that it
+   * closes.
+   *
+   * @throws IllegalArgumentException if there is none
+   */
+  UnifiedMemoryManager createManager(
+      Predicate<? super Accelerator> condition, MemoryOptions options);
 
   /** A further manager on an accelerator of an open session. */
   UnifiedMemoryManager createManager(Accelerator accelerator, MemoryOptions options);

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Predicate;
 
 /**
  * Allocates buffers on one accelerator, pools their memory, and counts it.
@@ -36,14 +37,17 @@ import java.util.concurrent.CompletableFuture;
  * #statistics()} throws {@link IllegalStateException}.
  */
 public interface UnifiedMemoryManager extends AutoCloseable {
-  /** A manager on the best accelerator present; closing it closes all that was opened for it. */
+  /**
+   * A manager on the {@linkplain Tidepool best} accelerator present; closing it closes all that was
+   * opened for it. Drivers that offer this machine's processor only are not loaded.
+   */
   static UnifiedMemoryManager create() {
     return create(MemoryOptions.defaults());
   }
 
-  /** A manager on the best accelerator present, with options. */
+  /** {@link #create()} with options. */
   static UnifiedMemoryManager create(MemoryOptions options) {
-    return TidepoolRuntime.installed().createManager(options);
+    return create("auto", options);
   }
 
   /**
@@ -65,6 +69,24 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   /** {@link #create(String)} with options. */
   static UnifiedMemoryManager create(String accelerator, MemoryOptions options) {
     return TidepoolRuntime.installed().createManager(accelerator, options);
+  }
+
+  /**
+   * A manager on the {@linkplain Tidepool best} accelerator that satisfies a condition; closing it
+   * closes all that was opened for it.
+   *
+   * {@snippet :
+   * UnifiedMemoryManager memory =
+   *     UnifiedMemoryManager.create(
+   *         each -> each.capabilities().contains(Capability.FLOAT64), MemoryOptions.defaults());
+   * }
+   *
+   * @param condition may be asked about any accelerator of this machine; all drivers are loaded
+   * @throws IllegalArgumentException if there is none; the message lists those that are
+   */
+  static UnifiedMemoryManager create(
+      Predicate<? super Accelerator> condition, MemoryOptions options) {
+    return TidepoolRuntime.installed().createManager(condition, options);
   }
 
   /**

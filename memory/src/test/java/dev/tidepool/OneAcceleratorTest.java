@@ -7,6 +7,7 @@ import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Discovery;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 
 /** A manager on one accelerator loads the drivers of that kind alone. */
@@ -24,6 +25,25 @@ class OneAcceleratorTest {
         public Discovery discover() {
           discoveries.incrementAndGet();
           return new Discovery(List.of(), List.of("other: no devices"));
+        }
+      };
+
+  private final AcceleratorProvider processor =
+      new AcceleratorProvider() {
+        @Override
+        public String name() {
+          return "processor";
+        }
+
+        @Override
+        public boolean offersOnlyTheCpu() {
+          return true;
+        }
+
+        @Override
+        public Discovery discover() {
+          discoveries.incrementAndGet();
+          return new Discovery(List.of(), List.of());
         }
       };
 
@@ -49,6 +69,34 @@ class OneAcceleratorTest {
       assertThat(memory.accelerator().id()).isEqualTo("cpu:0");
     }
     assertThat(discoveries).hasValue(1);
+  }
+
+  @Test
+  void theBestIsNeverAnotherDriverOfTheProcessor() {
+    try (UnifiedMemoryManager memory =
+        Discovery.using(List.of(processor), () -> UnifiedMemoryManager.create())) {
+      assertThat(memory.accelerator().id()).isEqualTo("cpu:0");
+    }
+    assertThat(discoveries).hasValue(0);
+  }
+
+  @Test
+  void aConditionChoosesAmongAllThatIsThere() {
+    Predicate<Accelerator> exact = each -> each.capabilities().contains(Capability.FLOAT64);
+    try (UnifiedMemoryManager memory =
+        Discovery.using(
+            List.of(other, processor),
+            () -> UnifiedMemoryManager.create(exact, MemoryOptions.defaults()))) {
+      assertThat(memory.accelerator().id()).isEqualTo("cpu:0");
+    }
+    assertThat(discoveries).hasValue(2);
+    try (Tidepool tidepool = Discovery.using(List.of(other), () -> Tidepool.open())) {
+      assertThat(tidepool.accelerator(exact)).isEqualTo(tidepool.accelerator("cpu:0"));
+      assertThatThrownBy(() -> tidepool.accelerator(each -> each.kind() == AcceleratorKind.GPU))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("no accelerator satisfies the condition; this machine has cpu:0")
+          .hasMessageContaining("other: no devices");
+    }
   }
 
   @Test

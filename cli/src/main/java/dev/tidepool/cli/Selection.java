@@ -1,7 +1,6 @@
 package dev.tidepool.cli;
 
 import dev.tidepool.Accelerator;
-import dev.tidepool.AcceleratorKind;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.spi.AcceleratorProvider;
@@ -27,8 +26,7 @@ record Selection(Tidepool tidepool, List<Accelerator> accelerators, boolean isAu
   private static final String CPU = "cpu:0";
 
   /**
-   * Opens an accelerator by its id, or for {@code auto} the best that is more than this machine's
-   * CPU under another driver, and else {@code cpu:0}.
+   * Opens an accelerator by its id, or for {@code auto} the best.
    *
    * @throws WrongArguments if there is none of that id; the message lists those that are
    */
@@ -47,8 +45,7 @@ record Selection(Tidepool tidepool, List<Accelerator> accelerators, boolean isAu
     }
     Tidepool tidepool = Discovery.using(providers(ids), () -> Tidepool.open(options));
     try {
-      List<Accelerator> chosen =
-          ids.stream().map(id -> choose(tidepool.accelerators(), id)).distinct().toList();
+      List<Accelerator> chosen = ids.stream().map(id -> choose(tidepool, id)).distinct().toList();
       return new Selection(tidepool, chosen, ids.equals(List.of(AUTO)));
     } catch (RuntimeException e) {
       tidepool.close();
@@ -86,14 +83,11 @@ record Selection(Tidepool tidepool, List<Accelerator> accelerators, boolean isAu
     return named.isEmpty() ? installed : named;
   }
 
-  private static Accelerator choose(List<Accelerator> accelerators, String id) {
+  private static Accelerator choose(Tidepool tidepool, String id) {
     if (id.equals(AUTO)) {
-      return accelerators.stream()
-          .filter(accelerator -> accelerator.kind() != AcceleratorKind.CPU)
-          .findFirst()
-          .orElseGet(accelerators::getLast);
+      return tidepool.accelerator(AUTO);
     }
-    return accelerators.stream()
+    return tidepool.accelerators().stream()
         .filter(accelerator -> accelerator.id().equals(id))
         .findFirst()
         .orElseThrow(() -> unknown(id));

@@ -96,7 +96,7 @@ class DeviceDecoderTest {
       long[] sizes;
       byte[] found = new byte[GUARD + blocks.size() * (ROOM + GUARD)];
       try (Tidepool tidepool = open()) {
-        UnifiedMemoryManager memory = tidepool.memory();
+        UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerators().getFirst());
         UnifiedBuffer<byte[]> compressed = memory.allocate(ElementType.BYTE, source.size());
         compressed.copyFrom(source.toByteArray());
         UnifiedBuffer<byte[]> target = memory.allocate(ElementType.BYTE, found.length);

@@ -50,7 +50,7 @@ final class CompiledKernel implements AutoCloseable {
 
   private static void build(OpenClDevice device, long program, String entry, String options) {
     long handle = device.properties().handle();
-    int code = device.context().build(program, handle, options);
+    int code = device.context().build(program, device.properties(), options);
     if (code == ErrorCodes.CL_SUCCESS) {
       return;
     }

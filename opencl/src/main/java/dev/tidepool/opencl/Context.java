@@ -10,6 +10,11 @@ import java.util.concurrent.atomic.AtomicInteger;
  * happen under the monitor of the {@link Platform}.
  */
 final class Context {
+  private static final String POCL_COMPILES =
+      "PoCL compiles each kernel when it is built and when it first runs, for about a second in"
+          + " all, and keeps the result in ~/.cache/pocl; cpu:0 computes on the same processor"
+          + " without that";
+
   private final long handle;
   private final AtomicInteger holders = new AtomicInteger(1);
   // The first program built loads the driver's compiler, which may replace signal handlers again.
@@ -38,10 +43,14 @@ final class Context {
   }
 
   /** {@link OpenCL#clBuildProgram}, with the signal handlers preserved the first time. */
-  int build(long program, long device, String options) {
+  int build(long program, DeviceProperties device, String options) {
     if (compilerLoaded.compareAndSet(false, true)) {
-      return SignalHandlers.preserving(() -> OpenCL.clBuildProgram(program, device, options));
+      if (device.pocl()) {
+        System.getLogger(Context.class.getName()).log(System.Logger.Level.INFO, POCL_COMPILES);
+      }
+      return SignalHandlers.preserving(
+          () -> OpenCL.clBuildProgram(program, device.handle(), options));
     }
-    return OpenCL.clBuildProgram(program, device, options);
+    return OpenCL.clBuildProgram(program, device.handle(), options);
   }
 }

@@ -35,7 +35,7 @@ class CompileDuringCloseTest {
   void closingWaitsForTheDriver() throws InterruptedException {
     for (int round = 0; round < ROUNDS; round++) {
       Tidepool tidepool = Discovery.using(List.of(new OpenClProvider()), Tidepool::open);
-      UnifiedMemoryManager memory = tidepool.memory();
+      UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("opencl"));
       KernelSource source =
           KernelSource.opencl(
               "kernel void f(global float *y) { y[get_global_id(0)] = " + System.nanoTime() + "; }",

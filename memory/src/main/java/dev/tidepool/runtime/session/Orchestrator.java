@@ -119,7 +119,7 @@ final class Orchestrator implements ComputeOrchestrator {
       return placed(name, known, home);
     }
     UnsupportedOperationException refused = null;
-    for (Accelerator accelerator : session.accelerators()) {
+    for (Accelerator accelerator : session.byPreference()) {
       try {
         return placed(name, known, session.memory(accelerator));
       } catch (UnsupportedOperationException e) {

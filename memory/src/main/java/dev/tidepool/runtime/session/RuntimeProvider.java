@@ -11,6 +11,8 @@ import dev.tidepool.pooling.ArrayPool;
 import dev.tidepool.pooling.ObjectPool;
 import dev.tidepool.pooling.ObjectPoolOptions;
 import dev.tidepool.runtime.transfers.DeviceAccelerator;
+import java.util.function.Function;
+import java.util.function.Predicate;
 
 /** The service behind the factories of {@code dev.tidepool}. */
 public final class RuntimeProvider implements TidepoolRuntime {
@@ -23,26 +25,31 @@ public final class RuntimeProvider implements TidepoolRuntime {
   }
 
   @Override
-  public UnifiedMemoryManager createManager(MemoryOptions options) {
-    return managerOf(RuntimeSession.discover(options), "auto");
-  }
-
-  @Override
   public UnifiedMemoryManager createManager(String accelerator, MemoryOptions options) {
     String kind = accelerator.substring(0, (accelerator + ":").indexOf(':'));
     RuntimeSession session =
-        RuntimeSession.discover(options, name -> name.equals(kind) || kind.equals("auto"));
+        RuntimeSession.discover(
+            options,
+            provider ->
+                kind.equals("auto") ? !provider.offersOnlyTheCpu() : provider.name().equals(kind));
     if (session.find(accelerator).isPresent()) {
-      return managerOf(session, accelerator);
+      return managerOf(session, found -> found.accelerator(accelerator));
     }
     session.close();
     // All that there is belongs into the message.
-    return managerOf(RuntimeSession.discover(options), accelerator);
+    return managerOf(RuntimeSession.discover(options), found -> found.accelerator(accelerator));
   }
 
-  private static UnifiedMemoryManager managerOf(RuntimeSession session, String accelerator) {
+  @Override
+  public UnifiedMemoryManager createManager(
+      Predicate<? super Accelerator> condition, MemoryOptions options) {
+    return managerOf(RuntimeSession.discover(options), found -> found.accelerator(condition));
+  }
+
+  private static UnifiedMemoryManager managerOf(
+      RuntimeSession session, Function<RuntimeSession, Accelerator> choice) {
     try {
-      return session.managerThatEnds(session.accelerator(accelerator));
+      return session.managerThatEnds(choice.apply(session));
     } catch (RuntimeException | Error e) {
       // Nobody has the session, whose devices, threads and files would stay.
       session.close();

@@ -155,9 +155,9 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   /**
    * Asks some of the providers.
    *
-   * @param asked which, by their names
+   * @param asked which
    */
-  static RuntimeSession discover(MemoryOptions options, Predicate<String> asked) {
+  static RuntimeSession discover(MemoryOptions options, Predicate<AcceleratorProvider> asked) {
     // Before anything is opened that would have to be closed again.
     options
         .spillDirectory()
@@ -166,10 +166,10 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     List<Device> devices = new ArrayList<>();
     List<String> notes = new ArrayList<>();
     for (AcceleratorProvider provider : Discovery.chosenOr(RuntimeSession::installed)) {
-      if (!asked.test(provider.name())) {
-        continue;
-      }
       try {
+        if (!asked.test(provider)) {
+          continue;
+        }
         Discovery found = provider.discover();
         devices.addAll(found.devices());
         notes.addAll(found.notes());
