@@ -176,6 +176,51 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   <A> UnifiedBuffer<A> copyOf(A array, Allocation allocation);
 
   /**
+   * Refuses one number. Kernels take numbers as they are; otherwise put it into an array of one
+   * element. The compiler chooses this form for numbers, and as it returns nothing, a program that
+   * expects a buffer does not compile.
+   *
+   * @throws IllegalArgumentException always
+   */
+  default void copyOf(double number) {
+    copyOf(number, Allocation.at(MemoryLocation.DEVICE));
+  }
+
+  /**
+   * {@link #copyOf(double)} with an allocation.
+   *
+   * @throws IllegalArgumentException always
+   */
+  default void copyOf(double number, Allocation allocation) {
+    throw new IllegalArgumentException(
+        "copyOf takes arrays of primitives, not one number; pass a number to a kernel as it is, or"
+            + " put it into an array of one element");
+  }
+
+  /**
+   * Refuses arrays of objects. For rows, {@link #allocate allocate} one buffer for all of them, and
+   * copy each to its {@linkplain UnifiedBuffer#slice slice}. For records, allocate a buffer of
+   * their {@linkplain ElementType#struct type}, and copy the array to it. The compiler chooses this
+   * form for such arrays, and as it returns nothing, a program that expects a buffer does not
+   * compile.
+   *
+   * @throws IllegalArgumentException always
+   */
+  default void copyOf(Object[] rowsOrRecords) {
+    copyOf(rowsOrRecords, Allocation.at(MemoryLocation.DEVICE));
+  }
+
+  /**
+   * {@link #copyOf(Object[])} with an allocation.
+   *
+   * @throws IllegalArgumentException always
+   */
+  default void copyOf(Object[] rowsOrRecords, Allocation allocation) {
+    Object array = rowsOrRecords;
+    copyOf(array, allocation).close();
+  }
+
+  /**
    * A HOST buffer over memory of the caller, which keeps owning it. The memory is the host's copy
    * of the buffer. Kernels of the CPU compute in it; every other accelerator works on a copy in its
    * own memory, and {@link UnifiedBuffer#close()} brings newer bytes back. The arena must stay open
