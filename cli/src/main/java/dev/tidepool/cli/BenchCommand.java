@@ -27,8 +27,8 @@ import picocli.CommandLine.Option;
       "Measure the pool, transfers and kernels of an accelerator in a few seconds.",
       "",
       "Beside each figure stands what the same takes without a pool, without pinned",
-      "memory, or the naive way. With --replay, the allocations of a program are",
-      "repeated with a pool and without one."
+      "memory, or by plain Java. Where that is faster, the next line says why. With",
+      "--replay, the allocations of a program are repeated with a pool and without one."
     },
     descriptionHeading = "%n",
     optionListHeading = "%nOptions:%n",
@@ -67,7 +67,7 @@ final class BenchCommand implements Callable<Integer> {
       names = "--device",
       paramLabel = "ID",
       description =
-          "The accelerator, by its id in 'tidepool info'. Default: auto, the best that is more"
+          "The accelerator, by its id in 'tidepool info'. Default: auto, the best: one that is more"
               + " than this machine's CPU, or else cpu:0.")
   private String device = Selection.AUTO;
 

@@ -16,8 +16,8 @@ import picocli.CommandLine.Option;
     description = {
       "Show on generated data what Tidepool does on every accelerator present.",
       "",
-      "Each line is measured now, the naive way beside it. Results are verified. Takes",
-      "a few seconds.",
+      "Each line is measured now, beside what a program would do otherwise; where that",
+      "is faster, the next line says why. Results are verified. Takes a few seconds.",
       "",
       "With --serve, a program that trains for ever is shown to a browser instead: its",
       "memory over time, every block, and where it was allocated. Find its leak."
@@ -60,7 +60,7 @@ final class DemoCommand implements Callable<Integer> {
     }
     TimeTable table = new TimeTable(parent.out(), Terminal.likesColour());
     boolean right = true;
-    table.line("Measured now: what Tidepool takes, and what the same work takes the naive way.");
+    table.line("Measured now: what Tidepool takes, and what the same work takes otherwise.");
     table.line("");
     try (Tidepool tidepool = Tidepool.open()) {
       for (Accelerator accelerator : tidepool.accelerators()) {

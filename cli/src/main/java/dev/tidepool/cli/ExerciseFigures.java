@@ -44,6 +44,7 @@ final class ExerciseFigures {
   private final UnifiedMemoryManager memory;
   private final int elements;
   private final QuickFigures table;
+  private final boolean sharesMemory;
 
   /**
    * @param elements of the largest buffer
@@ -53,6 +54,7 @@ final class ExerciseFigures {
     this.memory = memory;
     this.elements = elements;
     this.table = table;
+    this.sharesMemory = memory.accelerator().capabilities().contains(Capability.SHARED_MEMORY);
   }
 
   void run() {
@@ -76,7 +78,8 @@ final class ExerciseFigures {
               1,
               () -> allocateAll(pooled),
               "no pool",
-              () -> allocateAll(none));
+              () -> allocateAll(none),
+              "what the pool does not keep comes from the system all the same");
         }
       }
     }
@@ -112,13 +115,15 @@ final class ExerciseFigures {
           1,
           () -> inTurn(pinned, one, kernel),
           "regular",
-          () -> inTurn(plain, one, kernel));
+          () -> inTurn(plain, one, kernel),
+          sharesMemory ? QuickFigures.NOTHING_TO_PIN : "");
       table.row(
           "pinned, asynchronous",
           1,
           () -> overlapped(pinned, List.of(one, other), kernel),
           "regular",
-          () -> inTurn(plain, one, kernel));
+          () -> inTurn(plain, one, kernel),
+          "copies and kernels share the processors, so they hardly overlap");
     }
   }
 
@@ -177,7 +182,8 @@ final class ExerciseFigures {
           1,
           () -> arrays.execute(components),
           "of structs",
-          () -> moved.execute(all, structs.range()));
+          () -> moved.execute(all, structs.range()),
+          "six streams of memory, where structs are one");
     }
   }
 

@@ -12,10 +12,16 @@ import java.util.Optional;
  * 150 ms to load.
  */
 public final class Main {
+  private static final String LOG_FORMAT = "java.util.logging.SimpleFormatter.format";
+
   private Main() {}
 
   /** Runs the command and ends the virtual machine with its exit status. */
   public static void main(String[] arguments) {
+    // What the library logs is one line, as the command's own messages are.
+    if (System.getProperty(LOG_FORMAT) == null) {
+      System.setProperty(LOG_FORMAT, "tidepool: %5$s%6$s%n");
+    }
     int status = run(System.out, System.err, arguments);
     // A reader that has seen enough and went, such as head, is no failure.
     if (System.out.checkError() && !Terminal.outputIsPipe()) {

@@ -31,7 +31,8 @@ class BenchTest {
     assertThat(result.status()).isZero();
     assertThat(result.out())
         .startsWith("cpu:0  ")
-        .contains("no pool", "unpinned", "Java loop", "all copied", "naively")
+        .contains(
+            "no pool", "unpinned", "Java loop", "on arrays", "bare copy", "an arena", "otherwise")
         .contains("room for 2, ", "room for 16, ", "% are hits", "asynchronous")
         .contains("struct of arrays", "of structs", "aligned", "shifted", "1 byte off");
     assertThat(result.out().lines()).allSatisfy(line -> assertThat(line).hasSizeLessThan(81));
