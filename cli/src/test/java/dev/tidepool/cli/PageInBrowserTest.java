@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.awt.image.BufferedImage;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.imageio.ImageIO;
@@ -99,6 +101,34 @@ class PageInBrowserTest {
       }
     }
     return sum / picture.getHeight() / picture.getWidth();
+  }
+
+  @Test
+  void the_totals_of_the_tables_agree() throws Exception {
+    String script =
+        """
+        (async () => {
+          while (document.body.dataset.state !== 'ready') await new Promise(go => setTimeout(go, 20));
+          const texts = cells => [...cells].map(cell => cell.textContent.replace(/ [▴▾]/, ''));
+          const total = (table, head) => texts(document.querySelectorAll('#' + table + ' tfoot td'))
+              [texts(document.querySelectorAll('#' + table + ' th')).indexOf(head)];
+          const figure = name => [...document.querySelectorAll('#figures div')]
+              .find(item => item.querySelector('dt').textContent === name).querySelector('dd').textContent;
+          return [[total('tags', 'Live'), figure('live')], [total('tags', 'Buffers'), figure('buffers')],
+              [total('tags', 'In blocks'), total('sites', 'In blocks'), total('totals', 'Live')],
+              [total('totals', 'Idle'), figure('idle in pools')],
+              [total('totals', 'In blocks'), figure('held of the system')]]
+              .map(same => same.join(' = ')).join('\\n');
+        })()
+        """;
+    assertThat(browser.evaluate(page(4000), script).lines())
+        .hasSize(5)
+        .allSatisfy(
+            line -> {
+              String[] totals = line.split(" = ");
+              assertThat(totals).hasSizeGreaterThan(1).doesNotContain("", "undefined");
+              assertThat(Set.of(totals[0])).containsAll(List.of(totals));
+            });
   }
 
   @Test

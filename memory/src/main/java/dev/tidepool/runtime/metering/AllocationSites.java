@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.metering;
 
+import dev.tidepool.Reservation;
 import dev.tidepool.UnifiedMemoryManager;
 import java.util.List;
 import java.util.Map;
@@ -53,10 +54,11 @@ public final class AllocationSites {
                 .toList());
   }
 
-  /** Those of the manager, and of the short forms that its interface has. */
+  /** Those of the manager, and of the short forms that the interfaces have. */
   private static boolean isOfManagers(StackWalker.StackFrame frame) {
     return frame.getClassName().startsWith("dev.tidepool.runtime.")
-        || frame.getClassName().equals(UnifiedMemoryManager.class.getName());
+        || frame.getClassName().equals(UnifiedMemoryManager.class.getName())
+        || frame.getClassName().equals(Reservation.class.getName());
   }
 
   /** Frames that may stand between the manager and the program. */

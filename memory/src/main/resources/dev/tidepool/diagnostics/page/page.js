@@ -18,7 +18,7 @@ const create = (name, text, className) => {
 };
 
 let snapshot = null;
-const view = { tag: null, pool: null, zoom: 0, block: null, sort: { tags: { column: 1, reversed: false }, sites: { column: 1, reversed: false } } };
+const view = { tag: null, pool: null, zoom: 0, block: null, sort: { tags: { column: 1, reversed: false }, sites: { column: 1, reversed: false }, totals: { column: 1, reversed: false } } };
 
 // Numbers as the command prints them.
 const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
@@ -56,7 +56,7 @@ function read(file) {
   const states = file.states;
   const owners = file.tags.map((tag, i) => ({
     index: i, name: tag.name, live: tag.liveBytes, buffers: tag.liveBuffers, allocated: 0, freed: 0,
-    grown: 0, returned: 0, quarters: [0, 0, 0, 0], peak: 0, oldest: 0, series: -1, sites: new Map() }));
+    grown: 0, returned: 0, held: 0, quarters: [0, 0, 0, 0], peak: 0, oldest: 0, series: -1, sites: new Map() }));
   changes.forEach((change, i) => {
     const owner = owners[change.tag];
     owner.grown += change.bytes;
@@ -74,14 +74,17 @@ function read(file) {
     owner.now = Math.max(0, owner.now + change.bytes);
     owner.peak = Math.max(owner.peak, owner.now);
   }
-  const places = new Map();
+  const places = new Map(), pools = new Map();
   for (const block of blocks) {
     block.state = states[block.state];
+    const pool = pools.get(block.pool) || { pool: block.pool, bytes: 0, live: 0, idle: 0, busy: 0, blocks: 0 };
+    pool.bytes += block.bytes; pool[block.state] += block.bytes; pool.blocks++;
+    pools.set(block.pool, pool);
     if (block.state !== 'live') continue;
     const owner = owners[block.tag];
+    owner.held += block.bytes;
     owner.oldest = Math.max(owner.oldest, block.ageMicros);
-    if (file.sites[block.site] === '') continue;
-    owner.sites.set(block.site, (owner.sites.get(block.site) || 0) + block.bytes);
+    if (file.sites[block.site] !== '') owner.sites.set(block.site, (owner.sites.get(block.site) || 0) + block.bytes);
     const place = places.get(block.site) || { site: block.site, tags: new Set(), bytes: 0, blocks: 0, oldest: 0 };
     place.tags.add(block.tag); place.bytes += block.bytes; place.blocks++;
     place.oldest = Math.max(place.oldest, block.ageMicros);
@@ -95,7 +98,7 @@ function read(file) {
   const shown = ranked.slice(0, COLOURS.length).sort((a, b) => a.returned - b.returned || b.peak - a.peak);
   shown.forEach((owner, i) => { owner.series = i; });
   ranked.slice(COLOURS.length).forEach(owner => { owner.series = COLOURS.length; });
-  return { file, blocks, changes, owners, shown, places: [...places.values()] };
+  return { file, blocks, changes, owners, shown, places: [...places.values()], pools: [...pools.values()] };
 }
 
 const seriesCount = COLOURS.length + 1;
@@ -129,12 +132,18 @@ function head() {
   document.title = 'Tidepool memory of ' + file.accelerator;
   const figures = file.statistics;
   const asked = figures.poolHits + figures.poolMisses;
+  const rented = figures.totalAllocated - file.tags.reduce((sum, tag) => sum + tag.liveBytes, 0);
+  const reserved = (file.reservations || []).reduce((sum, each) => sum + each.bytes, 0);
   const list = [
     ['live', bytes(figures.totalAllocated)], ['peak', bytes(figures.peakUsage)],
     ['idle in pools', bytes(figures.totalPooled)], ['held of the system', bytes(figures.reservedBytes)],
     ['buffers', count(figures.activeBuffers)], ['pool hits', asked ? (100 * figures.poolHits / asked).toFixed(1) + ' %' : 'none yet'],
     ['driver calls', count(figures.driverAllocations)], ['evictions', count(figures.evictions)], ['leaks noticed', count(figures.leaks)],
     ['free on ' + file.accelerator, bytes(file.memory.freeBytes) + (file.memory.freeIsEstimate ? ' (estimate)' : '')],
+    ...(rented > 0 ? [['of live, rented arrays', bytes(rented)]] : []),
+    ...(figures.spilledBytes ? [['of live, in the spill file', bytes(figures.spilledBytes)]] : []),
+    ...(figures.pinnedBytes ? [['page-locked, all managers', bytes(figures.pinnedBytes)]] : []),
+    ...(reserved ? [['reserved for jobs', bytes(reserved)]] : []),
   ];
   at('figures').replaceChildren(...list.map(([name, value]) => {
     const item = create('div');
@@ -285,7 +294,7 @@ function timeTip(event) {
 
 // ---- Tables -----------------------------------------------------------------------------------
 
-/** Columns: [heading, what to sort by, text, class]. */
+/** Columns: [heading, what to sort by, text, class, total of all rows]. */
 function table(id, heads, rows, isChosen, act) {
   const { column, reversed } = view.sort[id];
   const key = heads[column][1];
@@ -327,8 +336,16 @@ function table(id, heads, rows, isChosen, act) {
   }
   const header = create('thead');
   header.append(headRow);
-  at(id).replaceChildren(header, body);
+  const footRow = create('tr'), footer = create('tfoot');
+  footRow.append(...heads.map(([, , , className, total]) => create('td', total ? total(rows) : '', className)));
+  footer.append(footRow);
+  at(id).replaceChildren(header, body, footer);
 }
+
+const all = () => 'all';
+const sum = (number, text) => rows => text(rows.reduce((total, row) => total + number(row), 0));
+const amount = (name, number) => [name, number, row => bytes(number(row)), undefined, sum(number, bytes)];
+const tally = (name, number) => [name, number, row => count(number(row)), undefined, sum(number, count)];
 
 function swatched(owner) {
   const fragment = document.createDocumentFragment();
@@ -347,27 +364,40 @@ function tables() {
   const { file, owners, places } = snapshot;
   const had = owners.filter(owner => owner.live > 0 || owner.allocated + owner.freed > 0);
   table('tags', [
-    ['Tag', owner => tagName(owner.name), swatched, 'text tag'],
-    ['Live', owner => owner.live, owner => bytes(owner.live)],
-    ['Buffers', owner => owner.buffers, owner => count(owner.buffers)],
+    ['Tag', owner => tagName(owner.name), swatched, 'text tag', all],
+    amount('Live', owner => owner.live),
+    tally('Buffers', owner => owner.buffers),
+    amount('In blocks', owner => owner.held),
     ['Grown', owner => owner.grown, growth],
-    ['Allocated', owner => owner.allocated, owner => count(owner.allocated)],
-    ['Freed', owner => owner.freed, owner => count(owner.freed)],
+    tally('Allocated', owner => owner.allocated),
+    tally('Freed', owner => owner.freed),
     ['Peak', owner => owner.peak, owner => bytes(Math.max(owner.peak, owner.live))],
     ['Oldest', owner => owner.oldest, owner => owner.oldest ? time(owner.oldest) : ''],
     ['Mostly allocated at', owner => owner.site, owner => firstLine(owner.site), 'text site'],
   ], had, owner => owner.name === view.tag, owner => choose(owner.name === view.tag ? null : owner.name));
-  at('sites-note').textContent = places.length ? '' : 'Not recorded. Set the option diagnostics=sites.';
-  at('sites').hidden = places.length === 0;
+  const recorded = places.some(place => file.sites[place.site] !== '');
+  at('sites-note').textContent = recorded ? '' : 'Not recorded. Set the option diagnostics=sites.';
+  at('sites').hidden = !recorded;
+  const placeName = place => firstLine(file.sites[place.site]) || '(not recorded)';
   table('sites', [
-    ['Place', place => file.sites[place.site], place => firstLine(file.sites[place.site]), 'text site'],
-    ['Live', place => place.bytes, place => bytes(place.bytes)],
-    ['Blocks', place => place.blocks, place => count(place.blocks)],
+    ['Place', placeName, placeName, 'text site', all],
+    amount('In blocks', place => place.bytes),
+    tally('Blocks', place => place.blocks),
     ['Oldest', place => place.oldest, place => time(place.oldest)],
     ['Tags', place => place.tags.size, place => [...place.tags].slice(0, 3).map(tag => tagName(owners[tag].name)).join(', ')
       + (place.tags.size > 3 ? ' and ' + (place.tags.size - 3) + ' more' : ''), 'text tag'],
   ], places, place => view.block !== null && view.block.site === place.site, place => select(largest(block => block.site === place.site)));
+  table('totals', [
+    ['Pool', row => poolName(row.pool), row => poolName(row.pool), 'text', all],
+    amount('In blocks', row => row.bytes),
+    amount('Live', row => row.live),
+    amount('Idle', row => row.idle),
+    amount('Busy', row => row.busy),
+    tally('Blocks', row => row.blocks),
+  ], snapshot.pools, row => row.pool === view.pool, row => { view.pool = row.pool; draw(); });
 }
+
+const poolName = pool => pool < 0 ? 'no pool: wrapped, mapped, shared, spilled' : snapshot.file.pools[pool].name;
 
 function largest(matches) {
   let found = null;
@@ -531,19 +561,17 @@ function drawSelected() {
     ...(file.types[block.type] ? [['elements', file.types[block.type] + '[' + count(block.length) + ']']] : []),
     ['size', bytes(block.bytes) + ' (' + count(block.bytes) + ' bytes)'],
     ['age', time(block.ageMicros)],
-    ['place', block.pool < 0 ? 'memory that no pool has'
+    ['place', block.pool < 0 ? poolName(block.pool)
       : file.pools[block.pool].name + ', slab ' + block.slab + ', offset ' + count(block.offset)],
   ];
   at('selected-facts').replaceChildren(...facts.flatMap(([name, value]) => [create('dt', name), create('dd', value)]));
 }
 
 function pools() {
-  const sums = new Map();
-  for (const block of snapshot.blocks) sums.set(block.pool, (sums.get(block.pool) || 0) + block.bytes);
+  const sums = new Map(snapshot.pools.map(each => [each.pool, each.bytes]));
   if (!sums.has(view.pool) && sums.size) view.pool = [...sums].sort((a, b) => b[1] - a[1])[0][0];
   const options = [...sums.keys()].sort((a, b) => a - b).map(pool => {
-    const name = pool < 0 ? 'memory that no pool has' : snapshot.file.pools[pool].name;
-    const option = create('option', name + ', ' + bytes(sums.get(pool)));
+    const option = create('option', poolName(pool) + ', ' + bytes(sums.get(pool)));
     option.value = String(pool);
     return option;
   });
