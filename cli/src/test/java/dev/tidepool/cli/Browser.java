@@ -90,7 +90,10 @@ final class Browser {
               .map(page -> page.get("webSocketDebuggerUrl").getAsString())
               .findFirst()
               .orElseThrow();
-      return answer(client, URI.create(socket), script);
+      return await()
+          .atMost(Duration.ofMinutes(1))
+          .until(() -> answer(client, URI.create(socket), script), Optional::isPresent)
+          .orElseThrow();
     } finally {
       process.destroyForcibly().waitFor();
     }
@@ -107,8 +110,12 @@ final class Browser {
         .group(1);
   }
 
-  /** One request of the DevTools protocol. */
-  private static String answer(HttpClient client, URI socket, String script) throws Exception {
+  /**
+   * One request of the DevTools protocol. Empty where the blank page of the start had the script,
+   * which ends when the address is loaded.
+   */
+  private static Optional<String> answer(HttpClient client, URI socket, String script)
+      throws Exception {
     CompletableFuture<JsonObject> answer = new CompletableFuture<>();
     StringBuilder text = new StringBuilder();
     WebSocket.Listener listener =
@@ -120,7 +127,7 @@ final class Browser {
               JsonObject message = JsonParser.parseString(text.toString()).getAsJsonObject();
               text.setLength(0);
               if (message.has("id")) {
-                answer.complete(message.getAsJsonObject("result"));
+                answer.complete(message);
               }
             }
             from.request(1);
@@ -137,10 +144,14 @@ final class Browser {
     request.add("params", parameters);
     WebSocket open = client.newWebSocketBuilder().buildAsync(socket, listener).join();
     open.sendText(request.toString(), true).join();
-    JsonObject result = answer.get(1, TimeUnit.MINUTES);
+    JsonObject message = answer.get(1, TimeUnit.MINUTES);
     open.abort();
+    if (message.has("error")) {
+      return Optional.empty();
+    }
+    JsonObject result = message.getAsJsonObject("result");
     assertThat(result.has("exceptionDetails")).as(result.toString()).isFalse();
-    return result.getAsJsonObject("result").get("value").getAsString();
+    return Optional.of(result.getAsJsonObject("result").get("value").getAsString());
   }
 
   private String run(String url, List<String> options) throws IOException, InterruptedException {
