@@ -81,6 +81,7 @@ final class InfoCommand implements Callable<Integer> {
                   Figures.bytes(device.maximumAllocationBytes())));
       row(out, "", String.join(", ", device.capabilities()));
     }
+    row(out, "best", report.best() + ", taken where none is named");
     if (!report.peers().isEmpty()) {
       out.println();
       out.println("Peers");

@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  * What {@code tidepool info} tells. The names of the components are the keys of its JSON.
  *
  * @param version of Tidepool
- * @param accelerators best first
+ * @param accelerators in the library's order
+ * @param best the id of the one that is taken where none is named
  * @param peers from each accelerator to each other one
  * @param platform what the operating system offers
  * @param notes what is absent, and why
@@ -23,6 +24,7 @@ import org.jspecify.annotations.Nullable;
 record InfoReport(
     String version,
     List<Device> accelerators,
+    String best,
     List<Peer> peers,
     Platform platform,
     List<String> notes) {
@@ -171,6 +173,7 @@ record InfoReport(
     return new InfoReport(
         Version.ofTidepool(),
         tidepool.accelerators().stream().map(Device::of).toList(),
+        tidepool.accelerator(Selection.AUTO).id(),
         tidepool.peers().matrix().stream().map(Peer::of).toList(),
         Platform.of(HostPlatform.probe()),
         tidepool.notes());

@@ -27,6 +27,8 @@ class InfoTest {
       for (Accelerator accelerator : tidepool.accelerators()) {
         assertThat(result.out()).contains(accelerator.id(), accelerator.kind().toString());
       }
+      assertThat(result.out())
+          .containsPattern("best +" + tidepool.memory().accelerator().id() + ", ");
       for (String note : tidepool.notes()) {
         assertThat(result.out().replaceAll("\\s+", " ")).contains(note.replaceAll("\\s+", " "));
       }
@@ -40,6 +42,7 @@ class InfoTest {
     assertThat(result.status()).isZero();
     JsonObject report = JsonParser.parseString(result.out()).getAsJsonObject();
     assertThat(report.get("version").getAsString()).isNotBlank();
+    assertThat(report.get("best").getAsString()).isNotBlank();
     JsonObject cpu = report.getAsJsonArray("accelerators").asList().getLast().getAsJsonObject();
     assertThat(cpu.get("id").getAsString()).isEqualTo("cpu:0");
     assertThat(cpu.get("kind").getAsString()).isEqualTo("CPU");
