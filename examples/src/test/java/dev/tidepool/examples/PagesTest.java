@@ -10,8 +10,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
+import java.util.Set;
+import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import javax.tools.Diagnostic;
 import javax.tools.DiagnosticCollector;
 import javax.tools.JavaCompiler;
@@ -33,6 +36,11 @@ class PagesTest {
   /** A link to a file of the project, or to a heading of one: {@code [text](file#heading)}. */
   private static final Pattern LINK =
       Pattern.compile("\\]\\((?!https?:)([^)#\\s]*)(#[^)\\s]+)?\\)");
+
+  private static final Pattern CODE = Pattern.compile("`[^`]+`");
+
+  /** A name of two words or more. */
+  private static final Pattern TYPE = Pattern.compile("\\b[A-Z][a-z]+[A-Z]\\w+");
 
   private static final Pattern HEADING = Pattern.compile("(?m)^#+ (.+)$");
 
@@ -264,6 +272,36 @@ class PagesTest {
     assertThat(leadsSomewhere(page, "", "#where-the-bytes-are")).isTrue();
     assertThat(leadsSomewhere(page, "guide/start.md", "#no-such-heading")).isFalse();
     assertThat(leadsSomewhere(page, "guide/absent.md", null)).isFalse();
+  }
+
+  @Test
+  void stand_beside_a_page_on_architecture_whose_classes_exist() throws IOException {
+    Set<String> types;
+    try (var files = Files.walk(PROJECT)) {
+      types =
+          files
+              .map(file -> file.getFileName().toString())
+              .filter(name -> name.endsWith(".java"))
+              .map(name -> name.substring(0, name.length() - ".java".length()))
+              .collect(Collectors.toSet());
+    }
+    String topics =
+        Files.readString(
+            PROJECT.resolve(
+                "testkit/src/main/java/dev/tidepool/testkit/AcceleratorConformance.java"));
+    String page = withoutCode(Files.readString(PROJECT.resolve("docs/architecture.md")));
+    List<String> named =
+        CODE.matcher(page)
+            .results()
+            .map(MatchResult::group)
+            .flatMap(code -> TYPE.matcher(code).results())
+            .map(MatchResult::group)
+            .distinct()
+            .toList();
+    assertThat(named).hasSizeGreaterThan(100);
+    assertThat(named)
+        .filteredOn(name -> !types.contains(name) && !topics.contains("class " + name + " "))
+        .containsOnly("ServiceLoader", "InternalError");
   }
 
   private static String withoutCode(String text) {
