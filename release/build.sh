@@ -20,7 +20,7 @@ mkdir -p "$out"
 version=$(sed -n 's|^  <version>\(.*\)</version>$|\1|p' pom.xml)
 java=${JAVA_HOME:+$JAVA_HOME/bin/}
 mkdir "$out/api"
-(cd "$out/api" && "${java}jar" --extract --file "$(ls "$out"/repository/dev/tidepool/tidepool-memory/*/*-javadoc.jar)")
+(cd "$out/api" && "${java}jar" --extract --file "$(ls "$out"/repository/dev/tidepool/tidepool-memory/*/*-javadoc.jar)" && rm -r META-INF)
 (cd "$out/repository" && find . -type f ! -name 'maven-metadata*' -print | sort |
   xargs "${java}jar" --create --no-manifest --file "$out/bundle.zip")
 "${java}java" release/CheckRelease.java "$out/repository" "$version"
