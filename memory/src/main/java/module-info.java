@@ -27,11 +27,13 @@ module dev.tidepool.memory {
   exports dev.tidepool.expression.jvm to
       dev.tidepool.testkit;
   exports dev.tidepool.expression.syntax to
-      dev.tidepool.cli;
+      dev.tidepool.cli,
+      dev.tidepool.spark;
   exports dev.tidepool.expression.types to
       dev.tidepool.cli,
       dev.tidepool.cuda,
       dev.tidepool.opencl,
+      dev.tidepool.spark,
       dev.tidepool.testkit;
   exports dev.tidepool.host.system to
       dev.tidepool.cli,
@@ -41,6 +43,7 @@ module dev.tidepool.memory {
   exports dev.tidepool.methods.analysis to
       dev.tidepool.cuda,
       dev.tidepool.opencl,
+      dev.tidepool.spark,
       dev.tidepool.testkit;
   exports dev.tidepool.methods.bytecode to
       dev.tidepool.benchmarks,

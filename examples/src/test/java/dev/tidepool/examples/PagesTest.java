@@ -205,6 +205,10 @@ class PagesTest {
   private static List<Piece> pieces() throws IOException {
     List<Piece> pieces = new ArrayList<>();
     for (Path page : pages()) {
+      if (page.endsWith("spark.md")) {
+        // Needs Spark: the module spark/ runs the program of that page.
+        continue;
+      }
       List<String> lines = Files.readAllLines(page);
       for (int i = 0; i < lines.size(); i++) {
         if (lines.get(i).equals(FENCE + "java")) {

@@ -1,0 +1,74 @@
+package dev.tidepool.spark;
+
+import java.util.List;
+import java.util.stream.IntStream;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.internal.SQLConf;
+
+/** The columns of a dataset by their names, which have or have not cases as the session says. */
+final class Columns {
+  private final List<Attribute> attributes;
+  private final boolean caseSensitive;
+
+  Columns(LogicalPlan plan, SparkSession session) {
+    SQLConf conf = session.sessionState().conf();
+    this.attributes = Scala.list(plan.output());
+    this.caseSensitive = conf.caseSensitiveAnalysis();
+  }
+
+  /** Where the first column of a name is, or -1. */
+  int place(String name) {
+    return places(name).findFirst().orElse(-1);
+  }
+
+  private IntStream places(String name) {
+    return IntStream.range(0, attributes.size())
+        .filter(
+            i -> {
+              String other = attributes.get(i).name();
+              return caseSensitive ? other.equals(name) : other.equalsIgnoreCase(name);
+            });
+  }
+
+  /**
+   * The only column of a name.
+   *
+   * @throws IllegalArgumentException if there is none, or there are several
+   */
+  Attribute attribute(String name) {
+    int[] found = places(name).toArray();
+    if (found.length == 0) {
+      throw new IllegalArgumentException(
+          "the dataset has no column '"
+              + name
+              + "'; its columns are "
+              + attributes.stream().map(Attribute::name).toList());
+    }
+    if (found.length > 1) {
+      throw new IllegalArgumentException(
+          "the dataset has " + found.length + " columns '" + name + "'; rename all but one");
+    }
+    return attributes.get(found[0]);
+  }
+
+  /**
+   * The type of the column of a name.
+   *
+   * @throws IllegalArgumentException if kernels do not compute with such
+   */
+  ColumnType type(String name) {
+    Attribute column = attribute(name);
+    return ColumnType.of(column.dataType())
+        .orElseThrow(
+            () ->
+                new IllegalArgumentException(
+                    "the column '"
+                        + name
+                        + "' is of type "
+                        + column.dataType().sql()
+                        + "; kernels compute with BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT"
+                        + " and DOUBLE: cast it before"));
+  }
+}

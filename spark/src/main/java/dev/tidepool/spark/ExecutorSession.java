@@ -1,0 +1,99 @@
+package dev.tidepool.spark;
+
+import dev.tidepool.Accelerator;
+import dev.tidepool.Tidepool;
+import dev.tidepool.UnifiedMemoryManager;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicReference;
+import org.apache.spark.TaskContext;
+import org.apache.spark.api.plugin.PluginContext;
+import org.apache.spark.resource.ResourceInformation;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The {@code Tidepool} of the executor that this process is, or in local mode contains.
+ *
+ * <p>Spark starts and stops it on threads of its own; tasks use it on theirs. A task that still
+ * runs when Spark stops it gets an {@link IllegalStateException} from its next use.
+ */
+final class ExecutorSession {
+  private static final AtomicReference<@Nullable ExecutorSession> CURRENT = new AtomicReference<>();
+
+  private final Settings settings;
+  private final String executor;
+  private final Map<String, ResourceInformation> resources;
+  private final Tidepool tidepool;
+
+  private ExecutorSession(PluginContext plugin) {
+    this.settings = Settings.of(plugin.conf());
+    this.executor = "executor " + plugin.executorID();
+    this.resources = Map.copyOf(plugin.resources());
+    this.tidepool = Tidepool.open(settings.options());
+  }
+
+  static void start(PluginContext plugin) {
+    CURRENT.set(new ExecutorSession(plugin));
+  }
+
+  static void stop() {
+    ExecutorSession ended = CURRENT.getAndSet(null);
+    if (ended != null) {
+      ended.tidepool().close();
+    }
+  }
+
+  /**
+   * The session of this executor.
+   *
+   * @throws IllegalStateException if the plugin does not run here
+   */
+  static ExecutorSession current() {
+    ExecutorSession session = CURRENT.get();
+    if (session == null) {
+      throw new IllegalStateException(
+          "this executor has no Tidepool; start the application with spark.plugins="
+              + TidepoolPlugin.class.getName());
+    }
+    return session;
+  }
+
+  /** All accelerators of this executor. */
+  Tidepool tidepool() {
+    return tidepool;
+  }
+
+  /** How much of a partition is computed at once, if somebody set it. */
+  OptionalLong chunkBytes() {
+    return settings.chunkBytes();
+  }
+
+  /**
+   * The manager of the accelerator that a task has.
+   *
+   * @throws IllegalStateException if it is not there; the message says what was looked for and what
+   *     there is
+   */
+  UnifiedMemoryManager memory(TaskContext task) {
+    Accelerator accelerator;
+    try {
+      accelerator = DeviceChoice.choose(tidepool, settings, address(task));
+    } catch (IllegalStateException e) {
+      throw new IllegalStateException(executor + ": " + e.getMessage(), e);
+    }
+    return tidepool.memory(accelerator);
+  }
+
+  /** The task's device; where only the executor has devices, its tasks take them in turn. */
+  private Optional<String> address(TaskContext task) {
+    ResourceInformation own = task.resourcesJMap().get(settings.resource());
+    ResourceInformation shared = resources.get(settings.resource());
+    if (own != null && own.addresses().length > 0) {
+      return Optional.of(own.addresses()[0]);
+    }
+    return shared == null || shared.addresses().length == 0
+        ? Optional.empty()
+        : Optional.of(shared.addresses()[task.partitionId() % shared.addresses().length]);
+  }
+}

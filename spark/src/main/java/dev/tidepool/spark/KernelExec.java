@@ -1,0 +1,148 @@
+package dev.tidepool.spark;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.UnaryExecNode;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.jspecify.annotations.Nullable;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Runs a kernel over the {@link RowChunk}s of a {@link KernelInputExec}, and hands them on with the
+ * results. Public because Spark makes copies of it by reflection.
+ */
+public final class KernelExec extends SparkPlan implements UnaryExecNode {
+  private static final long serialVersionUID = 1L;
+
+  private final KernelParts<SparkPlan> parts;
+  private final HashMap<String, SQLMetric> metrics = new HashMap<>();
+
+  /** Called by Spark, by reflection, with the elements that {@link #productElement} gives. */
+  public KernelExec(
+      TypedKernel kernel, Seq<Attribute> inputs, Seq<Attribute> results, SparkPlan child) {
+    this(new KernelParts<>(kernel, inputs, results, child));
+  }
+
+  KernelExec(KernelParts<SparkPlan> parts) {
+    this.parts = parts;
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    KernelTask task = new KernelTask(parts.kernel(), places(), metric("launches"), metric("time"));
+    return parts.child().execute().mapPartitions(task, false, KernelInputExec.ROW);
+  }
+
+  private int[] places() {
+    List<Attribute> columns = Scala.list(parts.child().output());
+    return Scala.list(parts.inputs()).stream()
+        .mapToInt(
+            input ->
+                columns.indexOf(
+                    columns.stream()
+                        .filter(column -> column.exprId().equals(input.exprId()))
+                        .findFirst()
+                        .orElseThrow()))
+        .toArray();
+  }
+
+  @Override
+  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
+    if (metrics.isEmpty()) {
+      metrics.put("launches", SQLMetrics.createMetric(sparkContext(), "kernel launches"));
+      metrics.put(
+          "time",
+          SQLMetrics.createNanoTimingMetric(sparkContext(), "time in kernels and transfers", -1));
+    }
+    return scala.collection.immutable.Map.from(CollectionConverters.asScala(metrics));
+  }
+
+  private SQLMetric metric(String name) {
+    return metrics().apply(name);
+  }
+
+  @Override
+  public Partitioning outputPartitioning() {
+    return parts.child().outputPartitioning();
+  }
+
+  @Override
+  public Seq<SortOrder> outputOrdering() {
+    return parts.child().outputOrdering();
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    List<Attribute> output = new ArrayList<>(Scala.list(parts.child().output()));
+    output.addAll(Scala.list(parts.results()));
+    return Scala.seq(output);
+  }
+
+  @Override
+  public AttributeSet producedAttributes() {
+    return AttributeSet$.MODULE$.apply(Scala.<Expression>seq(Scala.list(parts.results())));
+  }
+
+  @Override
+  public String nodeName() {
+    return "TidepoolKernel";
+  }
+
+  @Override
+  public SparkPlan child() {
+    return parts.child();
+  }
+
+  @Override
+  public Seq<SparkPlan> children() {
+    return Scala.seq(List.of(parts.child()));
+  }
+
+  @Override
+  public SparkPlan withNewChildInternal(SparkPlan child) {
+    return new KernelExec(parts.withChild(child));
+  }
+
+  @Override
+  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> children) {
+    return withNewChildInternal(children.head());
+  }
+
+  @Override
+  public int productArity() {
+    return KernelParts.COUNT;
+  }
+
+  @Override
+  public Object productElement(int index) {
+    return parts.element(index);
+  }
+
+  @Override
+  public boolean canEqual(Object other) {
+    return other instanceof KernelExec;
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof KernelExec node && parts.equals(node.parts);
+  }
+
+  @Override
+  public int hashCode() {
+    return parts.hashCode();
+  }
+}

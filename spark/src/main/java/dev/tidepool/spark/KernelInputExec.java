@@ -1,0 +1,190 @@
+package dev.tidepool.spark;
+
+import java.util.List;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
+import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.apache.spark.sql.execution.CodegenSupport;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.UnaryExecNode;
+import org.apache.spark.sql.types.StructType;
+import org.jspecify.annotations.Nullable;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+import scala.reflect.ClassTag;
+import scala.reflect.ClassTag$;
+
+/**
+ * Puts rows into the columns of {@link RowChunk}s, for the kernel above it.
+ *
+ * <p>It is a part of the code that Spark generates for a stage: values go from the expressions that
+ * compute them straight into columns. A row that was handed on by Spark's own means would cost more
+ * than a kernel of a hundred operations. Public because Spark makes copies of it by reflection.
+ */
+public final class KernelInputExec extends SparkPlan implements UnaryExecNode, CodegenSupport {
+  private static final long serialVersionUID = 1L;
+  static final ClassTag<InternalRow> ROW = ClassTag$.MODULE$.apply(InternalRow.class);
+
+  private final StructType resultSchema;
+  private final SparkPlan child;
+  private transient @Nullable CodegenSupport parent;
+  private transient String chunk = "";
+
+  /** Called by Spark, by reflection, with the elements that {@link #productElement} gives. */
+  public KernelInputExec(StructType resultSchema, SparkPlan child) {
+    this.resultSchema = resultSchema;
+    this.child = child;
+  }
+
+  private ChunkShape shape() {
+    return new ChunkShape(Scala.schema(child.output()), resultSchema);
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    return child.execute().mapPartitions(new RowChunks(shape()), false, ROW);
+  }
+
+  @Override
+  public Seq<RDD<InternalRow>> inputRDDs() {
+    return ((CodegenSupport) child).inputRDDs();
+  }
+
+  @Override
+  public String doProduce(CodegenContext context) {
+    chunk = context.addMutableState(RowChunk.class.getName(), "chunk", _ -> "", true, true);
+    // Spark returns from the code of the child when a chunk was handed on, and at the end.
+    String fill = context.freshName("fillChunk");
+    String body = ((CodegenSupport) child).produce(context, this);
+    String called =
+        context.addNewFunction(
+            fill,
+            "private void " + fill + "() throws java.io.IOException {\n" + body + "\n}",
+            false);
+    return """
+    %1$s();
+    if (%2$s != null && %2$s.endsPartlyFilled()) {
+      append(%2$s);
+    }
+    """
+        .formatted(called, chunk);
+  }
+
+  @Override
+  public String doConsume(CodegenContext context, Seq<ExprCode> input, ExprCode row) {
+    String opener = context.addReferenceObj("shape", shape(), ChunkShape.class.getName());
+    return """
+    if (%1$s == null) {
+      %1$s = %2$s.open();
+    }
+    %3$s
+    if (%1$s.addRow()) {
+      append(%1$s);
+    }
+    """
+        .formatted(chunk, opener, appended(input, row));
+  }
+
+  private String appended(Seq<ExprCode> input, ExprCode row) {
+    List<Attribute> columns = Scala.list(child.output());
+    List<ExprCode> values = Scala.list(input);
+    if (!columns.stream().allMatch(column -> CodeGenerator.isPrimitiveType(column.dataType()))) {
+      return row.code() + "\n" + chunk + ".append(" + row.value() + ");";
+    }
+    StringBuilder code = new StringBuilder();
+    for (int i = 0; i < values.size(); i++) {
+      String column = chunk + ".column(" + i + ")";
+      String type = CodeGenerator.primitiveTypeName(columns.get(i).dataType());
+      ExprCode value = values.get(i);
+      code.append(
+          "if (%s) { %s.appendNull(); } else { %s.append%s(%s); }\n"
+              .formatted(value.isNull(), column, column, type, value.value()));
+    }
+    return code.toString();
+  }
+
+  @Override
+  public AttributeSet usedInputs() {
+    return AttributeSet$.MODULE$.apply(Scala.<Expression>seq(Scala.list(child.output())));
+  }
+
+  @Override
+  public @Nullable CodegenSupport parent() {
+    return parent;
+  }
+
+  @Override
+  public void parent_$eq(CodegenSupport above) {
+    parent = above;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return child.output();
+  }
+
+  @Override
+  public Partitioning outputPartitioning() {
+    return child.outputPartitioning();
+  }
+
+  @Override
+  public Seq<SortOrder> outputOrdering() {
+    return child.outputOrdering();
+  }
+
+  @Override
+  public SparkPlan child() {
+    return child;
+  }
+
+  @Override
+  public Seq<SparkPlan> children() {
+    return Scala.seq(List.of(child));
+  }
+
+  @Override
+  public SparkPlan withNewChildInternal(SparkPlan other) {
+    return new KernelInputExec(resultSchema, other);
+  }
+
+  @Override
+  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> children) {
+    return withNewChildInternal(children.head());
+  }
+
+  @Override
+  public int productArity() {
+    return 2;
+  }
+
+  @Override
+  public Object productElement(int index) {
+    return index == 0 ? resultSchema : child;
+  }
+
+  @Override
+  public boolean canEqual(Object other) {
+    return other instanceof KernelInputExec;
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof KernelInputExec node
+        && resultSchema.equals(node.resultSchema)
+        && child.equals(node.child);
+  }
+
+  @Override
+  public int hashCode() {
+    return 31 * resultSchema.hashCode() + child.hashCode();
+  }
+}

@@ -1,0 +1,86 @@
+package dev.tidepool.spark;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.jspecify.annotations.Nullable;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/**
+ * A kernel in the plan of a query: its child's columns, and behind them the results.
+ *
+ * <p>Spark's optimizer takes the node apart and makes copies of it, by reflection: so the class is
+ * public. It sees which columns the kernel reads, and keeps columns that nobody needs out of the
+ * child.
+ */
+public final class KernelNode extends LogicalPlan {
+  private static final long serialVersionUID = 1L;
+
+  private final KernelParts<LogicalPlan> parts;
+
+  /** Called by Spark, by reflection, with the elements that {@link #productElement} gives. */
+  public KernelNode(
+      TypedKernel kernel, Seq<Attribute> inputs, Seq<Attribute> results, LogicalPlan child) {
+    this(new KernelParts<>(kernel, inputs, results, child));
+  }
+
+  KernelNode(KernelParts<LogicalPlan> parts) {
+    this.parts = parts;
+  }
+
+  KernelParts<LogicalPlan> parts() {
+    return parts;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    List<Attribute> output = new ArrayList<>(Scala.list(parts.child().output()));
+    output.addAll(Scala.list(parts.results()));
+    return Scala.seq(output);
+  }
+
+  @Override
+  public AttributeSet producedAttributes() {
+    return AttributeSet$.MODULE$.apply(Scala.<Expression>seq(Scala.list(parts.results())));
+  }
+
+  @Override
+  public Seq<LogicalPlan> children() {
+    return Scala.seq(List.of(parts.child()));
+  }
+
+  @Override
+  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> children) {
+    return new KernelNode(parts.withChild(children.head()));
+  }
+
+  @Override
+  public int productArity() {
+    return KernelParts.COUNT;
+  }
+
+  @Override
+  public Object productElement(int index) {
+    return parts.element(index);
+  }
+
+  @Override
+  public boolean canEqual(Object other) {
+    return other instanceof KernelNode;
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof KernelNode node && parts.equals(node.parts);
+  }
+
+  @Override
+  public int hashCode() {
+    return parts.hashCode();
+  }
+}

@@ -1,0 +1,183 @@
+package dev.tidepool.spark;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodeBlock;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
+import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
+import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
+import org.apache.spark.sql.catalyst.expressions.codegen.JavaCode;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.apache.spark.sql.execution.CodegenSupport;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.UnaryExecNode;
+import org.jspecify.annotations.Nullable;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/**
+ * Takes rows out of the {@link RowChunk}s of a {@link KernelExec}, as a part of the code that Spark
+ * generates for the stage above. Public because Spark makes copies of it by reflection.
+ */
+public final class KernelOutputExec extends SparkPlan implements UnaryExecNode, CodegenSupport {
+  private static final long serialVersionUID = 1L;
+
+  private final SparkPlan child;
+  private transient @Nullable CodegenSupport parent;
+
+  /** Called by Spark, by reflection, with the elements that {@link #productElement} gives. */
+  public KernelOutputExec(SparkPlan child) {
+    this.child = child;
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    ChunkRows rows = new ChunkRows(Scala.schema(output()));
+    return child.execute().mapPartitions(rows, false, KernelInputExec.ROW);
+  }
+
+  @Override
+  public Seq<RDD<InternalRow>> inputRDDs() {
+    return Scala.seq(List.of(child.execute()));
+  }
+
+  @Override
+  public String doProduce(CodegenContext context) {
+    String chunks =
+        context.addMutableState(
+            "scala.collection.Iterator", "chunks", name -> name + " = inputs[0];", true, true);
+    String chunk = context.addMutableState(RowChunk.class.getName(), "chunk", _ -> "", true, true);
+    String next = context.addMutableState("int", "nextRow", _ -> "", true, true);
+    String row = context.freshName("row");
+    // Spark returns after a row that it kept, and calls the code again for the next one.
+    return """
+    while (%1$s != null || %2$s.hasNext()) {
+      if (%1$s == null) {
+        %1$s = (%3$s) %2$s.next();
+        %4$s = 0;
+      }
+      while (%4$s < %1$s.rows()) {
+        int %5$s = %4$s++;
+        %6$s
+        if (shouldStop()) return;
+      }
+      %1$s = null;
+    }
+    """
+        .formatted(
+            chunk,
+            chunks,
+            RowChunk.class.getName(),
+            next,
+            row,
+            consume(context, values(context, chunk, row), null));
+  }
+
+  private Seq<ExprCode> values(CodegenContext context, String chunk, String row) {
+    List<ExprCode> values = new ArrayList<>();
+    for (Attribute column : Scala.list(output())) {
+      String vector = chunk + ".column(" + values.size() + ")";
+      String javaType = CodeGenerator.javaType(column.dataType());
+      String value = context.freshName("value");
+      String got = CodeGenerator.getValueFromVector(vector, column.dataType(), row);
+      String code;
+      String isNull = context.freshName("isNull");
+      if (column.nullable()) {
+        code =
+            "boolean %s = %s.isNullAt(%s);\n%s %s = %s ? %s : (%s);\n"
+                .formatted(
+                    isNull,
+                    vector,
+                    row,
+                    javaType,
+                    value,
+                    isNull,
+                    CodeGenerator.defaultValue(column.dataType(), false),
+                    got);
+      } else {
+        code = "%s %s = %s;\n".formatted(javaType, value, got);
+      }
+      values.add(
+          new ExprCode(
+              new CodeBlock(Scala.seq(List.of(code)), Scala.seq(List.of())),
+              column.nullable() ? JavaCode.isNullVariable(isNull) : FalseLiteral$.MODULE$,
+              JavaCode.variable(value, column.dataType())));
+    }
+    return Scala.seq(values);
+  }
+
+  @Override
+  public @Nullable CodegenSupport parent() {
+    return parent;
+  }
+
+  @Override
+  public void parent_$eq(CodegenSupport above) {
+    parent = above;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return child.output();
+  }
+
+  @Override
+  public Partitioning outputPartitioning() {
+    return child.outputPartitioning();
+  }
+
+  @Override
+  public Seq<SortOrder> outputOrdering() {
+    return child.outputOrdering();
+  }
+
+  @Override
+  public SparkPlan child() {
+    return child;
+  }
+
+  @Override
+  public Seq<SparkPlan> children() {
+    return Scala.seq(List.of(child));
+  }
+
+  @Override
+  public SparkPlan withNewChildInternal(SparkPlan other) {
+    return new KernelOutputExec(other);
+  }
+
+  @Override
+  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> children) {
+    return withNewChildInternal(children.head());
+  }
+
+  @Override
+  public int productArity() {
+    return 1;
+  }
+
+  @Override
+  public Object productElement(int index) {
+    return child;
+  }
+
+  @Override
+  public boolean canEqual(Object other) {
+    return other instanceof KernelOutputExec;
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof KernelOutputExec node && child.equals(node.child);
+  }
+
+  @Override
+  public int hashCode() {
+    return child.hashCode();
+  }
+}

@@ -1,0 +1,187 @@
+package dev.tidepool.spark;
+
+import dev.tidepool.Allocation;
+import dev.tidepool.Arguments;
+import dev.tidepool.ElementType;
+import dev.tidepool.Kernel;
+import dev.tidepool.KernelSource;
+import dev.tidepool.LaunchRange;
+import dev.tidepool.MemoryLocation;
+import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.UnifiedMemoryManager;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
+import org.apache.spark.util.TaskCompletionListener;
+
+/**
+ * A kernel in one task: its code, and a buffer for each of its arrays.
+ *
+ * <p>Buffers come from the manager's pool at the first chunk and stay until the task has ended,
+ * also where it failed or was killed. If the device has no room for a chunk, the chunk is computed
+ * in parts. Used by the thread of its task alone.
+ */
+final class KernelRun implements TaskCompletionListener {
+  private static final Allocation PLACE = Allocation.at(MemoryLocation.DEVICE).tag("spark");
+
+  private final UnifiedMemoryManager memory;
+  private final TypedKernel typed;
+  private final int[] places;
+  private final Kernel kernel;
+  private final SQLMetric kernelTime;
+  private final SQLMetric launches;
+  private final List<UnifiedBuffer<?>> buffers = new ArrayList<>();
+
+  /** For each buffer an array that results pass through. */
+  private final List<Object> passages = new ArrayList<>();
+
+  /** Rows that fit the buffers; 0 before the first chunk. */
+  private int capacity;
+
+  /**
+   * Compiles the kernel, or takes the code that an earlier task compiled.
+   *
+   * @param places where in the rows the kernel's inputs are
+   */
+  KernelRun(
+      TaskContext task,
+      UnifiedMemoryManager memory,
+      TypedKernel typed,
+      int[] places,
+      SQLMetric kernelTime,
+      SQLMetric launches) {
+    this.memory = memory;
+    this.typed = typed;
+    this.places = places;
+    this.kernelTime = kernelTime;
+    this.launches = launches;
+    // Not closed: the manager keeps the code of kernels that nobody closes for the next task.
+    this.kernel = memory.compile(typed.kernel().compilable());
+    task.addTaskCompletionListener((TaskCompletionListener) this);
+  }
+
+  /**
+   * Computes the rows of a chunk, and writes the results.
+   *
+   * @throws IllegalArgumentException if an input is null in one of the rows
+   */
+  void compute(RowChunk chunk) {
+    WritableColumnVector[] columns = chunk.columns();
+    WritableColumnVector[] results = chunk.results();
+    int rows = chunk.rows();
+    if (capacity == 0) {
+      capacity = chunk.fullRows();
+    }
+    checkNulls(columns, rows);
+    int done = 0;
+    while (done < rows) {
+      int count = Math.min(capacity, rows - done);
+      try {
+        computePart(columns, results, done, count);
+        done += count;
+      } catch (OutOfDeviceMemoryException e) {
+        closeBuffers();
+        if (capacity == 1) {
+          throw e;
+        }
+        capacity = Math.max(1, Math.min(capacity, count) / 2);
+      }
+    }
+  }
+
+  private void checkNulls(WritableColumnVector[] columns, int rows) {
+    List<TypedKernel.Array> inputs = typed.inputs();
+    for (int i = 0; i < inputs.size(); i++) {
+      WritableColumnVector column = columns[places[i]];
+      if (!column.hasNull()) {
+        continue;
+      }
+      for (int row = 0; row < rows; row++) {
+        if (column.isNullAt(row)) {
+          String name = inputs.get(i).name();
+          throw new IllegalArgumentException(
+              "the column '"
+                  + name
+                  + "' has a null, and kernels compute with values only; before the kernel, remove"
+                  + " such rows by na().drop(new String[] {\""
+                  + name
+                  + "\"}) or give them a value by na().fill(...)");
+        }
+      }
+    }
+  }
+
+  private void computePart(
+      WritableColumnVector[] columns, WritableColumnVector[] results, int from, int count) {
+    allocateBuffers();
+    Map<String, Object> values = new LinkedHashMap<>(typed.kernel().scalars());
+    int input = 0;
+    long start = System.nanoTime();
+    for (int i = 0; i < buffers.size(); i++) {
+      TypedKernel.Array array = typed.arrays().get(i);
+      UnifiedBuffer<?> part = front(buffers.get(i), count);
+      if (array.isInput()) {
+        copyFrom(part, array.type().read(columns[places[input++]], from, count));
+      } else if (array.isCleared()) {
+        part.fill((byte) 0);
+      }
+      values.put(array.name(), part);
+    }
+    if (kernel.source() instanceof KernelSource.Elementwise) {
+      kernel.execute(Arguments.of(values));
+    } else {
+      kernel.execute(Arguments.of(values), LaunchRange.of(count));
+    }
+    int result = 0;
+    for (int i = 0; i < buffers.size(); i++) {
+      TypedKernel.Array array = typed.arrays().get(i);
+      if (array.isResult()) {
+        copyTo(buffers.get(i), passages.get(i), count);
+        array.type().write(passages.get(i), count, results[result++], from);
+      }
+    }
+    kernelTime.add(System.nanoTime() - start);
+    launches.add(1);
+  }
+
+  private static UnifiedBuffer<?> front(UnifiedBuffer<?> buffer, int count) {
+    return count == buffer.length() ? buffer : buffer.slice(0, count);
+  }
+
+  @SuppressWarnings("unchecked") // The array is of the type of the buffer's elements.
+  private static <A> void copyFrom(UnifiedBuffer<A> buffer, Object array) {
+    buffer.copyFrom((A) array);
+  }
+
+  @SuppressWarnings("unchecked") // The array is of the type of the buffer's elements.
+  private static <A> void copyTo(UnifiedBuffer<A> buffer, Object array, int count) {
+    buffer.copyTo(0, (A) array, 0, count);
+  }
+
+  private void allocateBuffers() {
+    if (buffers.isEmpty()) {
+      for (TypedKernel.Array array : typed.arrays()) {
+        ElementType<?> type = array.type().elementType();
+        buffers.add(memory.allocate(type, capacity, PLACE));
+        passages.add(type.newArray(array.isResult() ? capacity : 0));
+      }
+    }
+  }
+
+  /** Gives the memory back; the next chunk would take it again. */
+  void closeBuffers() {
+    buffers.forEach(UnifiedBuffer::close);
+    buffers.clear();
+    passages.clear();
+  }
+
+  @Override
+  public void onTaskCompletion(TaskContext context) {
+    closeBuffers();
+  }
+}

@@ -1,0 +1,44 @@
+package dev.tidepool.spark;
+
+import dev.tidepool.UnifiedMemoryManager;
+import java.io.Serializable;
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import scala.collection.Iterator;
+import scala.runtime.AbstractFunction1;
+
+/** What a task does with the chunks of its partition; travels to the executors. */
+final class KernelTask extends AbstractFunction1<Iterator<InternalRow>, Iterator<InternalRow>>
+    implements Serializable {
+  private static final long serialVersionUID = 1L;
+
+  private final TypedKernel kernel;
+  private final int[] places;
+  private final SQLMetric launches;
+  private final SQLMetric time;
+
+  /**
+   * The work of a task.
+   *
+   * @param places where in the rows the kernel's inputs are
+   */
+  KernelTask(TypedKernel kernel, int[] places, SQLMetric launches, SQLMetric time) {
+    this.kernel = kernel;
+    this.places = places;
+    this.launches = launches;
+    this.time = time;
+  }
+
+  @Override
+  public Iterator<InternalRow> apply(Iterator<InternalRow> chunks) {
+    if (!chunks.hasNext()) {
+      // A task without rows needs no device.
+      return scala.collection.Iterator.empty();
+    }
+    TaskContext task = TaskContext.get();
+    UnifiedMemoryManager memory = ExecutorSession.current().memory(task);
+    KernelRun run = new KernelRun(task, memory, kernel, places, time, launches);
+    return new KernelChunks(task, chunks, run);
+  }
+}

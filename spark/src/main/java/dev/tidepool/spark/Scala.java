@@ -1,0 +1,35 @@
+package dev.tidepool.spark;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** Lists and schemas as Spark has them. */
+final class Scala {
+  private Scala() {}
+
+  /** An immutable sequence of the elements of a list. */
+  static <T> Seq<T> seq(List<? extends T> list) {
+    return CollectionConverters.<T>asScala(new ArrayList<T>(list)).toSeq();
+  }
+
+  /** A list of the elements of a sequence. */
+  static <T> List<T> list(scala.collection.Seq<T> seq) {
+    return List.copyOf(CollectionConverters.asJava(seq));
+  }
+
+  /** The schema of columns. */
+  static StructType schema(Seq<Attribute> columns) {
+    return new StructType(
+        list(columns).stream()
+            .map(
+                column ->
+                    new StructField(
+                        column.name(), column.dataType(), column.nullable(), column.metadata()))
+            .toArray(StructField[]::new));
+  }
+}
