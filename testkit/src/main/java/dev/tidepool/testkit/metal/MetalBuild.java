@@ -98,6 +98,7 @@ final class MetalBuild {
   }
 
   private static Path built(HostCompiler compiler) throws IOException {
+    String constants = new ConstantTable().header();
     Path home =
         new NativeBuild("simulated-metal")
             .with(MetalBuild.class, SOURCES)
@@ -112,12 +113,14 @@ final class MetalBuild {
                 "ledger.h",
                 "ledger_control.cc")
             .run(
-                List.of(compiler.toString(), FLAGS.toString()),
-                (folder, later) -> compile(compiler, folder, later));
+                List.of(compiler.toString(), FLAGS.toString(), constants),
+                (folder, later) -> compile(compiler, constants, folder, later));
     return home.resolve("libmetal.so");
   }
 
-  private static void compile(HostCompiler compiler, Path folder, Path home) throws IOException {
+  private static void compile(HostCompiler compiler, String constants, Path folder, Path home)
+      throws IOException {
+    Files.writeString(folder.resolve("metal_constants.h"), constants);
     for (String header : KERNEL_HEADERS) {
       Files.createFile(folder.resolve(header));
     }

@@ -60,6 +60,7 @@ public final class SimulatedMetal {
 
   private static final class Table {
     static final MethodTable INSTANCE = new MethodTable();
+    static final ConstantTable CONSTANTS = new ConstantTable();
   }
 
   /** The simulated Metal, compiled at the first call; empty where it cannot be. */
@@ -84,6 +85,18 @@ public final class SimulatedMetal {
    */
   public static List<String> checkSignatures(List<MetalMethod> declared) {
     return declared.stream().flatMap(method -> Table.INSTANCE.complaint(method).stream()).toList();
+  }
+
+  /**
+   * The value that Apple documents for a constant, such as {@code MTLCommandBufferStatusError}.
+   * Works without the simulated Metal.
+   *
+   * @throws IllegalArgumentException when the table does not have it
+   */
+  public static long constant(String name) {
+    return Table.CONSTANTS
+        .value(name)
+        .orElseThrow(() -> new IllegalArgumentException("the table of constants has no " + name));
   }
 
   /** The library that stands in for the Objective-C runtime, Foundation and Metal. */

@@ -30,10 +30,10 @@ bool check_range(const Buffer& buffer, size_t offset, size_t size, const char* m
 int carry(Device& device, const Memory& memory, size_t bytes) {
   if (!memory.is_mapped()) {
     violation("a command uses memory of the program that was unmapped");
-    return kErrorPageFault;
+    return MTLCommandBufferErrorPageFault;
   }
   device.take_time(bytes, Clock::now() - std::chrono::nanoseconds(device.latency.load()));
-  return kErrorNone;
+  return MTLCommandBufferErrorNone;
 }
 
 Autoreleased blit_encoder(CommandBuffer& self) {
@@ -53,14 +53,14 @@ void copy(BlitEncoder& self, Ref<Buffer> source, NSUInteger source_offset, Ref<B
                check_range(*source, source_offset, size, kMessage) &&
                check_range(*target, target_offset, size, kMessage);
   if (!legal) {
-    commands.broken = kErrorInvalidResource;
+    commands.broken = MTLCommandBufferErrorInvalidResource;
     return;
   }
   const char* from = source->on_device() + source_offset;
   char* to = target->on_device() + target_offset;
   if (from < to + size && to < from + size) {
     violation("%s: the ranges overlap", kMessage);
-    commands.broken = kErrorInvalidResource;
+    commands.broken = MTLCommandBufferErrorInvalidResource;
     return;
   }
   commands.use(source);
@@ -82,8 +82,9 @@ void fill(BlitEncoder& self, Ref<Buffer> buffer, NSRange range, unsigned char va
   if (!self.is_open(kMessage)) {
     return;
   }
-  if (!check_buffer(commands, buffer, kMessage) || !check_range(*buffer, range.location, range.length, kMessage)) {
-    commands.broken = kErrorInvalidResource;
+  if (!check_buffer(commands, buffer, kMessage) ||
+      !check_range(*buffer, range.location, range.length, kMessage)) {
+    commands.broken = MTLCommandBufferErrorInvalidResource;
     return;
   }
   commands.use(buffer);
@@ -103,13 +104,13 @@ void synchronize(BlitEncoder& self, Ref<Buffer> buffer) {
   if (!self.is_open(kMessage) || !check_buffer(commands, buffer, kMessage)) {
     return;
   }
-  if (buffer->memory->storage != kStorageManaged) {
+  if (buffer->memory->storage != MTLStorageModeManaged) {
     violation("%s: %s, which is not managed", kMessage, buffer->describe().c_str());
     return;
   }
   commands.use(buffer);
-  commands.commands.push_back([device = commands.queue->device, memory = buffer->memory, from = buffer->on_device(),
-                               to = buffer->on_host(), size = buffer->length] {
+  commands.commands.push_back([device = commands.queue->device, memory = buffer->memory,
+                               from = buffer->on_device(), to = buffer->on_host(), size = buffer->length] {
     int code = carry(*device, *memory, size);
     if (code == 0 && from != to) {
       memcpy(to, from, size);

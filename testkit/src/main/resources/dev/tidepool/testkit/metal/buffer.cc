@@ -10,7 +10,8 @@ namespace {
 constexpr size_t kHeapAlignment = 256;
 
 char* map(size_t size) {
-  void* bytes = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* bytes =
+      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return bytes == MAP_FAILED ? nullptr : static_cast<char*>(bytes);
 }
 
@@ -25,8 +26,8 @@ NSUInteger hazard_mode_of(NSUInteger options) { return options >> 8 & 0x3; }
 
 // What is wrong with the options of a buffer is a violation.
 bool check_options(NSUInteger options, const char* message) {
-  if (storage_of(options) > kStoragePrivate || cache_mode_of(options) > 1 || hazard_mode_of(options) > 2 ||
-      options >> 10 != 0) {
+  if (storage_of(options) > MTLStorageModePrivate || cache_mode_of(options) > MTLCPUCacheModeWriteCombined ||
+      hazard_mode_of(options) > MTLHazardTrackingModeTracked || options >> 10 != 0) {
     violation("%s: resource options %#lx are none of a buffer", message, options);
     return false;
   }
@@ -50,10 +51,11 @@ std::shared_ptr<Memory> Memory::allocate(std::shared_ptr<Device> device, size_t 
   }
   std::shared_ptr<Memory> memory(new Memory(device, rounded, storage, false));
   memory->on_device = map(rounded);
-  memory->on_host = storage == kStoragePrivate                       ? nullptr
-                    : storage == kStorageManaged && !device->unified ? map(rounded)
-                                                                     : memory->on_device;
-  bool there = memory->on_device != nullptr && (storage == kStoragePrivate || memory->on_host != nullptr);
+  memory->on_host = storage == MTLStorageModePrivate                       ? nullptr
+                    : storage == MTLStorageModeManaged && !device->unified ? map(rounded)
+                                                                           : memory->on_device;
+  bool there =
+      memory->on_device != nullptr && (storage == MTLStorageModePrivate || memory->on_host != nullptr);
   return there ? memory : nullptr;
 }
 
@@ -61,7 +63,7 @@ std::shared_ptr<Memory> Memory::wrap(std::shared_ptr<Device> device, void* bytes
   if (!device->allocate(0)) {
     return nullptr;
   }
-  std::shared_ptr<Memory> memory(new Memory(device, size, kStorageShared, true));
+  std::shared_ptr<Memory> memory(new Memory(device, size, MTLStorageModeShared, true));
   memory->on_device = memory->on_host = static_cast<char*>(bytes);
   return memory;
 }
@@ -187,7 +189,7 @@ Owned new_buffer(Device& self, NSUInteger length, NSUInteger options) {
 
 Owned new_buffer_with_bytes(Device& self, const void* bytes, NSUInteger length, NSUInteger options) {
   constexpr const char* kMessage = "newBufferWithBytes:length:options:";
-  if (bytes == nullptr || storage_of(options) == kStoragePrivate) {
+  if (bytes == nullptr || storage_of(options) == MTLStorageModePrivate) {
     violation("%s: needs bytes, and a storage mode that the host can write", kMessage);
     return {nullptr};
   }
@@ -209,7 +211,8 @@ Owned new_buffer_without_copy(Device& self, void* bytes, NSUInteger length, NSUI
   if (!check_options(options, kMessage) || !check_length(self, length, kMessage)) {
     return {nullptr};
   }
-  if (storage_of(options) != kStorageShared && !(storage_of(options) == kStorageManaged && self.unified)) {
+  if (storage_of(options) != MTLStorageModeShared &&
+      !(storage_of(options) == MTLStorageModeManaged && self.unified)) {
     violation("%s: %s storage", kMessage, storage_name(storage_of(options)));
     return {nullptr};
   }
@@ -234,17 +237,22 @@ NSUInteger storage_mode(Buffer& self) { return storage_of(self.options); }
 NSUInteger cpu_cache_mode(Buffer& self) { return cache_mode_of(self.options); }
 NSUInteger hazard_mode(Buffer& self) {
   NSUInteger mode = hazard_mode_of(self.options);
-  return mode != 0 ? mode : self.heap ? 1 : 2;  // buffers of a heap are not tracked unless it says so
+  // Buffers of a heap are not tracked unless it says so.
+  return mode != MTLHazardTrackingModeDefault ? mode
+         : self.heap                          ? MTLHazardTrackingModeUntracked
+                                              : MTLHazardTrackingModeTracked;
 }
 NSUInteger resource_options(Buffer& self) { return self.options; }
-NSUInteger allocated_size(Buffer& self) { return self.heap ? up_to(self.length, kHeapAlignment) : self.memory->size; }
+NSUInteger allocated_size(Buffer& self) {
+  return self.heap ? up_to(self.length, kHeapAlignment) : self.memory->size;
+}
 Borrowed heap(Buffer& self) { return {self.heap ? self.heap->handle : nullptr}; }
 NSUInteger heap_offset(Buffer& self) { return self.offset; }
 NSUInteger set_purgeable_state(Buffer&, NSUInteger state) {
-  if (state > kPurgeableNonVolatile) {
+  if (state > MTLPurgeableStateNonVolatile) {
     violation("setPurgeableState: %lu; the simulated memory is not purged", state);
   }
-  return kPurgeableNonVolatile;
+  return MTLPurgeableStateNonVolatile;
 }
 Borrowed label(Labelled& self) { return {self.label.handle()}; }
 void set_label(Labelled& self, Ref<String> label) { self.label.set(label ? label->text : ""); }
@@ -269,9 +277,10 @@ void* contents(Buffer& self) {
   return self.on_host();
 }
 void did_modify(Buffer& self, NSRange range) {
-  if (storage_of(self.options) != kStorageManaged || range.location > self.length ||
+  if (storage_of(self.options) != MTLStorageModeManaged || range.location > self.length ||
       range.length > self.length - range.location) {
-    violation("didModifyRange: %lu bytes at %lu of %s", range.length, range.location, self.describe().c_str());
+    violation("didModifyRange: %lu bytes at %lu of %s", range.length, range.location,
+              self.describe().c_str());
     return;
   }
   if (self.on_host() != self.on_device()) {
@@ -288,14 +297,18 @@ METHOD_SINCE("MTLBuffer", "gpuAddress", gpu_address, 13)
 struct HeapDescriptor : Object {
   HeapDescriptor() : Object(class_of("MTLHeapDescriptor")) {}
   NSUInteger size = 0;
-  NSUInteger options = kStoragePrivate << 4;
+  NSUInteger options = MTLResourceStorageModePrivate;
 };
 
 NSUInteger descriptor_size(HeapDescriptor& self) { return self.size; }
 void set_size(HeapDescriptor& self, NSUInteger size) { self.size = size; }
-void set_storage_mode(HeapDescriptor& self, NSUInteger mode) { self.options = (self.options & ~0xF0UL) | mode << 4; }
+void set_storage_mode(HeapDescriptor& self, NSUInteger mode) {
+  self.options = (self.options & ~0xF0UL) | mode << 4;
+}
 void set_cache_mode(HeapDescriptor& self, NSUInteger mode) { self.options = (self.options & ~0xFUL) | mode; }
-void set_hazard_mode(HeapDescriptor& self, NSUInteger mode) { self.options = (self.options & ~0x300UL) | mode << 8; }
+void set_hazard_mode(HeapDescriptor& self, NSUInteger mode) {
+  self.options = (self.options & ~0x300UL) | mode << 8;
+}
 void set_resource_options(HeapDescriptor& self, NSUInteger options) { self.options = options; }
 
 METHOD("MTLHeapDescriptor", "size", descriptor_size)
@@ -312,7 +325,7 @@ MTLSizeAndAlign heap_size_and_align(Device&, NSUInteger length, NSUInteger) {
 Owned new_heap(Device& self, Ref<HeapDescriptor> descriptor) {
   constexpr const char* kMessage = "newHeapWithDescriptor:";
   if (!descriptor || descriptor->size == 0 || !check_options(descriptor->options, kMessage) ||
-      storage_of(descriptor->options) == kStorageManaged) {
+      storage_of(descriptor->options) == MTLStorageModeManaged) {
     violation("%s: needs a size, and shared or private storage", kMessage);
     return {nullptr};
   }
@@ -337,7 +350,8 @@ Owned heap_buffer(Heap& self, NSUInteger length, NSUInteger options) {
   if (!check_options(options, kMessage) || !check_length(*self.device, length, kMessage)) {
     return {nullptr};
   }
-  if (storage_of(options) != storage_of(self.options) || cache_mode_of(options) != cache_mode_of(self.options)) {
+  if (storage_of(options) != storage_of(self.options) ||
+      cache_mode_of(options) != cache_mode_of(self.options)) {
     violation("%s: options %#lx, where the heap has %#lx", kMessage, options, self.options);
     return {nullptr};
   }

@@ -23,21 +23,19 @@ Running& running() {
   return instance;
 }
 
-double seconds() {
-  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
-}
+double seconds() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
 
 const char* error_text(int code) {
   switch (code) {
-    case kErrorInternal: return "Internal Error";
-    case kErrorTimeout: return "Caused GPU Timeout Error";
-    case kErrorPageFault: return "Caused GPU Address Fault Error";
-    case kErrorAccessRevoked: return "Access Revoked";
-    case kErrorNotPermitted: return "Not Permitted";
-    case kErrorOutOfMemory: return "Insufficient Memory";
-    case kErrorInvalidResource: return "Invalid Resource";
-    case kErrorDeviceRemoved: return "Device Removed";
-    case kErrorStackOverflow: return "Stack Overflow";
+    case MTLCommandBufferErrorInternal: return "Internal Error";
+    case MTLCommandBufferErrorTimeout: return "Caused GPU Timeout Error";
+    case MTLCommandBufferErrorPageFault: return "Caused GPU Address Fault Error";
+    case MTLCommandBufferErrorAccessRevoked: return "Access Revoked";
+    case MTLCommandBufferErrorNotPermitted: return "Not Permitted";
+    case MTLCommandBufferErrorOutOfMemory: return "Insufficient Memory";
+    case MTLCommandBufferErrorInvalidResource: return "Invalid Resource";
+    case MTLCommandBufferErrorDeviceRemoved: return "Device Removed";
+    case MTLCommandBufferErrorStackOverflow: return "Stack Overflow";
     default: return "Error";
   }
 }
@@ -63,8 +61,10 @@ void Queue::close() {
 void Queue::enter() {
   std::unique_lock guard(lock_);
   if (present_ >= most && committed_ == 0) {
-    violation("commandBuffer: all %zu command buffers of the queue wait for a commit, so this would wait "
-              "for ever", most);
+    violation(
+        "commandBuffer: all %zu command buffers of the queue wait for a commit, so this would wait "
+        "for ever",
+        most);
   } else {
     changed_.wait(guard, [&] { return present_ < most || closed_; });
   }
@@ -98,7 +98,7 @@ void Queue::work(std::shared_ptr<Queue> queue) {
     }
     CommandBuffer& first = *queue->order_.front();
     std::lock_guard state(first.lock);
-    return first.status >= kStatusCommitted || first.abandoned || queue->closed_;
+    return first.status >= MTLCommandBufferStatusCommitted || first.abandoned || queue->closed_;
   };
   for (;;) {
     queue->changed_.wait(guard, is_ready);
@@ -112,7 +112,7 @@ void Queue::work(std::shared_ptr<Queue> queue) {
       bool committed;
       {
         std::lock_guard state(first->lock);
-        committed = first->status >= kStatusCommitted;
+        committed = first->status >= MTLCommandBufferStatusCommitted;
       }
       if (committed) {
         first->execute();
@@ -144,8 +144,15 @@ bool Encoder::is_open(const char* message) {
 }
 
 std::string CommandBuffer::describe() const {
-  constexpr const char* kStates[] = {"not enqueued", "enqueued", "committed", "scheduled", "completed", "failed"};
+  constexpr const char* kStates[] = {"not enqueued", "enqueued",  "committed",
+                                     "scheduled",    "completed", "failed"};
   return std::string("MTLCommandBuffer, ") + kStates[status];
+}
+
+CommandBuffer::~CommandBuffer() {
+  if (error != nullptr) {
+    registry().drop_constant(error);
+  }
 }
 
 void CommandBuffer::end() {
@@ -157,7 +164,7 @@ void CommandBuffer::end() {
   bool left = false;
   {
     std::lock_guard guard(lock);
-    left = status < kStatusCommitted;
+    left = status < MTLCommandBufferStatusCommitted;
     abandoned = left;
   }
   if (left) {
@@ -167,7 +174,7 @@ void CommandBuffer::end() {
 }
 
 bool CommandBuffer::can_encode(const char* message) {
-  if (status >= kStatusCommitted) {
+  if (status >= MTLCommandBufferStatusCommitted) {
     violation("%s: the command buffer was committed before", message);
     return false;
   }
@@ -192,7 +199,7 @@ void CommandBuffer::keep(std::shared_ptr<Object> object) {
 }
 
 void CommandBuffer::commit() {
-  if (status >= kStatusCommitted) {
+  if (status >= MTLCommandBufferStatusCommitted) {
     violation("commit: the command buffer was committed before");
     return;
   }
@@ -201,7 +208,7 @@ void CommandBuffer::commit() {
     open->done = true;
     open_hold.reset();
     open.reset();
-    broken = kErrorInternal;
+    broken = MTLCommandBufferErrorInternal;
   }
   auto self = std::static_pointer_cast<CommandBuffer>(shared_from_this());
   bool enqueued;
@@ -212,8 +219,8 @@ void CommandBuffer::commit() {
   }
   {
     std::lock_guard guard(lock);
-    enqueued = status == kStatusEnqueued;
-    status = kStatusCommitted;
+    enqueued = status == MTLCommandBufferStatusEnqueued;
+    status = MTLCommandBufferStatusCommitted;
   }
   if (enqueued) {
     queue->wake();
@@ -227,7 +234,7 @@ void CommandBuffer::execute() {
   Device& device = *queue->device;
   {
     std::lock_guard guard(lock);
-    status = kStatusScheduled;
+    status = MTLCommandBufferStatusScheduled;
     started = seconds();
     changed.notify_all();
   }
@@ -259,9 +266,8 @@ void CommandBuffer::execute() {
       char text[128];
       snprintf(text, sizeof text, "%s (%08x)", error_text(code), static_cast<unsigned>(code));
       error = registry().constant(make_error("MTLCommandBufferErrorDomain", code, text));
-      kept.push_back(std::shared_ptr<void>(nullptr, [handle = error](void*) { registry().drop_constant(handle); }));
     }
-    status = code == 0 ? kStatusCompleted : kStatusError;
+    status = code == 0 ? MTLCommandBufferStatusCompleted : MTLCommandBufferStatusError;
     changed.notify_all();
   }
   registry().let_go(*this);
@@ -280,8 +286,9 @@ bool check_buffer(const CommandBuffer& commands, const std::shared_ptr<Buffer>& 
   return true;
 }
 
-Autoreleased open_encoder(CommandBuffer& buffer, const char* message,
-                          const std::function<std::shared_ptr<Encoder>(std::shared_ptr<CommandBuffer>)>& make) {
+Autoreleased open_encoder(
+    CommandBuffer& buffer, const char* message,
+    const std::function<std::shared_ptr<Encoder>(std::shared_ptr<CommandBuffer>)>& make) {
   if (!buffer.can_encode(message)) {
     return {nullptr};
   }
@@ -327,11 +334,11 @@ Bool retained_references(CommandBuffer& self) { return {self.retained}; }
 void enqueue(CommandBuffer& self) {
   {
     std::lock_guard guard(self.lock);
-    if (self.status != kStatusNotEnqueued) {
+    if (self.status != MTLCommandBufferStatusNotEnqueued) {
       violation("enqueue: %s", self.describe().c_str());
       return;
     }
-    self.status = kStatusEnqueued;
+    self.status = MTLCommandBufferStatusEnqueued;
   }
   self.queue->enqueue(std::static_pointer_cast<CommandBuffer>(self.shared_from_this()));
 }
@@ -339,14 +346,18 @@ void commit(CommandBuffer& self) { self.commit(); }
 
 void wait_for(CommandBuffer& self, NSUInteger status, const char* message) {
   std::unique_lock guard(self.lock);
-  if (self.status < kStatusCommitted) {
+  if (self.status < MTLCommandBufferStatusCommitted) {
     violation("%s: the command buffer was not committed, so this would wait for ever", message);
     return;
   }
   self.changed.wait(guard, [&] { return self.status >= status; });
 }
-void wait_until_scheduled(CommandBuffer& self) { wait_for(self, kStatusScheduled, "waitUntilScheduled"); }
-void wait_until_completed(CommandBuffer& self) { wait_for(self, kStatusCompleted, "waitUntilCompleted"); }
+void wait_until_scheduled(CommandBuffer& self) {
+  wait_for(self, MTLCommandBufferStatusScheduled, "waitUntilScheduled");
+}
+void wait_until_completed(CommandBuffer& self) {
+  wait_for(self, MTLCommandBufferStatusCompleted, "waitUntilCompleted");
+}
 
 NSUInteger status(CommandBuffer& self) {
   std::lock_guard guard(self.lock);
@@ -358,7 +369,7 @@ Borrowed error(CommandBuffer& self) {
 }
 double start_time(CommandBuffer& self) {
   std::lock_guard guard(self.lock);
-  return self.status >= kStatusCompleted ? self.started : 0;
+  return self.status >= MTLCommandBufferStatusCompleted ? self.started : 0;
 }
 double end_time(CommandBuffer& self) {
   std::lock_guard guard(self.lock);

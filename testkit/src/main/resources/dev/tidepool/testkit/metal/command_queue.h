@@ -12,10 +12,13 @@ namespace sim {
 struct CommandBuffer;
 
 struct Queue : Labelled {
-  Queue(std::shared_ptr<Device> device, size_t most) : Labelled(class_of("MTLCommandQueue")), device(std::move(device)), most(most) {}
+  Queue(std::shared_ptr<Device> device, size_t most)
+      : Labelled(class_of("MTLCommandQueue")), device(std::move(device)), most(most) {}
   static std::shared_ptr<Queue> start(std::shared_ptr<Device> device, size_t most);
   void end() override { close(); }
-  std::string describe() const override { return "MTLCommandQueue of device " + std::to_string(device->ordinal); }
+  std::string describe() const override {
+    return "MTLCommandQueue of device " + std::to_string(device->ordinal);
+  }
 
   void close();  // the thread ends when all that was committed is done
   // Waits for a place among the command buffers that have not ended.
@@ -53,6 +56,7 @@ using Command = std::function<int()>;
 struct CommandBuffer : Labelled {
   CommandBuffer(std::shared_ptr<Queue> queue, bool retained)
       : Labelled(class_of("MTLCommandBuffer")), queue(std::move(queue)), retained(retained) {}
+  ~CommandBuffer() override;
   void end() override;
   std::string describe() const override;
 
@@ -66,7 +70,7 @@ struct CommandBuffer : Labelled {
   const std::shared_ptr<Queue> queue;
   const bool retained;
   std::vector<Command> commands;  // of the encoding thread, then of the queue's
-  std::vector<std::shared_ptr<void>> kept;
+  std::vector<std::shared_ptr<Object>> kept;
   std::vector<Use> uses;
   std::vector<Hold> holds;
   std::shared_ptr<Encoder> open;  // whose encoding has not ended
@@ -75,7 +79,7 @@ struct CommandBuffer : Labelled {
 
   std::mutex lock;
   std::condition_variable changed;
-  NSUInteger status = kStatusNotEnqueued;
+  NSUInteger status = MTLCommandBufferStatusNotEnqueued;
   bool abandoned = false;  // released before it was committed
   id error = nullptr;
   double started = 0;
@@ -84,7 +88,8 @@ struct CommandBuffer : Labelled {
 
 // What encodes commands; programs end it before they commit.
 struct Encoder : Labelled {
-  Encoder(ClassInfo& type, std::shared_ptr<CommandBuffer> buffer) : Labelled(type), buffer(std::move(buffer)) {}
+  Encoder(ClassInfo& type, std::shared_ptr<CommandBuffer> buffer)
+      : Labelled(type), buffer(std::move(buffer)) {}
   std::string describe() const override { return std::string(type.name) + (done ? ", ended" : ""); }
 
   // Whether commands can still be added; else a violation.
@@ -95,8 +100,9 @@ struct Encoder : Labelled {
 };
 
 // Makes an encoder the open one of its command buffer.
-Autoreleased open_encoder(CommandBuffer& buffer, const char* message,
-                          const std::function<std::shared_ptr<Encoder>(std::shared_ptr<CommandBuffer>)>& make);
+Autoreleased open_encoder(
+    CommandBuffer& buffer, const char* message,
+    const std::function<std::shared_ptr<Encoder>(std::shared_ptr<CommandBuffer>)>& make);
 
 // Whether the buffer is there and of the same device; else a violation.
 bool check_buffer(const CommandBuffer& commands, const std::shared_ptr<Buffer>& buffer, const char* message);

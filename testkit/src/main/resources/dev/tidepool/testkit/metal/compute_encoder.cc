@@ -11,10 +11,9 @@ namespace sim {
 namespace compute_methods {
 
 constexpr size_t kMostBuffers = 31;
-constexpr size_t kMostBytes = 4096;      // of setBytes:length:atIndex:
-constexpr size_t kGroupAlignment = 16;   // of threadgroup memory
+constexpr size_t kMostBytes = 4096;         // of setBytes:length:atIndex:
+constexpr size_t kGroupAlignment = 16;      // of threadgroup memory
 constexpr size_t kConstantAlignment = 256;  // of offsets of constant memory, on other devices than Apple's
-constexpr NSInteger kFirstMacFamily = 2000;
 
 // What is bound at an index: a buffer, or bytes that were copied.
 struct Slot {
@@ -47,15 +46,15 @@ struct Launch {
       Slot& slot = slots[i];
       if (slot.buffer && !slot.buffer->memory->is_mapped()) {
         violation("kernel %s uses memory of the program that was unmapped", code->kernel.name);
-        return kErrorPageFault;
+        return MTLCommandBufferErrorPageFault;
       }
       void* group = reinterpret_cast<void*>(group_offsets[i]);
       arguments.push_back(code->bindings[i].kind != TIDEPOOL_BUFFER ? group
-                          : slot.buffer ? slot.buffer->on_device() + slot.offset
-                                        : slot.bytes.data());
+                          : slot.buffer                             ? slot.buffer->on_device() + slot.offset
+                                                                    : slot.bytes.data());
     }
     sim::run(code->kernel, arguments.data(), grid);
-    return kErrorNone;
+    return MTLCommandBufferErrorNone;
   }
 };
 
@@ -69,11 +68,12 @@ bool bind(const ComputeEncoder& self, unsigned parameter, Launch& launch, const 
     if (!binding.is_used) {
       return true;
     }
-    violation("%s: nothing is bound at index %u for %s of kernel %s", message, binding.index, binding.name, kernel);
+    violation("%s: nothing is bound at index %u for %s of kernel %s", message, binding.index, binding.name,
+              kernel);
     return false;
   }
   size_t alignment = type.alignment;
-  if (binding.is_constant && self.buffer->queue->device->family >= kFirstMacFamily) {
+  if (binding.is_constant && self.buffer->queue->device->family >= MTLGPUFamilyMac2) {
     alignment = kConstantAlignment;
   }
   if (slot->offset % alignment != 0) {
@@ -82,8 +82,8 @@ bool bind(const ComputeEncoder& self, unsigned parameter, Launch& launch, const 
     return false;
   }
   if (type.is_reference && slot->length() < type.size) {
-    violation("%s: %zu bytes at index %u, where %s of kernel %s has %u", message, slot->length(), binding.index,
-              binding.name, kernel, type.size);
+    violation("%s: %zu bytes at index %u, where %s of kernel %s has %u", message, slot->length(),
+              binding.index, binding.name, kernel, type.size);
     return false;
   }
   launch.slots[parameter] = *slot;
@@ -92,7 +92,8 @@ bool bind(const ComputeEncoder& self, unsigned parameter, Launch& launch, const 
 
 bool is_empty(MTLSize size) { return size.width == 0 || size.height == 0 || size.depth == 0; }
 tidepool_index to_index(MTLSize size) {
-  return {static_cast<unsigned>(size.width), static_cast<unsigned>(size.height), static_cast<unsigned>(size.depth)};
+  return {static_cast<unsigned>(size.width), static_cast<unsigned>(size.height),
+          static_cast<unsigned>(size.depth)};
 }
 
 // Whether pipeline, sizes, buffers and threadgroup memory fit together; else a violation.
@@ -143,7 +144,7 @@ void dispatch(ComputeEncoder& self, MTLSize groups, MTLSize threads, MTLSize ext
   }
   if (!self.pipeline) {
     violation("%s: no pipeline is set", message);
-    commands.broken = kErrorInvalidResource;
+    commands.broken = MTLCommandBufferErrorInvalidResource;
     return;
   }
   auto launch = std::make_shared<Launch>();
@@ -152,7 +153,7 @@ void dispatch(ComputeEncoder& self, MTLSize groups, MTLSize threads, MTLSize ext
     violation("%s: a size of 0", message);
   }
   if (is_none || !prepare(self, threads, *launch, message)) {
-    commands.broken = kErrorInvalidResource;
+    commands.broken = MTLCommandBufferErrorInvalidResource;
     return;
   }
   launch->grid.blocks = to_index(groups);

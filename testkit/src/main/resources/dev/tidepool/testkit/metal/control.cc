@@ -13,9 +13,6 @@
 namespace sim {
 namespace control {
 
-constexpr NSInteger kMac2 = 2002;
-constexpr NSInteger kApple7 = 1007;
-
 bool set_device(Device& device, const std::string& name, int64_t value) {
   auto size = static_cast<size_t>(value);
   if (name == "memory") {
@@ -26,7 +23,7 @@ bool set_device(Device& device, const std::string& name, int64_t value) {
     device.max_buffer = size;
   } else if (name == "unified") {
     device.unified = value != 0;
-    device.family = value != 0 ? kApple7 : kMac2;
+    device.family = value != 0 ? MTLGPUFamilyApple7 : MTLGPUFamilyMac2;
   } else if (name == "low_power") {
     device.low_power = value != 0;
   } else if (name == "removable") {
@@ -131,20 +128,30 @@ struct AtExit {
 // Protocols and classes that have others' methods.
 [[maybe_unused]] const bool inherited = [] {
   constexpr const char* kParents[][2] = {
-      {"NSString", "NSObject"},           {"NSArray", "NSObject"},
-      {"NSError", "NSObject"},            {"NSProcessInfo", "NSObject"},
-      {"MTLDevice", "NSObject"},          {"MTLResource", "NSObject"},
-      {"MTLBuffer", "MTLResource"},       {"MTLHeapDescriptor", "NSObject"},
-      {"MTLHeap", "NSObject"},            {"MTLCommandQueue", "NSObject"},
-      {"MTLCommandBuffer", "NSObject"},   {"MTLCommandEncoder", "NSObject"},
+      {"NSString", "NSObject"},
+      {"NSArray", "NSObject"},
+      {"NSError", "NSObject"},
+      {"NSProcessInfo", "NSObject"},
+      {"MTLDevice", "NSObject"},
+      {"MTLResource", "NSObject"},
+      {"MTLBuffer", "MTLResource"},
+      {"MTLHeapDescriptor", "NSObject"},
+      {"MTLHeap", "NSObject"},
+      {"MTLCommandQueue", "NSObject"},
+      {"MTLCommandBuffer", "NSObject"},
+      {"MTLCommandEncoder", "NSObject"},
       {"MTLBlitCommandEncoder", "MTLCommandEncoder"},
       {"MTLComputeCommandEncoder", "MTLCommandEncoder"},
-      {"MTLEvent", "NSObject"},           {"MTLSharedEvent", "MTLEvent"},
-      {"MTLFence", "NSObject"},           {"MTLCompileOptions", "NSObject"},
-      {"MTLLibrary", "NSObject"},         {"MTLFunction", "NSObject"},
+      {"MTLEvent", "NSObject"},
+      {"MTLSharedEvent", "MTLEvent"},
+      {"MTLFence", "NSObject"},
+      {"MTLCompileOptions", "NSObject"},
+      {"MTLLibrary", "NSObject"},
+      {"MTLFunction", "NSObject"},
       {"MTLComputePipelineState", "NSObject"},
       {"MTLComputePipelineReflection", "NSObject"},
-      {"MTLBinding", "NSObject"},         {"MTLBufferBinding", "MTLBinding"},
+      {"MTLBinding", "NSObject"},
+      {"MTLBufferBinding", "MTLBinding"},
       {"MTLThreadgroupBinding", "MTLBinding"},
   };
   for (const auto& [type, parent] : kParents) {

@@ -81,7 +81,11 @@ namespace device_methods {
 
 Borrowed name(Device& self) { return {self.name.handle()}; }
 NSUInteger registry_id(Device& self) { return 0x100000300 + static_cast<NSUInteger>(self.ordinal); }
-NSUInteger location(Device& self) { return self.removable ? 2 : self.unified ? 0 : 1; }
+NSUInteger location(Device& self) {
+  return self.removable ? MTLDeviceLocationExternal
+         : self.unified ? MTLDeviceLocationBuiltIn
+                        : MTLDeviceLocationSlot;
+}
 Bool is_low_power(Device& self) { return {self.low_power}; }
 Bool is_removable(Device& self) { return {self.removable}; }
 Bool is_headless(Device&) { return {headless}; }
@@ -100,10 +104,9 @@ NSUInteger max_group_memory(Device& self) { return self.group_memory; }
 
 // Each family of Apple's GPUs has what those before it have; the others are not ordered.
 Bool supports_family(Device& self, NSInteger family) {
-  constexpr NSInteger kApple1 = 1001, kMac2 = 2002, kCommon1 = 3001, kCommon3 = 3003, kMetal3 = 5001;
-  bool apple = self.family >= kApple1 && self.family < kMac2;
-  return {(apple && family >= kApple1 && family <= self.family) || family == kMac2 ||
-          (family >= kCommon1 && family <= kCommon3) || family == kMetal3};
+  bool apple = self.family >= MTLGPUFamilyApple1 && self.family < MTLGPUFamilyMac2;
+  return {(apple && family >= MTLGPUFamilyApple1 && family <= self.family) || family == MTLGPUFamilyMac2 ||
+          (family >= MTLGPUFamilyCommon1 && family <= MTLGPUFamilyCommon3) || family == MTLGPUFamilyMetal3};
 }
 
 // No device is linked with another.

@@ -35,7 +35,7 @@ struct Device : Object {
   std::atomic<bool> unified{true};
   std::atomic<bool> low_power{false};
   std::atomic<bool> removable{false};
-  std::atomic<NSInteger> family{1007};
+  std::atomic<NSInteger> family{MTLGPUFamilyApple7};
   std::atomic<size_t> threads_per_group{1024};
   std::atomic<size_t> group_memory{32 << 10};
   std::atomic<long> most_resources{499000};

@@ -71,7 +71,7 @@ void encode_signal(CommandBuffer& self, Ref<Event> event, NSUInteger value) {
     self.keep(event);
     self.commands.push_back([event, value] {
       event->set(value);
-      return kErrorNone;
+      return MTLCommandBufferErrorNone;
     });
   }
 }
@@ -79,8 +79,9 @@ void encode_signal(CommandBuffer& self, Ref<Event> event, NSUInteger value) {
 void encode_wait(CommandBuffer& self, Ref<Event> event, NSUInteger value) {
   if (check_event(self, event, "encodeWaitForEvent:value:")) {
     self.keep(event);
-    self.commands.push_back(
-        [event, value] { return event->wait(value, std::nullopt) ? kErrorNone : kErrorTimeout; });
+    self.commands.push_back([event, value] {
+      return event->wait(value, std::nullopt) ? MTLCommandBufferErrorNone : MTLCommandBufferErrorTimeout;
+    });
   }
 }
 

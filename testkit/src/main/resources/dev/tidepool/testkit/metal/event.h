@@ -7,7 +7,9 @@ namespace sim {
 
 struct Event : Labelled {
   Event(std::shared_ptr<Device> device, bool shared)
-      : Labelled(class_of(shared ? "MTLSharedEvent" : "MTLEvent")), device(std::move(device)), shared(shared) {}
+      : Labelled(class_of(shared ? "MTLSharedEvent" : "MTLEvent")),
+        device(std::move(device)),
+        shared(shared) {}
 
   void set(NSUInteger value);
   // Whether the value came within the time; false also when the simulation ends.
@@ -21,7 +23,8 @@ struct Event : Labelled {
 };
 
 struct Fence : Labelled {
-  explicit Fence(std::shared_ptr<Device> device) : Labelled(class_of("MTLFence")), device(std::move(device)) {}
+  explicit Fence(std::shared_ptr<Device> device)
+      : Labelled(class_of("MTLFence")), device(std::move(device)) {}
   const std::shared_ptr<Device> device;
 };
 

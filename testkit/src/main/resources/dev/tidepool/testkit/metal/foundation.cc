@@ -89,7 +89,7 @@ Same init_with_utf8(String& self, const char* text) {
   return {self.handle};
 }
 Same init_with_bytes(String& self, const void* bytes, NSUInteger length, NSUInteger encoding) {
-  if (encoding != kUTF8) {
+  if (encoding != NSUTF8StringEncoding) {
     violation("initWithBytes:length:encoding: with encoding %lu; the simulated one is UTF-8", encoding);
   }
   self.text.assign(static_cast<const char*>(bytes), length);
@@ -106,7 +106,7 @@ NSUInteger length(String& self) {
   return units;
 }
 NSUInteger length_of_bytes(String& self, NSUInteger encoding) {
-  return encoding == kUTF8 ? self.text.size() : 0;
+  return encoding == NSUTF8StringEncoding ? self.text.size() : 0;
 }
 Bool is_equal_to_string(String& self, Ref<String> other) {
   return {other != nullptr && other->text == self.text};

@@ -53,11 +53,24 @@ void prune(const std::filesystem::path& folder) {
 }
 
 std::vector<std::string> command(bool contracts, bool fast_math, bool precise_functions) {
-  std::vector<std::string> words = {
-      TIDEPOOL_CXX, "-std=c++20", "-O1", "-fPIC", "-shared", "-w", "-x", "c++",
-      "-fvisibility=hidden", "-fno-gnu-unique", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno",
-      "-fno-exceptions", "-fno-rtti", "-fdiagnostics-color=never", "-fno-diagnostics-show-caret",
-      "-I" TIDEPOOL_HOME};
+  std::vector<std::string> words = {TIDEPOOL_CXX,
+                                    "-std=c++20",
+                                    "-O1",
+                                    "-fPIC",
+                                    "-shared",
+                                    "-w",
+                                    "-x",
+                                    "c++",
+                                    "-fvisibility=hidden",
+                                    "-fno-gnu-unique",
+                                    "-fwrapv",
+                                    "-fno-strict-aliasing",
+                                    "-fno-math-errno",
+                                    "-fno-exceptions",
+                                    "-fno-rtti",
+                                    "-fdiagnostics-color=never",
+                                    "-fno-diagnostics-show-caret",
+                                    "-I" TIDEPOOL_HOME};
 #ifdef __x86_64__
   if (contracts && __builtin_cpu_supports("fma")) {
     words.insert(words.end(), {"-mfma", "-fexpensive-optimizations"});

@@ -5,21 +5,21 @@ namespace library_methods {
 
 struct CompileOptions : Object {
   CompileOptions() : Object(class_of("MTLCompileOptions")) {}
-  NSInteger mode = kMathFast;
-  NSInteger functions = kFunctionsFast;
-  NSUInteger version = kLanguageVersion3_0;
+  NSInteger mode = MTLMathModeFast;
+  NSInteger functions = MTLMathFloatingPointFunctionsFast;
+  NSUInteger version = MTLLanguageVersion3_0;
   bool invariant = false;
 };
 
-Bool fast_math_enabled(CompileOptions& self) { return {self.mode != kMathSafe}; }
+Bool fast_math_enabled(CompileOptions& self) { return {self.mode != MTLMathModeSafe}; }
 // The older of the two settings is also about functions.
 void set_fast_math(CompileOptions& self, Bool enabled) {
-  self.mode = enabled.value ? kMathFast : kMathSafe;
-  self.functions = enabled.value ? kFunctionsFast : kFunctionsPrecise;
+  self.mode = enabled.value ? MTLMathModeFast : MTLMathModeSafe;
+  self.functions = enabled.value ? MTLMathFloatingPointFunctionsFast : MTLMathFloatingPointFunctionsPrecise;
 }
 NSInteger math_mode(CompileOptions& self) { return self.mode; }
 void set_math_mode(CompileOptions& self, NSInteger mode) {
-  if (mode < kMathSafe || mode > kMathFast) {
+  if (mode < MTLMathModeSafe || mode > MTLMathModeFast) {
     violation("setMathMode: %ld", mode);
     return;
   }
@@ -71,12 +71,12 @@ Owned new_library(Device& self, Ref<String> source, Ref<CompileOptions> options,
     violation("%s: no source", kMessage);
     return {nullptr};
   }
-  bool fast = !options || options->mode != kMathSafe;
-  bool precise = options && options->functions == kFunctionsPrecise;
+  bool fast = !options || options->mode != MTLMathModeSafe;
+  bool precise = options && options->functions == MTLMathFloatingPointFunctionsPrecise;
   std::string complaint;
   const tidepool_metal_library* code = compile(source->text, fast, precise, complaint);
   if (code == nullptr) {
-    store_error(error, "MTLLibraryErrorDomain", kLibraryCompileFailure, complaint, kMessage);
+    store_error(error, "MTLLibraryErrorDomain", MTLLibraryErrorCompileFailure, complaint, kMessage);
     return {nullptr};
   }
   return {std::make_shared<Library>(shared(self), code)};
@@ -114,7 +114,7 @@ METHOD("MTLLibrary", "newFunctionWithName:", new_function)
 
 Borrowed function_device(Code& self) { return {self.device->handle}; }
 Borrowed function_name(Code& self) { return {self.name.handle()}; }
-NSUInteger function_type(Code&) { return kFunctionTypeKernel; }
+NSUInteger function_type(Code&) { return MTLFunctionTypeKernel; }
 
 METHOD("MTLFunction", "device", function_device)
 METHOD("MTLFunction", "name", function_name)
@@ -168,18 +168,21 @@ Owned make_pipeline(Device& self, const Ref<Code>& function, const char* message
 Owned new_pipeline(Device& self, Ref<Code> function, Out) {
   return make_pipeline(self, function, "newComputePipelineStateWithFunction:error:");
 }
-Owned new_pipeline_with_reflection(Device& self, Ref<Code> function, NSUInteger options, Out reflection, Out) {
+Owned new_pipeline_with_reflection(Device& self, Ref<Code> function, NSUInteger options, Out reflection,
+                                   Out) {
   constexpr const char* kMessage = "newComputePipelineStateWithFunction:options:reflection:error:";
   Owned made = make_pipeline(self, function, kMessage);
-  if (made.object && reflection.place != nullptr && (options & kOptionBindingInfo) != 0) {
-    *reflection.place = registry().own(reflect(*function->code, (options & kOptionBufferTypeInfo) != 0));
+  if (made.object && reflection.place != nullptr && (options & MTLPipelineOptionBindingInfo) != 0) {
+    *reflection.place =
+        registry().own(reflect(*function->code, (options & MTLPipelineOptionBufferTypeInfo) != 0));
     autorelease(*reflection.place, kMessage);
   }
   return made;
 }
 
 METHOD("MTLDevice", "newComputePipelineStateWithFunction:error:", new_pipeline)
-METHOD("MTLDevice", "newComputePipelineStateWithFunction:options:reflection:error:", new_pipeline_with_reflection)
+METHOD("MTLDevice",
+       "newComputePipelineStateWithFunction:options:reflection:error:", new_pipeline_with_reflection)
 
 Borrowed pipeline_device(Pipeline& self) { return {self.device->handle}; }
 NSUInteger most_threads(Pipeline& self) { return self.most_threads(); }
@@ -194,14 +197,16 @@ METHOD("MTLComputePipelineState", "staticThreadgroupMemoryLength", group_bytes)
 
 Borrowed bindings(Reflection& self) { return {self.bindings}; }
 Borrowed binding_name(Binding& self) { return {self.name.handle()}; }
-NSInteger binding_type(Binding& self) { return self.binding.kind == TIDEPOOL_BUFFER ? 0 : 1; }
+NSInteger binding_type(Binding& self) {
+  return self.binding.kind == TIDEPOOL_BUFFER ? MTLBindingTypeBuffer : MTLBindingTypeThreadgroupMemory;
+}
 NSUInteger binding_access(Binding& self) { return self.binding.access; }
 NSUInteger binding_index(Binding& self) { return self.binding.index; }
 Bool is_used(Binding& self) { return {self.binding.is_used}; }
 Bool is_argument(Binding&) { return {true}; }
 NSUInteger alignment(Binding& self) { return self.type.alignment; }
 NSUInteger data_size(Binding& self) { return self.type.size; }
-NSUInteger data_type(Binding& self) { return self.with_types ? self.type.data_type : 0; }
+NSUInteger data_type(Binding& self) { return self.with_types ? self.type.data_type : MTLDataTypeNone; }
 NSUInteger group_alignment(Binding& self) { return self.type.alignment; }
 NSUInteger group_size(Binding& self) { return self.type.size; }
 

@@ -10,7 +10,9 @@ namespace sim {
 struct Pipeline : Labelled {
   Pipeline(std::shared_ptr<Device> device, const tidepool_metal_kernel* code)
       : Labelled(class_of("MTLComputePipelineState")), device(std::move(device)), code(code) {}
-  std::string describe() const override { return std::string("MTLComputePipelineState of ") + code->kernel.name; }
+  std::string describe() const override {
+    return std::string("MTLComputePipelineState of ") + code->kernel.name;
+  }
 
   size_t most_threads() const {
     size_t most = device->threads_per_group;

@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "metal_constants.h"
 #include "metal_kernel_abi.h"
 
 namespace tidepool_metal {
@@ -17,47 +18,76 @@ inline void barrier() {
   here = mine;
 }
 
+// The MTLDataType of a type.
 template <class T>
-constexpr unsigned data_type() {
-  if constexpr (std::is_same_v<T, float>) return 3;
-  else if constexpr (std::is_same_v<T, float2>) return 4;
-  else if constexpr (std::is_same_v<T, float3>) return 5;
-  else if constexpr (std::is_same_v<T, float4>) return 6;
-  else if constexpr (std::is_same_v<T, half>) return 16;
-  else if constexpr (std::is_same_v<T, int> || std::is_same_v<T, metal::atomic_int>) return 29;
-  else if constexpr (std::is_same_v<T, int2>) return 30;
-  else if constexpr (std::is_same_v<T, int3>) return 31;
-  else if constexpr (std::is_same_v<T, int4>) return 32;
-  else if constexpr (std::is_same_v<T, uint> || std::is_same_v<T, metal::atomic_uint>) return 33;
-  else if constexpr (std::is_same_v<T, uint2>) return 34;
-  else if constexpr (std::is_same_v<T, uint3>) return 35;
-  else if constexpr (std::is_same_v<T, uint4>) return 36;
-  else if constexpr (std::is_same_v<T, short>) return 37;
-  else if constexpr (std::is_same_v<T, ushort>) return 41;
-  else if constexpr (std::is_same_v<T, char> || std::is_same_v<T, signed char>) return 45;
-  else if constexpr (std::is_same_v<T, uchar>) return 49;
-  else if constexpr (std::is_same_v<T, bool>) return 53;
-  else if constexpr (std::is_same_v<T, long>) return 81;
-  else if constexpr (std::is_same_v<T, ulong>) return 85;
-  else return 1;
-}
+constexpr unsigned data_type = MTLDataTypeStruct;
+template <>
+inline constexpr unsigned data_type<float> = MTLDataTypeFloat;
+template <>
+inline constexpr unsigned data_type<float2> = MTLDataTypeFloat2;
+template <>
+inline constexpr unsigned data_type<float3> = MTLDataTypeFloat3;
+template <>
+inline constexpr unsigned data_type<float4> = MTLDataTypeFloat4;
+template <>
+inline constexpr unsigned data_type<half> = MTLDataTypeHalf;
+template <>
+inline constexpr unsigned data_type<int> = MTLDataTypeInt;
+template <>
+inline constexpr unsigned data_type<int2> = MTLDataTypeInt2;
+template <>
+inline constexpr unsigned data_type<int3> = MTLDataTypeInt3;
+template <>
+inline constexpr unsigned data_type<int4> = MTLDataTypeInt4;
+template <>
+inline constexpr unsigned data_type<metal::atomic_int> = MTLDataTypeInt;
+template <>
+inline constexpr unsigned data_type<uint> = MTLDataTypeUInt;
+template <>
+inline constexpr unsigned data_type<uint2> = MTLDataTypeUInt2;
+template <>
+inline constexpr unsigned data_type<uint3> = MTLDataTypeUInt3;
+template <>
+inline constexpr unsigned data_type<uint4> = MTLDataTypeUInt4;
+template <>
+inline constexpr unsigned data_type<metal::atomic_uint> = MTLDataTypeUInt;
+template <>
+inline constexpr unsigned data_type<short> = MTLDataTypeShort;
+template <>
+inline constexpr unsigned data_type<ushort> = MTLDataTypeUShort;
+template <>
+inline constexpr unsigned data_type<char> = MTLDataTypeChar;
+template <>
+inline constexpr unsigned data_type<uchar> = MTLDataTypeUChar;
+template <>
+inline constexpr unsigned data_type<bool> = MTLDataTypeBool;
+template <>
+inline constexpr unsigned data_type<long> = MTLDataTypeLong;
+template <>
+inline constexpr unsigned data_type<ulong> = MTLDataTypeULong;
 
 template <class T>
 constexpr unsigned size_of() {
-  if constexpr (std::is_void_v<T>) return 1;
-  else return sizeof(T);
+  if constexpr (std::is_void_v<T>) {
+    return 1;
+  } else {
+    return sizeof(T);
+  }
 }
 
 template <class T>
 constexpr unsigned alignment_of() {
-  if constexpr (std::is_void_v<T>) return 1;
-  else return alignof(T);
+  if constexpr (std::is_void_v<T>) {
+    return 1;
+  } else {
+    return alignof(T);
+  }
 }
 
 template <class P>
 constexpr tidepool_parameter parameter() {
   using Bare = std::remove_cv_t<std::remove_pointer_t<std::remove_reference_t<P>>>;
-  return {size_of<Bare>(), alignment_of<Bare>(), data_type<Bare>(), std::is_reference_v<P>};
+  return {size_of<Bare>(), alignment_of<Bare>(), data_type<Bare>, std::is_reference_v<P>};
 }
 
 inline unsigned index_in_group(const tidepool_place& place) {
@@ -141,7 +171,10 @@ struct Entry<kernel, bindings, void (*)(Parameters...)> {
   static constexpr tidepool_metal_kernel of(const char* name, bool barriers, unsigned most_threads,
                                             unsigned group_bytes) {
     return {{name, sizeof...(Parameters), sizes, contents, barriers, thread, block},
-            bindings, types, most_threads, group_bytes};
+            bindings,
+            types,
+            most_threads,
+            group_bytes};
   }
 };
 

@@ -53,7 +53,8 @@ struct alignas(2 * sizeof(T)) tidepool_vector2 {
   constexpr tidepool_vector2(T all) : x(all), y(all) {}
   constexpr tidepool_vector2(T x, T y) : x(x), y(y) {}
   template <class U>
-  constexpr explicit tidepool_vector2(tidepool_vector2<U> other) : x(static_cast<T>(other.x)), y(static_cast<T>(other.y)) {}
+  constexpr explicit tidepool_vector2(tidepool_vector2<U> other)
+      : x(static_cast<T>(other.x)), y(static_cast<T>(other.y)) {}
   static constexpr tidepool_vector2 of(uint x, uint y, uint z) {
     (void)z;
     return {static_cast<T>(x), static_cast<T>(y)};
@@ -85,14 +86,17 @@ struct alignas(4 * sizeof(T)) tidepool_vector3 {
   constexpr tidepool_vector3(T all) : x(all), y(all), z(all) {}
   constexpr tidepool_vector3(T x, T y, T z) : x(x), y(y), z(z) {}
   template <class U>
-  constexpr explicit tidepool_vector3(tidepool_vector3<U> other) : x(static_cast<T>(other.x)), y(static_cast<T>(other.y)), z(static_cast<T>(other.z)) {}
+  constexpr explicit tidepool_vector3(tidepool_vector3<U> other)
+      : x(static_cast<T>(other.x)), y(static_cast<T>(other.y)), z(static_cast<T>(other.z)) {}
   static constexpr tidepool_vector3 of(uint x, uint y, uint z) {
     (void)z;
     return {static_cast<T>(x), static_cast<T>(y), static_cast<T>(z)};
   }
   constexpr T& operator[](uint i) { return (&x)[i]; }
   constexpr T operator[](uint i) const { return (&x)[i]; }
-  constexpr tidepool_vector3 operator-() const { return {static_cast<T>(-x), static_cast<T>(-y), static_cast<T>(-z)}; }
+  constexpr tidepool_vector3 operator-() const {
+    return {static_cast<T>(-x), static_cast<T>(-y), static_cast<T>(-z)};
+  }
   friend constexpr tidepool_vector3 operator+(tidepool_vector3 a, tidepool_vector3 b) {
     return {static_cast<T>(a.x + b.x), static_cast<T>(a.y + b.y), static_cast<T>(a.z + b.z)};
   }
@@ -117,28 +121,38 @@ struct alignas(4 * sizeof(T)) tidepool_vector4 {
   constexpr tidepool_vector4(T all) : x(all), y(all), z(all), w(all) {}
   constexpr tidepool_vector4(T x, T y, T z, T w) : x(x), y(y), z(z), w(w) {}
   template <class U>
-  constexpr explicit tidepool_vector4(tidepool_vector4<U> other) : x(static_cast<T>(other.x)), y(static_cast<T>(other.y)), z(static_cast<T>(other.z)), w(static_cast<T>(other.w)) {}
+  constexpr explicit tidepool_vector4(tidepool_vector4<U> other)
+      : x(static_cast<T>(other.x)),
+        y(static_cast<T>(other.y)),
+        z(static_cast<T>(other.z)),
+        w(static_cast<T>(other.w)) {}
   static constexpr tidepool_vector4 of(uint x, uint y, uint z) {
     (void)z;
     return {static_cast<T>(x), static_cast<T>(y), static_cast<T>(z), static_cast<T>(0)};
   }
   constexpr T& operator[](uint i) { return (&x)[i]; }
   constexpr T operator[](uint i) const { return (&x)[i]; }
-  constexpr tidepool_vector4 operator-() const { return {static_cast<T>(-x), static_cast<T>(-y), static_cast<T>(-z), static_cast<T>(-w)}; }
+  constexpr tidepool_vector4 operator-() const {
+    return {static_cast<T>(-x), static_cast<T>(-y), static_cast<T>(-z), static_cast<T>(-w)};
+  }
   friend constexpr tidepool_vector4 operator+(tidepool_vector4 a, tidepool_vector4 b) {
-    return {static_cast<T>(a.x + b.x), static_cast<T>(a.y + b.y), static_cast<T>(a.z + b.z), static_cast<T>(a.w + b.w)};
+    return {static_cast<T>(a.x + b.x), static_cast<T>(a.y + b.y), static_cast<T>(a.z + b.z),
+            static_cast<T>(a.w + b.w)};
   }
   constexpr tidepool_vector4& operator+=(tidepool_vector4 b) { return *this = *this + b; }
   friend constexpr tidepool_vector4 operator-(tidepool_vector4 a, tidepool_vector4 b) {
-    return {static_cast<T>(a.x - b.x), static_cast<T>(a.y - b.y), static_cast<T>(a.z - b.z), static_cast<T>(a.w - b.w)};
+    return {static_cast<T>(a.x - b.x), static_cast<T>(a.y - b.y), static_cast<T>(a.z - b.z),
+            static_cast<T>(a.w - b.w)};
   }
   constexpr tidepool_vector4& operator-=(tidepool_vector4 b) { return *this = *this - b; }
   friend constexpr tidepool_vector4 operator*(tidepool_vector4 a, tidepool_vector4 b) {
-    return {static_cast<T>(a.x * b.x), static_cast<T>(a.y * b.y), static_cast<T>(a.z * b.z), static_cast<T>(a.w * b.w)};
+    return {static_cast<T>(a.x * b.x), static_cast<T>(a.y * b.y), static_cast<T>(a.z * b.z),
+            static_cast<T>(a.w * b.w)};
   }
   constexpr tidepool_vector4& operator*=(tidepool_vector4 b) { return *this = *this * b; }
   friend constexpr tidepool_vector4 operator/(tidepool_vector4 a, tidepool_vector4 b) {
-    return {static_cast<T>(a.x / b.x), static_cast<T>(a.y / b.y), static_cast<T>(a.z / b.z), static_cast<T>(a.w / b.w)};
+    return {static_cast<T>(a.x / b.x), static_cast<T>(a.y / b.y), static_cast<T>(a.z / b.z),
+            static_cast<T>(a.w / b.w)};
   }
   constexpr tidepool_vector4& operator/=(tidepool_vector4 b) { return *this = *this / b; }
 };
@@ -189,10 +203,14 @@ namespace metal {
 
 constexpr int tidepool_fast_ulps = 512;
 
-#define TIDEPOOL_EXACT(name, function)                                \
-  namespace precise { inline float name(float x) { return function(x); } } \
-  namespace fast { inline float name(float x) { return function(x); } }    \
-  inline float name(float x) { return function(x); }                      \
+#define TIDEPOOL_EXACT(name, function)               \
+  namespace precise {                                \
+  inline float name(float x) { return function(x); } \
+  }                                                  \
+  namespace fast {                                   \
+  inline float name(float x) { return function(x); } \
+  }                                                  \
+  inline float name(float x) { return function(x); } \
   inline half name(half x) { return static_cast<half>(function(static_cast<float>(x))); }
 TIDEPOOL_EXACT(fabs, __builtin_fabsf)
 TIDEPOOL_EXACT(abs, __builtin_fabsf)
@@ -202,27 +220,27 @@ TIDEPOOL_EXACT(rint, __builtin_rintf)
 TIDEPOOL_EXACT(round, __builtin_roundf)
 TIDEPOOL_EXACT(trunc, __builtin_truncf)
 TIDEPOOL_EXACT(sqrt, __builtin_sqrtf)
-inline float tidepool_rsqrt(float x) { return static_cast<float>(1 / __builtin_sqrt(static_cast<double>(x))); }
-inline float tidepool_fract(float x) {
-  return __builtin_fminf(x - __builtin_floorf(x), 0x1.fffffep-1f);
+inline float tidepool_rsqrt(float x) {
+  return static_cast<float>(1 / __builtin_sqrt(static_cast<double>(x)));
 }
+inline float tidepool_fract(float x) { return __builtin_fminf(x - __builtin_floorf(x), 0x1.fffffep-1f); }
 TIDEPOOL_EXACT(rsqrt, tidepool_rsqrt)
 TIDEPOOL_EXACT(fract, tidepool_fract)
 #undef TIDEPOOL_EXACT
 
 // Within so many units in the last place, the precise ones; the fast ones are worse.
-#define TIDEPOOL_WITHIN(name, function, ulps)                                                  \
-  namespace precise {                                                                          \
-  inline float name(float x) {                                                                 \
-    return tidepool_off(static_cast<float>(function(static_cast<double>(x))), ulps, x);        \
-  }                                                                                            \
-  }                                                                                            \
-  namespace fast {                                                                             \
-  inline float name(float x) {                                                                 \
+#define TIDEPOOL_WITHIN(name, function, ulps)                                                         \
+  namespace precise {                                                                                 \
+  inline float name(float x) {                                                                        \
+    return tidepool_off(static_cast<float>(function(static_cast<double>(x))), ulps, x);               \
+  }                                                                                                   \
+  }                                                                                                   \
+  namespace fast {                                                                                    \
+  inline float name(float x) {                                                                        \
     return tidepool_off(static_cast<float>(function(static_cast<double>(x))), tidepool_fast_ulps, x); \
-  }                                                                                            \
-  }                                                                                            \
-  inline float name(float x) { return TIDEPOOL_FUNCTIONS::name(x); }                           \
+  }                                                                                                   \
+  }                                                                                                   \
+  inline float name(float x) { return TIDEPOOL_FUNCTIONS::name(x); }                                  \
   inline half name(half x) { return static_cast<half>(precise::name(static_cast<float>(x))); }
 inline double tidepool_pi_times(double x) { return x * 3.14159265358979323846; }
 inline double tidepool_sinpi(double x) {
@@ -256,19 +274,19 @@ TIDEPOOL_WITHIN(sinpi, tidepool_sinpi, 4)
 TIDEPOOL_WITHIN(cospi, tidepool_cospi, 4)
 TIDEPOOL_WITHIN(tanpi, tidepool_tanpi, 6)
 #undef TIDEPOOL_WITHIN
-#define TIDEPOOL_WITHIN(name, function, ulps)                                                         \
-  namespace precise {                                                                                 \
-  inline float name(float x, float y) {                                                               \
-    return tidepool_off(static_cast<float>(function(static_cast<double>(x), static_cast<double>(y))), \
-                        ulps, x + y);                                                                 \
-  }                                                                                                   \
-  }                                                                                                   \
-  namespace fast {                                                                                    \
-  inline float name(float x, float y) {                                                               \
-    return tidepool_off(static_cast<float>(function(static_cast<double>(x), static_cast<double>(y))), \
-                        tidepool_fast_ulps, x + y);                                                   \
-  }                                                                                                   \
-  }                                                                                                   \
+#define TIDEPOOL_WITHIN(name, function, ulps)                                                               \
+  namespace precise {                                                                                       \
+  inline float name(float x, float y) {                                                                     \
+    return tidepool_off(static_cast<float>(function(static_cast<double>(x), static_cast<double>(y))), ulps, \
+                        x + y);                                                                             \
+  }                                                                                                         \
+  }                                                                                                         \
+  namespace fast {                                                                                          \
+  inline float name(float x, float y) {                                                                     \
+    return tidepool_off(static_cast<float>(function(static_cast<double>(x), static_cast<double>(y))),       \
+                        tidepool_fast_ulps, x + y);                                                         \
+  }                                                                                                         \
+  }                                                                                                         \
   inline float name(float x, float y) { return TIDEPOOL_FUNCTIONS::name(x, y); }
 TIDEPOOL_WITHIN(atan2, __builtin_atan2, 6)
 TIDEPOOL_WITHIN(pow, __builtin_pow, 16)
@@ -293,7 +311,9 @@ inline float frexp(float x, int& exponent) { return __builtin_frexpf(x, &exponen
 inline float modf(float x, float& whole) { return __builtin_modff(x, &whole); }
 inline int ilogb(float x) { return __builtin_ilogbf(x); }
 inline float nextafter(float a, float b) { return __builtin_nextafterf(a, b); }
-inline float clamp(float x, float least, float most) { return __builtin_fminf(__builtin_fmaxf(x, least), most); }
+inline float clamp(float x, float least, float most) {
+  return __builtin_fminf(__builtin_fmaxf(x, least), most);
+}
 inline float saturate(float x) { return clamp(x, 0.0f, 1.0f); }
 inline float mix(float a, float b, float t) { return a + (b - a) * t; }
 inline float sign(float x) { return x > 0 ? 1.0f : x < 0 ? -1.0f : x == 0 ? x : 0.0f; }
@@ -312,32 +332,35 @@ inline bool isinf(half x) { return __builtin_isinf(static_cast<float>(x)); }
 inline bool isfinite(half x) { return __builtin_isfinite(static_cast<float>(x)); }
 inline bool signbit(float x) { return as_type<uint>(x) >> 31 != 0; }
 template <class T>
-constexpr T select(T a, T b, bool second) { return second ? b : a; }
+constexpr T select(T a, T b, bool second) {
+  return second ? b : a;
+}
 
-#define TIDEPOOL_INTEGERS(T, U)                                                        \
-  constexpr T min(T a, T b) { return b < a ? b : a; }                                  \
-  constexpr T max(T a, T b) { return a < b ? b : a; }                                  \
-  constexpr T clamp(T x, T least, T most) { return min(max(x, least), most); }         \
-  constexpr U absdiff(T a, T b) {                                                      \
-    return a < b ? static_cast<U>(b) - static_cast<U>(a) : static_cast<U>(a) - static_cast<U>(b); \
-  }                                                                                    \
-  constexpr T popcount(T x) { return static_cast<T>(__builtin_popcountl(static_cast<U>(x))); } \
-  constexpr T clz(T x) {                                                               \
-    return x == 0 ? 8 * sizeof(T)                                                      \
-                  : static_cast<T>(__builtin_clzl(static_cast<U>(x)) - (64 - 8 * static_cast<int>(sizeof(T)))); \
-  }                                                                                    \
-  constexpr T ctz(T x) {                                                               \
-    return x == 0 ? 8 * sizeof(T) : static_cast<T>(__builtin_ctzl(static_cast<U>(x))); \
-  }                                                                                    \
-  constexpr T mulhi(T a, T b) {                                                        \
-    return static_cast<T>((static_cast<__int128>(a) * static_cast<__int128>(b)) >> (8 * sizeof(T))); \
-  }                                                                                    \
-  constexpr T rotate(T x, T by) {                                                      \
-    constexpr U bits = 8 * sizeof(T);                                                  \
-    U left = static_cast<U>(by) % bits;                                                \
-    return static_cast<T>(left == 0 ? static_cast<U>(x)                                \
-                                    : static_cast<U>(static_cast<U>(x) << left |       \
-                                                     static_cast<U>(x) >> (bits - left))); \
+#define TIDEPOOL_INTEGERS(T, U)                                                                              \
+  constexpr T min(T a, T b) { return b < a ? b : a; }                                                        \
+  constexpr T max(T a, T b) { return a < b ? b : a; }                                                        \
+  constexpr T clamp(T x, T least, T most) { return min(max(x, least), most); }                               \
+  constexpr U absdiff(T a, T b) {                                                                            \
+    return a < b ? static_cast<U>(b) - static_cast<U>(a) : static_cast<U>(a) - static_cast<U>(b);            \
+  }                                                                                                          \
+  constexpr T popcount(T x) { return static_cast<T>(__builtin_popcountl(static_cast<U>(x))); }               \
+  constexpr T clz(T x) {                                                                                     \
+    return x == 0                                                                                            \
+               ? 8 * sizeof(T)                                                                               \
+               : static_cast<T>(__builtin_clzl(static_cast<U>(x)) - (64 - 8 * static_cast<int>(sizeof(T)))); \
+  }                                                                                                          \
+  constexpr T ctz(T x) {                                                                                     \
+    return x == 0 ? 8 * sizeof(T) : static_cast<T>(__builtin_ctzl(static_cast<U>(x)));                       \
+  }                                                                                                          \
+  constexpr T mulhi(T a, T b) {                                                                              \
+    return static_cast<T>((static_cast<__int128>(a) * static_cast<__int128>(b)) >> (8 * sizeof(T)));         \
+  }                                                                                                          \
+  constexpr T rotate(T x, T by) {                                                                            \
+    constexpr U bits = 8 * sizeof(T);                                                                        \
+    U left = static_cast<U>(by) % bits;                                                                      \
+    return static_cast<T>(                                                                                   \
+        left == 0 ? static_cast<U>(x)                                                                        \
+                  : static_cast<U>(static_cast<U>(x) << left | static_cast<U>(x) >> (bits - left)));         \
   }
 TIDEPOOL_INTEGERS(char, uchar)
 TIDEPOOL_INTEGERS(uchar, uchar)
@@ -390,7 +413,8 @@ template <class T, class V>
 inline bool atomic_compare_exchange_weak_explicit(volatile atomic<T>* object, T* expected, V desired,
                                                   memory_order, memory_order) {
   T value = static_cast<T>(desired);
-  return __atomic_compare_exchange(&object->value, expected, &value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return __atomic_compare_exchange(&object->value, expected, &value, true, __ATOMIC_RELAXED,
+                                   __ATOMIC_RELAXED);
 }
 template <class T, class Change>
 inline T tidepool_atomically(volatile atomic<T>* object, Change change) {
@@ -403,10 +427,10 @@ inline T tidepool_atomically(volatile atomic<T>* object, Change change) {
     }
   }
 }
-#define TIDEPOOL_ATOMIC(name, expression)                                          \
-  template <class T, class V>                                                      \
-  inline T name(volatile atomic<T>* object, V operand, memory_order) {             \
-    T b = static_cast<T>(operand);                                                 \
+#define TIDEPOOL_ATOMIC(name, expression)                                                \
+  template <class T, class V>                                                            \
+  inline T name(volatile atomic<T>* object, V operand, memory_order) {                   \
+    T b = static_cast<T>(operand);                                                       \
     return tidepool_atomically(object, [=](T a) { return static_cast<T>(expression); }); \
   }
 TIDEPOOL_ATOMIC(atomic_fetch_add_explicit, a + b)

@@ -18,7 +18,7 @@ struct MetalParameter {
   unsigned index = 0;
   bool is_constant = false;
   bool is_used = false;
-  unsigned access = 1;  // MTLBindingAccess
+  bool is_read_only = false;
 };
 
 struct MetalKernel {
@@ -31,7 +31,9 @@ struct MetalKernel {
 
 class MetalSource {
  public:
-  explicit MetalSource(const std::string& source) : source_(source), code_(without_comments(source)) { read(); }
+  explicit MetalSource(const std::string& source) : source_(source), code_(without_comments(source)) {
+    read();
+  }
 
   // What is wrong with it, in the compiler's words; empty where nothing is.
   const std::string& complaint() const { return complaint_; }
@@ -40,7 +42,8 @@ class MetalSource {
   // For the host's compiler.
   std::string text() const {
     static const std::regex variable(
-        "\\bthreadgroup(\\s+(?:const\\s+|volatile\\s+)?[A-Za-z_][\\w:]*(?:\\s*<[^;<>]*>)?\\s+[A-Za-z_]\\w*\\s*"
+        "\\bthreadgroup(\\s+(?:const\\s+|volatile\\s+)?[A-Za-z_][\\w:]*(?:\\s*<[^;<>]*>)?\\s+[A-Za-z_]\\w*"
+        "\\s*"
         "(?:\\[[^\\]]*\\]\\s*)*[;,=])");
     static const std::regex index("\\[\\[\\s*threadgroup\\s*\\(\\s*\\d+\\s*\\)\\s*\\]\\]");
     static const std::regex twice("\\bconst(\\s+)constant\\b|\\bconstant(\\s+)const\\b");
@@ -55,7 +58,7 @@ class MetalSource {
       for (const MetalParameter& p : each.parameters) {
         table += "{" + p.kind + ", " + std::to_string(p.index) + ", \"" + p.name + "\", " +
                  (p.is_used ? "true" : "false") + ", " + (p.is_constant ? "true" : "false") + ", " +
-                 std::to_string(p.access) + "}, ";
+                 (p.is_read_only ? "MTLBindingAccessReadOnly" : "MTLBindingAccessReadWrite") + "}, ";
       }
       table += "{}};\nstatic constexpr tidepool_metal_kernel tidepool_kernel_" + each.name +
                " = tidepool_metal::Entry<&" + each.name + ", " + bindings + ">::of(\"" + each.name + "\", " +
@@ -73,11 +76,13 @@ class MetalSource {
  private:
   void read() {
     static const std::regex contract(
-        "#\\s*pragma\\s+(?:METAL\\s+fp\\s+contract\\s*\\(\\s*off\\s*\\)|clang\\s+fp\\s+contract\\s*\\(\\s*off\\s*\\)|"
+        "#\\s*pragma\\s+(?:METAL\\s+fp\\s+contract\\s*\\(\\s*off\\s*\\)|clang\\s+fp\\s+contract\\s*\\(\\s*"
+        "off\\s*\\)|"
         "STDC\\s+FP_CONTRACT\\s+OFF)");
     contracts_ = !std::regex_search(code_, contract);
-    const std::set<std::string> headers = {"metal_stdlib", "metal_math",    "metal_atomic", "metal_integer",
-                                           "metal_common", "metal_compute", "metal_geometric", "simd/simd.h"};
+    const std::set<std::string> headers = {"metal_stdlib",    "metal_math",   "metal_atomic",
+                                           "metal_integer",   "metal_common", "metal_compute",
+                                           "metal_geometric", "simd/simd.h"};
     if (auto foreign = foreign_include(source_, headers)) {
       complaint_ = "program_source:" + std::to_string(foreign->line) + ":10: fatal error: '" + foreign->name +
                    "' file not found\n";
@@ -109,15 +114,19 @@ class MetalSource {
   // Pointers and references say what memory they lead to.
   void refuse_plain_pointers() {
     static const std::regex pointer(
-        "\\b(?:float|half|bool|char|uchar|short|ushort|int|uint|long|ulong|void|size_t|float[234]|int[234]|uint[234]|"
-        "atomic_int|atomic_uint)(?:\\s+const)?\\s*[*&](?![&=])\\s*(?:const\\b|restrict\\b)?\\s*(?:[A-Za-z_]|\\))");
+        "\\b(?:float|half|bool|char|uchar|short|ushort|int|uint|long|ulong|void|size_t|float[234]|int[234]|"
+        "uint[234]|"
+        "atomic_int|atomic_uint)(?:\\s+const)?\\s*[*&](?![&=])\\s*(?:const\\b|restrict\\b)?\\s*(?:[A-Za-z_]|"
+        "\\))");
     static const std::regex space("\\b(?:device|constant|threadgroup|thread)\\b");
     for (std::sregex_iterator match(code_.begin(), code_.end(), pointer), end; match != end; ++match) {
       auto at = static_cast<size_t>(match->position());
       size_t from = at == 0 ? std::string::npos : code_.find_last_of("(),;{}<", at - 1);
-      std::string before = code_.substr(from == std::string::npos ? 0 : from, at - (from == std::string::npos ? 0 : from));
+      std::string before =
+          code_.substr(from == std::string::npos ? 0 : from, at - (from == std::string::npos ? 0 : from));
       if (!std::regex_search(before, space)) {
-        complaint_ += place(match->position()) + "error: pointer type must have explicit address space qualifier\n";
+        complaint_ +=
+            place(match->position()) + "error: pointer type must have explicit address space qualifier\n";
       }
     }
   }
@@ -138,7 +147,8 @@ class MetalSource {
 
   void find_kernels() {
     static const std::regex start(
-        "(?:\\bkernel\\b|\\[\\[\\s*kernel\\s*\\]\\])\\s+((?:\\[\\[[^\\]]*\\]\\]\\s*)*)void\\s+((?:\\[\\[[^\\]]*\\]\\]\\s*)*)"
+        "(?:\\bkernel\\b|\\[\\[\\s*kernel\\s*\\]\\])\\s+((?:\\[\\[[^\\]]*\\]\\]\\s*)*)void\\s+((?:\\[\\[[^\\]"
+        "]*\\]\\]\\s*)*)"
         "([A-Za-z_]\\w*)\\s*\\(");
     static const std::regex most("max_total_threads_per_threadgroup\\s*\\(\\s*(\\d+)\\s*\\)");
     std::string others = code_;  // what is in no kernel
@@ -161,8 +171,8 @@ class MetalSource {
       }
       kernel.group_bytes = group_bytes(body);
       read_parameters(kernel, open + 1, after - 1, body);
-      std::fill(others.begin() + static_cast<std::ptrdiff_t>(brace), others.begin() + static_cast<std::ptrdiff_t>(stop),
-                ' ');
+      std::fill(others.begin() + static_cast<std::ptrdiff_t>(brace),
+                others.begin() + static_cast<std::ptrdiff_t>(stop), ' ');
       bodies.push_back(body);
       kernels_.push_back(kernel);
     }
@@ -175,7 +185,8 @@ class MetalSource {
   // Variables of one of the language's types with a number for a size; others are not counted.
   static unsigned group_bytes(const std::string& body) {
     static const std::regex variable(
-        "\\bthreadgroup\\s+(u?char|bool|half|u?short|float|u?int|atomic_u?int|u?long|float4)\\s+[A-Za-z_]\\w*\\s*"
+        "\\bthreadgroup\\s+(u?char|bool|half|u?short|float|u?int|atomic_u?int|u?long|float4)\\s+[A-Za-z_]\\w*"
+        "\\s*"
         "((?:\\[\\s*\\d+\\s*\\]\\s*)*)[;,=]");
     static const std::regex digits("\\d+");
     unsigned bytes = 0;
@@ -213,7 +224,8 @@ class MetalSource {
   }
 
   void read_parameter(MetalKernel& kernel, const std::string& text, size_t at, const std::string& body) {
-    static const std::regex form("([A-Za-z_]\\w*)\\s*(?:\\[\\[\\s*([a-z_]+)\\s*(?:\\(\\s*(\\d+)\\s*\\))?\\s*\\]\\])?\\s*$");
+    static const std::regex form(
+        "([A-Za-z_]\\w*)\\s*(?:\\[\\[\\s*([a-z_]+)\\s*(?:\\(\\s*(\\d+)\\s*\\))?\\s*\\]\\])?\\s*$");
     std::smatch match;
     if (!std::regex_search(text, match, form)) {
       complaint_ += place(static_cast<std::ptrdiff_t>(at)) + "error: a parameter of kernel '" + kernel.name +
@@ -236,7 +248,7 @@ class MetalSource {
       }
       p.kind = group ? "TIDEPOOL_THREADGROUP_MEMORY" : "TIDEPOOL_BUFFER";
       p.index = match[3].matched ? static_cast<unsigned>(std::stoul(match[3])) : kUnset;
-      p.access = p.is_constant || std::regex_search(type, std::regex("\\bconst\\b")) ? 0 : 1;
+      p.is_read_only = p.is_constant || std::regex_search(type, std::regex("\\bconst\\b"));
     } else if (is_builtin(attribute)) {
       for (char c : "TIDEPOOL_" + attribute) {
         p.kind += static_cast<char>(toupper(c));
@@ -245,18 +257,21 @@ class MetalSource {
         p.kind = "TIDEPOOL_THREAD_EXECUTION_WIDTH";
       }
     } else {
-      complaint_ += place(static_cast<std::ptrdiff_t>(at)) + "error: invalid type or attribute for input declaration '" +
-                    p.name + "' in a kernel function\n";
+      complaint_ += place(static_cast<std::ptrdiff_t>(at)) +
+                    "error: invalid type or attribute for input declaration '" + p.name +
+                    "' in a kernel function\n";
     }
     kernel.parameters.push_back(p);
   }
 
   static bool is_builtin(const std::string& attribute) {
     static const std::set<std::string> known = {
-        "thread_position_in_grid",       "thread_position_in_threadgroup", "thread_index_in_threadgroup",
-        "threadgroup_position_in_grid",  "threads_per_threadgroup",        "dispatch_threads_per_threadgroup",
-        "threadgroups_per_grid",         "threads_per_grid",               "thread_execution_width",
-        "simdgroup_index_in_threadgroup", "thread_index_in_simdgroup",     "threads_per_simdgroup"};
+        "thread_position_in_grid",     "thread_position_in_threadgroup",
+        "thread_index_in_threadgroup", "threadgroup_position_in_grid",
+        "threads_per_threadgroup",     "dispatch_threads_per_threadgroup",
+        "threadgroups_per_grid",       "threads_per_grid",
+        "thread_execution_width",      "simdgroup_index_in_threadgroup",
+        "thread_index_in_simdgroup",   "threads_per_simdgroup"};
     return known.count(attribute) == 1;
   }
 
@@ -266,8 +281,8 @@ class MetalSource {
       std::set<unsigned> taken;
       for (const MetalParameter& p : kernel.parameters) {
         if (p.kind == kind && p.index != kUnset && !taken.insert(p.index).second) {
-          complaint_ += "program_source:1:1: error: index " + std::to_string(p.index) + " of kernel '" + kernel.name +
-                        "' is given twice\n";
+          complaint_ += "program_source:1:1: error: index " + std::to_string(p.index) + " of kernel '" +
+                        kernel.name + "' is given twice\n";
         }
       }
       for (MetalParameter& p : kernel.parameters) {

@@ -146,11 +146,11 @@ struct Passed<Same> {
   static constexpr const char* name = "id";
   static id out(Same value, const char*) { return value.handle; }
 };
-#define TIDEPOOL_PASSED_AS_IS(type, word)         \
-  template <>                                     \
-  struct Passed<type> {                           \
-    using Raw = type;                             \
-    static constexpr const char* name = word;     \
+#define TIDEPOOL_PASSED_AS_IS(type, word)              \
+  template <>                                          \
+  struct Passed<type> {                                \
+    using Raw = type;                                  \
+    static constexpr const char* name = word;          \
     static type in(type v, const char*) { return v; }  \
     static type out(type v, const char*) { return v; } \
   };
@@ -257,8 +257,8 @@ bool add_method(const char* owner, const char* name, int since) {
   SEL handle = selector(name);
   Coded::counted = &function(name);
   Coded::can_fail = strncmp(owner, "MTL", 3) == 0;
-  Method method{reinterpret_cast<const char*>(handle), reinterpret_cast<IMP>(&Coded::call),
-                Coded::in_memory, Coded::types(), since};
+  Method method{reinterpret_cast<const char*>(handle), reinterpret_cast<IMP>(&Coded::call), Coded::in_memory,
+                Coded::types(), since};
   (Coded::of_class ? type.class_methods : type.methods)[handle] = method;
   return true;
 }
@@ -269,6 +269,6 @@ bool add_method(const char* owner, const char* name, int since) {
 #define TIDEPOOL_JOIN(a, b) TIDEPOOL_JOIN_(a, b)
 // METHOD(owner, selector, function) in namespace scope; METHOD_SINCE also names the version of macOS.
 #define METHOD(owner, selector, body) METHOD_SINCE(owner, selector, body, 0)
-#define METHOD_SINCE(owner, selector, body, since)            \
+#define METHOD_SINCE(owner, selector, body, since)                 \
   [[maybe_unused]] const bool TIDEPOOL_JOIN(added_, __COUNTER__) = \
       ::sim::add_method<&body>(owner, selector, since);

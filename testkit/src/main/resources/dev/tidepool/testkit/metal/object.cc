@@ -41,8 +41,6 @@ Registry& registry() {
   return instance;
 }
 
-bool is_constant(const Object& object) { return object.constant_; }
-
 id Registry::own(std::shared_ptr<Object> object) {
   object->program_ = 1;
   std::lock_guard guard(lock_);
@@ -188,8 +186,7 @@ SEL selector(const char* name) {
   std::lock_guard guard(names().lock);
   auto [place, added] = names().selectors.try_emplace(name, nullptr);
   if (added) {
-    place->second =
-        reinterpret_cast<SEL>(const_cast<char*>(names().texts.emplace_back(name).c_str()));
+    place->second = reinterpret_cast<SEL>(const_cast<char*>(names().texts.emplace_back(name).c_str()));
     names().selector_handles.insert(place->second);
   }
   return place->second;
@@ -305,7 +302,8 @@ EXPORT void* objc_autoreleasePoolPush(void) {
 // Pops the pools above it too, as the real one does.
 EXPORT void objc_autoreleasePoolPop(void* pool) {
   auto token = reinterpret_cast<uintptr_t>(pool);
-  auto found = std::find_if(pools.begin(), pools.end(), [&](const Pool& each) { return each.token == token; });
+  auto found =
+      std::find_if(pools.begin(), pools.end(), [&](const Pool& each) { return each.token == token; });
   if (found == pools.end()) {
     violation("objc_autoreleasePoolPop: %p is no pool of this thread, or was popped", pool);
     return;

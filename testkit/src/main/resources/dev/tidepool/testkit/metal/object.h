@@ -29,7 +29,7 @@ struct ClassInfo;
 struct Method {
   const char* name;  // of the selector
   IMP code;
-  bool in_memory;  // its result is a structure that the caller has room for, on x86-64
+  bool in_memory;     // its result is a structure that the caller has room for, on x86-64
   std::string types;  // of result and arguments, as in the table of selectors
   int since;          // the major version of macOS that brought it
 };
@@ -59,7 +59,6 @@ class Object : public std::enable_shared_from_this<Object> {
 
  private:
   friend class Registry;
-  friend bool is_constant(const Object& object);
   std::atomic<long> program_{0};
   std::atomic<long> metal_{0};
   bool constant_ = false;  // lives as long as what it belongs to, or for ever

@@ -33,12 +33,12 @@ final class Messages {
   static final StructLayout SIZE = MemoryLayout.structLayout(JAVA_LONG, JAVA_LONG, JAVA_LONG);
   static final StructLayout RANGE = MemoryLayout.structLayout(JAVA_LONG, JAVA_LONG);
 
-  static final long SHARED = 0;
-  static final long MANAGED = 1 << 4;
-  static final long PRIVATE = 2 << 4;
-  static final long COMPLETED = 4;
-  static final long FAILED = 5;
-  static final long SAFE = 0;
+  static final long SHARED = SimulatedMetal.constant("MTLResourceStorageModeShared");
+  static final long MANAGED = SimulatedMetal.constant("MTLResourceStorageModeManaged");
+  static final long PRIVATE = SimulatedMetal.constant("MTLResourceStorageModePrivate");
+  static final long COMPLETED = SimulatedMetal.constant("MTLCommandBufferStatusCompleted");
+  static final long FAILED = SimulatedMetal.constant("MTLCommandBufferStatusError");
+  static final long SAFE = SimulatedMetal.constant("MTLMathModeSafe");
 
   /** A structure passed by value. */
   record ByValue(StructLayout layout, long... numbers) {}

@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
@@ -115,6 +116,15 @@ class MethodTableTest {
             line -> assertThat(line).contains("contents").contains("void"),
             line -> assertThat(line).contains("length"),
             line -> assertThat(line).contains("no such method"));
+  }
+
+  @Test
+  void constantsHaveTheValuesThatAreDocumented() {
+    assertThat(SimulatedMetal.constant("MTLCommandBufferStatusError")).isEqualTo(5);
+    assertThat(SimulatedMetal.constant("MTLResourceStorageModePrivate")).isEqualTo(32);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> SimulatedMetal.constant("MTLNoSuchThing"))
+        .withMessageContaining("MTLNoSuchThing");
   }
 
   private static MetalMethod method(String owner, String selector, FunctionDescriptor descriptor) {

@@ -3,9 +3,7 @@ package dev.tidepool.testkit.metal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.StructLayout;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
@@ -58,17 +56,28 @@ class SimulatedObjectsTest {
     assertThat(metal.ask(first, "isRemovable")).isFalse();
     assertThat(metal.ask(second, "isRemovable")).isTrue();
     assertThat(metal.send(second, "maxBufferLength")).isEqualTo(1 << 19);
+    simulation.set(1, "max_buffer", 4096);
+    assertThat(metal.send(second, "maxBufferLength")).isEqualTo(4096);
+    simulation.set(1, "group_memory", 1024);
+    assertThat(metal.send(first, "maxThreadgroupMemoryLength")).isEqualTo(32 << 10);
+    assertThat(metal.send(second, "maxThreadgroupMemoryLength")).isEqualTo(1024);
+    simulation.set(1, "low_power", 1);
+    assertThat(metal.ask(first, "isLowPower")).isFalse();
+    assertThat(metal.ask(second, "isLowPower")).isTrue();
     assertThat(metal.send(second, "recommendedMaxWorkingSetSize")).isEqualTo(3 << 18);
+    simulation.set(1, "working_set", 12345);
+    assertThat(metal.send(second, "recommendedMaxWorkingSetSize")).isEqualTo(12345);
     assertThat(metal.ask(first, "supportsFamily:", 1007L)).isTrue();
     assertThat(metal.ask(first, "supportsFamily:", 1008L)).isFalse();
+    simulation.set(0, "family", 1009);
+    assertThat(metal.ask(first, "supportsFamily:", 1008L)).isTrue();
     assertThat(metal.ask(second, "supportsFamily:", 1001L)).isFalse();
     assertThat(metal.ask(second, "supportsFamily:", 2002L)).isTrue();
     assertThat(metal.sendForStructure(Messages.SIZE, first, "maxThreadsPerThreadgroup"))
         .containsExactly(1024L, 1024L, 1024L);
-    StructLayout pair = Messages.RANGE;
     assertThat(
             metal.sendForStructure(
-                pair, first, "heapBufferSizeAndAlignWithLength:options:", 1000L, 0L))
+                Messages.RANGE, first, "heapBufferSizeAndAlignWithLength:options:", 1000L, 0L))
         .containsExactly(1024L, 256L);
     assertThat(simulation.violations()).isEmpty();
   }
@@ -84,14 +93,13 @@ class SimulatedObjectsTest {
   @Test
   void theVersionOfTheSystemIsTold() {
     simulation.setAll("os_major", 14);
+    simulation.setAll("os_minor", 3);
     long process = metal.send(metal.type("NSProcessInfo"), "processInfo");
-    StructLayout version =
-        MemoryLayout.structLayout(Messages.SIZE.memberLayouts().toArray(MemoryLayout[]::new));
-    assertThat(metal.sendForStructure(version, process, "operatingSystemVersion"))
-        .containsExactly(14L, 0L, 0L);
+    assertThat(metal.sendForStructure(Messages.SIZE, process, "operatingSystemVersion"))
+        .containsExactly(14L, 3L, 0L);
     assertThat(metal.ask(process, "isOperatingSystemAtLeastVersion:", Messages.size(14, 0, 0)))
         .isTrue();
-    assertThat(metal.ask(process, "isOperatingSystemAtLeastVersion:", Messages.size(15, 0, 0)))
+    assertThat(metal.ask(process, "isOperatingSystemAtLeastVersion:", Messages.size(14, 4, 0)))
         .isFalse();
     assertThat(simulation.violations()).isEmpty();
   }

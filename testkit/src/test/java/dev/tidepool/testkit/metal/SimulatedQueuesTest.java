@@ -86,6 +86,39 @@ class SimulatedQueuesTest {
   }
 
   @Test
+  void aCommandBufferTakesTheLatencyOfItsDevice() {
+    simulation.set(0, "latency_ns", 3_000_000);
+    metal.pooled(
+        () -> {
+          long commands = metal.commands(queue);
+          metal.finish(commands);
+          double seconds =
+              metal.sendForDouble(commands, "GPUEndTime")
+                  - metal.sendForDouble(commands, "GPUStartTime");
+          assertThat(seconds).isGreaterThanOrEqualTo(0.003);
+        });
+  }
+
+  @Test
+  void blitsMoveOnlySoManyBytesASecond() {
+    simulation.set(0, "bandwidth", 1_000_000_000);
+    long buffer = metal.buffer(device, 2_000_000, Messages.PRIVATE);
+    long other = metal.queue(device);
+    metal.pooled(
+        () -> {
+          long begin = System.nanoTime();
+          long one = metal.commands(queue);
+          fill(one, buffer, 0, 2_000_000, 1);
+          metal.send(one, "commit");
+          long two = metal.commands(other);
+          fill(two, buffer, 0, 2_000_000, 1);
+          metal.finish(two);
+          metal.send(one, "waitUntilCompleted");
+          assertThat(System.nanoTime() - begin).isGreaterThanOrEqualTo(4_000_000); // one link
+        });
+  }
+
+  @Test
   void enqueuingFixesTheOrder() {
     long buffer = metal.buffer(device, 4, Messages.SHARED);
     metal.pooled(
