@@ -3,12 +3,14 @@
 # Further arguments go to Maven.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+commit=$(git rev-parse HEAD)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for copy in one another; do
-  git clone --quiet --no-hardlinks . "$work/$copy"
+  git clone --quiet --no-checkout . "$work/$copy"
   (
     cd "$work/$copy"
+    git checkout --quiet --detach "$commit"
     ./mvnw --batch-mode -Prelease -DskipTests -Dgpg.skip -Dtidepool.url=https://example.org/tidepool \
       deploy -DaltDeploymentRepository="release::file://$work/$copy.repository" "$@"
   ) >"$work/$copy.log" 2>&1 || { tail -40 "$work/$copy.log" >&2; exit 1; }
