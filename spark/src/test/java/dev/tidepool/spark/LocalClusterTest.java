@@ -1,0 +1,137 @@
+package dev.tidepool.spark;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.api.java.UDF1;
+import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.DataTypes;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** On PoCL, of which the build makes two devices. */
+@DisplayName("In a cluster")
+class LocalClusterTest {
+  private static final ColumnKernel KERNEL = ColumnKernel.elementwise("y = x * x - 3");
+
+  @BeforeAll
+  static void checkDevices() {
+    assumeTrue(
+        LocalCluster.openClDevices() >= 2, "needs two OpenCL devices: POCL_DEVICES='basic basic'");
+  }
+
+  private static void assertComplete(Dataset<Row> numbers) {
+    assertThat(TidepoolFunctions.mapPartitions(numbers, KERNEL, "x").orderBy("id").collectAsList())
+        .isEqualTo(numbers.selectExpr("*", "x * x - 3D as y").orderBy("id").collectAsList());
+  }
+
+  @Test
+  @DisplayName(
+      "each executor has the device that Spark assigned, and one that is killed loses nothing")
+  void deviceEach(@TempDir Path folder) throws Exception {
+    SparkSession spark =
+        LocalCluster.start(
+            "local-cluster[1,2,2048]",
+            2,
+            folder,
+            List.of(0, 1),
+            Map.of("spark.tidepool.accelerator", "opencl"));
+    try {
+      Map<String, String> devices = LocalCluster.devices(spark);
+      assertThat(devices).hasSize(2);
+      assertThat(devices.values()).containsExactlyInAnyOrder("opencl:0", "opencl:1");
+      assertComplete(spark.range(0, 10_000, 1, 4).selectExpr("id", "id / 7D as x"));
+      killed(spark);
+    } finally {
+      spark.stop();
+    }
+  }
+
+  private static void killed(SparkSession spark) throws Exception {
+    CountDownLatch ended = new CountDownLatch(4);
+    spark
+        .sparkContext()
+        .addSparkListener(
+            new SparkListener() {
+              @Override
+              public void onTaskEnd(SparkListenerTaskEnd task) {
+                ended.countDown();
+              }
+            });
+    Dataset<Row> slow =
+        spark
+            .range(0, 4_000, 1, 40)
+            .withColumn(
+                "x",
+                functions
+                    .udf((UDF1<Long, Double>) LocalClusterTest::slowly, DataTypes.DoubleType)
+                    .apply(functions.col("id")));
+    CompletableFuture<Void> job = CompletableFuture.runAsync(() -> assertComplete(slow));
+    assertThat(ended.await(2, TimeUnit.MINUTES)).isTrue();
+    List<ProcessHandle> executors = LocalCluster.executors();
+    assertThat(executors).hasSize(2);
+    assertThat(job).isNotDone();
+    // SIGKILL: no hook of the process runs.
+    assertThat(executors.getFirst().destroyForcibly()).isTrue();
+    job.get(5, TimeUnit.MINUTES);
+  }
+
+  private static double slowly(long id) throws InterruptedException {
+    if (id % 10 == 0) {
+      Thread.sleep(10);
+    }
+    return id / 7.0;
+  }
+
+  @Test
+  @DisplayName("executors of several workers have the device of the same address")
+  void sameAddress(@TempDir Path folder) throws Exception {
+    SparkSession spark =
+        LocalCluster.start("local-cluster[2,1,1024]", 2, folder, List.of(0), Map.of());
+    try {
+      Map<String, String> devices = LocalCluster.devices(spark);
+      assertThat(devices).hasSize(2);
+      assertThat(devices.values()).containsOnly("opencl:0");
+      assertComplete(spark.range(0, 10_000, 1, 4).selectExpr("id", "id / 7D as x"));
+    } finally {
+      spark.stop();
+    }
+  }
+
+  @Test
+  @DisplayName("a device that was promised and is not there fails the task, and says what there is")
+  void absent(@TempDir Path folder) throws Exception {
+    SparkSession spark =
+        LocalCluster.start(
+            "local-cluster[1,1,1024]",
+            1,
+            folder,
+            List.of(7),
+            Map.of("spark.task.maxFailures", "2"));
+    try {
+      Dataset<Row> numbers = spark.range(0, 100, 1, 1).selectExpr("id", "id / 7D as x");
+      assertThatThrownBy(
+              () -> TidepoolFunctions.mapPartitions(numbers, KERNEL, "x").collectAsList())
+          .hasMessageContaining("Spark assigned the gpu address 7 to this task")
+          .hasMessageContaining(
+              "looked for opencl:7, but this executor has none; present: opencl:0");
+      assertThat(numbers.count()).isEqualTo(100);
+    } finally {
+      spark.stop();
+    }
+  }
+}
