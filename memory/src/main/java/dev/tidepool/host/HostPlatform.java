@@ -194,7 +194,7 @@ public record HostPlatform(
   /** The limit, unless this process may ignore it: one page more is locked then, untouched. */
   private static OptionalLong lockLimit() {
     OptionalLong limit = smaller(LibC.lockLimit(), MacCalls.number("vm.user_wire_limit"));
-    if (limit.isEmpty() || limit.getAsLong() > LARGEST_TRIED || !LibC.hasMapping()) {
+    if (limit.isEmpty() || limit.getAsLong() > LARGEST_TRIED || !LibC.hasLockingWhenTouched()) {
       return limit;
     }
     long beyond = PageSizes.roundUp(limit.getAsLong(), PageSizes.BYTES) + PageSizes.BYTES;

@@ -3,6 +3,7 @@ package dev.tidepool.opencl;
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.MemoryInfo;
 import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.host.system.LibC;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.PinnedRanges;
@@ -20,7 +21,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * <p>Thread-safe; holds no lock but that of {@link SerialCommands}.
  */
 final class DeviceMemory {
-  private static final long PAGE = 4096;
+  /** Drivers ask for 4 KiB also where the system's pages are smaller. */
+  private static final long PAGE = Math.max(4096, LibC.pageSize().orElse(4096));
 
   /** How memory that the host reaches too is made on this device. */
   enum Sharing {

@@ -314,17 +314,20 @@ public final class LibC {
     }
   }
 
-  /** Keeps pages in memory from their first touch on; false also where that is unknown. */
+  /** Whether mapped pages can be locked from their first touch on. */
+  public static boolean hasLockingWhenTouched() {
+    return GROUPS.mapping() && onFault().isPresent() && has("mlock2");
+  }
+
+  private static OptionalInt onFault() {
+    return PLATFORM.locking().map(Platform.Locking::onFault).orElse(OptionalInt.empty());
+  }
+
+  /** Keeps pages in memory from their first touch on; whether the system allowed it. */
   public static boolean lockWhenTouched(long address, long bytes) {
-    OptionalInt onFault =
-        PLATFORM.locking().map(Platform.Locking::onFault).orElse(OptionalInt.empty());
-    if (onFault.isEmpty() || !has("mlock2")) {
-      return false;
-    }
+    int flag = onFault().orElseThrow();
     try {
-      return (int)
-              LaterLocking.MLOCK2.invokeExact(
-                  MemorySegment.ofAddress(address), bytes, onFault.getAsInt())
+      return (int) LaterLocking.MLOCK2.invokeExact(MemorySegment.ofAddress(address), bytes, flag)
           == 0;
     } catch (Throwable e) {
       throw unexpected(e);
