@@ -161,6 +161,7 @@ void CommandBuffer::end() {
     open_hold.reset();
     open.reset();
   }
+  forget();
   bool left = false;
   {
     std::lock_guard guard(lock);
@@ -229,6 +230,13 @@ void CommandBuffer::commit() {
   }
 }
 
+void CommandBuffer::forget() {
+  commands.clear();
+  uses.clear();  // before the buffers may end
+  kept.clear();
+  holds.clear();
+}
+
 void CommandBuffer::execute() {
   static Function& executions = function("execute");
   Device& device = *queue->device;
@@ -249,10 +257,7 @@ void CommandBuffer::execute() {
   if (code == 0) {
     code = device.lost;
   }
-  commands.clear();
-  uses.clear();
-  kept.clear();
-  holds.clear();
+  forget();
   {
     std::lock_guard counts(queue->lock_);
     queue->committed_--;

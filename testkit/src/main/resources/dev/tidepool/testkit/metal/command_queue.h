@@ -66,6 +66,7 @@ struct CommandBuffer : Labelled {
   void keep(std::shared_ptr<Object> object);  // like use, for other objects
   void commit();
   void execute();  // on the queue's thread
+  void forget();   // its commands and what they use
 
   const std::shared_ptr<Queue> queue;
   const bool retained;

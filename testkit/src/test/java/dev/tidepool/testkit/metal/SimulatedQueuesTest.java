@@ -157,6 +157,19 @@ class SimulatedQueuesTest {
   }
 
   @Test
+  void aCommandBufferThatIsNeverCommittedLetsItsBuffersGo() {
+    long buffer = metal.buffer(device, 64, Messages.SHARED);
+    metal.pooled(
+        () -> {
+          fill(metal.commands(queue), buffer, 0, 64, 1);
+          metal.release(buffer);
+          assertThat(metal.send(device, "currentAllocatedSize")).isPositive();
+        });
+    assertThat(metal.send(device, "currentAllocatedSize")).isZero();
+    assertThat(simulation.violations()).isEmpty();
+  }
+
+  @Test
   void commandsWithoutReferencesNeedTheirBuffersUntilTheyAreDone() {
     long event = metal.send(device, "newSharedEvent");
     long buffer = metal.buffer(device, 64, Messages.SHARED);
