@@ -9,7 +9,7 @@ files=$(git grep -lF "$old" -- '*pom.xml' README.md 'docs/guide/*.md' ':!consume
 pattern=${old//./\\.}
 # Other projects may have the same version elsewhere in these files.
 sed -i.old -e "s|<version>$pattern</version>|<version>$new</version>|" \
-  -e "s|\`$pattern\`|\`$new\`|" -e "s|\(tidepool-[a-z]*\):$pattern|\1:$new|" $files
+  -e "s|\`$pattern\`|\`$new\`|" -e "s|\(tidepool-[a-z]*[-:]\)$pattern|\1$new|g" $files
 for file in $files; do
   rm "$file.old"
 done
