@@ -5,12 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.KernelMethod;
+import dev.tidepool.UnifiedMemoryManager;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
 import org.junit.jupiter.api.AfterAll;
@@ -344,5 +347,33 @@ class TidepoolFunctionsTest {
     TidepoolFunctions.mapPartitions(numbers(), kernel, "x").limit(1).collectAsList();
     TidepoolFunctions.mapPartitions(numbers(), kernel, "x").coalesce(1).count();
     assertThat(ExecutorSession.current().tidepool().memory().buffers()).isEmpty();
+  }
+
+  @Test
+  @DisplayName("leaves no buffer when its job is cancelled")
+  void cancelled() throws Exception {
+    UDF1<Long, Double> slow =
+        id -> {
+          Thread.sleep(id % 1000 == 0 ? 10 : 0);
+          return id / 7.0;
+        };
+    Dataset<Row> endless =
+        spark
+            .range(0, 1_000_000_000, 1, 2)
+            .withColumn("x", functions.udf(slow, DataTypes.DoubleType).apply(functions.col("id")));
+    Dataset<Row> ours =
+        TidepoolFunctions.mapPartitions(endless, ColumnKernel.elementwise("y = 2 * x"), "x");
+    CompletableFuture<Long> job = CompletableFuture.supplyAsync(() -> ours.where("y < 0").count());
+    UnifiedMemoryManager memory = ExecutorSession.current().tidepool().memory();
+    while (memory.buffers().isEmpty() && !job.isDone()) {
+      Thread.sleep(10);
+    }
+    spark.sparkContext().cancelAllJobs();
+    assertThatThrownBy(job::get).hasStackTraceContaining("cancelled");
+    // The job is told before its tasks have ended.
+    for (int i = 0; i < 6000 && !memory.buffers().isEmpty(); i++) {
+      Thread.sleep(10);
+    }
+    assertThat(memory.buffers()).isEmpty();
   }
 }
