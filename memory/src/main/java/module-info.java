@@ -22,6 +22,7 @@ module dev.tidepool.memory {
       dev.tidepool.benchmarks;
   exports dev.tidepool.expression.c to
       dev.tidepool.cuda,
+      dev.tidepool.metal,
       dev.tidepool.opencl,
       dev.tidepool.testkit;
   exports dev.tidepool.expression.jvm to
@@ -32,33 +33,39 @@ module dev.tidepool.memory {
   exports dev.tidepool.expression.types to
       dev.tidepool.cli,
       dev.tidepool.cuda,
+      dev.tidepool.metal,
       dev.tidepool.opencl,
       dev.tidepool.spark,
       dev.tidepool.testkit;
   exports dev.tidepool.host.system to
       dev.tidepool.cli,
       dev.tidepool.cuda,
+      dev.tidepool.metal,
       dev.tidepool.opencl,
       dev.tidepool.testkit;
   exports dev.tidepool.methods.analysis to
       dev.tidepool.cuda,
+      dev.tidepool.metal,
       dev.tidepool.opencl,
       dev.tidepool.spark,
       dev.tidepool.testkit;
   exports dev.tidepool.methods.bytecode to
       dev.tidepool.benchmarks,
       dev.tidepool.cuda,
+      dev.tidepool.metal,
       dev.tidepool.opencl,
       dev.tidepool.testkit;
   exports dev.tidepool.methods.c to
       dev.tidepool.benchmarks,
       dev.tidepool.cuda,
+      dev.tidepool.metal,
       dev.tidepool.opencl,
       dev.tidepool.testkit;
   exports dev.tidepool.methods.jvm to
       dev.tidepool.testkit;
   exports dev.tidepool.methods.tree to
       dev.tidepool.cuda,
+      dev.tidepool.metal,
       dev.tidepool.opencl,
       dev.tidepool.testkit;
   exports dev.tidepool.pool.block to
@@ -68,6 +75,7 @@ module dev.tidepool.memory {
       dev.tidepool.cli,
       dev.tidepool.cuda,
       dev.tidepool.lz4,
+      dev.tidepool.metal,
       dev.tidepool.opencl,
       dev.tidepool.testkit;
   exports dev.tidepool.link to

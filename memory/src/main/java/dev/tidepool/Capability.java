@@ -18,6 +18,13 @@ public enum Capability {
   OPENCL_KERNELS,
   /** It runs {@link KernelSource#cuda} sources. */
   CUDA_KERNELS,
+  /** It runs {@link KernelSource#metal} sources. */
+  METAL_KERNELS,
+  /**
+   * It computes with subnormal floats, those nearest to 0. Others may take them for 0, and give 0
+   * instead of them.
+   */
+  FLOAT_SUBNORMALS,
   /** It runs {@link KernelSource#java} sources. */
   JAVA_KERNELS
 }

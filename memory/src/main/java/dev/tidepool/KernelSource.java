@@ -58,6 +58,27 @@ public sealed interface KernelSource {
     return new CudaImage(ByteBuffer.wrap(image), entry, List.of(parameters));
   }
 
+  /**
+   * Metal's language. Parameters are the entry's, in its order: an array is a pointer in {@code
+   * device} or {@code constant} at its own index, a value a reference in {@code constant}, so that
+   * parameter 2 is {@code [[buffer(2)]]}. Local memory is {@code [[threadgroup(0)]]}.
+   *
+   * {@snippet :
+   * KernelSource forMetal =
+   *     KernelSource.metal(
+   *         """
+   *         kernel void scale(device float* x [[buffer(0)]], constant float& a [[buffer(1)]],
+   *                           uint i [[thread_position_in_grid]]) { x[i] *= a; }
+   *         """,
+   *         "scale",
+   *         KernelParameter.inout("x", ElementType.FLOAT),
+   *         KernelParameter.scalar("a", ElementType.FLOAT));
+   * }
+   */
+  static KernelSource metal(String source, String entry, KernelParameter... parameters) {
+    return new Metal(source, entry, List.of(parameters));
+  }
+
   /** Java code, called once for each work item, by several threads at once. */
   static KernelSource java(JavaKernel body, KernelParameter... parameters) {
     return new Java(body, List.of(parameters));
@@ -173,6 +194,17 @@ public sealed interface KernelSource {
     @Override
     public ByteBuffer image() {
       return image.duplicate();
+    }
+  }
+
+  /** Code in Metal's language with the name of its kernel function. */
+  record Metal(String source, String entry, List<KernelParameter> parameters)
+      implements HandWritten {
+    /** Checks that nothing is missing and names are unique. */
+    public Metal {
+      Objects.requireNonNull(source, "source");
+      Objects.requireNonNull(entry, "entry");
+      parameters = unique(parameters);
     }
   }
 

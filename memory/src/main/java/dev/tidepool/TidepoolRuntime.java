@@ -73,8 +73,8 @@ public interface TidepoolRuntime {
               + "; this machine has "
               + accelerators().stream().map(Accelerator::id).collect(Collectors.joining(", "))
               + (notes().isEmpty()
-                  ? "; a kind whose module (tidepool-opencl, tidepool-cuda) is not on the path is"
-                      + " not looked for"
+                  ? "; a kind whose module (tidepool-opencl, tidepool-cuda, tidepool-metal) is not"
+                      + " on the path is not looked for"
                   : "; " + String.join("; ", notes())));
     }
 

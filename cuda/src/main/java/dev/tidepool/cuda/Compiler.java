@@ -1,6 +1,7 @@
 package dev.tidepool.cuda;
 
 import dev.tidepool.KernelCompilationException;
+import dev.tidepool.spi.support.CompilerLog;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -139,22 +140,18 @@ final class Compiler {
       if (!Nvrtc.nvrtcCompileProgram(program, all)) {
         String log = Nvrtc.nvrtcGetProgramLog(program);
         throw new KernelCompilationException(
-            "NVRTC " + version() + " refused the source of '" + kernel + "'" + firstError(log),
+            "NVRTC "
+                + version()
+                + " refused the source of '"
+                + kernel
+                + "'"
+                + CompilerLog.firstError(log),
             log);
       }
       return ownCode ? Nvrtc.nvrtcGetCubin(program) : Nvrtc.nvrtcGetPtx(program);
     } finally {
       Closing.surviving(() -> Nvrtc.nvrtcDestroyProgram(program));
     }
-  }
-
-  /** The first line of a log that tells of an error, with its place. */
-  static String firstError(String log) {
-    return log.lines()
-        .filter(line -> line.contains("error"))
-        .findFirst()
-        .map(line -> ": " + line.strip() + " (log() has the rest)")
-        .orElse("; log() has what the compiler printed");
   }
 
   private String key(String source, List<String> options) {

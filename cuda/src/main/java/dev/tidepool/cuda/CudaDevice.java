@@ -100,7 +100,11 @@ final class CudaDevice implements Device {
 
   private static Set<Capability> capabilities(DeviceMemory memory) {
     Set<Capability> capabilities =
-        EnumSet.of(Capability.PINNED_MEMORY, Capability.FLOAT64, Capability.CUDA_KERNELS);
+        EnumSet.of(
+            Capability.PINNED_MEMORY,
+            Capability.FLOAT64,
+            Capability.FLOAT_SUBNORMALS,
+            Capability.CUDA_KERNELS);
     if (memory.hasManaged()) {
       capabilities.add(Capability.UNIFIED_MEMORY);
     }
@@ -242,7 +246,7 @@ final class CudaDevice implements Device {
       case KernelSource.Method method -> MethodProgram.compile(this, method, parameters);
       case KernelSource.Cuda cuda -> HandWrittenProgram.compile(this, cuda);
       case KernelSource.CudaImage image -> HandWrittenProgram.load(this, image);
-      case KernelSource.OpenCl _, KernelSource.Java _ ->
+      case KernelSource.OpenCl _, KernelSource.Metal _, KernelSource.Java _ ->
           throw DriverCall.wrongLanguage(info.id(), "elementwise, Java method and CUDA", source);
     };
   }

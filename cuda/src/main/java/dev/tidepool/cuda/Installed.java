@@ -3,6 +3,7 @@ package dev.tidepool.cuda;
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.host.system.OperatingSystem;
 import dev.tidepool.host.system.Platform;
+import dev.tidepool.spi.support.NativeLibrary;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;

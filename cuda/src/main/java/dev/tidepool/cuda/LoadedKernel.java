@@ -3,6 +3,7 @@ package dev.tidepool.cuda;
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.spi.Shutdown;
+import dev.tidepool.spi.support.CompilerLog;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -109,7 +110,7 @@ record LoadedKernel(
                 + entry
                 + "': "
                 + failure.getMessage()
-                + (loaded.log().isBlank() ? "" : Compiler.firstError(loaded.log())),
+                + (loaded.log().isBlank() ? "" : CompilerLog.firstError(loaded.log())),
             loaded.log())
         : failure;
   }

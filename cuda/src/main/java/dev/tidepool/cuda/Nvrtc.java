@@ -9,6 +9,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.spi.Shutdown;
 import dev.tidepool.spi.support.DriverCall;
+import dev.tidepool.spi.support.NativeLibrary;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;

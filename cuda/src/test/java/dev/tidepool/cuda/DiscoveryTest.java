@@ -70,6 +70,7 @@ class DiscoveryTest {
             Capability.PINNED_MEMORY,
             Capability.UNIFIED_MEMORY,
             Capability.FLOAT64,
+            Capability.FLOAT_SUBNORMALS,
             Capability.CUDA_KERNELS);
   }
 

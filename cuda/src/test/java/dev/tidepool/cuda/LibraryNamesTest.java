@@ -3,6 +3,7 @@ package dev.tidepool.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.host.system.OperatingSystem;
+import dev.tidepool.spi.support.NativeLibrary;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;

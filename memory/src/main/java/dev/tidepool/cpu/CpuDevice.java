@@ -39,6 +39,7 @@ public final class CpuDevice implements Device {
             Capability.SHARED_MEMORY,
             Capability.UNIFIED_MEMORY,
             Capability.FLOAT64,
+            Capability.FLOAT_SUBNORMALS,
             Capability.JAVA_KERNELS);
     if (HostPlatform.mayLockPages()) {
       capabilities.add(Capability.PINNED_MEMORY);

@@ -96,7 +96,7 @@ public final class ArrowExport implements AutoCloseable {
       buffers = NativeHeap.allocate(16);
       buffers.set(JAVA_LONG, 8, memory.data());
       ArrowExport export = new ArrowExport(structs, NUMBERS.incrementAndGet());
-      export.fill(format, buffer.length(), buffers, memory);
+      export.fill(format, buffer, buffers, memory);
       AtomicBoolean closed = export.closed;
       export.watch = ForgottenExports.watch(export, () -> forgotten(closed));
       OPEN.put(export.number, new Content(memory, buffers));
@@ -119,9 +119,10 @@ public final class ArrowExport implements AutoCloseable {
   }
 
   private void fill(
-      MemorySegment format, long length, MemorySegment buffers, ExportedMemory memory) {
+      MemorySegment format, UnifiedBuffer<?> buffer, MemorySegment buffers, ExportedMemory memory) {
     MemorySegment array = arrayStruct();
-    array.set(JAVA_LONG, ArrowStructs.LENGTH, length);
+    array.set(JAVA_LONG, ArrowStructs.LENGTH, buffer.length());
+    array.set(JAVA_LONG, ArrowStructs.OFFSET, elementsBefore(buffer, memory));
     array.set(JAVA_LONG, ArrowStructs.BUFFER_COUNT, 2);
     array.set(ADDRESS, ArrowStructs.BUFFERS, buffers);
     array.set(JAVA_LONG, ArrowStructs.ARRAY_PRIVATE, number);
@@ -134,6 +135,20 @@ public final class ArrowExport implements AutoCloseable {
     schema.set(ADDRESS, ArrowStructs.NAME, Release.NO_NAME);
     schema.set(JAVA_LONG, ArrowStructs.FLAGS, ArrowStructs.NULLABLE);
     schema.set(ADDRESS, ArrowStructs.SCHEMA_RELEASE, Release.SCHEMA);
+  }
+
+  /** Metal makes no memory object of a part of another one, and Arrow counts in elements. */
+  private static long elementsBefore(UnifiedBuffer<?> buffer, ExportedMemory memory) {
+    long size = buffer.elementType().byteSize();
+    if (memory.offset() % size != 0) {
+      throw new IllegalArgumentException(
+          "the buffer begins at byte "
+              + memory.offset()
+              + " of a memory object, which is no multiple of its elements' "
+              + size
+              + " bytes, so it is no Arrow column; copy it to a buffer of its own");
+    }
+    return memory.offset() / size;
   }
 
   private MemorySegment arrayStruct() {

@@ -9,6 +9,7 @@ final class DeviceTypes {
   static final int CUDA = 2;
   static final int CUDA_HOST = 3;
   static final int OPENCL = 4;
+  static final int METAL = 8;
   static final int ROCM_HOST = 11;
   static final int CUDA_MANAGED = 13;
 
@@ -20,7 +21,8 @@ final class DeviceTypes {
       case HOST_POINTER -> CPU;
       case CUDA_POINTER -> CUDA;
       case OPENCL_BUFFER -> OPENCL;
-      case OPENCL_SVM, METAL_BUFFER ->
+      case METAL_BUFFER -> METAL;
+      case OPENCL_SVM ->
           throw new UnsupportedOperationException(
               "DLPack and Arrow have no memory of kind " + kind);
     };
@@ -33,6 +35,7 @@ final class DeviceTypes {
       case CPU, CUDA_HOST, ROCM_HOST -> NativeKind.HOST_POINTER;
       case CUDA, CUDA_MANAGED -> NativeKind.CUDA_POINTER;
       case OPENCL -> NativeKind.OPENCL_BUFFER;
+      case METAL -> NativeKind.METAL_BUFFER;
       default -> null;
     };
   }

@@ -72,6 +72,15 @@ public interface Device extends AutoCloseable {
   }
 
   /**
+   * A block over memory of the host that is not the library's and that stays until the block is
+   * freed, if this device's commands can use it where it lies; null if they need a copy. Freeing
+   * such a block leaves the memory alone.
+   */
+  default @Nullable Block adoptLasting(MemorySegment memory) {
+    return adopt(memory);
+  }
+
+  /**
    * A block over memory of this device that code outside of Tidepool allocated. Freeing such a
    * block leaves the memory alone.
    *

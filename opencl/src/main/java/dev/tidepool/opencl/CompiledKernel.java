@@ -2,6 +2,8 @@ package dev.tidepool.opencl;
 
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.KernelCompilationException;
+import dev.tidepool.spi.support.Closing;
+import dev.tidepool.spi.support.CompilerLog;
 import java.util.concurrent.ConcurrentLinkedDeque;
 
 /**
@@ -64,16 +66,8 @@ final class CompiledKernel implements AutoCloseable {
             + entry
             + "' with "
             + ErrorCodes.nameOf(code)
-            + firstError(log),
+            + CompilerLog.firstError(log),
         log);
-  }
-
-  private static String firstError(String log) {
-    return log.lines()
-        .filter(line -> line.contains("error"))
-        .findFirst()
-        .map(line -> ": " + line.strip() + " (log() has the rest)")
-        .orElse("; log() has what the compiler printed");
   }
 
   private long createKernel() {

@@ -26,6 +26,7 @@ import java.util.regex.Pattern;
  * @param hostUnified whether host and device use the same physical memory
  * @param svmCapabilities the bits of {@code CL_DEVICE_SVM_CAPABILITIES}, 0 before OpenCL 2.0
  * @param fp64 whether it computes in 64-bit floating point
+ * @param subnormals whether it computes with subnormal floats
  * @param correctlyRoundedDivideSqrt whether it can round the quotients and roots of floats
  *     correctly
  * @param longAtomics whether it has atomic operations of 64 bits
@@ -46,6 +47,7 @@ record DeviceProperties(
     boolean hostUnified,
     long svmCapabilities,
     boolean fp64,
+    boolean subnormals,
     boolean correctlyRoundedDivideSqrt,
     boolean longAtomics,
     long localMemory,
@@ -73,6 +75,7 @@ record DeviceProperties(
   private static final int CL_DEVICE_HOST_UNIFIED_MEMORY = 0x1035;
   private static final int CL_DEVICE_SVM_CAPABILITIES = 0x1053;
 
+  private static final long CL_FP_DENORM = 1;
   private static final long CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT = 1 << 7;
   private static final long CL_DEVICE_SVM_COARSE_GRAIN_BUFFER = 1;
   private static final long CL_DEVICE_SVM_FINE_GRAIN_BUFFER = 1 << 1;
@@ -93,6 +96,7 @@ record DeviceProperties(
         valueOr(device, CL_DEVICE_HOST_UNIFIED_MEMORY, 0) != 0,
         version >= 20 ? valueOr(device, CL_DEVICE_SVM_CAPABILITIES, 0) : 0,
         valueOr(device, CL_DEVICE_DOUBLE_FP_CONFIG, 0) != 0,
+        (value(device, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_DENORM) != 0,
         (value(device, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0,
         extensions(device)
             .containsAll(List.of("cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics")),

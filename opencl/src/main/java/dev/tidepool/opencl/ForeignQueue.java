@@ -3,6 +3,7 @@ package dev.tidepool.opencl;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.NativeQueue;
 import dev.tidepool.spi.Shutdown;
+import dev.tidepool.spi.support.Closing;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A command queue of code outside of Tidepool, in order or not; held until this is closed. */

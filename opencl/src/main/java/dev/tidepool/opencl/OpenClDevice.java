@@ -17,6 +17,7 @@ import dev.tidepool.spi.NativeQueue;
 import dev.tidepool.spi.Program;
 import dev.tidepool.spi.Queue;
 import dev.tidepool.spi.Shutdown;
+import dev.tidepool.spi.support.Closing;
 import dev.tidepool.spi.support.DriverCall;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
@@ -91,6 +92,9 @@ final class OpenClDevice implements Device {
     }
     if (properties.fp64()) {
       capabilities.add(Capability.FLOAT64);
+    }
+    if (properties.subnormals()) {
+      capabilities.add(Capability.FLOAT_SUBNORMALS);
     }
     return capabilities;
   }
@@ -167,7 +171,10 @@ final class OpenClDevice implements Device {
       case KernelSource.Elementwise elementwise ->
           ElementwiseProgram.compile(this, elementwise, parameters);
       case KernelSource.Method method -> MethodProgram.compile(this, method, parameters);
-      case KernelSource.Cuda _, KernelSource.CudaImage _, KernelSource.Java _ ->
+      case KernelSource.Cuda _,
+          KernelSource.CudaImage _,
+          KernelSource.Metal _,
+          KernelSource.Java _ ->
           throw DriverCall.wrongLanguage(
               info.id(), "elementwise, Java method and OpenCL C", source);
     };

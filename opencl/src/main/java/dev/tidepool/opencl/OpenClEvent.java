@@ -2,6 +2,7 @@ package dev.tidepool.opencl;
 
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.spi.Event;
+import dev.tidepool.spi.support.Closing;
 import dev.tidepool.spi.support.UseCount;
 import java.util.concurrent.atomic.AtomicBoolean;
 

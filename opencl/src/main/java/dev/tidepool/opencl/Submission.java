@@ -1,5 +1,6 @@
 package dev.tidepool.opencl;
 
+import dev.tidepool.spi.support.Closing;
 import java.util.Arrays;
 
 /**

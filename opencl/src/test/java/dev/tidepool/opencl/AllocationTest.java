@@ -182,6 +182,7 @@ class AllocationTest {
         device.hostUnified(),
         device.svmCapabilities(),
         device.fp64(),
+        device.subnormals(),
         device.correctlyRoundedDivideSqrt(),
         device.longAtomics(),
         device.localMemory(),

@@ -8,6 +8,7 @@ import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.testkit.kernels.KernelBatch;
 import dev.tidepool.testkit.kernels.KernelBatch.Mismatch;
+import dev.tidepool.testkit.kernels.Kinds;
 import dev.tidepool.testkit.kernels.Shrinker;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -17,8 +18,8 @@ import org.jspecify.annotations.Nullable;
  * Random kernels written as Java methods, whose results on an accelerator are compared, bit for
  * bit, with what the methods compute when they are called: nested loops, switches, labelled jumps,
  * calls, casts, integers that wrap, floats and doubles with the operations that are exact
- * everywhere. Where a method throws for an item, the kernel has to throw the same exception with
- * the same line.
+ * everywhere. Accelerators without doubles get kernels without. Where a method throws for an item,
+ * the kernel has to throw the same exception with the same line.
  *
  * <pre>{@code
  * new RandomKernels(tidepool, "opencl:0").kernels(1000).run();
@@ -115,7 +116,7 @@ public final class RandomKernels {
     // Programs are cached by the manager, and none of these is used twice.
     try (UnifiedMemoryManager memory =
         UnifiedMemoryManager.create(device, MemoryOptions.builder().build())) {
-      KernelBatch batch = KernelBatch.of(first, count);
+      KernelBatch batch = KernelBatch.of(first, count, Kinds.of(device));
       @Nullable RuntimeException refused = null;
       List<Mismatch> mismatches = List.of();
       try {
@@ -147,7 +148,9 @@ public final class RandomKernels {
   private AssertionError failure(Mismatch mismatch, UnifiedMemoryManager memory) {
     long wrong = mismatch.seed();
     @Nullable Mismatch alone =
-        KernelBatch.of(wrong, 1).run(memory, false).stream().findFirst().orElse(null);
+        KernelBatch.of(wrong, 1, Kinds.of(memory.accelerator())).run(memory, false).stream()
+            .findFirst()
+            .orElse(null);
     String how =
         "the random kernel of -Dtidepool.testkit.seed=%d -Dtidepool.testkit.kernels=1 is wrong on %s: %s"
             .formatted(wrong, accelerator, mismatch.what());

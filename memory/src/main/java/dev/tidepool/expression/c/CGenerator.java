@@ -9,7 +9,9 @@ import dev.tidepool.expression.types.TypedProgram;
 import dev.tidepool.expression.types.TypedProgram.ArrayParameter;
 import dev.tidepool.expression.types.TypedProgram.Uniform;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Writes a program as a kernel in a dialect of C. One work item computes one element; those beyond
@@ -18,7 +20,7 @@ import java.util.List;
  * <p>C means less than NumPy: signed overflow and division by zero are undefined there, so integers
  * are computed unsigned and divisors guarded. Functions of floats are computed in double and
  * rounded once, because a device's own float functions may be off by 16 ulp; a device without
- * doubles is refused such a kernel.
+ * doubles is refused such a kernel, unless its dialect has functions of floats that are right.
  */
 public final class CGenerator {
   /** The name of every kernel that is generated. */
@@ -28,12 +30,14 @@ public final class CGenerator {
   private final Dialect dialect;
   private final DeviceTraits traits;
   private final CPrelude prelude;
+  // Functions of floats that the kernel calls.
+  private final Set<String> called = new LinkedHashSet<>();
 
   private CGenerator(TypedProgram program, Dialect dialect, DeviceTraits traits) {
     this.program = program;
     this.dialect = dialect;
     this.traits = traits;
-    this.prelude = new CPrelude(dialect, traits);
+    this.prelude = new CPrelude(dialect, traits, called);
   }
 
   /**
@@ -51,7 +55,7 @@ public final class CGenerator {
       nodes.forEach(this::refuseDouble);
     }
     List<String> types = new ArrayList<>();
-    List<String> parameters = parameters(types);
+    KernelSignature signature = signature(types);
     StringBuilder body = new StringBuilder();
     for (Node node : nodes) {
       body.append("  const ")
@@ -68,14 +72,18 @@ public final class CGenerator {
     }
     String source =
         dialect.header(traits.fp64())
+            + dialect.functions(called)
             + prelude.text()
             + "\n"
+            + signature.declarations()
             + dialect.kernelQualifier()
             + " "
             + ENTRY
             + "(\n    "
-            + String.join(",\n    ", parameters)
-            + ") {\n  const "
+            + signature.parameters()
+            + ") {\n"
+            + signature.prologue()
+            + "  const "
             + dialect.typeName(ScalarType.UINT64)
             + " i = "
             + dialect.index()
@@ -85,30 +93,30 @@ public final class CGenerator {
     return new KernelText(source, ENTRY, List.copyOf(types));
   }
 
-  private List<String> parameters(List<String> types) {
-    List<String> parameters = new ArrayList<>();
+  private KernelSignature signature(List<String> types) {
+    KernelSignature signature = dialect.signature();
     String index = dialect.typeName(ScalarType.UINT64);
     for (ArrayParameter array : program.arrays()) {
       String pointer = dialect.pointer(dialect.typeName(array.type()), !array.access().writes());
       types.add(pointer);
       types.add(index);
-      parameters.add(pointer + " a_" + array.name());
-      parameters.add("const " + index + " o_" + array.name());
+      signature.array(pointer, "a_" + array.name());
+      signature.value(index, "o_" + array.name());
     }
     List<Uniform> uniforms = program.uniforms();
     for (int i = 0; i < uniforms.size(); i++) {
       String type = dialect.typeName(uniforms.get(i).type());
       types.add(type);
-      parameters.add("const " + type + " u" + i);
+      signature.value(type, "u" + i);
     }
     types.add(index);
-    parameters.add("const " + index + " n");
-    return parameters;
+    signature.value(index, "n");
+    return signature;
   }
 
   private void refuseDouble(Node node) {
     boolean viaDouble =
-        node.isFunction()
+        (node.isFunction() && !dialect.hasFloatFunctions())
             || ((node.op() == Op.DIVIDE || node.op() == Op.SQRT || node.op() == Op.FLOOR_DIVIDE)
                 && node.type() == ScalarType.FLOAT32
                 && !traits.exactFloatDivision());
@@ -214,6 +222,11 @@ public final class CGenerator {
       case FLOOR, CEIL, RINT, FMA -> node.op().functionName() + "(" + String.join(", ", args) + ")";
       case DIVIDE, SQRT, FLOOR_DIVIDE, REMAINDER -> prelude.call(node.op(), node.type(), args);
       default -> {
+        if (single && dialect.hasFloatFunctions()) {
+          String name = dialect.floatFunction(node.op().functionName());
+          called.add(name);
+          yield name + "(" + String.join(", ", args) + ")";
+        }
         List<String> doubles =
             single ? args.stream().map(arg -> cast(ScalarType.FLOAT64, arg)).toList() : args;
         String call = node.op().functionName() + "(" + String.join(", ", doubles) + ")";

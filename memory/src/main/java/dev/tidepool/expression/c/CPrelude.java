@@ -7,16 +7,24 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 
 /** The C functions that a kernel calls for what C has no operator for; only those that it needs. */
 final class CPrelude {
   private final Dialect dialect;
   private final DeviceTraits traits;
+  private final Set<String> called;
   private final Map<String, String> functions = new LinkedHashMap<>();
 
-  CPrelude(Dialect dialect, DeviceTraits traits) {
+  /**
+   * No functions yet.
+   *
+   * @param called takes the names of the dialect's functions of floats that these call
+   */
+  CPrelude(Dialect dialect, DeviceTraits traits, Set<String> called) {
     this.dialect = dialect;
     this.traits = traits;
+    this.called = called;
   }
 
   /** The functions that have been called so far. */
@@ -63,18 +71,19 @@ final class CPrelude {
       case SQRT -> "return (T)sqrt((double)a);";
       case REMAINDER ->
           """
-          const T r = fmod(a, b);
+          const T r = %s(a, b);
           if (r == 0) {
             return copysign((T)0, b);
           }
           return (b < 0) != (r < 0) ? r + b : r;
-          """;
+          """
+              .formatted(fmod(type));
       case FLOOR_DIVIDE ->
           """
           if (b == 0) {
             return %1$s;
           }
-          const T r = fmod(a, b);
+          const T r = %3$s(a, b);
           T q = a - r;
           q = %2$s;
           if (r != 0 && (b < 0) != (r < 0)) {
@@ -88,9 +97,16 @@ final class CPrelude {
           """
               .formatted(
                   call(Op.DIVIDE, type, List.of("a", "b")),
-                  call(Op.DIVIDE, type, List.of("q", "b")));
+                  call(Op.DIVIDE, type, List.of("q", "b")),
+                  fmod(type));
       default -> throw new AssertionError(op);
     };
+  }
+
+  private String fmod(ScalarType type) {
+    String name = type == ScalarType.FLOAT32 ? dialect.floatFunction("fmod") : "fmod";
+    called.add(name);
+    return name;
   }
 
   private static String integer(Op op, ScalarType type) {

@@ -1,6 +1,7 @@
 package dev.tidepool.expression.c;
 
 import dev.tidepool.expression.syntax.ScalarType;
+import java.util.Set;
 
 /** A dialect of C: how it spells what the C of kernels lacks a common word for. */
 public enum Dialect {
@@ -98,6 +99,73 @@ public enum Dialect {
     public String functionQualifier() {
       return "static __device__ __forceinline__";
     }
+  },
+
+  /**
+   * Metal's language, 2.3 and later, compiled without fast math. It has no doubles, and its own
+   * functions of floats are off by 4 ulp and more: {@link MetalFunctions} has others.
+   */
+  METAL {
+    @Override
+    public String typeName(ScalarType type) {
+      return OPENCL_C.typeName(type);
+    }
+
+    // The switch for fast math does not stop contraction, and its pragma is new with Metal 3.2.
+    @Override
+    public String header(boolean fp64) {
+      return """
+      #include <metal_stdlib>
+      using namespace metal;
+      #if __METAL_VERSION__ >= 320
+      #pragma METAL fp math_mode(safe)
+      #pragma METAL fp contract(off)
+      #else
+      #pragma clang fp contract(off)
+      #endif
+      """;
+    }
+
+    @Override
+    public String kernelQualifier() {
+      return "kernel void";
+    }
+
+    @Override
+    public String pointer(String type, boolean readOnly) {
+      return "device " + (readOnly ? "const " : "") + type + "*";
+    }
+
+    // One dimension of a grid has room for 2^32 items only.
+    @Override
+    String index() {
+      return "((ulong)tp_group.y * tp_groups.x + tp_group.x) * tp_size.x + tp_local.x";
+    }
+
+    @Override
+    public String functionQualifier() {
+      return "static inline";
+    }
+
+    @Override
+    public KernelSignature signature() {
+      return new PackedSignature();
+    }
+
+    @Override
+    public boolean hasFloatFunctions() {
+      return true;
+    }
+
+    @Override
+    public String floatFunction(String name) {
+      return MetalFunctions.ALL.nameOf(name);
+    }
+
+    @Override
+    public String functions(Set<String> called) {
+      return MetalFunctions.ALL.text(called);
+    }
   };
 
   /** The name of a type. */
@@ -117,4 +185,26 @@ public enum Dialect {
 
   /** What stands before the type of a function that kernels call. */
   public abstract String functionQualifier();
+
+  /** A new signature of a kernel, without parameters yet. */
+  public KernelSignature signature() {
+    return new PlainSignature();
+  }
+
+  /**
+   * Whether all functions of the language are there for floats, within 2 ulp of the right value.
+   */
+  public boolean hasFloatFunctions() {
+    return false;
+  }
+
+  /** The name by which a function of floats is called. */
+  public String floatFunction(String name) {
+    return name;
+  }
+
+  /** The text of functions that were called and that the compiler has not got. */
+  public String functions(Set<String> called) {
+    return "";
+  }
 }

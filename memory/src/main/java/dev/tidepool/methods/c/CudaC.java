@@ -82,7 +82,12 @@ public final class CudaC implements KernelLanguage {
 
   @Override
   public String atomic(
-      AtomicOperation operation, ElementKind kind, String address, String expected, String value) {
+      AtomicOperation operation,
+      ElementKind kind,
+      boolean isShared,
+      String address,
+      String expected,
+      String value) {
     boolean isLong = kind == ElementKind.LONG;
     return switch (operation) {
       case ADD ->

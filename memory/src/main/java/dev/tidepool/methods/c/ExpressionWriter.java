@@ -57,15 +57,15 @@ final class ExpressionWriter {
     return "tp_v" + variable.id();
   }
 
-  static ScalarType scalarType(ElementKind kind) {
+  String type(ElementKind kind) {
     return switch (kind) {
-      case BOOLEAN -> ScalarType.BOOL;
-      case BYTE -> ScalarType.INT8;
-      case SHORT -> ScalarType.INT16;
-      case INT -> ScalarType.INT32;
-      case LONG -> ScalarType.INT64;
-      case FLOAT -> ScalarType.FLOAT32;
-      case DOUBLE -> ScalarType.FLOAT64;
+      case BOOLEAN -> language.dialect().typeName(ScalarType.BOOL);
+      case BYTE -> language.dialect().typeName(ScalarType.INT8);
+      case SHORT -> language.dialect().typeName(ScalarType.INT16);
+      case INT -> type(ValueType.INT);
+      case LONG -> type(ValueType.LONG);
+      case FLOAT -> type(ValueType.FLOAT);
+      case DOUBLE -> type(ValueType.DOUBLE);
     };
   }
 
@@ -238,7 +238,7 @@ final class ExpressionWriter {
     String right = of(binary.right());
     if (type.isFloating()) {
       return switch (binary.operator()) {
-        case REMAINDER -> "fmod(" + left + ", " + right + ")";
+        case REMAINDER -> language.remainder(left, right, type == ValueType.FLOAT);
         case DIVIDE -> quotient(type, left, right);
         default -> "(" + left + " " + binary.operator().symbol() + " " + right + ")";
       };
@@ -335,6 +335,6 @@ final class ExpressionWriter {
       }
       usesLongAtomics = true;
     }
-    return language.atomic(operation, kind, address, expected, value);
+    return language.atomic(operation, kind, isShared, address, expected, value);
   }
 }

@@ -12,7 +12,10 @@ public interface KernelLanguage {
   /** How it names types and qualifies functions. */
   Dialect dialect();
 
-  /** What stands at the head of a source, besides the dialect's header. */
+  /**
+   * What stands at the head of a source, besides the dialect's header. Asked for when all calls of
+   * the source have been written.
+   */
   String header(DeviceLimits device, boolean usesLongAtomics);
 
   /** The type of a pointer to memory that a group shares. */
@@ -41,15 +44,27 @@ public interface KernelLanguage {
   /**
    * An atomic operation on ints or longs; its value is the element before.
    *
+   * @param isShared whether the element is in memory that a group shares
    * @param address a pointer to the element
    * @param expected what a compare-and-set expects; empty for others
    */
   String atomic(
-      AtomicOperation operation, ElementKind kind, String address, String expected, String value);
+      AtomicOperation operation,
+      ElementKind kind,
+      boolean isShared,
+      String address,
+      String expected,
+      String value);
 
-  /** An atomic compare-and-set of an int in memory of the device; its value is the int before. */
-  default String compareAndSet(String address, String expected, String value) {
-    return atomic(AtomicOperation.COMPARE_AND_SET, ElementKind.INT, address, expected, value);
+  /** An atomic compare-and-set of an int; its value is the int before. */
+  default String compareAndSet(boolean isShared, String address, String expected, String value) {
+    return atomic(
+        AtomicOperation.COMPARE_AND_SET, ElementKind.INT, isShared, address, expected, value);
+  }
+
+  /** The remainder of a division that rounds to zero. */
+  default String remainder(String left, String right, boolean single) {
+    return "fmod(" + left + ", " + right + ")";
   }
 
   /** Qualifies a pointer that atomic operations take. */

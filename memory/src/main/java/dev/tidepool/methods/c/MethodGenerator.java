@@ -1,6 +1,7 @@
 package dev.tidepool.methods.c;
 
 import dev.tidepool.KernelCompilationException;
+import dev.tidepool.expression.c.KernelSignature;
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.methods.analysis.BarrierControl;
 import dev.tidepool.methods.analysis.ItemNumbers;
@@ -134,18 +135,22 @@ public final class MethodGenerator {
     for (int flag : jumps.flags()) {
       declarations.append("  int tp_leave").append(flag).append(" = 0;\n");
     }
+    KernelSignature signature = signature();
+    // Before the header, which has what these call.
+    String functions = values.functions() + (faults ? faultFunction() : "");
     String source =
         language.dialect().header(values.device().fp64())
             + language.header(values.device(), values.usesLongAtomics())
-            + values.functions()
-            + (faults ? faultFunction() : "")
+            + functions
             + "\n"
+            + signature.declarations()
             + language.dialect().kernelQualifier()
             + " "
             + ENTRY
             + "(\n    "
-            + String.join(",\n    ", parameters())
+            + signature.parameters()
             + ") {\n"
+            + signature.prologue()
             + starts()
             + declarations
             + guard()
@@ -156,28 +161,28 @@ public final class MethodGenerator {
 
   // Parameters and declarations
 
-  private List<String> parameters() {
-    List<String> parameters = new ArrayList<>();
-    String offset = "const " + unsignedLong();
+  private KernelSignature signature() {
+    KernelSignature signature = language.dialect().signature();
+    String offset = unsignedLong();
     for (int i = 0; i < tree.parameters().size(); i++) {
       KernelTree.Parameter parameter = tree.parameters().get(i);
       String type = type(parameter.kind());
       if (parameter.isArray()) {
-        parameters.add(language.dialect().pointer(type, !stored.contains(i)) + " tp_base" + i);
-        parameters.add(offset + " tp_offset" + i);
-        parameters.add("const int tp_length" + i);
+        signature.array(language.dialect().pointer(type, !stored.contains(i)), "tp_base" + i);
+        signature.value(offset, "tp_offset" + i);
+        signature.value("int", "tp_length" + i);
       } else {
-        parameters.add("const " + type + " tp_scalar" + i);
+        signature.value(type, "tp_scalar" + i);
       }
     }
     for (int dimension = 0; dimension < 3; dimension++) {
-      parameters.add(offset + " tp_items" + dimension);
+      signature.value(offset, "tp_items" + dimension);
     }
     if (faults) {
-      parameters.add(language.dialect().pointer("int", false) + " tp_base_fault");
-      parameters.add(offset + " tp_offset_fault");
+      signature.array(language.dialect().pointer("int", false), "tp_base_fault");
+      signature.value(offset, "tp_offset_fault");
     }
-    return parameters;
+    return signature;
   }
 
   private String starts() {
@@ -245,7 +250,7 @@ public final class MethodGenerator {
         + " void tp_failed("
         + pointer
         + " tp_status, int tp_site, int tp_index) {\n  if ("
-        + language.compareAndSet("tp_status", "0", "tp_site")
+        + language.compareAndSet(false, "tp_status", "0", "tp_site")
         + " == 0) {\n    tp_status[1] = tp_index;\n  }\n}\n";
   }
 
@@ -254,7 +259,7 @@ public final class MethodGenerator {
   }
 
   private String type(ElementKind kind) {
-    return language.dialect().typeName(ExpressionWriter.scalarType(kind));
+    return values.type(kind);
   }
 
   private static int length(KernelArray array) {

@@ -169,7 +169,7 @@ final class MethodPrelude {
             + ")element;\n  int was = *bits;\n  for (;;) {\n    float before = "
             + seen
             + ";\n    int now = "
-            + language.compareAndSet("bits", "was", bits)
+            + language.compareAndSet(isShared, "bits", "was", bits)
             + ";\n    if (now == was) {\n      return before;\n    }\n    was = now;\n  }\n}");
   }
 }

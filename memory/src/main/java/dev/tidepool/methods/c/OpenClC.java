@@ -80,7 +80,12 @@ public final class OpenClC implements KernelLanguage {
 
   @Override
   public String atomic(
-      AtomicOperation operation, ElementKind kind, String address, String expected, String value) {
+      AtomicOperation operation,
+      ElementKind kind,
+      boolean isShared,
+      String address,
+      String expected,
+      String value) {
     String prefix = kind == ElementKind.LONG ? "atom_" : "atomic_";
     return operation == AtomicOperation.COMPARE_AND_SET
         ? prefix + "cmpxchg(" + address + ", " + expected + ", " + value + ")"

@@ -140,6 +140,7 @@ public final class ExternalBuffers {
           segment,
           Allocation.at(MemoryLocation.HOST).tag("adopted"),
           mode.writes(),
+          context.device()::adoptLasting,
           block -> BackingBlocks.adopted(memory, block, ending));
     } catch (RuntimeException | Error e) {
       resources.forget(ending);
@@ -300,23 +301,26 @@ public final class ExternalBuffers {
         segment,
         Allocation.at(MemoryLocation.HOST).tag(tag),
         writable,
+        context.device()::adopt,
         block -> BackingBlocks.foreign(segment, block, ending, file));
   }
 
   /**
    * A buffer over memory of the host.
    *
-   * @param copies makes the copies, of the device's block over the memory, if it reaches it
+   * @param adoption makes the device's block over the memory, if it reaches it
+   * @param copies makes the copies, of that block
    */
   private <A> UnifiedBuffer<A> over(
       ElementType<A> type,
       MemorySegment segment,
       Allocation allocation,
       boolean writable,
+      Function<MemorySegment, @Nullable Block> adoption,
       Function<@Nullable Block, BackingBlocks> copies) {
     // May throw; the device has no block yet that would have to be freed.
     long length = type.elements(segment.byteSize());
-    Block given = context.device().adopt(segment);
+    Block given = adoption.apply(segment);
     Block block = given == null ? null : resources.opened(given);
     try {
       return create(type, length, allocation, copies.apply(block), writable);

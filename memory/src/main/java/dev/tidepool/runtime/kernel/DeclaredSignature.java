@@ -77,6 +77,7 @@ record DeclaredSignature(String kernel, List<KernelParameter> declared) implemen
       case KernelSource.OpenCl opencl -> "kernel '" + opencl.entry() + "'";
       case KernelSource.Cuda cuda -> "kernel '" + cuda.entry() + "'";
       case KernelSource.CudaImage cuda -> "kernel '" + cuda.entry() + "'";
+      case KernelSource.Metal metal -> "kernel '" + metal.entry() + "'";
       case KernelSource.Java _ -> "the Java kernel";
     };
   }

@@ -61,6 +61,7 @@ public final class DriverCall {
           case KernelSource.OpenCl opencl -> "OpenCL kernel " + opencl.entry();
           case KernelSource.Cuda cuda -> "CUDA kernel " + cuda.entry();
           case KernelSource.CudaImage cuda -> "CUDA kernel " + cuda.entry();
+          case KernelSource.Metal metal -> "Metal kernel " + metal.entry();
           case KernelSource.Method method -> "Java method " + method.name();
           case KernelSource.Java java ->
               "Java kernel of " + java.parameters().size() + " parameters";

@@ -408,7 +408,9 @@ public abstract class AdoptedMemoryConformance extends Topic {
             refusal(
                 "misaligned", NativeKind.HOST_POINTER, address + 2, 400, "not aligned to the 4"),
             refusal("a part", NativeKind.HOST_POINTER, address, 401, "401 bytes are no whole"),
-            refusal("Metal", NativeKind.METAL_BUFFER, address, 400, "METAL_BUFFER"),
+            bench().accelerator().id().startsWith("metal")
+                ? refusal("SVM", NativeKind.OPENCL_SVM, address, 400, "OPENCL_SVM")
+                : refusal("Metal", NativeKind.METAL_BUFFER, address, 400, "METAL_BUFFER"),
             // A driver of OpenCL takes any handle for one of its own.
             bench().accelerator().id().startsWith("opencl")
                 ? refusal("CUDA", NativeKind.CUDA_POINTER, address, 400, "CUDA_POINTER")

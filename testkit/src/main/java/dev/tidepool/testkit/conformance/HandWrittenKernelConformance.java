@@ -40,6 +40,10 @@ public abstract class HandWrittenKernelConformance extends Topic {
     assumeTrue(bench().can(Capability.CUDA_KERNELS), "this accelerator runs no CUDA kernels");
   }
 
+  private void assumeMetal() {
+    assumeTrue(bench().can(Capability.METAL_KERNELS), "this accelerator runs no Metal kernels");
+  }
+
   /** Without NVRTC a CUDA device runs what is compiled already, and says how to get the rest. */
   private Kernel compiledCuda(KernelSource source) {
     assumeCuda();
@@ -114,6 +118,27 @@ public abstract class HandWrittenKernelConformance extends Topic {
                 X,
                 Y,
                 A)));
+  }
+
+  @Test
+  void aMetalKernelRunsOnceForEachElement() {
+    assumeMetal();
+    scalesBuffersSlicesAndArrays(
+        memory()
+            .compile(
+                KernelSource.metal(
+                    """
+                    kernel void scale(device const float *x [[buffer(0)]],
+                                      device float *y [[buffer(1)]],
+                                      constant float &a [[buffer(2)]],
+                                      uint i [[thread_position_in_grid]]) {
+                      y[i] = a * x[i];
+                    }
+                    """,
+                    "scale",
+                    X,
+                    Y,
+                    A)));
   }
 
   private void scalesBuffersSlicesAndArrays(Kernel scale) {
@@ -206,16 +231,7 @@ public abstract class HandWrittenKernelConformance extends Topic {
                     },
                     KernelParameter.in("x", ElementType.INT),
                     KernelParameter.out("sums", ElementType.INT)));
-    int[] x = new int[64];
-    int[] expected = new int[8];
-    for (int i = 0; i < 64; i++) {
-      x[i] = i * i;
-      expected[i / 8] += i * i;
-    }
-    int[] result = new int[8];
-    sums.execute(
-        Arguments.of("x", x, "sums", result), LaunchRange.of(64).inGroupsOf(8).withLocalMemory(4));
-    Patterns.assertEqual(result, expected, "a sum for each group");
+    sumsGroupsOfSquares(sums, 4);
   }
 
   @Test
@@ -238,16 +254,7 @@ public abstract class HandWrittenKernelConformance extends Topic {
                 "sums",
                 KernelParameter.in("x", ElementType.INT),
                 KernelParameter.out("sums", ElementType.INT)));
-    int[] x = new int[64];
-    int[] expected = new int[8];
-    for (int i = 0; i < 64; i++) {
-      x[i] = i * i;
-      expected[i / 8] += i * i;
-    }
-    int[] result = new int[8];
-    sums.execute(
-        Arguments.of("x", x, "sums", result), LaunchRange.of(64).inGroupsOf(8).withLocalMemory(32));
-    Patterns.assertEqual(result, expected, "a sum for each group");
+    sumsGroupsOfSquares(sums, 32);
   }
 
   @Test
@@ -273,6 +280,43 @@ public abstract class HandWrittenKernelConformance extends Topic {
                     "sums",
                     KernelParameter.in("x", ElementType.INT),
                     KernelParameter.out("sums", ElementType.INT)));
+    sumsGroupsOfSquares(sums, 32);
+  }
+
+  @Test
+  void theItemsOfAMetalGroupShareLocalMemory() {
+    assumeMetal();
+    Kernel sums =
+        memory()
+            .compile(
+                KernelSource.metal(
+                    """
+                    #include <metal_stdlib>
+                    using namespace metal;
+                    kernel void sums(device const int *x [[buffer(0)]],
+                                     device int *sums [[buffer(1)]],
+                                     threadgroup int *scratch [[threadgroup(0)]],
+                                     uint i [[thread_position_in_grid]],
+                                     uint local [[thread_position_in_threadgroup]],
+                                     uint group [[threadgroup_position_in_grid]],
+                                     uint size [[threads_per_threadgroup]]) {
+                      scratch[local] = x[i];
+                      threadgroup_barrier(mem_flags::mem_threadgroup);
+                      if (local == 0) {
+                        int sum = 0;
+                        for (uint j = 0; j < size; j++) sum += scratch[j];
+                        sums[group] = sum;
+                      }
+                    }
+                    """,
+                    "sums",
+                    KernelParameter.in("x", ElementType.INT),
+                    KernelParameter.out("sums", ElementType.INT)));
+    sumsGroupsOfSquares(sums, 32);
+  }
+
+  /** One sum for each group of eight squares. */
+  private static void sumsGroupsOfSquares(Kernel sums, long localBytes) {
     int[] x = new int[64];
     int[] expected = new int[8];
     for (int i = 0; i < 64; i++) {
@@ -281,7 +325,8 @@ public abstract class HandWrittenKernelConformance extends Topic {
     }
     int[] result = new int[8];
     sums.execute(
-        Arguments.of("x", x, "sums", result), LaunchRange.of(64).inGroupsOf(8).withLocalMemory(32));
+        Arguments.of("x", x, "sums", result),
+        LaunchRange.of(64).inGroupsOf(8).withLocalMemory(localBytes));
     Patterns.assertEqual(result, expected, "a sum for each group");
   }
 
@@ -324,6 +369,18 @@ public abstract class HandWrittenKernelConformance extends Topic {
         KernelSource.opencl("__kernel void f(__global float *y) { y[0] = nonsense; }", "f", Y);
     assertThatThrownBy(() -> memory().compile(wrong).execute(Arguments.of("y", new float[1])))
         .isInstanceOf(KernelCompilationException.class)
+        .satisfies(e -> assertThat(((KernelCompilationException) e).log()).contains("nonsense"));
+  }
+
+  @Test
+  void wrongMetalSourceIsRefusedWithTheCompilersLog() {
+    assumeMetal();
+    KernelSource wrong =
+        KernelSource.metal(
+            "\nkernel void f(device float *y [[buffer(0)]]) {\n  y[0] = nonsense;\n}", "f", Y);
+    assertThatThrownBy(() -> memory().compile(wrong).execute(Arguments.of("y", new float[1])))
+        .isInstanceOf(KernelCompilationException.class)
+        .hasMessageContaining(":3:")
         .satisfies(e -> assertThat(((KernelCompilationException) e).log()).contains("nonsense"));
   }
 

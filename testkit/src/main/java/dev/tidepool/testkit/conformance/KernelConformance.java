@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.Arguments;
 import dev.tidepool.BufferState;
+import dev.tidepool.Capability;
 import dev.tidepool.ElementType;
 import dev.tidepool.Kernel;
 import dev.tidepool.KernelCompilationException;
@@ -69,7 +70,14 @@ public abstract class KernelConformance extends Topic {
 
   @Test
   void everyElementTypeComputes() {
-    doubles("y = x * 2 + 1");
+    if (bench().can(Capability.FLOAT64)) {
+      doubles("y = x * 2 + 1");
+    } else {
+      assertThatThrownBy(() -> doubles("y = x * 2 + 1"))
+          .isInstanceOf(KernelCompilationException.class)
+          .hasMessageContaining("float64")
+          .hasMessageContaining("use another device");
+    }
     integers(ElementType.BYTE, "y = x + x", new byte[] {-3, 0, 60}, new byte[] {-6, 0, 120});
     integers(ElementType.SHORT, "y = x - 1", new short[] {-3, 0, 60}, new short[] {-4, -1, 59});
     integers(

@@ -28,7 +28,7 @@ final class MethodKernels {
     y[i] = a * x[i] + y[i];
   }
 
-  static void transposed(WorkItem item, int rows, int columns, double[] in, double[] out) {
+  static void transposed(WorkItem item, int rows, int columns, float[] in, float[] out) {
     int row = (int) item.globalId(1);
     int column = (int) item.globalId(0);
     out[column * rows + row] = in[row * columns + column];
@@ -63,7 +63,7 @@ final class MethodKernels {
     out[at + 4] = Math.abs(x) + Math.min(x, y) - Math.max(x, y);
     out[at + 5] = Long.bitCount(x) + Long.numberOfLeadingZeros(y) + (int) x;
     out[at + 6] = Math.multiplyHigh(x, y);
-    out[at + 7] = x < y ? (long) (float) x : (long) (double) y;
+    out[at + 7] = x < y ? (long) (float) x : (long) (float) y;
   }
 
   static void floats(int i, float[] a, float[] b, float[] out) {
@@ -87,7 +87,7 @@ final class MethodKernels {
   static void doubles(int i, double[] a, double[] b, double[] out) {
     double x = a[i];
     double y = b[i];
-    int at = i * 8;
+    int at = i * 9;
     out[at] = x + y * x - y;
     out[at + 1] = x / y;
     out[at + 2] = x % y;
@@ -95,6 +95,8 @@ final class MethodKernels {
     out[at + 4] = Math.sqrt(x) + Math.rint(y);
     out[at + 5] = Math.fma(x, y, x);
     out[at + 6] = Math.round(x) + (int) y + (long) x;
+    long whole = (long) y;
+    out[at + 8] = (long) (double) (whole * 3);
     out[at + 7] = !(x > y) ? (float) x : Math.copySign(1.5, y);
   }
 

@@ -192,6 +192,12 @@ final class FaultyDevice implements Device {
   }
 
   @Override
+  public @Nullable Block adoptLasting(MemorySegment memory) {
+    Block block = device.adoptLasting(memory);
+    return block == null ? null : new FaultyBlock(this, block);
+  }
+
+  @Override
   public Block adopt(NativeHandle memory, boolean written) {
     check(SpiCall.ADOPT);
     return new FaultyBlock(this, device.adopt(memory, written));

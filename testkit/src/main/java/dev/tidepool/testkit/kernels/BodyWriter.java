@@ -143,7 +143,7 @@ final class BodyWriter {
   }
 
   private void declaration() {
-    Kind kind = decisions.pick(List.of(Kind.values()));
+    Kind kind = decisions.pick(decisions.kinds().all());
     String name = name(String.valueOf(kind.letter()));
     if (decisions.chance(15)) {
       line(kind.keyword() + " " + name + ";");
@@ -187,7 +187,7 @@ final class BodyWriter {
       kind = array.kind();
       element = expressions.ownElement(array, 1);
     } else {
-      kind = decisions.pick(Kind.ELEMENTS);
+      kind = decisions.pick(decisions.kinds().elements());
       element = expressions.writableElement(kind, 1);
     }
     int choice = decisions.next(10);
@@ -201,7 +201,7 @@ final class BodyWriter {
   }
 
   private void ownArray() {
-    Kind kind = decisions.pick(Kind.ELEMENTS);
+    Kind kind = decisions.pick(decisions.kinds().elements());
     int length = decisions.chance(50) ? 4 : 8;
     String name = name("a");
     String type = kind.keyword();

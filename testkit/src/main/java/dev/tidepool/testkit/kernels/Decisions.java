@@ -10,13 +10,20 @@ import java.util.Set;
  * kernel stays as it is.
  */
 final class Decisions {
+  private final Kinds kinds;
   private final Random random;
   private final Set<Integer> leftOut;
   private int parts;
 
-  Decisions(long seed, Set<Integer> leftOut) {
+  Decisions(long seed, Set<Integer> leftOut, Kinds kinds) {
+    this.kinds = kinds;
     this.random = new Random(seed * 0x9E3779B97F4A7C15L);
     this.leftOut = leftOut;
+  }
+
+  /** The types that the kernel uses. */
+  Kinds kinds() {
+    return kinds;
   }
 
   int next(int bound) {

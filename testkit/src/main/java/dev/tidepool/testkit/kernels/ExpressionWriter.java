@@ -91,7 +91,7 @@ final class ExpressionWriter {
   }
 
   String ofAnyNumber(int depth) {
-    return of(decisions.pick(Kind.NUMBERS), depth);
+    return of(decisions.pick(decisions.kinds().numbers()), depth);
   }
 
   private String written(Kind kind, int depth) {
@@ -123,7 +123,7 @@ final class ExpressionWriter {
   }
 
   private String operation(Kind kind, int depth) {
-    Operations.Operation operation = decisions.pick(Operations.of(kind));
+    Operations.Operation operation = decisions.pick(decisions.kinds().operations(kind));
     StringBuilder text = new StringBuilder(operation.texts().getFirst());
     for (int i = 0; i < operation.operands().length(); i++) {
       char operand = operation.operands().charAt(i);
@@ -162,7 +162,7 @@ final class ExpressionWriter {
       return "SEVEN";
     }
     String which = decisions.chance(50) ? "r" : "w";
-    return which + decisions.pick(Kind.ELEMENTS).letter() + ".length";
+    return which + decisions.pick(decisions.kinds().elements()).letter() + ".length";
   }
 
   /** An element of some array. */

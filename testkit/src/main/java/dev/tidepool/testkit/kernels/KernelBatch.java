@@ -31,11 +31,16 @@ public final class KernelBatch {
     this.compiled = KernelClass.compile(KernelClass.source(bodies));
   }
 
-  /** Kernels of consecutive seeds. */
+  /** Kernels of consecutive seeds, of all types. */
   public static KernelBatch of(long firstSeed, int count) {
+    return of(firstSeed, count, Kinds.ALL);
+  }
+
+  /** Kernels of consecutive seeds. */
+  public static KernelBatch of(long firstSeed, int count, Kinds kinds) {
     List<KernelBody> bodies = new ArrayList<>();
     for (int i = 0; i < count; i++) {
-      bodies.add(KernelBody.of(firstSeed + i, Set.of()));
+      bodies.add(KernelBody.of(firstSeed + i, Set.of(), kinds));
     }
     return new KernelBatch(bodies);
   }

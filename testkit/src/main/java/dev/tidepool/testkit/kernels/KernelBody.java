@@ -12,18 +12,21 @@ import java.util.Set;
  * A random kernel method with the methods that it calls.
  *
  * @param seed what it follows from
+ * @param kinds the types that it uses
  * @param source Java's declaration of the methods
  * @param parts how many parts it has that can be left out
  * @param stride how many elements of each written array belong to an item
  */
-record KernelBody(long seed, String source, int parts, int stride) {
+record KernelBody(long seed, Kinds kinds, String source, int parts, int stride) {
   /** The scalars of every kernel as Java declares them; {@code i} or {@code item} is the index. */
-  private static final String SCALARS =
+  private static final String SCALARS = "byte pb, short ps, int pi, long pl, float pf, boolean pz";
+
+  private static final String WITH_DOUBLE =
       "byte pb, short ps, int pi, long pl, float pf, double pd, boolean pz";
 
   /** The kernel of a seed without some of its parts. */
-  static KernelBody of(long seed, Set<Integer> leftOut) {
-    Decisions decisions = new Decisions(seed, leftOut);
+  static KernelBody of(long seed, Set<Integer> leftOut, Kinds kinds) {
+    Decisions decisions = new Decisions(seed, leftOut, kinds);
     int stride = 1 << decisions.next(3);
     StringBuilder source = new StringBuilder();
     List<Helper> helpers = new ArrayList<>();
@@ -34,7 +37,7 @@ record KernelBody(long seed, String source, int parts, int stride) {
     }
     Scope scope = new Scope(true, stride);
     scope.add(new Variable("i", Kind.INT, false));
-    for (Kind kind : Kind.ELEMENTS) {
+    for (Kind kind : kinds.elements()) {
       scope.add(new Variable("p" + kind.letter(), kind, kind != Kind.INT));
     }
     BodyWriter body =
@@ -46,15 +49,20 @@ record KernelBody(long seed, String source, int parts, int stride) {
     body.statements();
     showVariables(scope, body);
     source.append("\n  static void ").append(method(seed)).append("(").append(index);
-    source.append(", ").append(parameters()).append(") {\n").append(body.text()).append("  }\n");
-    return new KernelBody(seed, source.toString(), decisions.parts(), stride);
+    source
+        .append(", ")
+        .append(parameters(kinds))
+        .append(") {\n")
+        .append(body.text())
+        .append("  }\n");
+    return new KernelBody(seed, kinds, source.toString(), decisions.parts(), stride);
   }
 
   /** The parameters behind the index. */
-  static String parameters() {
-    StringBuilder parameters = new StringBuilder(SCALARS);
+  static String parameters(Kinds kinds) {
+    StringBuilder parameters = new StringBuilder(kinds.doubles() ? WITH_DOUBLE : SCALARS);
     for (String prefix : List.of("r", "w")) {
-      for (Kind kind : Kind.ELEMENTS) {
+      for (Kind kind : kinds.elements()) {
         parameters.append(", ").append(kind.keyword()).append("[] ");
         parameters.append(prefix).append(kind.letter());
       }
@@ -74,7 +82,7 @@ record KernelBody(long seed, String source, int parts, int stride) {
   private static Helper helper(
       Decisions decisions, String name, List<Helper> helpers, StringBuilder source) {
     List<String> results = new ArrayList<>(List.of("void"));
-    for (Kind kind : Kind.values()) {
+    for (Kind kind : decisions.kinds().all()) {
       results.add(kind.keyword());
     }
     String result = decisions.pick(results);
@@ -85,14 +93,14 @@ record KernelBody(long seed, String source, int parts, int stride) {
     StringBuilder declared = new StringBuilder("int i, int pi");
     int count = decisions.next(4);
     for (int p = 0; p < count; p++) {
-      Kind kind = decisions.pick(List.of(Kind.values()));
+      Kind kind = decisions.pick(decisions.kinds().all());
       parameters.add(kind);
       scope.add(new Variable("x" + p, kind, true));
       declared.append(", ").append(kind.keyword()).append(" x").append(p);
     }
     List<Kind> array = new ArrayList<>();
     if (decisions.chance(40)) {
-      Kind kind = decisions.pick(Kind.ELEMENTS);
+      Kind kind = decisions.pick(decisions.kinds().elements());
       array.add(kind);
       // Arrays of items have at least so many elements.
       scope.add(new OwnArray("a", kind, 4));

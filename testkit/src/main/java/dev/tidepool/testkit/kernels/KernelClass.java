@@ -62,13 +62,14 @@ final class KernelClass {
   static String source(List<KernelBody> bodies) {
     StringBuilder source = new StringBuilder(HEAD);
     StringBuilder all = new StringBuilder();
-    String arguments = KernelBody.parameters().replaceAll("[a-z]+(\\[\\])? (\\w+)", "$2");
+    String parameters = KernelBody.parameters(bodies.getFirst().kinds());
+    String arguments = parameters.replaceAll("[a-z]+(\\[\\])? (\\w+)", "$2");
     for (int i = 0; i < bodies.size(); i++) {
       source.append(bodies.get(i).source());
       all.append("      case ").append(i).append(": ").append(bodies.get(i).method());
       all.append("(i, ").append(arguments).append("); break;\n");
     }
-    source.append("\n  static void all(int i, int which, ").append(KernelBody.parameters());
+    source.append("\n  static void all(int i, int which, ").append(parameters);
     source.append(") {\n    switch (which) {\n").append(all).append("    }\n  }\n}\n");
     return source.toString();
   }

@@ -1,7 +1,10 @@
 package dev.tidepool.testkit.kernels;
 
 import java.lang.reflect.Array;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.Random;
 
@@ -48,36 +51,26 @@ final class KernelData {
   static Object[] of(KernelBody body) {
     Random random = new Random(~body.seed());
     int[] lengths = {Scope.LEAST_LENGTH, Scope.LEAST_LENGTH + 1, 40, 64};
-    Object[] arguments = {
-      (byte) random.nextInt(),
-      (short) random.nextInt(),
-      number(random).intValue(),
-      number(random).longValue(),
-      number(random).floatValue(),
-      number(random).doubleValue(),
-      random.nextBoolean(),
-      null,
-      null,
-      null,
-      null,
-      null,
-      null,
-      null,
-      null,
-      null,
-      null,
-      null,
-      null,
-      null,
-      null
-    };
-    for (int i = 0; i < Kind.ELEMENTS.size(); i++) {
-      Kind kind = Kind.ELEMENTS.get(i);
-      int length = lengths[random.nextInt(lengths.length)];
-      arguments[7 + i] = array(kind, length, random);
-      arguments[14 + i] = array(kind, ITEMS * body.stride(), random);
+    List<Kind> elements = body.kinds().elements();
+    List<Object> arguments = new ArrayList<>();
+    arguments.add((byte) random.nextInt());
+    arguments.add((short) random.nextInt());
+    arguments.add(number(random).intValue());
+    arguments.add(number(random).longValue());
+    arguments.add(number(random).floatValue());
+    double doubled = number(random).doubleValue();
+    if (body.kinds().doubles()) {
+      arguments.add(doubled);
     }
-    return arguments;
+    arguments.add(random.nextBoolean());
+    List<Object> written = new ArrayList<>();
+    for (Kind kind : elements) {
+      int length = lengths[random.nextInt(lengths.length)];
+      arguments.add(array(kind, length, random));
+      written.add(array(kind, ITEMS * body.stride(), random));
+    }
+    arguments.addAll(written);
+    return arguments.toArray();
   }
 
   private static Number number(Random random) {
@@ -135,19 +128,21 @@ final class KernelData {
   static String difference(Object[] expected, Object[] actual) {
     for (int i = 0; i < expected.length; i++) {
       if (!Arrays.deepEquals(new Object[] {expected[i]}, new Object[] {actual[i]})) {
-        return inArray(i, expected[i], actual[i]);
+        return inArray(i, expected.length, expected[i], actual[i]);
       }
     }
     return "";
   }
 
-  private static String inArray(int argument, Object expected, Object actual) {
+  private static String inArray(int argument, int arguments, Object expected, Object actual) {
     for (int at = 0; at < Array.getLength(expected); at++) {
       Object right = Array.get(expected, at);
       Object wrong = Array.get(actual, at);
       if (!Objects.equals(right, wrong)) {
-        String prefix = argument < 14 ? "r" : "w";
-        String name = prefix + Kind.ELEMENTS.get((argument - 7) % 7).letter();
+        // A third of the arguments are scalars, a third are arrays to read.
+        String prefix = argument < 2 * arguments / 3 ? "r" : "w";
+        String type = expected.getClass().componentType().getName();
+        String name = prefix + Kind.valueOf(type.toUpperCase(Locale.ROOT)).letter();
         return name + "[" + at + "] is " + wrong + " instead of " + right;
       }
     }

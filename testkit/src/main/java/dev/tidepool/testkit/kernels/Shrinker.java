@@ -18,8 +18,9 @@ public final class Shrinker {
    */
   public static String shrunk(long seed, UnifiedMemoryManager memory) {
     long end = System.nanoTime() + MOST_NANOS;
+    Kinds kinds = Kinds.of(memory.accelerator());
     Set<Integer> leftOut = new HashSet<>();
-    int parts = KernelBody.of(seed, leftOut).parts();
+    int parts = KernelBody.of(seed, leftOut, kinds).parts();
     // Two rounds: a declaration can go when the last use has gone.
     for (int round = 0; round < 2; round++) {
       for (int piece = Math.max(1, parts / 4); piece > 0; piece /= 2) {
@@ -28,13 +29,13 @@ public final class Shrinker {
           for (int part = from; part < Math.min(parts, from + piece); part++) {
             more.add(part);
           }
-          if (more.size() > leftOut.size() && isWrong(KernelBody.of(seed, more), memory)) {
+          if (more.size() > leftOut.size() && isWrong(KernelBody.of(seed, more, kinds), memory)) {
             leftOut = more;
           }
         }
       }
     }
-    return KernelClass.source(List.of(KernelBody.of(seed, leftOut)));
+    return KernelClass.source(List.of(KernelBody.of(seed, leftOut, kinds)));
   }
 
   private static boolean isWrong(KernelBody body, UnifiedMemoryManager memory) {

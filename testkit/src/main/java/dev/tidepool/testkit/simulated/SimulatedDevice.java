@@ -104,7 +104,11 @@ public final class SimulatedDevice implements Device {
 
   private static Set<Capability> capabilities(SimulatedHardware hardware) {
     Set<Capability> capabilities =
-        EnumSet.of(Capability.PINNED_MEMORY, Capability.FLOAT64, Capability.JAVA_KERNELS);
+        EnumSet.of(
+            Capability.PINNED_MEMORY,
+            Capability.FLOAT64,
+            Capability.FLOAT_SUBNORMALS,
+            Capability.JAVA_KERNELS);
     if (hardware.unified()) {
       capabilities.add(Capability.UNIFIED_MEMORY);
     }

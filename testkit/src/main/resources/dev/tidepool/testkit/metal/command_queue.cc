@@ -169,6 +169,7 @@ void CommandBuffer::end() {
     abandoned = left;
   }
   if (left) {
+    uses.clear();  // before the holds, of which some may be the last
     queue->leave();
   }
   queue->wake();

@@ -1,11 +1,11 @@
-package dev.tidepool.opencl;
+package dev.tidepool.spi.support;
 
-/** Steps that must all be tried when something is closed, whatever a broken driver answers. */
-final class Closing {
+/** Steps of a close that must all be tried, whatever a broken driver answers. */
+public final class Closing {
   private Closing() {}
 
   /** Runs a step; its failure is logged and ends nothing. */
-  static void surviving(String step, Runnable action) {
+  public static void surviving(String step, Runnable action) {
     try {
       action.run();
     } catch (RuntimeException failed) {

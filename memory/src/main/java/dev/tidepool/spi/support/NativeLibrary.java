@@ -1,4 +1,4 @@
-package dev.tidepool.cuda;
+package dev.tidepool.spi.support;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
@@ -22,13 +22,14 @@ import java.util.Optional;
  * @param lookup its symbols, when it could be opened
  * @param absence why it could not, empty when it could
  */
-record NativeLibrary(String name, Optional<SymbolLookup> lookup, String absence) {
-  static NativeLibrary absent(String name, String why) {
+public record NativeLibrary(String name, Optional<SymbolLookup> lookup, String absence) {
+  /** A library that cannot be used, with the reason. */
+  public static NativeLibrary absent(String name, String why) {
     return new NativeLibrary(name, Optional.empty(), why);
   }
 
   /** Opens the first of some names or files that there is. */
-  static NativeLibrary open(String name, List<String> candidates, String advice) {
+  public static NativeLibrary open(String name, List<String> candidates, String advice) {
     for (String candidate : candidates) {
       try {
         // Never unloaded: drivers start threads that would then run unmapped code.
@@ -40,27 +41,30 @@ record NativeLibrary(String name, Optional<SymbolLookup> lookup, String absence)
         return absent(
             name,
             "native access is denied to this module; run Java with"
-                + " --enable-native-access=dev.tidepool.cuda (on the class path: ALL-UNNAMED)");
+                + " --enable-native-access=dev.tidepool.memory (on the class path: ALL-UNNAMED)");
       }
     }
     String tried = candidates.isEmpty() ? "" : " (tried " + String.join(", ", candidates) + ")";
     return absent(name, "no " + name + tried + "; " + advice);
   }
 
-  boolean isPresent() {
+  /** Whether it could be opened. */
+  public boolean isPresent() {
     return lookup.isPresent();
   }
 
-  boolean has(String function) {
+  /** Whether it has a function. */
+  public boolean has(String function) {
     return lookup.flatMap(symbols -> symbols.find(function)).isPresent();
   }
 
   /** A function that returns an {@code int}: what all of CUDA's functions do, but for texts. */
-  MethodHandle code(String function, MemoryLayout... parameters) {
+  public MethodHandle code(String function, MemoryLayout... parameters) {
     return link(function, FunctionDescriptor.of(JAVA_INT, parameters));
   }
 
-  MethodHandle link(String function, FunctionDescriptor descriptor) {
+  /** A function; if the library or the function is absent, a handle that says so when called. */
+  public MethodHandle link(String function, FunctionDescriptor descriptor) {
     Optional<MemorySegment> address = lookup.flatMap(symbols -> symbols.find(function));
     if (address.isPresent()) {
       return Linker.nativeLinker().downcallHandle(address.get(), descriptor);

@@ -1,0 +1,86 @@
+package dev.tidepool.methods.c;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.tidepool.KernelCompilationException;
+import dev.tidepool.KernelSource;
+import dev.tidepool.WorkItem;
+import dev.tidepool.methods.bytecode.MethodReader;
+import java.lang.invoke.MethodHandles;
+import org.junit.jupiter.api.Test;
+
+/** Java methods in Metal's language. */
+class MetalCTest {
+  private static final DeviceLimits METAL =
+      new DeviceLimits(false, true, false, "metal:0 (Apple M2)");
+
+  static void histogram(WorkItem item, int[] values, int[] counts) {
+    int[] shared = item.localInts(16);
+    int local = (int) item.localId(0);
+    if (local < 16) {
+      shared[local] = 0;
+    }
+    item.barrier();
+    item.atomicAdd(shared, values[(int) item.globalId(0)] & 15, 1);
+    item.barrier();
+    if (local < 16) {
+      item.atomicAdd(counts, local, shared[local]);
+    }
+  }
+
+  static void functions(WorkItem item, float a, long[] bits, float[] y) {
+    int i = (int) item.globalId(0);
+    y[i] = (float) Math.exp(y[i]) % a + Long.bitCount(bits[i]);
+  }
+
+  static void doubles(WorkItem item, double[] y) {
+    y[(int) item.globalId(0)] = 1;
+  }
+
+  static void longAtomics(WorkItem item, long[] y) {
+    item.atomicAdd(y, 0, item.globalId(0));
+  }
+
+  private static String text(String name) {
+    KernelSource.Method method = KernelSource.method(MethodHandles.lookup(), name);
+    return MethodGenerator.generate(MethodReader.read(method), new MetalC(), METAL, true).source();
+  }
+
+  @Test
+  void groupsAndAtomicsHaveTheirAddressSpaces() {
+    assertThat(text("histogram"))
+        .contains("  threadgroup int tp_shared0[16];\n")
+        .contains("atomic_fetch_add_explicit((volatile threadgroup atomic_int*)(&tp_shared0[")
+        .contains("atomic_fetch_add_explicit((volatile device atomic_int*)(&tp_array1[")
+        .contains("threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);")
+        .contains("tp_compare_and_set_device(tp_status, 0, tp_site)")
+        .contains("device int* tp_base_fault [[buffer(2)]]")
+        .doesNotContain("goto");
+  }
+
+  @Test
+  void functionsComeBeforeWhatCallsThem() {
+    String text = text("functions");
+    assertThat(text).contains("tp_fmod(tp_exp(").contains("tp_bit_count(");
+    assertThat(text.indexOf("float tp_fmod(")).isPositive().isLessThan(text.indexOf("kernel void"));
+    assertThat(text.indexOf("int tp_bit_count(long"))
+        .isPositive()
+        .isLessThan(text.indexOf("kernel void"));
+  }
+
+  @Test
+  void doublesAreRefusedByName() {
+    assertThatExceptionOfType(KernelCompilationException.class)
+        .isThrownBy(() -> text("doubles"))
+        .withMessageContaining(
+            "MetalCTest.doubles needs 64-bit floating point, which metal:0 (Apple M2) has not got");
+  }
+
+  @Test
+  void atomicOperationsOf64BitsAreRefusedByName() {
+    assertThatExceptionOfType(KernelCompilationException.class)
+        .isThrownBy(() -> text("longAtomics"))
+        .withMessageContaining("MetalCTest.longAtomics needs atomic operations of 64 bits");
+  }
+}
