@@ -209,6 +209,13 @@ final class ExerciseFigures {
               + " { size_t i = ((size_t) blockIdx.x * blockDim.x + threadIdx.x) * 6;";
       return new Structs(KernelSource.cuda(head + body, "step", parameters), LaunchRange.of(count));
     }
+    if (capabilities.contains(Capability.METAL_KERNELS)) {
+      String head =
+          "kernel void step(device float* p [[buffer(0)]], constant float& dt [[buffer(1)]],"
+              + " uint item [[thread_position_in_grid]]) { ulong i = (ulong) item * 6;";
+      return new Structs(
+          KernelSource.metal(head + body, "step", parameters), LaunchRange.of(count));
+    }
     return new Structs(
         KernelSource.java(ExerciseFigures::move, parameters),
         LaunchRange.of(count / PARTICLES_PER_ITEM));

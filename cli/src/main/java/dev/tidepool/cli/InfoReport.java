@@ -62,6 +62,7 @@ record InfoReport(
     private static String words(Capability capability) {
       return switch (capability) {
         case OPENCL_KERNELS -> "OpenCL kernels";
+        case METAL_KERNELS -> "Metal kernels";
         case CUDA_KERNELS -> "CUDA kernels";
         case JAVA_KERNELS -> "Java kernels";
         default -> capability.name().toLowerCase(Locale.ROOT).replace('_', ' ');

@@ -39,6 +39,7 @@ class PathsTest {
   private static final Set<String> LIBRARY =
       Set.of(
           "dev.tidepool.memory",
+          "dev.tidepool.metal",
           "dev.tidepool.opencl",
           "dev.tidepool.cuda",
           "dev.tidepool.lz4",

@@ -24,7 +24,8 @@ import org.junit.jupiter.api.io.TempDir;
 class JavadocTest {
   private static final Path PROJECT =
       Files.isDirectory(Path.of("docs")) ? Path.of("") : Path.of("..");
-  private static final List<String> MODULES = List.of("memory", "testkit", "opencl", "cuda");
+  private static final List<String> MODULES =
+      List.of("memory", "testkit", "opencl", "cuda", "metal");
 
   @TempDir Path pages;
 

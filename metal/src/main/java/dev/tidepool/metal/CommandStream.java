@@ -1,0 +1,138 @@
+package dev.tidepool.metal;
+
+import dev.tidepool.spi.Event;
+import dev.tidepool.spi.Shutdown;
+import dev.tidepool.spi.support.Closing;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A command queue of a device, Tidepool's or of other code, with a timeline that says how far its
+ * commands are. Safe for use by any thread.
+ *
+ * <p>Apple says of a wait for an event that it holds up what follows in its command buffer. So each
+ * later command waits again, until the event is there.
+ */
+final class CommandStream {
+  private final MetalDevice device;
+  private final long queue;
+  private final Timeline timeline;
+  private final Commands.Numbers numbers = new Commands.Numbers();
+  // Guarded by itself.
+  private final List<MetalEvent.Wait> waits = new ArrayList<>();
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  /** A stream over a queue, which stays the caller's. */
+  CommandStream(MetalDevice device, long queue) {
+    this.device = device;
+    this.queue = queue;
+    this.timeline = new Timeline(device.handle());
+  }
+
+  long queue() {
+    return queue;
+  }
+
+  /**
+   * Submits commands.
+   *
+   * @param command what they are, for messages
+   */
+  MetalEvent submit(
+      String command, Consumer<Commands> encoding, MetalEvent.@Nullable LastStep lastStep) {
+    requireOpen();
+    return ObjectiveC.pooled(
+        () -> {
+          try (Commands commands = new Commands(device, queue)) {
+            encodeWaits(commands);
+            encoding.accept(commands);
+            return commands.commit(command, timeline, numbers, lastStep);
+          }
+        });
+  }
+
+  private void encodeWaits(Commands commands) {
+    synchronized (waits) {
+      if (waits.isEmpty()) {
+        return;
+      }
+      for (Iterator<MetalEvent.Wait> each = waits.iterator(); each.hasNext(); ) {
+        MetalEvent.Wait wait = each.next();
+        if (wait.isOver()) {
+          each.remove();
+          wait.close();
+        }
+      }
+      commands.waitFor(waits);
+    }
+  }
+
+  /** What is submitted from now on, by any code, begins when a command of any queue has ended. */
+  void after(Event event) {
+    requireOpen();
+    MetalEvent.Wait wait = wait(event);
+    if (wait == null) {
+      return;
+    }
+    synchronized (waits) {
+      waits.add(wait);
+    }
+    submit("encodeWaitForEvent:value:", _ -> {}, null).close();
+  }
+
+  /**
+   * A wait for a command, which the caller closes; null if it has ended, or is ahead in this very
+   * queue.
+   */
+  MetalEvent.@Nullable Wait wait(Event event) {
+    if (!(event instanceof MetalEvent awaited)) {
+      throw new IllegalArgumentException(
+          "an event of another backend cannot be awaited by a queue of " + device.name());
+    }
+    return awaited.isOf(timeline) ? null : awaited.hold(device.failureWatch());
+  }
+
+  MetalEvent mark() {
+    return submit("commit", _ -> {}, null);
+  }
+
+  /** Waits until all commands have ended. */
+  void finish() {
+    try (MetalEvent last = mark()) {
+      last.awaitEnd();
+    }
+  }
+
+  /** Ends the stream after its commands. */
+  void close() {
+    if (!closed.compareAndSet(false, true) || Shutdown.hasBegun()) {
+      return;
+    }
+    Closing.surviving(
+        "waitUntilCompleted",
+        () ->
+            ObjectiveC.pooled(
+                () -> {
+                  try (Commands commands = new Commands(device, queue)) {
+                    try (MetalEvent last = commands.commit("commit", timeline, numbers, null)) {
+                      last.awaitEnd();
+                    }
+                  }
+                }));
+    synchronized (waits) {
+      waits.forEach(MetalEvent.Wait::close);
+      waits.clear();
+    }
+    timeline.close();
+  }
+
+  private void requireOpen() {
+    if (closed.get()) {
+      throw new IllegalStateException("a queue of " + device.info().id() + " is used after close");
+    }
+  }
+}

@@ -1,0 +1,113 @@
+package dev.tidepool.metal;
+
+import dev.tidepool.spi.support.Closing;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A command buffer that is being filled, by one thread within an autorelease pool. It has one
+ * encoder at a time, for copies or for kernels. Closed before its {@link #commit}, it is dropped:
+ * the device does not get it.
+ */
+final class Commands implements AutoCloseable {
+  private enum Encoder {
+    NONE,
+    BLIT,
+    COMPUTE
+  }
+
+  private final MetalDevice device;
+  private final long buffer;
+  private Encoder current = Encoder.NONE;
+  private long encoder;
+  private boolean committed;
+  private final List<Long> kept = new ArrayList<>();
+
+  Commands(MetalDevice device, long queue) {
+    this.device = device;
+    this.buffer = Metal.commandBuffer(queue);
+  }
+
+  MetalDevice device() {
+    return device;
+  }
+
+  /** Takes over a buffer that commands use; Metal keeps it until those that are committed end. */
+  long keep(long made) {
+    kept.add(made);
+    return made;
+  }
+
+  /** What is encoded from now on waits for commands of other queues. */
+  void waitFor(List<MetalEvent.Wait> waits) {
+    endEncoding();
+    waits.forEach(wait -> wait.encode(buffer));
+  }
+
+  /** The encoder of copies and fills. */
+  long blit() {
+    if (current != Encoder.BLIT) {
+      endEncoding();
+      encoder = Metal.blitCommandEncoder(buffer);
+      current = Encoder.BLIT;
+    }
+    return encoder;
+  }
+
+  /** The encoder of kernels, which run one after another. */
+  long compute() {
+    if (current != Encoder.COMPUTE) {
+      endEncoding();
+      encoder = Metal.computeCommandEncoder(buffer);
+      current = Encoder.COMPUTE;
+    }
+    return encoder;
+  }
+
+  private void endEncoding() {
+    if (current != Encoder.NONE) {
+      current = Encoder.NONE;
+      Metal.endEncoding(encoder);
+    }
+  }
+
+  /** The numbers of a queue's commands, which are given in the order of their commits. */
+  static final class Numbers {
+    private final ReentrantLock lock = new ReentrantLock();
+    private long last;
+  }
+
+  /**
+   * Hands the commands to the device.
+   *
+   * @param command what they are, for messages
+   */
+  MetalEvent commit(
+      String command, Timeline timeline, Numbers numbers, MetalEvent.@Nullable LastStep lastStep) {
+    endEncoding();
+    long number;
+    // Waits for nothing: what is called returns at once.
+    numbers.lock.lock();
+    try {
+      number = numbers.last + 1;
+      Metal.encodeSignalEvent(buffer, timeline.event(), number);
+      Metal.commit(buffer);
+      committed = true;
+      numbers.last = number;
+    } finally {
+      numbers.lock.unlock();
+    }
+    return new MetalEvent(command, buffer, timeline, number, lastStep);
+  }
+
+  @Override
+  public void close() {
+    if (!committed) {
+      Closing.surviving("endEncoding", this::endEncoding);
+      NativeCall.release(ObjectKind.COMMAND_BUFFER, buffer);
+    }
+    kept.forEach(made -> NativeCall.release(ObjectKind.BUFFER, made));
+  }
+}

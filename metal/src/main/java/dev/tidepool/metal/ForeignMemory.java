@@ -1,0 +1,52 @@
+package dev.tidepool.metal;
+
+import dev.tidepool.NativeHandle;
+import dev.tidepool.NativeKind;
+
+/** Checks of buffers that code outside of Tidepool made, before commands use them. */
+final class ForeignMemory {
+  private ForeignMemory() {}
+
+  /**
+   * A block over a buffer of the device, which leaves it alone when it is freed.
+   *
+   * @param handle begins at offset 0
+   * @throws IllegalArgumentException if it is of another device, is smaller than the handle says,
+   *     or its memory has no storage mode that Tidepool knows
+   */
+  static MetalBlock adopt(MetalDevice device, NativeHandle handle) {
+    if (handle.kind() != NativeKind.METAL_BUFFER) {
+      throw new IllegalArgumentException(
+          device.info().id()
+              + " has memory of kind METAL_BUFFER, and this is "
+              + handle.kind()
+              + "; copy it to the host, and adopt that as HOST_POINTER");
+    }
+    long buffer = handle.value();
+    if (buffer == 0) {
+      throw new IllegalArgumentException("0 is no id<MTLBuffer>");
+    }
+    if (Metal.deviceOfBuffer(buffer) != device.handle()) {
+      throw new IllegalArgumentException(
+          "the MTLBuffer is of another device than "
+              + device.info().id()
+              + "; create it with NativeAccess.device()");
+    }
+    long length = Metal.length(buffer);
+    if (handle.byteSize() > length) {
+      throw new IllegalArgumentException(
+          "the MTLBuffer has "
+              + length
+              + " bytes, and offset and size of the handle end at byte "
+              + handle.byteSize());
+    }
+    long storage = Metal.storageMode(buffer);
+    if (storage != Metal.STORAGE_MODE_SHARED && storage != Metal.STORAGE_MODE_PRIVATE) {
+      throw new IllegalArgumentException(
+          "the MTLBuffer has storage mode "
+              + storage
+              + "; create it with MTLResourceStorageModeShared or MTLResourceStorageModePrivate");
+    }
+    return device.blocks().adopt(buffer, handle.byteSize());
+  }
+}

@@ -1,0 +1,48 @@
+package dev.tidepool.metal;
+
+import dev.tidepool.LaunchRange;
+
+/** How many groups of items cover a range. */
+final class Groups {
+  // Of one dimension: items in all, and groups in a row of a long line.
+  private static final long MOST_ITEMS = 0xffffffffL;
+  private static final long ROW = 1 << 20;
+
+  private Groups() {}
+
+  /**
+   * The groups that cover so many items in rows. A kernel finds its item by the numbers of row and
+   * group, since no dimension of a grid has room for more than 2^32 items.
+   */
+  static long[] inLine(long items, long group) {
+    long groups = Math.addExact(items, group - 1) / group;
+    long row = Math.min(groups, ROW);
+    return new long[] {row, (groups + row - 1) / row, 1};
+  }
+
+  /**
+   * The groups in each dimension; the last of a dimension may reach beyond the range.
+   *
+   * @throws IllegalArgumentException if the device does not run so many
+   */
+  static long[] of(CompiledKernel kernel, LaunchRange range, long[] group) {
+    long[] groups = {1, 1, 1};
+    for (int d = 0; d < range.global().size(); d++) {
+      long items = Math.addExact(range.global().get(d), group[d] - 1);
+      if (items > MOST_ITEMS) {
+        throw new IllegalArgumentException(
+            "a range of "
+                + range.global()
+                + " has more than "
+                + MOST_ITEMS
+                + " items in dimension "
+                + d
+                + ", the most that "
+                + kernel.device().name()
+                + " runs; launch parts");
+      }
+      groups[d] = items / group[d];
+    }
+    return groups;
+  }
+}

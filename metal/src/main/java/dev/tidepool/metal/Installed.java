@@ -1,0 +1,65 @@
+package dev.tidepool.metal;
+
+import dev.tidepool.spi.support.NativeLibrary;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What this machine offers: its devices, and a line for each thing that is absent or in the way.
+ *
+ * @param devices handles, owned by the caller; the default device first
+ * @param system the version of macOS in words
+ */
+record Installed(List<Long> devices, String system, List<String> notes) {
+  /** The oldest macOS: what Metal tells of a kernel's parameters is new with it. */
+  static final int OLDEST = 13;
+
+  /** Asks Metal; never throws. */
+  static Installed look() {
+    NativeLibrary library = MetalLibrary.INSTALLED;
+    if (!library.isPresent()) {
+      return nothing(library.absence());
+    }
+    try {
+      return ObjectiveC.pooled(Installed::ask);
+    } catch (RuntimeException broken) {
+      return nothing("Metal cannot be used: " + broken.getMessage());
+    }
+  }
+
+  private static Installed nothing(String why) {
+    return new Installed(List.of(), "", List.of(why));
+  }
+
+  private static Installed ask() {
+    String system = "macOS " + Foundation.systemVersion();
+    if (!Foundation.isSystemAtLeast(OLDEST, 0)) {
+      return nothing(
+          "Metal is too old: this is " + system + ", and macOS " + OLDEST + " or newer is needed");
+    }
+    List<Long> devices = new ArrayList<>();
+    long preferred = Metal.createSystemDefaultDevice();
+    if (preferred != 0) {
+      devices.add(preferred);
+    }
+    long all = Metal.copyAllDevices();
+    if (all != 0) {
+      for (long device : Foundation.elements(all)) {
+        if (device != preferred) {
+          Foundation.retain(device);
+          ObjectKind.LIVE.created(ObjectKind.DEVICE);
+          devices.add(device);
+        }
+      }
+      Foundation.release(all);
+    }
+    return devices.isEmpty()
+        ? new Installed(
+            List.of(),
+            system,
+            List.of(
+                "Metal has no device in this session; run in a session of a user who is logged in,"
+                    + " or on a machine with a GPU that Metal supports"))
+        : new Installed(devices, system, List.of());
+  }
+}

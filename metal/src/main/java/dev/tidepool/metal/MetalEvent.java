@@ -1,0 +1,206 @@
+package dev.tidepool.metal;
+
+import dev.tidepool.spi.Event;
+import dev.tidepool.spi.Shutdown;
+import dev.tidepool.spi.support.Closing;
+import dev.tidepool.spi.support.UseCount;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The end of a command buffer.
+ *
+ * <p>Counts its users, so that closing it while another thread waits releases the command buffer
+ * after that wait. Some commands have a last step on the host, a copy out of a staging buffer: the
+ * first thread that notices the end takes it, and the event is done behind it.
+ */
+final class MetalEvent implements Event {
+  /**
+   * What the host does for a command.
+   *
+   * @param afterwards runs when the command has ended well
+   * @param release runs when the event is closed
+   */
+  record LastStep(Runnable afterwards, Runnable release) {}
+
+  private final String command;
+  private final long buffer;
+  private final Timeline timeline;
+  private final long number;
+  private final @Nullable LastStep lastStep;
+  private final UseCount users = new UseCount("an event");
+  private final AtomicBoolean closed = new AtomicBoolean();
+  // Both are guarded by this event.
+  private boolean settled;
+  private @Nullable Supplier<RuntimeException> failure;
+
+  /**
+   * Takes over a command buffer that was committed.
+   *
+   * @param command what was encoded, for messages
+   * @param timeline of its queue; in use until this event is released
+   * @param number what the timeline reaches behind it
+   */
+  MetalEvent(
+      String command, long buffer, Timeline timeline, long number, @Nullable LastStep lastStep) {
+    this.command = command;
+    this.buffer = buffer;
+    this.timeline = timeline;
+    this.number = number;
+    this.lastStep = lastStep;
+    timeline.enter();
+  }
+
+  @Override
+  public boolean isDone() {
+    users.enter();
+    try {
+      if (Metal.status(buffer) < Metal.STATUS_COMPLETED) {
+        return false;
+      }
+      settle();
+      return true;
+    } finally {
+      leave();
+    }
+  }
+
+  @Override
+  public void await() {
+    users.enter();
+    try {
+      Metal.waitUntilCompleted(buffer);
+      settle();
+      throwFailure();
+    } finally {
+      leave();
+    }
+  }
+
+  /** Waits for the end, well or not. */
+  void awaitEnd() {
+    users.enter();
+    try {
+      Metal.waitUntilCompleted(buffer);
+      settle();
+    } finally {
+      leave();
+    }
+  }
+
+  private synchronized void throwFailure() {
+    if (failure != null) {
+      throw failure.get();
+    }
+  }
+
+  /** Reads how the command ended, once. */
+  private synchronized void settle() {
+    if (settled) {
+      return;
+    }
+    settled = true;
+    if (Metal.status(buffer) == Metal.STATUS_COMPLETED) {
+      if (lastStep != null) {
+        try {
+          lastStep.afterwards().run();
+        } catch (RuntimeException vanished) {
+          failure = () -> vanished;
+        }
+      }
+      return;
+    }
+    Foundation.Failure error = ObjectiveC.pooled(() -> Foundation.failure(Metal.error(buffer)));
+    // Each waiter gets an exception of its own, with its own stack.
+    failure = () -> CommandErrors.failure(command, error);
+  }
+
+  boolean isOf(Timeline other) {
+    return timeline == other;
+  }
+
+  /**
+   * A wait for this command, for queues; null if it has ended. It holds what it needs until {@link
+   * Wait#close}, and the watch signals for the command should it fail.
+   */
+  @Nullable Wait hold(FailureWatch watch) {
+    users.enter();
+    try {
+      if (Metal.status(buffer) >= Metal.STATUS_COMPLETED) {
+        settle();
+        return null;
+      }
+      users.enter();
+      Watched watched = new Watched(this);
+      try {
+        watch.add(watched);
+      } catch (RuntimeException refused) {
+        leave();
+        throw refused;
+      }
+      return new Wait(timeline, number);
+    } finally {
+      leave();
+    }
+  }
+
+  /** A command that another queue waits for. */
+  record Watched(MetalEvent event) {
+    /** Waits for its end, and signals it where the command did not. */
+    void settle() {
+      try {
+        Metal.waitUntilCompleted(event.buffer);
+        event.timeline.reach(event.number);
+      } finally {
+        event.leave();
+      }
+    }
+  }
+
+  /** A command that a queue waits for, by the number that a timeline reaches. */
+  static final class Wait {
+    private final Timeline timeline;
+    private final long number;
+
+    private Wait(Timeline timeline, long number) {
+      this.timeline = timeline;
+      this.number = number;
+      timeline.enter();
+    }
+
+    /** What is encoded behind this in a command buffer waits. */
+    void encode(long commandBuffer) {
+      Metal.encodeWaitForEvent(commandBuffer, timeline.event(), number);
+    }
+
+    boolean isOver() {
+      return timeline.hasReached(number);
+    }
+
+    void close() {
+      timeline.leave();
+    }
+  }
+
+  @Override
+  public void close() {
+    if (closed.compareAndSet(false, true)) {
+      leave();
+    }
+  }
+
+  private void leave() {
+    if (users.leave() && !Shutdown.hasBegun()) {
+      if (lastStep != null) {
+        Closing.surviving("release", lastStep.release());
+      }
+      Closing.surviving(
+          "release",
+          () -> {
+            NativeCall.release(ObjectKind.COMMAND_BUFFER, buffer);
+            timeline.leave();
+          });
+    }
+  }
+}

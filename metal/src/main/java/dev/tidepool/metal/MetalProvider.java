@@ -1,0 +1,50 @@
+package dev.tidepool.metal;
+
+import dev.tidepool.spi.AcceleratorProvider;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.spi.support.Closing;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Finds Apple's graphics processors: {@code metal:0} and so on, the system's default first.
+ *
+ * <p>Settings, as system properties or environment variables ({@code TIDEPOOL_METAL_STORAGE}):
+ *
+ * <ul>
+ *   <li>{@code tidepool.metal.storage}: {@code auto} has device memory in the memory that host and
+ *       device share, where they do, {@code shared} always, {@code private} in memory that only the
+ *       device reaches, with copies between
+ *   <li>{@code tidepool.metal.library}: a file that has all functions of the Objective-C runtime
+ *       and of Metal that are used, instead of the system's
+ * </ul>
+ */
+public final class MetalProvider implements AcceleratorProvider {
+  /** The service loader's constructor; looks for nothing yet. */
+  public MetalProvider() {}
+
+  @Override
+  public String name() {
+    return "metal";
+  }
+
+  @Override
+  public Discovery discover() {
+    Installed installed = Installed.look();
+    List<String> notes = new ArrayList<>(installed.notes());
+    List<Device> devices = new ArrayList<>();
+    Settings settings = Settings.read(notes);
+    for (long handle : installed.devices()) {
+      String id = name() + ":" + devices.size();
+      try {
+        devices.add(
+            ObjectiveC.pooled(() -> MetalDevice.open(id, handle, installed.system(), settings)));
+      } catch (RuntimeException broken) {
+        Closing.surviving("release", () -> NativeCall.release(ObjectKind.DEVICE, handle));
+        notes.add(id + " cannot be opened and is left out: " + broken.getMessage());
+      }
+    }
+    return new Discovery(devices, notes);
+  }
+}

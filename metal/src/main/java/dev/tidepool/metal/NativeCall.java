@@ -1,0 +1,91 @@
+package dev.tidepool.metal;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.spi.Shutdown;
+import dev.tidepool.spi.support.DriverCall;
+
+/**
+ * Calls functions and sends messages. Objects are counted here, and calls are refused here once the
+ * virtual machine shuts down, when frameworks are torn down too.
+ */
+final class NativeCall {
+  /** A call that answers with a number or an object. */
+  @FunctionalInterface
+  interface Answer {
+    long invoke() throws Throwable;
+  }
+
+  /** A call that answers with a truth value, in the lowest byte. */
+  @FunctionalInterface
+  interface Truth {
+    byte invoke() throws Throwable;
+  }
+
+  /** A call without an answer. */
+  @FunctionalInterface
+  interface Command {
+    void invoke() throws Throwable;
+  }
+
+  private NativeCall() {}
+
+  static long answer(String name, Answer call) {
+    DriverCall.requireRunning(name, "Metal framework");
+    try {
+      return call.invoke();
+    } catch (Throwable thrown) {
+      throw DriverCall.unexpected(name, thrown);
+    }
+  }
+
+  static boolean truth(String name, Truth call) {
+    DriverCall.requireRunning(name, "Metal framework");
+    try {
+      return call.invoke() != 0;
+    } catch (Throwable thrown) {
+      throw DriverCall.unexpected(name, thrown);
+    }
+  }
+
+  static void run(String name, Command call) {
+    DriverCall.requireRunning(name, "Metal framework");
+    try {
+      call.invoke();
+    } catch (Throwable thrown) {
+      throw DriverCall.unexpected(name, thrown);
+    }
+  }
+
+  /**
+   * An object that the caller owns and releases.
+   *
+   * @throws AcceleratorException if the answer is none
+   */
+  static long create(String name, ObjectKind kind, Answer call) {
+    long object = answer(name, call);
+    if (object == 0) {
+      throw nothing(name);
+    }
+    ObjectKind.LIVE.created(kind);
+    return object;
+  }
+
+  /** The error of a message that answers with nothing and says no more. */
+  static AcceleratorException nothing(String name) {
+    return new AcceleratorException(
+        name,
+        0,
+        "nil",
+        "Metal made no such object and does not say why; close buffers and try again",
+        AcceleratorException.Kind.TRANSIENT);
+  }
+
+  /** Gives an owned object back; during shutdown this does nothing. */
+  static void release(ObjectKind kind, long object) {
+    if (Shutdown.hasBegun()) {
+      return;
+    }
+    ObjectKind.LIVE.released(kind);
+    Foundation.release(object);
+  }
+}

@@ -1,0 +1,46 @@
+package dev.tidepool.metal;
+
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.MemoryLayout;
+import java.lang.invoke.MethodHandle;
+
+/**
+ * The types of a message, with the handle of {@code objc_msgSend} for them. Two longs come before
+ * the arguments: the receiver and the selector. A record in a constant, so that the compiler sees a
+ * constant handle.
+ */
+record Signature(FunctionDescriptor descriptor, MethodHandle handle) {
+  // Structs of more than 16 bytes are stored by the callee; on x86-64 by a function of its own.
+  private static final boolean IS_X86 = System.getProperty("os.arch", "").matches("amd64|x86_64");
+
+  /** A message that answers with nothing. */
+  static Signature ofVoid(MemoryLayout... arguments) {
+    return linked("objc_msgSend", FunctionDescriptor.ofVoid(withReceiver(arguments)));
+  }
+
+  /** A message that answers with a number or an object. */
+  static Signature of(MemoryLayout result, MemoryLayout... arguments) {
+    return linked("objc_msgSend", FunctionDescriptor.of(result, withReceiver(arguments)));
+  }
+
+  /** A message that answers with a struct of more than 16 bytes. */
+  static Signature ofStruct(MemoryLayout result) {
+    return linked(
+        IS_X86 ? "objc_msgSend_stret" : "objc_msgSend",
+        FunctionDescriptor.of(result, withReceiver()));
+  }
+
+  private static Signature linked(String function, FunctionDescriptor descriptor) {
+    return new Signature(descriptor, MetalLibrary.INSTALLED.link(function, descriptor));
+  }
+
+  private static MemoryLayout[] withReceiver(MemoryLayout... arguments) {
+    MemoryLayout[] all = new MemoryLayout[arguments.length + 2];
+    all[0] = JAVA_LONG;
+    all[1] = JAVA_LONG;
+    System.arraycopy(arguments, 0, all, 2, arguments.length);
+    return all;
+  }
+}

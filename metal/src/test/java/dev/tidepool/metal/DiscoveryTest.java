@@ -1,0 +1,128 @@
+package dev.tidepool.metal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tidepool.AcceleratorKind;
+import dev.tidepool.Capability;
+import dev.tidepool.Tidepool;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.DeviceInfo;
+import dev.tidepool.spi.Discovery;
+import dev.tidepool.testkit.metal.SimulatedMetal;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** Which devices are found, what they tell, and what is said where there is none. */
+@ExtendWith(NothingLeaks.class)
+class DiscoveryTest {
+  private static Discovery discover() {
+    return new MetalProvider().discover();
+  }
+
+  private static void close(List<Device> devices) {
+    devices.forEach(Device::close);
+  }
+
+  @Test
+  void everyDeviceIsFoundAndTheDefaultOneIsTheFirst() {
+    Simulation.with(3);
+    Discovery found = discover();
+    assertThat(found.notes()).isEmpty();
+    assertThat(found.devices())
+        .extracting(device -> device.info().id())
+        .containsExactly("metal:0", "metal:1", "metal:2");
+    assertThat(found.devices().getFirst().info().name()).contains("0");
+    close(found.devices());
+  }
+
+  @Test
+  void aDeviceTellsWhatItIs() {
+    SimulatedMetal simulated = Simulation.with(1);
+    simulated.set(0, "max_buffer", 123 << 20);
+    simulated.set(0, "working_set", 456 << 20);
+    try (Device device = Simulation.devices().getFirst()) {
+      DeviceInfo info = device.info();
+      assertThat(info.driver()).startsWith("Metal, macOS ");
+      assertThat(info.kind()).isEqualTo(AcceleratorKind.GPU);
+      assertThat(info.maximumAllocation()).isEqualTo(123 << 20);
+      assertThat(device.memory().totalBytes()).isEqualTo(456 << 20);
+      assertThat(device.memory().freeIsEstimate()).isTrue();
+      assertThat(info.capabilities())
+          .containsExactlyInAnyOrder(
+              Capability.SHARED_MEMORY, Capability.UNIFIED_MEMORY, Capability.METAL_KERNELS);
+    }
+  }
+
+  @Test
+  void aCardSharesNoMemoryWithTheHost() {
+    Simulation.with(1).setAll("unified", 0);
+    try (Device device = Simulation.devices().getFirst()) {
+      assertThat(device.info().capabilities())
+          .contains(Capability.PINNED_MEMORY)
+          .doesNotContain(Capability.SHARED_MEMORY);
+    }
+  }
+
+  @Test
+  void storageIsWhereTheSettingSays() {
+    Simulation.with(1);
+    try (Device device = Simulation.privateDevices().getFirst()) {
+      assertThat(device.info().capabilities())
+          .contains(Capability.PINNED_MEMORY)
+          .doesNotContain(Capability.SHARED_MEMORY);
+    }
+  }
+
+  @Test
+  void aSettingThatMeansNothingIsNoted() {
+    Simulation.with(1);
+    Discovery found =
+        Simulation.under(Map.of(Simulation.STORAGE, "managed"), DiscoveryTest::discover);
+    assertThat(found.notes())
+        .singleElement()
+        .asString()
+        .contains("tidepool.metal.storage=managed is ignored")
+        .contains("auto, shared, private");
+    close(found.devices());
+  }
+
+  @Test
+  void aSessionWithoutADeviceIsANoteAndTheProcessorComputes() {
+    Simulation.with(1).setAll("headless", 1);
+    try (Tidepool tidepool = Simulation.open(new MetalProvider())) {
+      assertThat(tidepool.accelerators()).extracting("id").containsExactly("cpu:0");
+      assertThat(tidepool.notes())
+          .anySatisfy(note -> assertThat(note).contains("Metal has no device in this session"));
+    }
+  }
+
+  @Test
+  void anOldSystemIsANote() {
+    Simulation.with(1).setAll("os_major", 12);
+    Discovery found = discover();
+    assertThat(found.devices()).isEmpty();
+    assertThat(found.notes())
+        .singleElement()
+        .asString()
+        .contains("Metal is too old")
+        .contains("macOS 13 or newer is needed");
+  }
+
+  @Test
+  void onASystemWithoutMathModesFastMathIsOffToo() {
+    Simulation.with(1).setAll("os_major", 13);
+    try (Tidepool tidepool = Simulation.open(new MetalProvider())) {
+      float[] y = new float[3];
+      tidepool
+          .memory(tidepool.accelerator("metal:0"))
+          .compile(dev.tidepool.KernelSource.elementwise("y = x / 3"))
+          .execute(dev.tidepool.Arguments.of("x", new float[] {1, 2, 7}, "y", y));
+      assertThat(y).containsExactly(1 / 3f, 2 / 3f, 7 / 3f);
+    }
+    SimulatedMetal simulated = SimulatedMetal.find().orElseThrow();
+    assertThat(simulated.calls("setFastMathEnabled:")).isPositive();
+    assertThat(simulated.calls("setMathMode:")).isZero();
+  }
+}

@@ -1,0 +1,198 @@
+package dev.tidepool.metal;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tidepool.AcceleratorException;
+import dev.tidepool.spi.Block;
+import dev.tidepool.spi.BlockKind;
+import dev.tidepool.spi.Device;
+import dev.tidepool.spi.Event;
+import dev.tidepool.spi.Piece;
+import dev.tidepool.spi.Queue;
+import dev.tidepool.testkit.metal.SimulatedMetal;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Commands over private memory arrive byte for byte, in order, and fail aloud. */
+@ExtendWith(NothingLeaks.class)
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class QueueTest {
+  private static final int BYTES = 1000;
+
+  private SimulatedMetal simulated;
+  private Device device;
+  private Queue queue;
+  private Block block;
+
+  @BeforeEach
+  void open() {
+    simulated = Simulation.with(1);
+    device = Simulation.privateDevices().getFirst();
+    queue = device.createQueue();
+    block = device.allocate(BYTES, 16, BlockKind.DEVICE);
+  }
+
+  @AfterEach
+  void close() {
+    queue.close();
+    block.free();
+    device.close();
+  }
+
+  private static void done(Event event) {
+    try (event) {
+      event.await();
+    }
+  }
+
+  private void fillBlock() {
+    MemorySegment source = Arena.ofAuto().allocate(BYTES);
+    for (int i = 0; i < BYTES; i++) {
+      source.set(JAVA_BYTE, i, (byte) (i % 251));
+    }
+    done(queue.write(source, block, 0));
+  }
+
+  private byte[] contents() {
+    MemorySegment target = Arena.ofAuto().allocate(BYTES);
+    done(queue.read(block, 0, target));
+    return target.toArray(JAVA_BYTE);
+  }
+
+  /** Metal's own copies take multiples of 4 only. */
+  @ParameterizedTest
+  @CsvSource({"0, 500, 100", "1, 500, 100", "0, 501, 99", "3, 503, 101", "2, 501, 7", "5, 999, 1"})
+  void bytesAreCopiedFromAndToAnyPlace(int from, int to, int count) {
+    fillBlock();
+    byte[] expected = contents();
+    System.arraycopy(expected.clone(), from, expected, to, count);
+    done(queue.copy(block, from, block, to, count));
+    assertThat(contents()).isEqualTo(expected);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"0, 1000", "1, 3", "7, 500", "4, 8", "999, 1", "2, 2"})
+  void bytesAreFilledAtAnyPlace(int from, int count) {
+    fillBlock();
+    byte[] expected = contents();
+    Arrays.fill(expected, from, from + count, (byte) 0x5a);
+    done(queue.fill(block, from, count, (byte) 0x5a));
+    assertThat(contents()).isEqualTo(expected);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"2, 10", "4, 8", "4, 12"})
+  void wordsAreFilled(int width, int from) {
+    fillBlock();
+    byte[] expected = contents();
+    for (int i = 0; i < 4 * width; i++) {
+      expected[from + i] = (byte) (0x01020304 >> (8 * (i % width)));
+    }
+    done(Objects.requireNonNull(queue.fillWords(block, from, 4L * width, width, 0x01020304)));
+    assertThat(contents()).isEqualTo(expected);
+    assertThat(queue.fillWords(block, from, 5, width, 1)).isNull();
+  }
+
+  @Test
+  void piecesTravelInOneCommandBuffer() {
+    fillBlock();
+    byte[] expected = contents();
+    Block pinned = device.allocate(300, 16, BlockKind.PINNED);
+    MemorySegment staged = Objects.requireNonNull(pinned.segment());
+    staged.fill((byte) 9);
+    List<Piece> pieces = new ArrayList<>();
+    for (int i = 0; i < 30; i++) {
+      pieces.add(new Piece(i * 10L, block, i * 31L, 1 + i % 10));
+      Arrays.fill(expected, i * 31, i * 31 + 1 + i % 10, (byte) 9);
+    }
+    long before = simulated.calls("commit");
+    done(queue.scatter(staged, pieces));
+    assertThat(simulated.calls("commit") - before).isEqualTo(1);
+    assertThat(contents()).isEqualTo(expected);
+    staged.fill((byte) 0);
+    done(queue.gather(pieces, staged));
+    for (Piece piece : pieces) {
+      byte[] arrived = staged.asSlice(piece.from(), piece.bytes()).toArray(JAVA_BYTE);
+      assertThat(arrived).containsOnly(9);
+    }
+    pinned.free();
+  }
+
+  @Test
+  void queuesWaitForOneAnotherWithoutTheHost() {
+    simulated.setAll("latency_ns", 20_000_000);
+    MemorySegment source = Arena.ofAuto().allocate(BYTES).fill((byte) 4);
+    try (Queue other = device.createQueue()) {
+      Block copy = device.allocate(BYTES, 16, BlockKind.DEVICE);
+      try (Event written = queue.write(source, block, 0)) {
+        other.after(written);
+        try (Event copied = other.copy(block, 0, copy, 0, BYTES)) {
+          assertThat(copied.isDone()).isFalse();
+          copied.await();
+        }
+      }
+      simulated.setAll("latency_ns", 0);
+      MemorySegment target = Arena.ofAuto().allocate(BYTES);
+      done(other.read(copy, 0, target));
+      assertThat(target.toArray(JAVA_BYTE)).containsOnly(4);
+      copy.free();
+    }
+  }
+
+  /** A command that failed never signals; the host does, so that nothing waits for ever. */
+  @Test
+  void aFailedCommandIsAnErrorAndHoldsNoQueueUp() {
+    simulated.setAll("latency_ns", 5_000_000);
+    simulated.fail("execute", 1, CommandErrors.PAGE_FAULT);
+    MemorySegment source = Arena.ofAuto().allocate(BYTES).fill((byte) 4);
+    try (Queue other = device.createQueue();
+        Event failed = queue.write(source, block, 0)) {
+      other.after(failed);
+      done(other.fill(block, 0, BYTES, (byte) 2));
+      assertThat(failed.isDone()).isTrue();
+      for (int i = 0; i < 2; i++) {
+        assertThatThrownBy(failed::await)
+            .isInstanceOf(AcceleratorException.class)
+            .hasMessageContaining("copyFromBuffer")
+            .hasMessageContaining("MTLCommandBufferErrorPageFault (3)")
+            .hasMessageContaining("MTL_SHADER_VALIDATION=1");
+      }
+    }
+    assertThat(contents()).containsOnly(2);
+  }
+
+  @Test
+  void anEventIsDoneWhenItsBytesAreThere() {
+    fillBlock();
+    MemorySegment target = Arena.ofAuto().allocate(BYTES);
+    try (Event read = queue.read(block, 0, target)) {
+      while (!read.isDone()) {
+        Thread.onSpinWait();
+      }
+      assertThat(target.get(JAVA_BYTE, 250)).isEqualTo((byte) 250);
+    }
+  }
+
+  @Test
+  void aClosedQueueSaysSo() {
+    Queue closed = device.createQueue();
+    closed.close();
+    closed.close();
+    assertThatThrownBy(() -> closed.fill(block, 0, 4, (byte) 0))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("used after close");
+  }
+}
