@@ -61,6 +61,12 @@ public final class MemoryOption<T> {
           Duration.ofMinutes(5),
           "how often small buffers are moved together while device memory is scattered; zero means"
               + " only on request and when memory runs out");
+  static final MemoryOption<Boolean> TRIM_ON_PRESSURE =
+      flag(
+          "trim-on-pressure",
+          true,
+          "whether idle blocks are given back when less than a sixteenth of the device's or the"
+              + " host's memory is free");
   static final MemoryOption<EvictionPolicy> EVICTION_POLICY =
       choice(
           "eviction-policy", EvictionPolicy.LRU, "which idle block goes first when a pool is full");
@@ -79,6 +85,28 @@ public final class MemoryOption<T> {
           0,
           "page-locked bytes at most over all managers of a Tidepool; a quarter of the machine's"
               + " memory where -1");
+  static final MemoryOption<Boolean> PINNED_MEMORY =
+      flag(
+          "pinned-memory",
+          true,
+          "whether memory is page-locked for buffers and transfers; else plain memory takes its"
+              + " place");
+  static final MemoryOption<Long> PINNED_POOL_BYTES =
+      bytesOrUnset(
+          "pinned-pool-bytes",
+          0,
+          "idle page-locked bytes kept at most in one pool; as max-pool-bytes says where -1");
+  static final MemoryOption<Boolean> MANAGED_MEMORY =
+      flag(
+          "managed-memory",
+          true,
+          "whether CUDA's managed memory serves UNIFIED buffers; else they are unsupported there");
+  static final MemoryOption<Boolean> ZERO_COPY_BUFFERS =
+      flag(
+          "zero-copy-buffers",
+          true,
+          "whether OpenCL devices that share the host's memory compute in it; else bytes are copied"
+              + " to them and back");
   static final MemoryOption<Integer> CONCURRENT_TRANSFERS =
       count(
           "concurrent-transfers",

@@ -33,8 +33,9 @@ import org.jspecify.annotations.Nullable;
  * property is set.
  *
  * <p>Options hold for each manager by itself, but for {@code peer-access}, {@code pinned-limit},
- * {@code concurrent-transfers} and {@code trace}: those are the whole {@link Tidepool}'s, and
- * {@link UnifiedMemoryManager#create(Accelerator, MemoryOptions)} refuses other values.
+ * {@code managed-memory}, {@code zero-copy-buffers}, {@code concurrent-transfers} and {@code
+ * trace}: those are the whole {@link Tidepool}'s, and {@link
+ * UnifiedMemoryManager#create(Accelerator, MemoryOptions)} refuses other values.
  */
 public final class MemoryOptions {
   // By the index of their options.
@@ -135,6 +136,15 @@ public final class MemoryOptions {
   }
 
   /**
+   * {@code trim-on-pressure}: whether all idle blocks are given back when less than a sixteenth of
+   * the memory that they lie in is free, of the device's or of the host's; true. It is looked at
+   * four times a second.
+   */
+  public boolean trimOnPressure() {
+    return get(MemoryOption.TRIM_ON_PRESSURE);
+  }
+
+  /**
    * {@code eviction-policy}: which idle block goes first when a pool is full; with {@code
    * TIME_TO_LIVE} the one that was allocated first does, and trimming by time gives back what was
    * allocated an interval ago, used since or not; LRU.
@@ -167,6 +177,41 @@ public final class MemoryOptions {
    */
   public long pinnedLimit() {
     return get(MemoryOption.PINNED_LIMIT);
+  }
+
+  /**
+   * {@code pinned-memory}: whether memory is page-locked, for PINNED buffers and for the blocks
+   * that transfers go through; true. Otherwise plain memory takes its place, and each PINNED buffer
+   * is counted in {@link MemoryStatistics#pinnedFallbacks()}.
+   */
+  public boolean pinnedMemory() {
+    return get(MemoryOption.PINNED_MEMORY);
+  }
+
+  /**
+   * {@code pinned-pool-bytes}: idle bytes kept at most in a pool of page-locked memory, in place of
+   * {@link #maxPoolBytes()}; as that says where -1.
+   */
+  public long pinnedPoolBytes() {
+    return get(MemoryOption.PINNED_POOL_BYTES);
+  }
+
+  /**
+   * {@code managed-memory}: whether CUDA's managed memory serves UNIFIED buffers; true. Otherwise
+   * these are an {@link UnsupportedOperationException} on CUDA devices, which do not say that they
+   * have {@link Capability#UNIFIED_MEMORY} then.
+   */
+  public boolean managedMemory() {
+    return get(MemoryOption.MANAGED_MEMORY);
+  }
+
+  /**
+   * {@code zero-copy-buffers}: whether OpenCL devices that share the host's memory compute in it;
+   * true. Otherwise they have memory of their own, to which bytes are copied, and do not say that
+   * they have {@link Capability#SHARED_MEMORY}.
+   */
+  public boolean zeroCopyBuffers() {
+    return get(MemoryOption.ZERO_COPY_BUFFERS);
   }
 
   /** {@code concurrent-transfers}: transfers that run side by side; 4. */
@@ -495,6 +540,31 @@ public final class MemoryOptions {
     /** The folder of the buffers that processes share. */
     public Builder sharedDirectory(Path folder) {
       return set(MemoryOption.SHARED_DIRECTORY, Optional.of(folder));
+    }
+
+    /** Whether idle blocks are given back when memory is short. */
+    public Builder trimOnPressure(boolean trim) {
+      return set(MemoryOption.TRIM_ON_PRESSURE, trim);
+    }
+
+    /** Whether memory is page-locked. */
+    public Builder pinnedMemory(boolean lock) {
+      return set(MemoryOption.PINNED_MEMORY, lock);
+    }
+
+    /** Idle bytes kept at most in a pool of page-locked memory. */
+    public Builder pinnedPoolBytes(long bytes) {
+      return set(MemoryOption.PINNED_POOL_BYTES, bytes);
+    }
+
+    /** Whether CUDA's managed memory serves UNIFIED buffers. */
+    public Builder managedMemory(boolean use) {
+      return set(MemoryOption.MANAGED_MEMORY, use);
+    }
+
+    /** Whether OpenCL devices compute in the host's memory where they share it. */
+    public Builder zeroCopyBuffers(boolean use) {
+      return set(MemoryOption.ZERO_COPY_BUFFERS, use);
     }
 
     /** Parts of the limit, or of the device's memory, at which the listener is called. */

@@ -82,6 +82,18 @@ final class OptionPairsTest {
               (options, _) -> options.pinnedLimit(0),
               memory -> assertThat(memory.statistics().pinnedBytes()).isZero()),
           new Choice(
+              "nothing page-locked",
+              (options, _) -> options.pinnedMemory(false),
+              memory -> assertThat(memory.statistics().pinnedBytes()).isZero()),
+          new Choice(
+              "a small pool of pinned memory",
+              (options, _) -> options.pinnedPoolBytes(MIB),
+              memory ->
+                  assertThat(memory.pools())
+                      .filteredOn(pool -> pool.name().endsWith("PINNED"))
+                      .isNotEmpty()
+                      .allSatisfy(pool -> assertThat(keptBytes(pool)).isLessThanOrEqualTo(MIB))),
+          new Choice(
               "nothing kept and trimmed",
               (options, _) -> options.keptPoolBytes(0),
               memory -> assertThat(memory.trimExcess()).isNotNegative()),
@@ -93,6 +105,9 @@ final class OptionPairsTest {
               "first in, first out", (options, _) -> options.evictionPolicy(EvictionPolicy.FIFO)),
           choice(
               "time to live", (options, _) -> options.evictionPolicy(EvictionPolicy.TIME_TO_LIVE)),
+          choice("kept under pressure", (options, _) -> options.trimOnPressure(false)),
+          choice("no managed memory", (options, _) -> options.managedMemory(false)),
+          choice("no zero-copy buffers", (options, _) -> options.zeroCopyBuffers(false)),
           choice("cleared", (options, _) -> options.zeroOnRelease(true)),
           choice("diagnostics off", (options, _) -> options.diagnostics(DiagnosticsLevel.OFF)),
           choice(

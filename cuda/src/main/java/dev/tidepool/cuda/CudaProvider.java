@@ -2,6 +2,7 @@ package dev.tidepool.cuda;
 
 import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Device;
+import dev.tidepool.spi.DeviceOptions;
 import dev.tidepool.spi.Discovery;
 import java.util.ArrayList;
 import java.util.List;
@@ -45,11 +46,16 @@ public final class CudaProvider implements AcceleratorProvider {
 
   @Override
   public Discovery discover() {
+    return discover(DeviceOptions.defaults());
+  }
+
+  @Override
+  public Discovery discover(DeviceOptions options) {
     Installed installed = Installed.look();
     List<String> notes = new ArrayList<>(installed.notes());
     List<Device> devices = new ArrayList<>();
     if (!installed.devices().isEmpty()) {
-      Settings settings = Settings.read(notes);
+      Settings settings = Settings.read(notes).within(options);
       Optional<AdoptedContext> adopted = AdoptedContext.read();
       adopted.ifPresent(found -> requireOneOf(installed, found));
       for (DeviceProperties properties : installed.devices()) {

@@ -53,7 +53,8 @@ final class ManagedMemory {
       throw new UnsupportedOperationException(
           name
               + (device.managed()
-                  ? " does without managed memory, by tidepool.cuda.managed=none"
+                  ? " does without managed memory, by tidepool.cuda.managed=none or the option"
+                      + " managed-memory"
                   : " has no managed memory")
               + "; allocate DEVICE instead of UNIFIED");
     }

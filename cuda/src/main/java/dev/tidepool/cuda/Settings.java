@@ -1,5 +1,6 @@
 package dev.tidepool.cuda;
 
+import dev.tidepool.spi.DeviceOptions;
 import dev.tidepool.spi.support.Setting;
 import java.nio.file.Path;
 import java.util.List;
@@ -47,6 +48,12 @@ record Settings(
         StagedCopies.Batches.valueOf(
             Setting.word("tidepool.cuda.batches", List.of("auto", "always", "none"), notes)
                 .toUpperCase(Locale.ROOT)));
+  }
+
+  /** These settings without what a Tidepool does not want. */
+  Settings within(DeviceOptions options) {
+    return new Settings(
+        deviceMemory, managed && options.managedMemory(), mapping, releaseThreshold, batches);
   }
 
   /** The driver library's file, when one is named. */

@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.tidepool.Accelerator;
 import dev.tidepool.Allocation;
 import dev.tidepool.Arguments;
+import dev.tidepool.Capability;
 import dev.tidepool.ElementType;
 import dev.tidepool.KernelSource;
 import dev.tidepool.MemoryLocation;
@@ -392,6 +393,28 @@ class AllocationTest {
       assertThatThrownBy(() -> device.allocate(64, 64, BlockKind.UNIFIED))
           .isInstanceOf(UnsupportedOperationException.class)
           .hasMessageContaining("has no managed memory");
+    }
+  }
+
+  @Test
+  void aTidepoolMayDoWithoutManagedMemoryBesideOthersThatHaveIt() {
+    Simulation.with(1);
+    MemoryOptions.Builder options = MemoryOptions.builder().calibration(false);
+    try (Tidepool with = Simulation.open(new CudaProvider());
+        Tidepool without =
+            Discovery.using(
+                List.of(new CudaProvider()),
+                () -> Tidepool.open(options.managedMemory(false).build()));
+        UnifiedBuffer<byte[]> unified =
+            with.memory().allocate(ElementType.BYTE, 64, MemoryLocation.UNIFIED)) {
+      assertThat(unified.location()).isEqualTo(MemoryLocation.UNIFIED);
+      assertThat(without.memory().accelerator().id()).isEqualTo("cuda:0");
+      assertThat(without.memory().accelerator().capabilities())
+          .doesNotContain(Capability.UNIFIED_MEMORY);
+      assertThatThrownBy(
+              () -> without.memory().allocate(ElementType.BYTE, 64, MemoryLocation.UNIFIED))
+          .isInstanceOf(UnsupportedOperationException.class)
+          .hasMessageContaining("managed-memory");
     }
   }
 

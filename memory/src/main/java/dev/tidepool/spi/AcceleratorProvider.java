@@ -15,6 +15,16 @@ public interface AcceleratorProvider {
   Discovery discover();
 
   /**
+   * Looks for devices and opens them as a {@code Tidepool} asks.
+   *
+   * @implSpec calls {@link #discover()}, as is right where the options make no difference. A
+   *     provider that wraps another one passes them on.
+   */
+  default Discovery discover(DeviceOptions options) {
+    return discover();
+  }
+
+  /**
    * Whether it is certain, without loading a driver, that {@link #discover} would find nothing but
    * this machine's own processor. A caller that wants another accelerator need not look then:
    * loading a driver takes long. Answering false is always right.

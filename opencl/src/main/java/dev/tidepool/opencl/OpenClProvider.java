@@ -2,6 +2,7 @@ package dev.tidepool.opencl;
 
 import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Device;
+import dev.tidepool.spi.DeviceOptions;
 import dev.tidepool.spi.Discovery;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,9 +26,14 @@ public final class OpenClProvider implements AcceleratorProvider {
 
   @Override
   public Discovery discover() {
+    return discover(DeviceOptions.defaults());
+  }
+
+  @Override
+  public Discovery discover(DeviceOptions options) {
     Installed installed = Installed.look();
     List<String> notes = new ArrayList<>(installed.notes());
-    Settings settings = Settings.read(notes);
+    Settings settings = Settings.read(notes).within(options);
     List<Device> devices =
         SignalHandlers.preserving(() -> opened(installed.devices(), settings, notes));
     return new Discovery(devices, notes);

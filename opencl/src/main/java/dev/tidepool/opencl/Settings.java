@@ -1,5 +1,6 @@
 package dev.tidepool.opencl;
 
+import dev.tidepool.spi.DeviceOptions;
 import dev.tidepool.spi.support.Setting;
 import java.util.List;
 import java.util.Optional;
@@ -34,6 +35,11 @@ record Settings(Svm svm, boolean sharedMemory) {
         };
     String shared = Setting.word("tidepool.opencl.sharedMemory", List.of("auto", "false"), notes);
     return new Settings(svm, shared.equals("auto"));
+  }
+
+  /** These settings without what a Tidepool does not want. */
+  Settings within(DeviceOptions options) {
+    return new Settings(svm, sharedMemory && options.zeroCopyBuffers());
   }
 
   /** The OpenCL library's file, when one is named. */

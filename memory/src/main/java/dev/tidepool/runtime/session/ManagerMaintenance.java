@@ -69,16 +69,13 @@ final class ManagerMaintenance {
     kernels.releaseUnreachable();
     leakDetector.tick();
     pools.drain();
-    if (hostIsShort) {
-      pools.trim(true);
-    }
-    if (LowMemory.on(context.device())) {
-      pools.trim(false);
+    MemoryOptions options = context.options();
+    if (options.trimOnPressure()) {
+      trimIfShort(hostIsShort);
     }
     if (pressure != null) {
       tell(pressure);
     }
-    MemoryOptions options = context.options();
     long trims = options.trimInterval().toNanos();
     if (trims > 0 && now - lastTrim >= trims) {
       lastTrim = now;
@@ -91,6 +88,15 @@ final class ManagerMaintenance {
         && now - lastDefragmentation >= defragments) {
       lastDefragmentation = now;
       reclaimer.defragmentIfScattered();
+    }
+  }
+
+  private void trimIfShort(boolean hostIsShort) {
+    if (hostIsShort) {
+      pools.trim(true);
+    }
+    if (LowMemory.on(context.device())) {
+      pools.trim(false);
     }
   }
 

@@ -36,6 +36,7 @@ import dev.tidepool.runtime.transfers.PeerLinks;
 import dev.tidepool.runtime.transfers.ProgressNotifier;
 import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Device;
+import dev.tidepool.spi.DeviceOptions;
 import dev.tidepool.spi.Discovery;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -170,7 +171,9 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
         if (!asked.test(provider)) {
           continue;
         }
-        Discovery found = provider.discover();
+        Discovery found =
+            provider.discover(
+                new DeviceOptions(options.managedMemory(), options.zeroCopyBuffers()));
         devices.addAll(found.devices());
         notes.addAll(found.notes());
       } catch (RuntimeException | LinkageError e) {
@@ -245,6 +248,8 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   UnifiedMemoryManager furtherManager(DeviceAccelerator device, MemoryOptions options) {
     MemoryOptions unset = MemoryOptions.defaults();
     checkShared("pinned-limit", MemoryOptions::pinnedLimit, options, unset);
+    checkShared("managed-memory", MemoryOptions::managedMemory, options, unset);
+    checkShared("zero-copy-buffers", MemoryOptions::zeroCopyBuffers, options, unset);
     checkShared("peer-access", MemoryOptions::peerAccess, options, unset);
     checkShared("concurrent-transfers", MemoryOptions::concurrentTransfers, options, unset);
     checkShared("trace", given -> given.trace().orElse(null), options, unset);

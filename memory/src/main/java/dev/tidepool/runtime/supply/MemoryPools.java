@@ -193,13 +193,20 @@ public final class MemoryPools implements AutoCloseable {
       case HOST -> true;
       case DEVICE, UNIFIED -> device instanceof CpuDevice;
       case PINNED -> false;
-      case STAGING -> !device.info().can(Capability.PINNED_MEMORY);
+      case STAGING -> !locksPages();
     };
+  }
+
+  private boolean locksPages() {
+    return options.pinnedMemory() && device.info().can(Capability.PINNED_MEMORY);
   }
 
   private MemoryPool ownPool(Kind kind, MemoryOptions options) {
     long totalBytes = (kind.isOfDevice() ? device.memory() : HostMemory.now()).totalBytes();
-    return ownPool(kind, Placement.ANYWHERE, limits(options, totalBytes));
+    return ownPool(
+        kind,
+        Placement.ANYWHERE,
+        kind.isOfDevice() ? limits(options, totalBytes) : pinnedLimits(options, totalBytes));
   }
 
   private MemoryPool ownPool(Kind kind, Placement placement, PoolLimits limits) {
@@ -233,10 +240,21 @@ public final class MemoryPools implements AutoCloseable {
   }
 
   private static PoolLimits limits(MemoryOptions options, long totalBytes) {
-    long wanted =
+    return limitsOf(
+        options,
         options.maxPoolBytes() == -1
             ? Math.min(totalBytes / 4, LARGEST_POOL)
-            : options.maxPoolBytes();
+            : options.maxPoolBytes());
+  }
+
+  /** Those of a pool of page-locked memory. */
+  private static PoolLimits pinnedLimits(MemoryOptions options, long totalBytes) {
+    return options.pinnedPoolBytes() == -1
+        ? limits(options, totalBytes)
+        : limitsOf(options, options.pinnedPoolBytes());
+  }
+
+  private static PoolLimits limitsOf(MemoryOptions options, long wanted) {
     long most = options.memoryLimit() == -1 ? wanted : Math.min(wanted, options.memoryLimit());
     return new PoolLimits(
         options.pooling(),
@@ -274,7 +292,7 @@ public final class MemoryPools implements AutoCloseable {
   /** Page-locked memory while there is some, else null. */
   private @Nullable Block allocateLocked(
       Kind kind, long bytes, long alignment, Placement placement) {
-    if (!device.info().can(Capability.PINNED_MEMORY)) {
+    if (!locksPages()) {
       return null;
     }
     if (kind == Kind.PINNED ? pinned.make(bytes, device.info().id()) : pinned.reserve(bytes)) {
@@ -319,7 +337,8 @@ public final class MemoryPools implements AutoCloseable {
    * @return what ends both and throws nothing; null if it cannot be locked
    */
   public @Nullable Runnable lock(MemorySegment memory) {
-    Runnable unlocking = PinnedRegistration.lock(device, pinned, resources, memory);
+    Runnable unlocking =
+        options.pinnedMemory() ? PinnedRegistration.lock(device, pinned, resources, memory) : null;
     if (unlocking == null) {
       fallbacks.increment();
     }
@@ -395,7 +414,7 @@ public final class MemoryPools implements AutoCloseable {
                 ownPool(
                     kind,
                     placement,
-                    kept ? limits(options, HostMemory.now().totalBytes()) : NOTHING_KEPT));
+                    kept ? pinnedLimits(options, HostMemory.now().totalBytes()) : NOTHING_KEPT));
     if (closed) {
       // The manager ended meanwhile: what comes back is not kept.
       pool.close();

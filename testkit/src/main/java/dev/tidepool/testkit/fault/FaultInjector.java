@@ -3,6 +3,7 @@ package dev.tidepool.testkit.fault;
 import dev.tidepool.AcceleratorException;
 import dev.tidepool.spi.AcceleratorProvider;
 import dev.tidepool.spi.Device;
+import dev.tidepool.spi.DeviceOptions;
 import dev.tidepool.spi.Discovery;
 import dev.tidepool.testkit.SpiCall;
 import java.util.EnumMap;
@@ -53,7 +54,15 @@ public final class FaultInjector implements AcceleratorProvider {
 
   @Override
   public Discovery discover() {
-    Discovery found = provider.discover();
+    return faulty(provider.discover());
+  }
+
+  @Override
+  public Discovery discover(DeviceOptions options) {
+    return faulty(provider.discover(options));
+  }
+
+  private Discovery faulty(Discovery found) {
     List<Device> devices =
         found.devices().stream().<Device>map(device -> new FaultyDevice(this, device)).toList();
     return new Discovery(devices, found.notes());
