@@ -153,6 +153,14 @@ public record HostPlatform(
   }
 
   /**
+   * The numbers of the NUMA nodes whose memory this process may use; one where the system knows of
+   * none. Cheaper than {@link #probe()}.
+   */
+  public static List<Integer> usableNumaNodes() {
+    return NumaNodes.usable();
+  }
+
+  /**
    * Whether this process may lock pages, as far as its limit says; where the limit does not say
    * yes, a page is locked for a moment to find out. Cheaper than {@link #probe()}, which always
    * tries.

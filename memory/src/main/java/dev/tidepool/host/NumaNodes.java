@@ -2,7 +2,6 @@ package dev.tidepool.host;
 
 import dev.tidepool.host.system.ProcFiles;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 
 /** The nodes of memory that this process may use. */
@@ -15,10 +14,13 @@ final class NumaNodes {
   /** Their numbers, ascending: those with memory which the process's CPU set allows. */
   static List<Integer> usable() {
     List<Integer> nodes = withMemory();
+    if (nodes.size() == 1) {
+      return nodes;
+    }
     List<Integer> allowed =
         ProcFiles.lines(Path.of("/proc/self/status")).stream()
             .filter(line -> line.startsWith(ALLOWED))
-            .flatMap(line -> numbers(line.substring(ALLOWED.length())).stream())
+            .flatMap(line -> ProcFiles.numbers(line.substring(ALLOWED.length())).stream())
             .toList();
     return allowed.isEmpty() ? nodes : nodes.stream().filter(allowed::contains).toList();
   }
@@ -27,25 +29,11 @@ final class NumaNodes {
     for (String file : List.of("has_memory", "online")) {
       List<String> lines = ProcFiles.lines(NODES.resolve(file));
       if (!lines.isEmpty()) {
-        return numbers(lines.getFirst());
+        return ProcFiles.numbers(lines.getFirst());
       }
     }
     // A system that tells of no nodes has one.
     return List.of(0);
-  }
-
-  /** The numbers that a list such as {@code 0-3,8} names. */
-  static List<Integer> numbers(String list) {
-    List<Integer> numbers = new ArrayList<>();
-    for (String part : list.strip().split(",", -1)) {
-      String[] ends = part.split("-", -1);
-      long first = ProcFiles.parse(ends[0], -1);
-      long last = ProcFiles.parse(ends[ends.length - 1], -1);
-      for (long number = first; number >= 0 && number <= last; number++) {
-        numbers.add((int) number);
-      }
-    }
-    return numbers;
   }
 
   /**

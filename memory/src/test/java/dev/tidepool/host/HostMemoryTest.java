@@ -173,9 +173,9 @@ class HostMemoryTest {
 
   @Test
   void theNodesOfAListAreItsNumbers() {
-    assertThat(NumaNodes.numbers("0")).containsExactly(0);
-    assertThat(NumaNodes.numbers("0-3,8,10-11\n")).containsExactly(0, 1, 2, 3, 8, 10, 11);
-    assertThat(NumaNodes.numbers("")).isEmpty();
+    assertThat(ProcFiles.numbers("0")).containsExactly(0);
+    assertThat(ProcFiles.numbers("0-3,8,10-11\n")).containsExactly(0, 1, 2, 3, 8, 10, 11);
+    assertThat(ProcFiles.numbers("")).isEmpty();
   }
 
   @Test

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 
 /** The small text files in which Linux tells what it has; one that is absent has no lines. */
@@ -30,5 +31,19 @@ public final class ProcFiles {
     } catch (NumberFormatException e) {
       return otherwise;
     }
+  }
+
+  /** The numbers that a list such as {@code 0-3,8} names. */
+  public static List<Integer> numbers(String list) {
+    List<Integer> numbers = new ArrayList<>();
+    for (String part : list.strip().split(",", -1)) {
+      String[] ends = part.split("-", -1);
+      long first = parse(ends[0], -1);
+      long last = parse(ends[ends.length - 1], -1);
+      for (long number = first; number >= 0 && number <= last; number++) {
+        numbers.add((int) number);
+      }
+    }
+    return numbers;
   }
 }

@@ -31,6 +31,8 @@ public final class BufferAllocator {
   // By location, where buffers may reuse the blocks of earlier ones. Kept here, because each
   // dereference on the way to a block costs the allocation time.
   private final @Nullable MemoryPool[] near;
+  // The same for each NUMA node; null where there is one.
+  private final MemoryPool @Nullable [][] nearByNode;
   private final LeakDetector leakDetector;
   private final AllocationLedger ledger;
   private final AllocationCounters counters;
@@ -55,9 +57,10 @@ public final class BufferAllocator {
     this.state = context.state();
     this.trace = trace;
     this.wakesBuffers = context.isParanoid() || trace != null;
-    MemoryPool[] poolsByLocation = blocks.poolsByLocation();
+    MemoryPool[][] pools = blocks.poolsByLocation();
     boolean mayReuse = blocks.areKept() && !wakesBuffers && ledger.history() == null;
-    this.near = mayReuse ? poolsByLocation : new MemoryPool[poolsByLocation.length];
+    this.near = mayReuse ? pools[0] : new MemoryPool[pools[0].length];
+    this.nearByNode = mayReuse && pools.length > 1 ? pools : null;
   }
 
   @SuppressWarnings("EnumOrdinal") // a map's way to its value is longer by three loads
@@ -67,9 +70,15 @@ public final class BufferAllocator {
     StackReserve.checkForTwo();
     LeakGroup.Token sampled = leakDetector.sampled(bytes);
     MemoryPool pool =
-        sampled == null && allocation.isPlain() ? near[allocation.location().ordinal()] : null;
+        sampled == null && allocation.isPlain() ? here()[allocation.location().ordinal()] : null;
     UnifiedBuffer<A> buffer = pool == null ? null : reuse(pool, type, length, allocation, bytes);
     return buffer == null ? allocate(type, length, allocation, bytes, sampled) : buffer;
+  }
+
+  /** The pools of the NUMA node that the caller runs on. */
+  private @Nullable MemoryPool[] here() {
+    MemoryPool[][] byNode = nearByNode;
+    return byNode == null ? near : byNode[blocks.placeOfCaller()];
   }
 
   /**

@@ -32,7 +32,7 @@ public final class BlockAllocator implements BlockSource {
   private final MemoryPools pools;
   private final AllocationCounters counters;
   // By the ordinal of the location.
-  private final MemoryPool[] poolsByLocation;
+  private final MemoryPool[][] poolsByLocation;
   private final OutOfMemoryRecovery recovery;
   private final OutOfMemoryExceptions exceptions;
   private final Consumer<OutOfDeviceMemoryException> exhausted;
@@ -62,9 +62,14 @@ public final class BlockAllocator implements BlockSource {
     this.keeps = memory.options().pooling() && !paranoid;
   }
 
-  /** The pools of plain buffers, by the ordinal of the location. */
-  public MemoryPool[] poolsByLocation() {
+  /** The pools of plain buffers, for each NUMA node, by the ordinal of the location. */
+  public MemoryPool[][] poolsByLocation() {
     return poolsByLocation;
+  }
+
+  /** The place of the calling thread's NUMA node in them. */
+  public int placeOfCaller() {
+    return pools.placeOfCaller();
   }
 
   /** Whether blocks are kept for buffers at all. */
@@ -100,7 +105,8 @@ public final class BlockAllocator implements BlockSource {
   public PooledBlock forBuffer(long bytes, Allocation allocation) {
     allocation.reservation().ifPresent(this::checkOwn);
     if (keeps && allocation.isPlain()) {
-      PooledBlock block = poolsByLocation[allocation.location().ordinal()].takeIdle(bytes);
+      MemoryPool[] near = poolsByLocation[placeOfCaller()];
+      PooledBlock block = near[allocation.location().ordinal()].takeIdle(bytes);
       if (block != null) {
         return block;
       }

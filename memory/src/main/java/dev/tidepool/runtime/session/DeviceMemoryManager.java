@@ -142,7 +142,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     this.pools =
         new MemoryPools(
             device,
-            limit == null ? session.sharedHostPool(options) : null,
+            limit == null ? session.sharedHostPools(options) : null,
             limit,
             session.reservations(device),
             session.hostReservations(),

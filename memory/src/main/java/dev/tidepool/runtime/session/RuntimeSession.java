@@ -10,7 +10,6 @@ import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.host.HostMemory;
 import dev.tidepool.host.MemoryAllocator;
 import dev.tidepool.host.PinnedBudget;
-import dev.tidepool.pool.block.MemoryPool;
 import dev.tidepool.runtime.buffer.CoalescedTransfers;
 import dev.tidepool.runtime.metering.AllocationSites;
 import dev.tidepool.runtime.metering.AllocationTrace;
@@ -26,6 +25,7 @@ import dev.tidepool.runtime.order.QuietClose;
 import dev.tidepool.runtime.order.SessionExecutors;
 import dev.tidepool.runtime.reclaim.Reclaimer;
 import dev.tidepool.runtime.storage.SpillFile;
+import dev.tidepool.runtime.supply.HostPools;
 import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.runtime.supply.PinnedReclaimer;
 import dev.tidepool.runtime.supply.ReservationLedger;
@@ -69,7 +69,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   private final MemoryAllocator allocator = new MemoryAllocator();
   private final PinnedBudget pinned;
   private final PinnedReclaimer pinnedRoom;
-  private final MemoryPool hostPool;
+  private final HostPools hostPools;
   private final SessionExecutors workers;
   private final SessionResources resources;
   private final SessionMaintenance maintenance;
@@ -116,7 +116,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
     this.reservations =
         devices.stream()
             .collect(Collectors.toUnmodifiableMap(Function.identity(), ReservationLedger::new));
-    this.hostPool = MemoryPools.hostPool(allocator, resources, hostReservations(), options);
+    this.hostPools = MemoryPools.hostPools(allocator, resources, hostReservations(), options);
     this.workers = new SessionExecutors(options.concurrentTransfers(), CoalescedTransfers::next);
     this.contexts =
         devices.stream().collect(Collectors.toUnmodifiableMap(Function.identity(), this::context));
@@ -312,11 +312,11 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
   }
 
   /**
-   * The pool of plain host memory that managers share; null for one whose options differ from the
+   * The pools of plain host memory that managers share; null for one whose options differ from the
    * session's.
    */
-  @Nullable MemoryPool sharedHostPool(MemoryOptions wanted) {
-    return wanted.equals(options) ? hostPool : null;
+  @Nullable HostPools sharedHostPools(MemoryOptions wanted) {
+    return wanted.equals(options) ? hostPools : null;
   }
 
   /** Where allocations are written down; null if they are not. All managers share it. */
@@ -438,7 +438,7 @@ final class RuntimeSession implements TidepoolRuntime.Session, OpenSession {
         () ->
             accelerators.forEach(
                 accelerator -> QuietClose.quietly(accelerator.id(), accelerator.device())));
-    QuietClose.quietly("the host's pool", hostPool);
+    QuietClose.quietly("the host's pools", hostPools);
     workers.close();
     if (trace != null) {
       trace.close();

@@ -36,6 +36,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.LongConsumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -44,8 +45,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The pools of one manager, one for each kind of memory. Plain memory of the host comes from one
- * pool that managers share.
+ * The pools of one manager, one for each kind of memory. Plain memory of the host comes from {@link
+ * HostPools} that managers share.
  */
 public final class MemoryPools implements AutoCloseable {
   private static final long LARGEST_POOL = 4L << 30;
@@ -84,8 +85,8 @@ public final class MemoryPools implements AutoCloseable {
   private final @Nullable MemoryLimit limit;
   private final ReservationLedger reservations;
   private final MemoryOptions options;
-  private final @Nullable MemoryPool shared;
-  private final MemoryPool host;
+  private final @Nullable HostPools shared;
+  private final HostPools hosts;
   private final MemoryPool transit;
   private final Map<Kind, MemoryPool> pools = new EnumMap<>(Kind.class);
   private final List<MemoryPool> own = new CopyOnWriteArrayList<>();
@@ -110,7 +111,7 @@ public final class MemoryPools implements AutoCloseable {
    */
   public MemoryPools(
       Device device,
-      @Nullable MemoryPool shared,
+      @Nullable HostPools shared,
       @Nullable MemoryLimit limit,
       ReservationLedger reservations,
       ReservationLedger hostReservations,
@@ -122,10 +123,10 @@ public final class MemoryPools implements AutoCloseable {
     this.shared = shared;
     this.limit = limit;
     this.reservations = reservations;
-    this.host =
-        shared != null ? shared : hostPool(allocator, resources, hostReservations, limit, options);
+    this.hosts =
+        shared != null ? shared : hostPools(allocator, resources, hostReservations, limit, options);
     if (shared == null) {
-      own.add(host);
+      own.addAll(hosts.all());
     }
     this.allocator = allocator;
     this.resources = resources;
@@ -140,40 +141,53 @@ public final class MemoryPools implements AutoCloseable {
     own.add(transit);
     this.options = options;
     for (Kind kind : Kind.values()) {
-      pools.put(kind, isPlainHostMemory(kind) ? host : ownPool(kind, options));
+      pools.put(kind, isPlainHostMemory(kind) ? hosts.first() : ownPool(kind, options));
     }
   }
 
-  /** The pool of plain host memory for all managers with these options. */
-  public static MemoryPool hostPool(
+  /** The pools of plain host memory for all managers with these options. */
+  public static HostPools hostPools(
       MemoryAllocator allocator,
       SessionResources resources,
       ReservationLedger reservations,
       MemoryOptions options) {
-    return hostPool(allocator, resources, reservations, null, options);
+    return hostPools(allocator, resources, reservations, null, options);
   }
 
-  private static MemoryPool hostPool(
+  private static HostPools hostPools(
       MemoryAllocator allocator,
       SessionResources resources,
       ReservationLedger reservations,
       @Nullable MemoryLimit limit,
       MemoryOptions options) {
-    return new MemoryPool(
-        "host memory",
-        guarded(
-            options,
-            within(
-                limit,
-                reservations.over(
+    NodeMemory machine = NodeMemory.current();
+    PoolLimits limits = limits(options, HostMemory.now().totalBytes());
+    Function<MemoryPool.Source, MemoryPool.Source> within =
+        source -> guarded(options, within(limit, reservations.over(source)), Long.MAX_VALUE);
+    return HostPools.of(
+        machine,
+        node ->
+            new MemoryPool(
+                "host memory of node " + node,
+                within.apply(
                     (bytes, alignment) ->
                         resources.opened(
-                            allocator.allocate(
-                                bytes,
-                                Math.max(alignment, MemoryAllocator.defaultAlignment(bytes)))))),
-            Long.MAX_VALUE),
-        MemoryAllocator.SMALL_ALIGNMENT,
-        limits(options, HostMemory.now().totalBytes()));
+                            machine.allocate(allocator, hostRequest(bytes, alignment), node))),
+                MemoryAllocator.SMALL_ALIGNMENT,
+                limits),
+        _ ->
+            new MemoryPool(
+                "host memory",
+                within.apply(
+                    (bytes, alignment) ->
+                        resources.opened(allocator.allocate(hostRequest(bytes, alignment)))),
+                MemoryAllocator.SMALL_ALIGNMENT,
+                limits));
+  }
+
+  private static HostRequest hostRequest(long bytes, long alignment) {
+    return HostRequest.of(bytes)
+        .aligned(Math.max(alignment, MemoryAllocator.defaultAlignment(bytes)));
   }
 
   private static MemoryPool.Source within(@Nullable MemoryLimit limit, MemoryPool.Source source) {
@@ -372,9 +386,9 @@ public final class MemoryPools implements AutoCloseable {
   public PooledBlock take(Kind kind, long bytes, long alignment, boolean pooled) {
     long further = beyondUsual(kind, bytes, alignment);
     try {
-      return pool(kind).take(Math.max(1, bytes), further, pooled);
+      return poolHere(kind).take(Math.max(1, bytes), further, pooled);
     } catch (NothingLocked e) {
-      PooledBlock plain = host.take(Math.max(1, bytes), further, pooled);
+      PooledBlock plain = hosts.here().take(Math.max(1, bytes), further, pooled);
       fallbacks.increment();
       return plain;
     }
@@ -490,8 +504,20 @@ public final class MemoryPools implements AutoCloseable {
     return transit.take(Math.max(1, bytes), 1, false);
   }
 
-  public MemoryPool pool(Kind kind) {
+  private MemoryPool pool(Kind kind) {
     return Objects.requireNonNull(pools.get(kind), "every kind has its pool");
+  }
+
+  /** The pool of a kind for the calling thread. */
+  private MemoryPool poolHere(Kind kind) {
+    MemoryPool pool = pool(kind);
+    return pool.equals(hosts.first()) ? hosts.here() : pool;
+  }
+
+  /** The pools of a kind: one, or one for each node. */
+  private Stream<MemoryPool> everyPool(Kind kind) {
+    MemoryPool pool = pool(kind);
+    return pool.equals(hosts.first()) ? hosts.all().stream() : Stream.of(pool);
   }
 
   /** Returns the first kind of buffers at a location. */
@@ -505,11 +531,24 @@ public final class MemoryPools implements AutoCloseable {
     };
   }
 
-  /** Returns the pools that buffers are allocated from, by their location's ordinal. */
-  public MemoryPool[] poolsByLocation() {
-    return Arrays.stream(MemoryLocation.values())
-        .map(location -> pool(kindOf(location)))
-        .toArray(MemoryPool[]::new);
+  /**
+   * Returns the pools that buffers are allocated from: for each NUMA node, by their location's
+   * ordinal.
+   */
+  public MemoryPool[][] poolsByLocation() {
+    return hosts.all().stream()
+        .map(
+            ofNode ->
+                Arrays.stream(MemoryLocation.values())
+                    .map(location -> pool(kindOf(location)))
+                    .map(pool -> pool.equals(hosts.first()) ? ofNode : pool)
+                    .toArray(MemoryPool[]::new))
+        .toArray(MemoryPool[][]::new);
+  }
+
+  /** The place of the calling thread's NUMA node in {@link #poolsByLocation}. */
+  public int placeOfCaller() {
+    return hosts.placeOfCaller();
   }
 
   public long fallbacks() {
@@ -548,7 +587,7 @@ public final class MemoryPools implements AutoCloseable {
 
   private Stream<MemoryPool> ofKinds(Predicate<Kind> wanted) {
     return Stream.concat(
-        pools.keySet().stream().filter(wanted).map(this::pool),
+        pools.keySet().stream().filter(wanted).flatMap(this::everyPool),
         placed.entrySet().stream()
             .filter(entry -> wanted.test(entry.getKey().kind()))
             .map(Map.Entry::getValue));
@@ -600,7 +639,7 @@ public final class MemoryPools implements AutoCloseable {
 
   private Stream<MemoryPool> lent() {
     return Stream.concat(
-        Stream.of(Kind.DEVICE, Kind.UNIFIED).map(this::pool).distinct(),
+        Stream.of(Kind.DEVICE, Kind.UNIFIED).flatMap(this::everyPool).distinct(),
         reserved.values().stream());
   }
 
@@ -616,7 +655,7 @@ public final class MemoryPools implements AutoCloseable {
 
   /** This manager's own pools, and the one that it shares. */
   public Stream<MemoryPool> all() {
-    return Stream.concat(own.stream(), Stream.ofNullable(shared));
+    return Stream.concat(own.stream(), shared == null ? Stream.empty() : shared.all().stream());
   }
 
   /** Shows the blocks that are taken, by other managers too where pools are shared. */
@@ -641,12 +680,14 @@ public final class MemoryPools implements AutoCloseable {
       return;
     }
     List<PooledBlock> arriving = new ArrayList<>();
-    shared.forEachTaken(
-        block -> {
-          if (block.isOnItsWay()) {
-            arriving.add(block);
-          }
-        });
+    for (MemoryPool pool : shared.all()) {
+      pool.forEachTaken(
+          block -> {
+            if (block.isOnItsWay()) {
+              arriving.add(block);
+            }
+          });
+    }
     for (PooledBlock block : arriving) {
       for (int tries = 0; block.isOnItsWay(); tries++) {
         ShortWait.pause(tries);

@@ -1,0 +1,76 @@
+package dev.tidepool.host.system;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.invoke.MethodHandle;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Function;
+
+/**
+ * On which NUMA node the calling thread runs: the processor that the C library tells, and Linux's
+ * table of the processors of each node. A thread may be on another one a moment later.
+ */
+public final class ProcessorNodes {
+  private static final Path NODES = Path.of("/sys/devices/system/node");
+
+  /** Linked where it is needed, on machines with several nodes. */
+  private static final class Call {
+    // A few nanoseconds, without a system call; not as dear as the change of a thread's state.
+    static final MethodHandle SCHED_GETCPU =
+        LibC.link("sched_getcpu", FunctionDescriptor.of(JAVA_INT), Linker.Option.critical(false));
+  }
+
+  // By the number of the processor, the place of its node in the list.
+  private final int[] places;
+
+  private ProcessorNodes(int[] places) {
+    this.places = places;
+  }
+
+  /** Whether the C library tells processors. */
+  public static boolean areKnown() {
+    return LibC.LINUX && LibC.has("sched_getcpu");
+  }
+
+  /** The processors of nodes. */
+  public static ProcessorNodes of(List<Integer> nodes) {
+    return of(
+        nodes,
+        node -> ProcFiles.lines(NODES.resolve("node" + node + "/cpulist")).stream().toList());
+  }
+
+  /**
+   * The processors of nodes.
+   *
+   * @param cpuLists the lines of a node's file
+   */
+  static ProcessorNodes of(List<Integer> nodes, Function<Integer, List<String>> cpuLists) {
+    int[] places = new int[0];
+    for (int place = 0; place < nodes.size(); place++) {
+      for (String line : cpuLists.apply(nodes.get(place))) {
+        for (int processor : ProcFiles.numbers(line)) {
+          places = processor < places.length ? places : Arrays.copyOf(places, processor + 1);
+          places[processor] = place;
+        }
+      }
+    }
+    return new ProcessorNodes(places);
+  }
+
+  /** The place of the calling thread's node in the list; 0 for a processor of none of them. */
+  public int placeOfCaller() {
+    try {
+      return placeOf((int) Call.SCHED_GETCPU.invokeExact());
+    } catch (Throwable e) {
+      throw LibC.unexpected(e);
+    }
+  }
+
+  int placeOf(int processor) {
+    return processor >= 0 && processor < places.length ? places[processor] : 0;
+  }
+}

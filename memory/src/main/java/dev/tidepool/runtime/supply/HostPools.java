@@ -1,0 +1,65 @@
+package dev.tidepool.runtime.supply;
+
+import dev.tidepool.pool.block.MemoryPool;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.IntFunction;
+
+/**
+ * The pools of plain host memory: one for each NUMA node, whose blocks have pages of that node and
+ * go to threads that run there. A block that another node's thread gives back returns to its pool.
+ * With one node, there is one pool, whose pages come from where they are touched first.
+ */
+public final class HostPools implements AutoCloseable {
+  private final NodeMemory machine;
+  private final List<MemoryPool> byNode;
+
+  private HostPools(NodeMemory machine, List<MemoryPool> byNode) {
+    this.machine = machine;
+    this.byNode = List.copyOf(byNode);
+  }
+
+  /**
+   * The pools of a machine.
+   *
+   * @param alone makes the pool of a machine with one node
+   * @param ofNode makes the pool of one node of several
+   */
+  static HostPools of(
+      NodeMemory machine, IntFunction<MemoryPool> ofNode, IntFunction<MemoryPool> alone) {
+    List<MemoryPool> pools = new ArrayList<>();
+    List<Integer> nodes = machine.nodes();
+    if (nodes.size() == 1) {
+      pools.add(alone.apply(nodes.getFirst()));
+    } else {
+      nodes.forEach(node -> pools.add(ofNode.apply(node)));
+    }
+    return new HostPools(machine, pools);
+  }
+
+  /** The pool of the first node, which stands for all where no thread asks. */
+  MemoryPool first() {
+    return byNode.getFirst();
+  }
+
+  /** The pool of the node that the calling thread runs on. */
+  MemoryPool here() {
+    return byNode.get(placeOfCaller());
+  }
+
+  /** All of them, in the order of {@link NodeMemory#nodes()}. */
+  List<MemoryPool> all() {
+    return byNode;
+  }
+
+  /** The place of the calling thread's node; 0 where there is one. */
+  int placeOfCaller() {
+    return byNode.size() == 1 ? 0 : machine.placeOfCaller();
+  }
+
+  /** Ends the pools. */
+  @Override
+  public void close() {
+    byNode.forEach(MemoryPool::close);
+  }
+}

@@ -1,0 +1,74 @@
+package dev.tidepool.runtime.supply;
+
+import dev.tidepool.host.HostBlock;
+import dev.tidepool.host.HostPlatform;
+import dev.tidepool.host.HostRequest;
+import dev.tidepool.host.MemoryAllocator;
+import dev.tidepool.host.NumaPolicy;
+import dev.tidepool.host.system.ProcessorNodes;
+import java.util.List;
+import java.util.function.Supplier;
+
+/**
+ * The NUMA nodes of the machine, from which pools of host memory are filled. Tests put an emulated
+ * machine in its place, with {@link #using}. Safe for use by any thread.
+ */
+public interface NodeMemory {
+  /** The numbers of the nodes, at least one. */
+  List<Integer> nodes();
+
+  /**
+   * The place in {@link #nodes()} of the node that the calling thread runs on. Called for each
+   * allocation where there are several nodes, and never where there is one.
+   */
+  int placeOfCaller();
+
+  /** A block with pages of a node, while the node has room. */
+  default HostBlock allocate(MemoryAllocator allocator, HostRequest request, int node) {
+    return allocator.allocate(request.from(NumaPolicy.preferred(node)));
+  }
+
+  /** That of the machine that this thread is to see: the real one, or an emulated one. */
+  static NodeMemory current() {
+    return EmulatedNodes.MACHINE.isBound() ? EmulatedNodes.MACHINE.get() : ofThisMachine();
+  }
+
+  private static NodeMemory ofThisMachine() {
+    List<Integer> nodes = HostPlatform.usableNumaNodes();
+    if (nodes.size() < 2 || !ProcessorNodes.areKnown()) {
+      return new Nodes(nodes.subList(0, 1), () -> 0);
+    }
+    return new Nodes(nodes, ProcessorNodes.of(nodes)::placeOfCaller);
+  }
+
+  /** Runs an action that sees another machine. For tests. */
+  static <T> T using(NodeMemory machine, Supplier<T> action) {
+    return ScopedValue.where(EmulatedNodes.MACHINE, machine).call(action::get);
+  }
+
+  /** The scope of {@link #using}. */
+  final class EmulatedNodes {
+    private static final ScopedValue<NodeMemory> MACHINE = ScopedValue.newInstance();
+
+    private EmulatedNodes() {}
+  }
+
+  /** Where a thread is. */
+  interface Place {
+    /** See {@link NodeMemory#placeOfCaller}. */
+    int ofCaller();
+  }
+
+  /**
+   * Nodes and where threads are.
+   *
+   * @param nodes their numbers
+   * @param place of the calling thread
+   */
+  record Nodes(List<Integer> nodes, Place place) implements NodeMemory {
+    @Override
+    public int placeOfCaller() {
+      return place.ofCaller();
+    }
+  }
+}
