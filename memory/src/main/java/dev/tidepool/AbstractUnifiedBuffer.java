@@ -277,6 +277,15 @@ public abstract class AbstractUnifiedBuffer<A> implements UnifiedBuffer<A> {
   }
 
   @Override
+  public CompletableFuture<HostMapping> mapAsync(MapMode mode) {
+    try {
+      return CompletableFuture.completedFuture(map(mode, true));
+    } catch (RuntimeException | Error e) {
+      return CompletableFuture.failedFuture(e);
+    }
+  }
+
+  @Override
   public UnifiedBuffer<A> slice(long offset, long length) {
     Objects.checkFromIndexSize(offset, length, length());
     return new Part<>(this, elementType(), bytes(offset), length);

@@ -211,6 +211,14 @@ public interface UnifiedBuffer<A> extends AutoCloseable {
   /** Maps all of the buffer; {@code shared} lets every thread use and close the mapping. */
   HostMapping map(MapMode mode, boolean shared);
 
+  /**
+   * Maps the buffer in the background, for all threads as {@link #map(MapMode, boolean)} does. The
+   * mapping takes its place in the order of the buffer's work now; a cancelled future closes it.
+   */
+  default CompletableFuture<HostMapping> mapAsync(MapMode mode) {
+    return CompletableFuture.supplyAsync(() -> map(mode, true));
+  }
+
   /** A part of this buffer that shares its bytes and its state. Closing it ends only itself. */
   UnifiedBuffer<A> slice(long offset, long length);
 

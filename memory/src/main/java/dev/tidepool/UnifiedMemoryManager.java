@@ -154,6 +154,13 @@ public interface UnifiedMemoryManager extends AutoCloseable {
       ElementType<R[]> structType, long length, Allocation allocation);
 
   /**
+   * {@link #allocateStructOfArrays(ElementType, long, Allocation)} in the background; a cancelled
+   * future closes what it has allocated.
+   */
+  <R extends Record> CompletableFuture<StructOfArrays<R>> allocateStructOfArraysAsync(
+      ElementType<R[]> structType, long length, Allocation allocation);
+
+  /**
    * A new DEVICE buffer with an array's contents.
    *
    * @throws IllegalArgumentException if {@code array} is no array of primitives (but {@code char}):
@@ -174,6 +181,17 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * @throws IllegalArgumentException as {@link #copyOf(Object)}
    */
   <A> UnifiedBuffer<A> copyOf(A array, Allocation allocation);
+
+  /** {@link #copyOf(Object)} in the background. The array must stay untouched until then. */
+  default <A> CompletableFuture<UnifiedBuffer<A>> copyOfAsync(A array) {
+    return copyOfAsync(array, Allocation.at(MemoryLocation.DEVICE));
+  }
+
+  /**
+   * {@link #copyOf(Object, Allocation)} in the background. The array must stay untouched until
+   * then; a cancelled future closes its buffer.
+   */
+  <A> CompletableFuture<UnifiedBuffer<A>> copyOfAsync(A array, Allocation allocation);
 
   /**
    * Refuses one number. Kernels take numbers as they are; otherwise put it into an array of one
@@ -420,6 +438,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    */
   Kernel compile(KernelSource source);
 
+  /** {@link #compile(KernelSource)} in the background; a cancelled future closes its kernel. */
+  CompletableFuture<Kernel> compileAsync(KernelSource source);
+
   /**
    * A kernel of the first of several sources that this accelerator runs, as kernels in OpenCL C and
    * CUDA C++ for the same purpose.
@@ -494,6 +515,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
   /** Gives idle pooled blocks back to the driver; answers how many bytes. */
   long trimExcess();
 
+  /** {@link #trimExcess()} in the background. */
+  CompletableFuture<Long> trimExcessAsync();
+
   /** How scattered the device memory is; takes some microseconds, more with many buffers. */
   Fragmentation fragmentation();
 
@@ -541,6 +565,12 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    */
   Reservation reserve(String name, long bytes, Duration timeout);
 
+  /**
+   * {@link #reserve(String, long, Duration)} in the background; a cancelled future closes its
+   * reservation.
+   */
+  CompletableFuture<Reservation> reserveAsync(String name, long bytes, Duration timeout);
+
   /** The reservations of this manager that are open, the oldest first. */
   List<Reservation> reservations();
 
@@ -572,6 +602,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    */
   Suspension suspend();
 
+  /** {@link #suspend()} in the background. */
+  CompletableFuture<Suspension> suspendAsync();
+
   /**
    * Brings those buffers back to the device that {@link #suspend()} took away and nobody has used
    * there since. Where the device has no room for all of them, the others come back by their next
@@ -584,6 +617,9 @@ public interface UnifiedMemoryManager extends AutoCloseable {
    * @throws TransferException if bytes could not be moved; they stay where they are
    */
   long resume();
+
+  /** {@link #resume()} in the background. */
+  CompletableFuture<Long> resumeAsync();
 
   /** The limit now; empty if the manager was made without one. */
   OptionalLong limit();

@@ -5,10 +5,13 @@ import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.syntax.Reduction.Kind;
 import dev.tidepool.expression.syntax.ScalarType;
+import dev.tidepool.runtime.order.BackgroundWork;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -156,6 +159,17 @@ public final class Reductions {
    */
   public static long[] argMax(UnifiedBuffer<?> matrix, long rows, long columns) {
     return RowReduction.of(matrix, rows, columns).indices(true);
+  }
+
+  /**
+   * Computes reductions in the background:
+   *
+   * <pre>{@code
+   * CompletableFuture<Number> total = Reductions.async(() -> Reductions.sum(buffer));
+   * }</pre>
+   */
+  public static <T> CompletableFuture<T> async(Supplier<T> reduction) {
+    return BackgroundWork.start(reduction);
   }
 
   /** What a reduction makes of all elements. */

@@ -62,6 +62,9 @@ public interface TransferEngine {
    */
   TransferCalibration calibrate();
 
+  /** {@link #calibrate()} in the background. */
+  CompletableFuture<TransferCalibration> calibrateAsync();
+
   /**
    * {@link #copyAsync(UnifiedBuffer, UnifiedBuffer)} with options; the two must not overlap. What
    * is wrong with the pair fails the future too; a copy that came to its deadline fails with a

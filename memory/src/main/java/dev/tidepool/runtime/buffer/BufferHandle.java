@@ -441,6 +441,13 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     return OpenHostMapping.open(this, mode, shared);
   }
 
+  @Override
+  public CompletableFuture<HostMapping> mapAsync(MapMode mode) {
+    checkOpen();
+    Objects.requireNonNull(mode, "mode");
+    return OpenHostMapping.openAsync(this, mode);
+  }
+
   /** The part of the storage's host copy that this handle covers. */
   MemorySegment part(MemorySegment host) {
     return host.byteSize() == bytes() ? host : host.asSlice(from(), bytes());

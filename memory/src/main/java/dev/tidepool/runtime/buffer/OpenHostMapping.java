@@ -11,7 +11,9 @@ import dev.tidepool.runtime.storage.Storage;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An open mapping.
@@ -32,34 +34,93 @@ final class OpenHostMapping implements HostMapping {
     this.mode = mode;
   }
 
+  /** A mapping on its way: the work that moves bytes, and what it has found. */
+  private static final class Opening {
+    private final BufferHandle<?> buffer;
+    private final Storage storage;
+    private final MapMode mode;
+    private final Operation work;
+    // Written by the work, read when it has ended.
+    private volatile @Nullable MemorySegment mapped;
+
+    Opening(BufferHandle<?> buffer, MapMode mode) {
+      this.buffer = buffer;
+      this.storage = buffer.storage();
+      this.mode = mode;
+      this.work =
+          Operation.of(
+                  List.of(ResourceAccess.mapping(storage, mode)),
+                  storage.context().transferThreads(),
+                  this::move)
+              .retrying(storage.context().retries());
+    }
+
+    private void move() {
+      try {
+        MemorySegment host = hostOf(buffer, mode);
+        storage.mappingOpened();
+        mapped = host;
+      } catch (RuntimeException | Error e) {
+        throw Exceptions.transfer(e, "mapping of " + storage);
+      }
+    }
+
+    OpenHostMapping finish(boolean shared) {
+      Arena arena = shared ? Arena.ofShared() : Arena.ofConfined();
+      MemorySegment host = Objects.requireNonNull(mapped, "the work has ended");
+      return new OpenHostMapping(arena, within(arena, buffer, host, mode), mode);
+    }
+
+    void abandon() {
+      if (work.hasEntered()) {
+        storage.mappingEnded(mode, mapped != null);
+      }
+    }
+  }
+
   static OpenHostMapping open(BufferHandle<?> buffer, MapMode mode, boolean shared) {
     StackReserve.checkForTwo();
-    Storage storage = buffer.storage();
-    AtomicBoolean opened = new AtomicBoolean();
-    MemorySegment[] mapped = new MemorySegment[1];
-    Operation work =
-        Operation.of(
-                List.of(ResourceAccess.mapping(storage, mode)),
-                storage.context().transferThreads(),
-                () -> {
-                  try {
-                    mapped[0] = hostOf(buffer, mode);
-                    storage.mappingOpened();
-                    opened.set(true);
-                  } catch (RuntimeException | Error e) {
-                    throw Exceptions.transfer(e, "mapping of " + storage);
-                  }
-                })
-            .retrying(storage.context().retries());
+    Opening opening = new Opening(buffer, mode);
     try {
-      work.perform(storage.runsHere());
-      Arena arena = shared ? Arena.ofShared() : Arena.ofConfined();
-      return new OpenHostMapping(arena, within(arena, buffer, mapped[0], mode), mode);
+      opening.work.perform(buffer.storage().runsHere());
+      return opening.finish(shared);
     } catch (RuntimeException | Error e) {
-      if (work.hasEntered()) {
-        storage.mappingEnded(mode, opened.get());
-      }
+      opening.abandon();
       throw e;
+    }
+  }
+
+  /** Opens one for all threads, when its turn comes. */
+  static CompletableFuture<HostMapping> openAsync(BufferHandle<?> buffer, MapMode mode) {
+    StackReserve.checkForTwo();
+    Opening opening = new Opening(buffer, mode);
+    CompletableFuture<HostMapping> future = new CompletableFuture<>();
+    CompletableFuture<Void> moving;
+    try {
+      moving = buffer.storage().context().submit(opening.work);
+    } catch (RuntimeException | Error e) {
+      opening.abandon();
+      throw e;
+    }
+    var _ = moving.whenComplete((_, failure) -> end(opening, future, failure));
+    return future;
+  }
+
+  private static void end(
+      Opening opening, CompletableFuture<HostMapping> future, @Nullable Throwable failure) {
+    if (failure != null) {
+      opening.abandon();
+      future.completeExceptionally(failure);
+      return;
+    }
+    try {
+      OpenHostMapping mapping = opening.finish(true);
+      if (!future.complete(mapping)) {
+        mapping.close();
+      }
+    } catch (RuntimeException | Error e) {
+      opening.abandon();
+      future.completeExceptionally(e);
     }
   }
 

@@ -39,6 +39,7 @@ import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.metering.AllocationLedger;
 import dev.tidepool.runtime.metering.DiagnosticSink;
 import dev.tidepool.runtime.metering.LeakDetector;
+import dev.tidepool.runtime.order.BackgroundWork;
 import dev.tidepool.runtime.order.DeviceContext;
 import dev.tidepool.runtime.order.KernelBody;
 import dev.tidepool.runtime.order.ManagerState;
@@ -321,6 +322,43 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   }
 
   @Override
+  public <R extends Record> CompletableFuture<StructOfArrays<R>> allocateStructOfArraysAsync(
+      ElementType<R[]> structType, long length, Allocation allocation) {
+    return inBackground(
+        () -> allocateStructOfArrays(structType, length, allocation), StructOfArrays::close);
+  }
+
+  @Override
+  public <A> CompletableFuture<UnifiedBuffer<A>> copyOfAsync(A array, Allocation allocation) {
+    return inBackground(() -> copyOf(array, allocation), UnifiedBuffer::close);
+  }
+
+  @Override
+  public CompletableFuture<Kernel> compileAsync(KernelSource source) {
+    return inBackground(() -> compile(source), Kernel::close);
+  }
+
+  @Override
+  public CompletableFuture<Long> trimExcessAsync() {
+    return inBackground(this::trimExcess, _ -> {});
+  }
+
+  @Override
+  public CompletableFuture<Reservation> reserveAsync(String name, long bytes, Duration timeout) {
+    return inBackground(() -> reserve(name, bytes, timeout), Reservation::close);
+  }
+
+  @Override
+  public CompletableFuture<Suspension> suspendAsync() {
+    return inBackground(this::suspend, _ -> {});
+  }
+
+  @Override
+  public CompletableFuture<Long> resumeAsync() {
+    return inBackground(this::resume, _ -> {});
+  }
+
+  @Override
   public <A> ArrayPool<A> arrays(ElementType<A> type) {
     state.checkOpen();
     return arrays.of(type);
@@ -437,32 +475,13 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   }
 
   /**
-   * Runs what may block for long on a thread of its own, because all threads of the library could
-   * wait for one another otherwise. {@link #synchronize()} does not wait for such work.
+   * Runs what may block for long. {@link #synchronize()} does not wait for such work.
    *
    * @param undo takes a result that nobody waits for, because the future was cancelled
    */
   private <T> CompletableFuture<T> inBackground(Supplier<T> work, Consumer<T> undo) {
     state.checkOpen();
-    CompletableFuture<T> future = new CompletableFuture<>();
-    Thread.ofPlatform()
-        .name("tidepool-background")
-        .daemon()
-        .start(
-            () -> {
-              if (future.isDone()) {
-                return;
-              }
-              try {
-                T result = work.get();
-                if (!future.complete(result)) {
-                  undo.accept(result);
-                }
-              } catch (RuntimeException | Error e) {
-                future.completeExceptionally(e);
-              }
-            });
-    return future;
+    return BackgroundWork.start(work, undo);
   }
 
   @Override
@@ -502,21 +521,12 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
 
   @Override
   public CompletableFuture<Void> synchronizeAsync() {
-    state.checkOpen();
-    CompletableFuture<Void> future = new CompletableFuture<>();
-    Thread.ofPlatform()
-        .name("tidepool-background")
-        .daemon()
-        .start(
-            () -> {
-              try {
-                synchronize();
-                future.complete(null);
-              } catch (RuntimeException | Error e) {
-                future.completeExceptionally(e);
-              }
-            });
-    return future;
+    return inBackground(
+        () -> {
+          synchronize();
+          return null;
+        },
+        _ -> {});
   }
 
   /**

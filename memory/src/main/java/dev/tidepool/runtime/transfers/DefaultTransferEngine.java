@@ -2,6 +2,7 @@ package dev.tidepool.runtime.transfers;
 
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
+import dev.tidepool.runtime.order.BackgroundWork;
 import dev.tidepool.runtime.order.Resumable;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.OnDemandLink;
@@ -40,6 +41,12 @@ public record DefaultTransferEngine(
   @Override
   public TransferCalibration calibrate() {
     return context.state().during(calibrations::measure);
+  }
+
+  @Override
+  public CompletableFuture<TransferCalibration> calibrateAsync() {
+    context.checkOpen();
+    return BackgroundWork.start(this::calibrate);
   }
 
   @Override

@@ -13,6 +13,7 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.transfer.TransferStatistics;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicReference;
@@ -25,6 +26,45 @@ import org.junit.jupiter.api.TestFactory;
 /** A mapping is a scope with the bytes in it, and the device keeps off meanwhile. */
 public abstract class MappingConformance extends Topic {
   private static final int LENGTH = 10_007;
+
+  @TestFactory
+  Stream<DynamicTest> aMappingInTheBackgroundComesInTheOrderOfTheWork() {
+    return inEveryLocation(
+        location -> {
+          UnifiedBuffer<float[]> buffer = buffer(ElementType.FLOAT, LENGTH, location);
+          var filled = buffer.copyFromAsync(pattern(LENGTH, 3));
+          try (HostMapping mapping = buffer.mapAsync(MapMode.READ_WRITE).join()) {
+            filled.join();
+            Patterns.assertEqual(
+                contents(ElementType.FLOAT, mapping.segment()), pattern(LENGTH, 3), "mapped");
+            ElementType.FLOAT.write(pattern(LENGTH, 4), 0, mapping.segment(), 0, LENGTH);
+          }
+          Patterns.assertEqual(contents(buffer), pattern(LENGTH, 4), "written");
+          bench().kernel("y = y + 0").execute(Arguments.of("y", buffer));
+          Patterns.assertEqual(contents(buffer), pattern(LENGTH, 4), "as a kernel sees it");
+        });
+  }
+
+  @Test
+  void aMappingThatNobodyWaitsForEnds() {
+    UnifiedBuffer<float[]> buffer = patterned(LENGTH, MemoryLocation.DEVICE, 1);
+    for (int i = 0; i < 20; i++) {
+      CompletableFuture<HostMapping> mapping = buffer.mapAsync(MapMode.WRITE);
+      if (!mapping.cancel(false)) {
+        mapping.join().close();
+      }
+    }
+    eventually("the device may write again", () -> mayCompute(buffer));
+  }
+
+  private boolean mayCompute(UnifiedBuffer<float[]> buffer) {
+    try {
+      bench().kernel("y = y + 1").execute(Arguments.of("y", buffer));
+      return true;
+    } catch (IllegalStateException mapped) {
+      return false;
+    }
+  }
 
   @TestFactory
   Stream<DynamicTest> aReadingMappingShowsTheContentsAndRefusesWrites() {

@@ -1,0 +1,48 @@
+package dev.tidepool.runtime.order;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+
+/**
+ * Work that may block for long and that is in the order of no buffer, on a thread of its own: all
+ * threads of the library could wait for one another otherwise.
+ */
+public final class BackgroundWork {
+  private BackgroundWork() {}
+
+  /**
+   * Starts work whose result nobody has to give back. Cancelling the future stops what has not
+   * started.
+   */
+  public static <T> CompletableFuture<T> start(Supplier<T> work) {
+    return start(work, _ -> {});
+  }
+
+  /**
+   * Starts work.
+   *
+   * @param undo takes a result that nobody waits for, because the future was cancelled
+   */
+  public static <T> CompletableFuture<T> start(Supplier<T> work, Consumer<T> undo) {
+    CompletableFuture<T> future = new CompletableFuture<>();
+    Thread.ofPlatform()
+        .name("tidepool-background")
+        .daemon()
+        .start(
+            () -> {
+              if (future.isDone()) {
+                return;
+              }
+              try {
+                T result = work.get();
+                if (!future.complete(result)) {
+                  undo.accept(result);
+                }
+              } catch (RuntimeException | Error e) {
+                future.completeExceptionally(e);
+              }
+            });
+    return future;
+  }
+}
