@@ -15,10 +15,8 @@ public interface AcceleratorProvider {
   Discovery discover();
 
   /**
-   * Looks for devices and opens them as a {@code Tidepool} asks.
-   *
-   * @implSpec calls {@link #discover()}, as is right where the options make no difference. A
-   *     provider that wraps another one passes them on.
+   * Looks for devices and opens them as a {@code Tidepool} asks. This is {@link #discover()} where
+   * the options make no difference. A provider that wraps another one passes them on.
    */
   default Discovery discover(DeviceOptions options) {
     return discover();
