@@ -31,9 +31,9 @@ public final class ProcessorNodes {
     this.places = places;
   }
 
-  /** Whether the C library tells processors. */
+  /** Whether the system has nodes, and the C library tells processors. */
   public static boolean areKnown() {
-    return LibC.LINUX && LibC.has("sched_getcpu");
+    return Platform.CURRENT.numa().isPresent() && LibC.has("sched_getcpu");
   }
 
   /** The processors of nodes. */

@@ -131,7 +131,8 @@ public final class BlockAllocator implements BlockSource {
         && !memory.device().info().can(Capability.UNIFIED_MEMORY)) {
       throw new UnsupportedOperationException(
           memory.accelerator().id()
-              + " has no memory that host and device both address; use DEVICE");
+              + " has no memory that host and device both address; use DEVICE"
+              + (memory.options().managedMemory() ? "" : ", or set managed-memory to true"));
     }
     MemoryPools.Kind kind = pools.kindOf(location);
     long alignment = allocation.alignment();
