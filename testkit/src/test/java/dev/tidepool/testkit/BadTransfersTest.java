@@ -48,14 +48,15 @@ class BadTransfersTest {
     Patterns.assertEqual(read, pattern(seed), "what a good pair wrote");
   }
 
-  @SuppressWarnings("unchecked") // nobody calls it
+  /** A buffer of a program's own kind that is closed. */
+  @SuppressWarnings("unchecked") // No method returns anything.
   private static UnifiedBuffer<float[]> ofSomebodyElse() {
     return (UnifiedBuffer<float[]>)
         Proxy.newProxyInstance(
             BadTransfersTest.class.getClassLoader(),
             new Class<?>[] {UnifiedBuffer.class},
             (_, _, _) -> {
-              throw new AssertionError("nobody asks it");
+              throw new IllegalStateException("the tape was taken out");
             });
   }
 
@@ -86,7 +87,7 @@ class BadTransfersTest {
               new Pair(Transfer.of(withoutMemory, first), "its arena was closed"),
               new Pair(Transfer.of(first, withoutMemory), "its arena was closed"),
               new Pair(Transfer.of(first, last), ""),
-              new Pair(Transfer.of(ofSomebodyElse(), first), "no place in a list of transfers"),
+              new Pair(Transfer.of(ofSomebodyElse(), first), "the tape was taken out"),
               new Pair(Transfer.of(first.slice(1, 999), first.slice(0, 999)), "overlap"),
               new Pair(Transfer.of(first, last.slice(0, 999)), "has room for 3996 bytes"),
               new Pair(Transfer.of(arena.allocate(3), first), "3 bytes"),
