@@ -306,6 +306,13 @@ public final class VanishedMemory {
           }
         });
     add(
+        "UnifiedBuffer.mapAsync(MapMode)",
+        s -> {
+          try (HostMapping mapping = s.buffer.mapAsync(MapMode.READ_WRITE).join()) {
+            touch(mapping.segment());
+          }
+        });
+    add(
         "UnifiedBuffer.slice(long,long)",
         s -> s.buffer.slice(1, s.length() - 1).copyTo(new float[s.length() - 1]));
     add(
