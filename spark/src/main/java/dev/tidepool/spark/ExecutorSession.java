@@ -25,6 +25,7 @@ final class ExecutorSession {
   private final String executor;
   private final Map<String, ResourceInformation> resources;
   private final Tidepool tidepool;
+  private final BufferHolders holders = new BufferHolders();
 
   private ExecutorSession(PluginContext plugin) {
     this.settings = Settings.of(plugin.conf());
@@ -62,6 +63,11 @@ final class ExecutorSession {
   /** All accelerators of this executor. */
   Tidepool tidepool() {
     return tidepool;
+  }
+
+  /** Which tasks have buffers. */
+  BufferHolders holders() {
+    return holders;
   }
 
   /** How much of a partition is computed at once, if somebody set it. */

@@ -24,12 +24,20 @@ import org.apache.spark.util.TaskCompletionListener;
  *
  * <p>Buffers come from the manager's pool at the first chunk and stay until the task has ended,
  * also where it failed or was killed. If the device has no room for a chunk, the chunk is computed
- * in parts. Used by the thread of its task alone.
+ * in parts; if it has no room for a small part while other tasks have buffers, the task waits for
+ * those, for a minute at most. Used by the thread of its task alone.
  */
 final class KernelRun implements TaskCompletionListener {
   private static final Allocation PLACE = Allocation.at(MemoryLocation.DEVICE).tag("spark");
 
+  /** The part of a chunk that is too small to go on with while others have the memory. */
+  private static final int SMALL_PART = 16;
+
+  private static final long MOST_WAIT_NANOS = 60_000_000_000L;
+
+  private final TaskContext task;
   private final UnifiedMemoryManager memory;
+  private final BufferHolders holders;
   private final TypedKernel typed;
   private final int[] places;
   private final Kernel kernel;
@@ -39,6 +47,9 @@ final class KernelRun implements TaskCompletionListener {
 
   /** For each buffer an array that results pass through. */
   private final List<Object> passages = new ArrayList<>();
+
+  /** Whether all buffers are there. */
+  private boolean isHolder;
 
   /** Rows that fit the buffers; 0 before the first chunk. */
   private int capacity;
@@ -51,11 +62,14 @@ final class KernelRun implements TaskCompletionListener {
   KernelRun(
       TaskContext task,
       UnifiedMemoryManager memory,
+      BufferHolders holders,
       TypedKernel typed,
       int[] places,
       SQLMetric kernelTime,
       SQLMetric launches) {
+    this.task = task;
     this.memory = memory;
+    this.holders = holders;
     this.typed = typed;
     this.places = places;
     this.kernelTime = kernelTime;
@@ -79,6 +93,7 @@ final class KernelRun implements TaskCompletionListener {
     }
     checkNulls(columns, rows);
     int done = 0;
+    long start = System.nanoTime();
     while (done < rows) {
       int count = Math.min(capacity, rows - done);
       try {
@@ -86,12 +101,22 @@ final class KernelRun implements TaskCompletionListener {
         done += count;
       } catch (OutOfDeviceMemoryException e) {
         closeBuffers();
+        boolean isSmall = capacity <= chunk.fullRows() / SMALL_PART || capacity == 1;
+        if (isSmall && System.nanoTime() - start < MOST_WAIT_NANOS && waitedForOthers()) {
+          capacity = chunk.fullRows();
+          continue;
+        }
         if (capacity == 1) {
           throw e;
         }
         capacity = Math.max(1, Math.min(capacity, count) / 2);
       }
     }
+  }
+
+  private boolean waitedForOthers() {
+    task.killTaskIfInterrupted();
+    return holders.awaitOthers(task.taskAttemptId());
   }
 
   private void checkNulls(WritableColumnVector[] columns, int rows) {
@@ -170,6 +195,8 @@ final class KernelRun implements TaskCompletionListener {
         buffers.add(memory.allocate(type, capacity, PLACE));
         passages.add(type.newArray(array.isResult() ? capacity : 0));
       }
+      isHolder = true;
+      holders.took(task.taskAttemptId());
     }
   }
 
@@ -178,6 +205,10 @@ final class KernelRun implements TaskCompletionListener {
     buffers.forEach(UnifiedBuffer::close);
     buffers.clear();
     passages.clear();
+    if (isHolder) {
+      isHolder = false;
+      holders.gaveBack(task.taskAttemptId());
+    }
   }
 
   @Override

@@ -37,8 +37,9 @@ final class KernelTask extends AbstractFunction1<Iterator<InternalRow>, Iterator
       return scala.collection.Iterator.empty();
     }
     TaskContext task = TaskContext.get();
-    UnifiedMemoryManager memory = ExecutorSession.current().memory(task);
-    KernelRun run = new KernelRun(task, memory, kernel, places, time, launches);
+    ExecutorSession session = ExecutorSession.current();
+    UnifiedMemoryManager memory = session.memory(task);
+    KernelRun run = new KernelRun(task, memory, session.holders(), kernel, places, time, launches);
     return new KernelChunks(task, chunks, run);
   }
 }
