@@ -70,6 +70,8 @@ class FloorsTest {
           "dev.tidepool.runtime.session",
           "dev.tidepool.interop",
           "dev.tidepool.stream.file",
+          "dev.tidepool.stream.chunk",
+          "dev.tidepool.stream.reduction",
           "dev.tidepool.stream");
 
   @Test

@@ -1,6 +1,7 @@
 package dev.tidepool.stream;
 
 import dev.tidepool.ElementType;
+import dev.tidepool.stream.chunk.ChunkPlan;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Iterator;

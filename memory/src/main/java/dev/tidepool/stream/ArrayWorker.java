@@ -10,7 +10,10 @@ import dev.tidepool.expression.types.Expression;
 import dev.tidepool.expression.types.Operand;
 import dev.tidepool.expression.types.TypedProgram;
 import dev.tidepool.runtime.transfers.DeviceAccelerator;
-import dev.tidepool.stream.ChunkScheduler.Range;
+import dev.tidepool.stream.chunk.AcceleratorRate;
+import dev.tidepool.stream.chunk.ChunkPlan;
+import dev.tidepool.stream.chunk.ChunkScheduler;
+import dev.tidepool.stream.chunk.ChunkScheduler.Range;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -83,7 +86,7 @@ final class ArrayWorker implements Runnable {
     private static boolean isOverFiles(PipelineWorker.Job work) {
       return work.sources().values().stream().allMatch(ArrayWorker::isFile)
           && work.sinks().values().stream()
-              .allMatch(sink -> isFile(sink) || sink instanceof Reducer)
+              .allMatch(sink -> isFile(sink) || sink instanceof RangeSink)
           && work.stages().stream()
               .allMatch(stage -> stage.kernel().source() instanceof KernelSource.Elementwise);
     }

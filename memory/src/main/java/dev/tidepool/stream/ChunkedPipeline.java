@@ -8,6 +8,9 @@ import dev.tidepool.MemoryLocation;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.cpu.CpuDevice;
 import dev.tidepool.expression.types.Expression;
+import dev.tidepool.stream.chunk.AcceleratorRate;
+import dev.tidepool.stream.chunk.ChunkPlan;
+import dev.tidepool.stream.chunk.ChunkScheduler;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -78,7 +81,7 @@ public final class ChunkedPipeline {
           ChunkPlan.of(
               new ChunkPlan.Work(
                   length, widest, perElement, shared, processors, builder.memories.size()),
-              options);
+              new ChunkPlan.Wishes(options.lanes(), options.chunkBytes(), options.memoryLimit()));
       PipelineWorker.Job job =
           new PipelineWorker.Job(
               memory,

@@ -3,7 +3,7 @@ package dev.tidepool.stream;
 import dev.tidepool.TransferException;
 import dev.tidepool.spi.support.FileErrors;
 import dev.tidepool.spi.support.Uninterruptibly;
-import dev.tidepool.stream.ChunkScheduler.Range;
+import dev.tidepool.stream.chunk.ChunkScheduler.Range;
 import dev.tidepool.stream.file.AtomicFile;
 import dev.tidepool.stream.file.LockedFile;
 import java.io.IOException;

@@ -9,6 +9,7 @@ import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.Expression;
 import dev.tidepool.expression.types.Operand;
 import dev.tidepool.expression.types.TypedProgram;
+import dev.tidepool.stream.chunk.ChunkScheduler;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;

@@ -9,6 +9,7 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.Expression;
+import dev.tidepool.stream.reduction.Reducer;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -416,7 +417,7 @@ public final class Pipeline {
     Map<String, ElementType<?>> types =
         plan(Map.of(arrays.name(), arrays.window()), taken).arrays();
     Map<String, Reducer> foldings = foldings(types, arrays.room());
-    taken.putAll(foldings);
+    taken.putAll(sinks(foldings, types, arrays.room()));
     OverlapCheck.check(Map.of(), taken);
     arrays.begin();
     Map<String, Throwable> dropped = new LinkedHashMap<>();
@@ -453,7 +454,7 @@ public final class Pipeline {
     consumers.forEach((name, consumed) -> taken.put(name, consumed.ofLength(length)));
     Map<String, ElementType<?>> types = plan(read, taken).arrays();
     Map<String, Reducer> foldings = foldings(types, length);
-    taken.putAll(foldings);
+    taken.putAll(sinks(foldings, types, length));
     OverlapCheck.check(read, taken);
     List<Long> shape = inputs == null ? List.of(length) : inputs.shape();
     boolean fortran = inputs != null && inputs.isFortranOrder();
@@ -482,6 +483,14 @@ public final class Pipeline {
       foldings.put(reduction.name(), Reducer.of(reduction, type, length, scalars));
     }
     return foldings;
+  }
+
+  private static Map<String, ElementSink> sinks(
+      Map<String, Reducer> foldings, Map<String, ElementType<?>> types, long length) {
+    Map<String, ElementSink> sinks = new LinkedHashMap<>();
+    foldings.forEach(
+        (name, folding) -> sinks.put(name, new RangeSink(made(types, name), length, folding)));
+    return sinks;
   }
 
   private static Map<String, Object> values(Map<String, Reducer> foldings) {

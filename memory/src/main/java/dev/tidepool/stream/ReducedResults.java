@@ -3,6 +3,14 @@ package dev.tidepool.stream;
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.syntax.Reduction.Kind;
 import dev.tidepool.expression.syntax.ScalarType;
+import dev.tidepool.stream.chunk.ChunkScheduler;
+import dev.tidepool.stream.reduction.AxisReducer;
+import dev.tidepool.stream.reduction.Mask;
+import dev.tidepool.stream.reduction.MaskedReducer;
+import dev.tidepool.stream.reduction.OrderedConsumer;
+import dev.tidepool.stream.reduction.RangeConsumer;
+import dev.tidepool.stream.reduction.Reducer;
+import dev.tidepool.stream.reduction.Selection;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -23,7 +31,7 @@ final class ReducedResults {
   // Of the run that was begun last.
   private @Nullable Mask mask;
   private Map<String, Reducer> values = Map.of();
-  private List<OrderedReducer> files = List.of();
+  private List<OrderedConsumer> files = List.of();
 
   /**
    * For arrays of a shape.
@@ -115,40 +123,51 @@ final class ReducedResults {
    */
   Map<String, ElementSink> begin(Map<String, ScalarType> types, Map<String, NpyWriter> writers) {
     Map<String, ElementSink> sinks = new LinkedHashMap<>();
-    Mask selection = request.mask().isEmpty() ? null : new Mask(length);
+    Mask selection = request.mask().isEmpty() ? null : new Mask();
     mask = selection;
     if (selection != null) {
-      sinks.put(request.mask(), selection);
+      sinks.put(request.mask(), sink(ScalarType.BOOL, selection));
     }
-    List<OrderedReducer> ordered = new ArrayList<>();
+    List<OrderedConsumer> ordered = new ArrayList<>();
     Map<String, Reducer> folded = new LinkedHashMap<>();
+    Map<String, ElementSink> last = new LinkedHashMap<>();
     Map<String, NpyWriter> left = new LinkedHashMap<>(writers);
     for (Reduction reduction : request.expression().reductions()) {
       ScalarType type = Objects.requireNonNull(types.get(reduction.name()));
       NpyWriter writer = left.remove(reduction.name());
       if (writer != null) {
         int inner = Math.toIntExact(inner());
-        ordered.add(new AxisReducer(reduction, type, length, extent(), inner, writer, selection));
-        sinks.put(reduction.name(), ordered.getLast());
+        ordered.add(
+            new AxisReducer(
+                reduction, type, extent(), inner, writer::write, writer.length(), selection));
+        sinks.put(reduction.name(), sink(type, ordered.getLast()));
       } else {
-        folded.put(
-            reduction.name(),
+        Reducer reducer =
             selection == null
                 ? Reducer.of(reduction, type, length, request.scalars())
-                : new MaskedReducer(reduction, type, length, request.scalars(), selection));
+                : new MaskedReducer(reduction, type, length, request.scalars(), selection);
+        folded.put(reduction.name(), reducer);
+        last.put(reduction.name(), sink(type, reducer));
       }
     }
     left.forEach(
         (name, writer) -> {
-          if (selection != null) {
-            ordered.add(new SelectedWriter(writer, selection));
+          if (selection == null) {
+            sinks.put(name, writer);
+            return;
           }
-          sinks.put(name, selection == null ? writer : ordered.getLast());
+          ScalarType type = ScalarType.of(writer.elementType());
+          ordered.add(new Selection(type, writer::write, writer::shorten, selection));
+          sinks.put(name, sink(type, ordered.getLast()));
         });
-    sinks.putAll(folded);
+    sinks.putAll(last);
     values = folded;
     files = ordered;
     return sinks;
+  }
+
+  private ElementSink sink(ScalarType type, RangeConsumer ranges) {
+    return new RangeSink(type.elementType(), length, ranges);
   }
 
   /** Whether some results need the elements in their order. */
@@ -169,7 +188,7 @@ final class ReducedResults {
    * @throws IllegalArgumentException if a result needs an element and none is selected
    */
   void finish() {
-    files.forEach(OrderedReducer::finish);
+    files.forEach(OrderedConsumer::finish);
     values();
   }
 

@@ -1,18 +1,12 @@
 package dev.tidepool.stream;
 
 import dev.tidepool.UnifiedBuffer;
-import dev.tidepool.cpu.CpuDevice;
-import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.syntax.Reduction.Kind;
-import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.runtime.order.BackgroundWork;
-import java.lang.foreign.MemorySegment;
-import java.util.List;
-import java.util.Map;
+import dev.tidepool.stream.reduction.BufferReduction;
+import dev.tidepool.stream.reduction.RowReduction;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Sums, means, least and greatest elements of buffers, with NumPy's meaning.
@@ -39,9 +33,6 @@ import org.jspecify.annotations.Nullable;
  * result has an element for each row.
  */
 public final class Reductions {
-  /** What one thread reads at once: it stays in the processor's cache. */
-  private static final long CHUNK_BYTES = 512 << 10;
-
   private Reductions() {}
 
   /**
@@ -51,7 +42,7 @@ public final class Reductions {
    * @throws IllegalArgumentException if the elements are records
    */
   public static Number sum(UnifiedBuffer<?> buffer) {
-    return fold(buffer, Kind.SUM);
+    return BufferReduction.fold(buffer, Kind.SUM);
   }
 
   /**
@@ -61,7 +52,7 @@ public final class Reductions {
    * @throws IllegalArgumentException if the elements are records
    */
   public static Number mean(UnifiedBuffer<?> buffer) {
-    return fold(buffer, Kind.MEAN);
+    return BufferReduction.fold(buffer, Kind.MEAN);
   }
 
   /**
@@ -71,7 +62,7 @@ public final class Reductions {
    * @throws IllegalArgumentException if there are no elements, or they are records
    */
   public static Number min(UnifiedBuffer<?> buffer) {
-    return fold(buffer, Kind.MIN);
+    return BufferReduction.fold(buffer, Kind.MIN);
   }
 
   /**
@@ -80,7 +71,7 @@ public final class Reductions {
    * @throws IllegalArgumentException if there are no elements, or they are records
    */
   public static Number max(UnifiedBuffer<?> buffer) {
-    return fold(buffer, Kind.MAX);
+    return BufferReduction.fold(buffer, Kind.MAX);
   }
 
   /**
@@ -89,7 +80,7 @@ public final class Reductions {
    * @throws IllegalArgumentException if there are no elements, or they are records
    */
   public static long argMin(UnifiedBuffer<?> buffer) {
-    return find(buffer, false);
+    return BufferReduction.find(buffer, false);
   }
 
   /**
@@ -98,7 +89,7 @@ public final class Reductions {
    * @throws IllegalArgumentException if there are no elements, or they are records
    */
   public static long argMax(UnifiedBuffer<?> buffer) {
-    return find(buffer, true);
+    return BufferReduction.find(buffer, true);
   }
 
   /**
@@ -170,69 +161,5 @@ public final class Reductions {
    */
   public static <T> CompletableFuture<T> async(Supplier<T> reduction) {
     return BackgroundWork.start(reduction);
-  }
-
-  /** What a reduction makes of all elements. */
-  static Number fold(UnifiedBuffer<?> buffer, Kind kind) {
-    ScalarType type = ScalarType.of(buffer.elementType());
-    if (kind == Kind.MIN || kind == Kind.MAX) {
-      checkAny(buffer.length(), kind.functionName());
-    }
-    Reduction reduction = new Reduction("buffer", kind, List.of());
-    Reducer reducer = Reducer.of(reduction, type, buffer.length(), Map.of());
-    read(buffer, ElementBatch.LENGTH, reducer::write);
-    return reducer.value() instanceof Boolean truth
-        ? (Number) (truth ? 1L : 0L)
-        : (Number) reducer.value();
-  }
-
-  static long find(UnifiedBuffer<?> buffer, boolean greatest) {
-    checkAny(buffer.length(), greatest ? "argMax" : "argMin");
-    ScalarType type = ScalarType.of(buffer.elementType());
-    ArgReducer reducer = new ArgReducer(type, buffer.length(), greatest);
-    read(buffer, ElementBatch.LENGTH, reducer::write);
-    return (Long) reducer.value();
-  }
-
-  static void checkAny(long length, String function) {
-    if (length == 0) {
-      throw new IllegalArgumentException(
-          function + " of no elements has no value; the buffer, or each row, is empty");
-    }
-  }
-
-  /** Takes elements from an offset on, on any thread. */
-  @FunctionalInterface
-  interface Fold {
-    void take(long elementOffset, MemorySegment elements);
-  }
-
-  /** Reads all elements in chunks of whole units of {@code unit} elements, on all processors. */
-  static void read(UnifiedBuffer<?> buffer, long unit, Fold fold) {
-    long width = buffer.elementType().byteSize();
-    long grain = Math.max(1, CHUNK_BYTES / (unit * width)) * unit;
-    ConcurrentLinkedQueue<MemorySegment> idle = new ConcurrentLinkedQueue<>();
-    CpuDevice.spread(
-        buffer.length(),
-        grain,
-        (from, to) -> {
-          @Nullable MemorySegment known = idle.poll();
-          long most = Math.min(grain, to - from) * width;
-          MemorySegment block =
-              known != null && known.byteSize() >= most
-                  ? known
-                  : MemorySegment.ofArray(new long[Math.toIntExact((most + 7) / 8)]);
-          for (long at = from; at < to; at += grain) {
-            MemorySegment part = block.asSlice(0, Math.min(grain, to - at) * width);
-            buffer.copyTo(at, part);
-            fold.take(at, part);
-          }
-          idle.add(block);
-        });
-  }
-
-  /** Whether a row is read in one piece. */
-  static boolean isShort(long columns, long width) {
-    return columns * width <= CHUNK_BYTES;
   }
 }

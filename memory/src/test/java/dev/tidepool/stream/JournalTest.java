@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tidepool.TransferException;
-import dev.tidepool.stream.ChunkScheduler.Range;
+import dev.tidepool.stream.chunk.ChunkScheduler.Range;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.reduction;
 
 import dev.tidepool.expression.syntax.ScalarType;
 import java.lang.foreign.MemorySegment;

@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.reduction;
 
 import dev.tidepool.expression.syntax.ScalarType;
 import java.lang.foreign.MemorySegment;
@@ -46,7 +46,7 @@ final class ArgReducer extends Reducer {
 
   /** The index, a {@link Long}. */
   @Override
-  synchronized Object value() {
+  public synchronized Object value() {
     return best;
   }
 

@@ -1,9 +1,9 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.chunk;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tidepool.stream.ChunkScheduler.Range;
-import dev.tidepool.stream.ChunkScheduler.WithoutMemory;
+import dev.tidepool.stream.chunk.ChunkScheduler.Range;
+import dev.tidepool.stream.chunk.ChunkScheduler.WithoutMemory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.PriorityQueue;

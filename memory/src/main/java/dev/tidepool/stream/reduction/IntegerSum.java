@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.reduction;
 
 import dev.tidepool.expression.syntax.ScalarType;
 import java.lang.foreign.MemorySegment;
@@ -15,17 +15,20 @@ final class IntegerSum extends Reducer {
 
   @Override
   public void write(long elementOffset, MemorySegment source) {
-    ElementBatch block = new ElementBatch(type);
-    long count = source.byteSize() / type.byteSize();
-    long part = 0;
+    add(sum(new ElementBatch(type), source, 0, source.byteSize() / type.byteSize()));
+  }
+
+  /** The sum of {@code count} elements from {@code from} on. */
+  static long sum(ElementBatch batch, MemorySegment elements, long from, long count) {
+    long sum = 0;
     for (long at = 0; at < count; at += ElementBatch.LENGTH) {
       int size = (int) Math.min(ElementBatch.LENGTH, count - at);
-      long[] values = block.longs(source, at, size);
+      long[] values = batch.longs(elements, from + at, size);
       for (int i = 0; i < size; i++) {
-        part += values[i];
+        sum += values[i];
       }
     }
-    add(part);
+    return sum;
   }
 
   private synchronized void add(long part) {
@@ -33,7 +36,7 @@ final class IntegerSum extends Reducer {
   }
 
   @Override
-  synchronized Object value() {
+  public synchronized Object value() {
     return boxed(sum, result);
   }
 }

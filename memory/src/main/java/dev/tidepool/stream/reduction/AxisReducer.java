@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.reduction;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_DOUBLE_UNALIGNED;
@@ -15,7 +15,7 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A reduction along one axis, whose results go to a file.
+ * A reduction along one axis, whose results go to another consumer in their order.
  *
  * <p>An array is seen as {@code outer} blocks of {@code extent} rows of {@code inner} elements, of
  * which a block makes {@code inner} results. Elements come in their order, so the sums of one block
@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * ones, and the same whatever the chunks. Along the last axis each of {@value #LANES} lanes adds
  * every {@value #LANES}-th element, so that additions need not wait for each other.
  */
-final class AxisReducer extends OrderedReducer {
+public final class AxisReducer extends OrderedConsumer {
   private static final int LANES = 16;
   private static final int BUFFERED = 16 << 10;
 
@@ -33,7 +33,8 @@ final class AxisReducer extends OrderedReducer {
   private final int inner;
   private final int lanes;
   private final ScalarType result;
-  private final NpyWriter out;
+  private final RangeConsumer out;
+  private final long results;
   private final ElementBatch batch;
   private final boolean real;
   // Unsigned 64-bit integers are compared as signed ones, their first bit turned.
@@ -57,22 +58,25 @@ final class AxisReducer extends OrderedReducer {
    *
    * @param extent of the axis
    * @param inner elements between neighbours along the axis
+   * @param out takes the results
+   * @param results how many there are
    * @param mask which elements count; null if all do
    */
-  AxisReducer(
+  public AxisReducer(
       Reduction reduction,
       ScalarType type,
-      long length,
       long extent,
       int inner,
-      NpyWriter out,
+      RangeConsumer out,
+      long results,
       @Nullable Mask mask) {
-    super(type, length, mask);
+    super(type, mask);
     this.reduction = reduction;
     this.extent = extent;
     this.inner = inner;
     this.lanes = inner == 1 ? LANES : 1;
     this.out = out;
+    this.results = results;
     this.result = reduction.resultType(type);
     this.batch = new ElementBatch(type);
     this.turned = type == ScalarType.UINT64 && isChoice() ? Long.MIN_VALUE : 0;
@@ -300,17 +304,11 @@ final class AxisReducer extends OrderedReducer {
   }
 
   @Override
-  synchronized void finish() {
+  public synchronized void finish() {
     // Along an axis without elements no element came, but there are results.
-    while (extent == 0 && written + bufferedCount < out.length()) {
+    while (extent == 0 && written + bufferedCount < results) {
       emit();
     }
     flush();
-  }
-
-  /** How many results were written. */
-  @Override
-  synchronized Object value() {
-    return written;
   }
 }

@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.reduction;
 
 import dev.tidepool.expression.syntax.ScalarType;
 import java.lang.foreign.MemorySegment;
@@ -7,13 +7,13 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A sink that takes elements in their order, whatever the order in which ranges come: one thread at
- * a time folds, and copies of ranges wait for those before them.
+ * Takes elements in their order, whatever the order in which ranges come: one thread at a time
+ * takes them, and copies of ranges wait for those before them.
  *
  * <p>Threads that are far ahead wait a moment for the others, so that few copies are kept. They do
  * not wait for long: the thread whose range is missing may have failed.
  */
-abstract class OrderedReducer extends Reducer {
+public abstract class OrderedConsumer implements RangeConsumer {
   private static final long MOST_WAITING_BYTES = 32L << 20;
   private static final long PATIENCE_MILLIS = 100;
 
@@ -28,13 +28,14 @@ abstract class OrderedReducer extends Reducer {
     }
   }
 
+  final ScalarType type;
   private final @Nullable Mask mask;
   private final Map<Long, Early> waiting = new HashMap<>();
   private long waitingBytes;
   private long next;
 
-  OrderedReducer(ScalarType type, long length, @Nullable Mask mask) {
-    super(type, length);
+  OrderedConsumer(ScalarType type, @Nullable Mask mask) {
+    this.type = type;
     this.mask = mask;
   }
 
@@ -46,7 +47,7 @@ abstract class OrderedReducer extends Reducer {
   abstract void take(MemorySegment elements, byte @Nullable [] truths);
 
   /** All elements came. */
-  abstract void finish();
+  public abstract void finish();
 
   @Override
   public synchronized void write(long elementOffset, MemorySegment source) {

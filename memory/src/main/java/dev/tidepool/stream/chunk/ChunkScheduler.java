@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.chunk;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -27,10 +27,11 @@ import org.jspecify.annotations.Nullable;
  * <p>Locking: everything is under one lock, which is held for some arithmetic per chunk. A lane
  * that stands by waits for its condition. {@link #stopped} is also read without it.
  */
-final class ChunkScheduler {
+public final class ChunkScheduler {
   /** Elements {@code from} to {@code from + count}. */
-  record Range(long from, long count) {
-    long end() {
+  public record Range(long from, long count) {
+    /** The element behind the last one. */
+    public long end() {
       return from + count;
     }
   }
@@ -59,7 +60,8 @@ final class ChunkScheduler {
    * @param open what of them is to be done
    * @param lanes of all accelerators together
    */
-  ChunkScheduler(long length, Collection<Range> open, List<AcceleratorRate> paces, int lanes) {
+  public ChunkScheduler(
+      long length, Collection<Range> open, List<AcceleratorRate> paces, int lanes) {
     this.length = length;
     this.open = new ArrayDeque<>(open);
     this.left = open.stream().mapToLong(Range::count).sum();
@@ -72,7 +74,7 @@ final class ChunkScheduler {
    * The next chunk for a lane of an accelerator, or null if there is none or everything is to stop.
    * Waits while others may yet leave some to it.
    */
-  @Nullable Range take(AcceleratorRate pace) {
+  public @Nullable Range take(AcceleratorRate pace) {
     lock.lock();
     try {
       Range range = poll(pace);
@@ -164,7 +166,7 @@ final class ChunkScheduler {
   }
 
   /** Whether everything is to stop. */
-  boolean isStopped() {
+  public boolean isStopped() {
     return stopped;
   }
 
@@ -173,7 +175,7 @@ final class ChunkScheduler {
    *
    * @param nanos what that took, or 0 if it tells nothing of the speed
    */
-  void completed(AcceleratorRate pace, long elements, long nanos) {
+  public void completed(AcceleratorRate pace, long elements, long nanos) {
     lock.lock();
     try {
       done += elements;
@@ -186,7 +188,7 @@ final class ChunkScheduler {
   }
 
   /** All of what was taken is done, or was given up. */
-  void ended(AcceleratorRate pace) {
+  public void ended(AcceleratorRate pace) {
     lock.lock();
     try {
       pace.ended();
@@ -196,7 +198,8 @@ final class ChunkScheduler {
     }
   }
 
-  long completed() {
+  /** Elements that are read, computed and written. */
+  public long completed() {
     lock.lock();
     try {
       return done;
@@ -209,7 +212,7 @@ final class ChunkScheduler {
    * A chunk of {@code count} elements found no memory: from now on the accelerator's are at most
    * half of it. Answers whether that is worth another try.
    */
-  static boolean halve(AcceleratorRate pace, long count) {
+  public static boolean halve(AcceleratorRate pace, long count) {
     if (count <= ChunkPlan.SMALLEST_CHUNK) {
       return false;
     }
@@ -219,7 +222,7 @@ final class ChunkScheduler {
   }
 
   /** What a lane does that found no memory for the smallest chunk. */
-  enum WithoutMemory {
+  public enum WithoutMemory {
     /** It has left its ranges to others, and ends. */
     LEAVE,
     /** It is the last one, but others held memory while it tried: it tries again. */
@@ -229,7 +232,7 @@ final class ChunkScheduler {
   }
 
   /** How many lanes have not left. */
-  long lanesAtWork() {
+  public long lanesAtWork() {
     return running.getCount();
   }
 
@@ -238,7 +241,8 @@ final class ChunkScheduler {
    *
    * @param lanesBefore {@link #lanesAtWork} before the lane tried
    */
-  WithoutMemory withoutMemory(AcceleratorRate pace, Collection<Range> ranges, long lanesBefore) {
+  public WithoutMemory withoutMemory(
+      AcceleratorRate pace, Collection<Range> ranges, long lanesBefore) {
     lock.lock();
     try {
       int able =
@@ -258,7 +262,7 @@ final class ChunkScheduler {
    * An accelerator failed a lane, which leaves its ranges to the other accelerators and ends; false
    * if there are none, and it must fail. The accelerator's other lanes take no further chunk.
    */
-  boolean dropOut(AcceleratorRate pace, Collection<Range> ranges, Throwable thrown) {
+  public boolean dropOut(AcceleratorRate pace, Collection<Range> ranges, Throwable thrown) {
     lock.lock();
     try {
       if (stopped || paces.stream().noneMatch(other -> other != pace && other.isActive())) {
@@ -279,7 +283,7 @@ final class ChunkScheduler {
   }
 
   /** A lane failed: everything stops. The first failure is the cause, others are attached to it. */
-  void fail(Throwable thrown) {
+  public void fail(Throwable thrown) {
     lock.lock();
     try {
       stopped = true;
@@ -302,7 +306,7 @@ final class ChunkScheduler {
   }
 
   /** Everything stops at the next chunk. */
-  void cancel() {
+  public void cancel() {
     lock.lock();
     try {
       if (running.getCount() > 0) {
@@ -316,7 +320,7 @@ final class ChunkScheduler {
   }
 
   /** Whether somebody cancelled before all was done. */
-  boolean isCancelled() {
+  public boolean isCancelled() {
     lock.lock();
     try {
       return cancelled && done < length;
@@ -325,7 +329,8 @@ final class ChunkScheduler {
     }
   }
 
-  @Nullable Throwable failure() {
+  /** The first failure; null if there was none. */
+  public @Nullable Throwable failure() {
     lock.lock();
     try {
       return failure;
@@ -338,7 +343,7 @@ final class ChunkScheduler {
    * A lane found nothing more to do and ends. Answers false if a range was given back meanwhile:
    * then the lane must go on.
    */
-  boolean leave(AcceleratorRate pace) {
+  public boolean leave(AcceleratorRate pace) {
     lock.lock();
     try {
       if (!stopped && pace.isActive() && !open.isEmpty()) {
@@ -358,12 +363,12 @@ final class ChunkScheduler {
   }
 
   /** Waits until all lanes have left, or for some time; answers whether they have. */
-  boolean await(long milliseconds) throws InterruptedException {
+  public boolean await(long milliseconds) throws InterruptedException {
     return running.await(milliseconds, TimeUnit.MILLISECONDS);
   }
 
   /** The ranges that {@code range} falls into when chunks have at most {@code count} elements. */
-  static List<Range> split(Range range, long count) {
+  public static List<Range> split(Range range, long count) {
     List<Range> parts = new ArrayList<>();
     for (long at = 0; at < range.count(); at += count) {
       parts.add(new Range(range.from() + at, Math.min(count, range.count() - at)));

@@ -1,6 +1,5 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.reduction;
 
-import dev.tidepool.expression.syntax.ScalarType;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Map;
@@ -13,13 +12,9 @@ import java.util.concurrent.ConcurrentHashMap;
  *
  * <p>Threads: any; a range is brought, used and forgotten by one.
  */
-final class Mask extends Reducer {
+public final class Mask implements RangeConsumer {
   private final Map<Long, byte[]> ranges = new ConcurrentHashMap<>();
   private long selected;
-
-  Mask(long length) {
-    super(ScalarType.BOOL, length);
-  }
 
   @Override
   public void write(long elementOffset, MemorySegment source) {
@@ -42,19 +37,13 @@ final class Mask extends Reducer {
   }
 
   /** All sinks have the range that begins there. */
-  void forget(long elementOffset) {
+  public void forget(long elementOffset) {
     ranges.remove(elementOffset);
   }
 
   /** How many elements are selected. */
   synchronized long selected() {
     return selected;
-  }
-
-  /** The number of trues. */
-  @Override
-  Object value() {
-    return selected();
   }
 
   /** Brings the selected ones of some elements together at the front; answers how many. */

@@ -1,22 +1,20 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.reduction;
 
-import dev.tidepool.ElementType;
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.syntax.ScalarType;
-import java.lang.foreign.MemorySegment;
 import java.math.BigInteger;
 import java.util.Map;
 
 /**
- * A sink that keeps one value of all elements, or counts of them, and not the elements. What comes
- * of it depends on the elements alone: not on chunks, nor on the order in which they come.
+ * Keeps one value of all elements, or counts of them, and not the elements. The value depends on
+ * the elements alone: not on the ranges, nor on the order in which they come.
  *
- * <p>Threads: ranges are folded on the threads that bring them and joined under the sink's monitor.
- * Every range comes once.
+ * <p>Threads: a range is folded on the thread that brings it and joined under this object's
+ * monitor.
  */
-abstract class Reducer implements ElementSink {
+public abstract class Reducer implements RangeConsumer {
   final ScalarType type;
-  private final long length;
+  final long length;
 
   Reducer(ScalarType type, long length) {
     this.type = type;
@@ -24,7 +22,7 @@ abstract class Reducer implements ElementSink {
   }
 
   /**
-   * What folds as a reduction says.
+   * Returns what folds as a reduction says.
    *
    * @param type of the elements
    * @param length number of elements
@@ -32,7 +30,8 @@ abstract class Reducer implements ElementSink {
    * @throws IllegalArgumentException if there is no element and the result needs one, or a setting
    *     is out of range
    */
-  static Reducer of(Reduction reduction, ScalarType type, long length, Map<String, ?> scalars) {
+  public static Reducer of(
+      Reduction reduction, ScalarType type, long length, Map<String, ?> scalars) {
     ScalarType result = reduction.resultType(type);
     return switch (reduction.kind()) {
       case SUM ->
@@ -51,26 +50,12 @@ abstract class Reducer implements ElementSink {
         }
         yield new MinMax(type, length, reduction.kind() == Reduction.Kind.MAX);
       }
-      case HISTOGRAM -> Histogram.of(reduction, type, length, scalars);
+      case HISTOGRAM -> Histogram.counting(reduction, type, length, scalars);
     };
   }
 
-  @Override
-  public final ElementType<?> elementType() {
-    return type.elementType();
-  }
-
-  @Override
-  public final long length() {
-    return length;
-  }
-
-  /** Folds a range. */
-  @Override
-  public abstract void write(long elementOffset, MemorySegment source);
-
   /** The result, once all elements came: a boxed value of NumPy's type, or a {@code long[]}. */
-  abstract Object value();
+  public abstract Object value();
 
   /** The integer whose low 64 bits are these, in the box that carries its type. */
   static Object boxed(long bits, ScalarType type) {

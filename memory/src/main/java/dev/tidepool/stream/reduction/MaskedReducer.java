@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.reduction;
 
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.syntax.Reduction.Kind;
@@ -7,12 +7,18 @@ import java.lang.foreign.MemorySegment;
 import java.util.Map;
 
 /** A reduction of the elements that a mask selects. */
-final class MaskedReducer extends Reducer {
+public final class MaskedReducer extends Reducer {
   private final Reduction reduction;
   private final Mask mask;
   private final Reducer selected;
 
-  MaskedReducer(
+  /**
+   * A reduction of what {@code mask} selects.
+   *
+   * @param length number of elements, selected or not
+   * @param scalars values of the names in the reduction's settings
+   */
+  public MaskedReducer(
       Reduction reduction, ScalarType type, long length, Map<String, ?> scalars, Mask mask) {
     super(type, length);
     this.reduction = reduction;
@@ -45,7 +51,7 @@ final class MaskedReducer extends Reducer {
   }
 
   @Override
-  Object value() {
+  public Object value() {
     long count = mask.selected();
     if (count == 0 && (reduction.kind() == Kind.MIN || reduction.kind() == Kind.MAX)) {
       throw new IllegalArgumentException(

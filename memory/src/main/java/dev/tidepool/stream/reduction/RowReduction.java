@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.reduction;
 
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.expression.syntax.Reduction.Kind;
@@ -12,7 +12,7 @@ import java.util.Arrays;
  *
  * @param <A> the array that carries elements
  */
-final class RowReduction<A> {
+public final class RowReduction<A> {
   private final UnifiedBuffer<A> matrix;
   private final ScalarType type;
   private final int rows;
@@ -25,7 +25,13 @@ final class RowReduction<A> {
     this.columns = columns;
   }
 
-  static <A> RowReduction<A> of(UnifiedBuffer<A> matrix, long rows, long columns) {
+  /**
+   * Reductions of a matrix.
+   *
+   * @throws IllegalArgumentException if the buffer has not {@code rows * columns} elements, or they
+   *     are records, or there are more rows than an array has elements
+   */
+  public static <A> RowReduction<A> of(UnifiedBuffer<A> matrix, long rows, long columns) {
     boolean fits =
         rows >= 0
             && columns >= 0
@@ -44,7 +50,8 @@ final class RowReduction<A> {
     return new RowReduction<>(matrix, Math.toIntExact(rows), columns);
   }
 
-  Object sums() {
+  /** The sum of each row: a {@code float[]} or {@code double[]} of floats, else {@code long[]}. */
+  public Object sums() {
     if (type.isFloating()) {
       return reals(Kind.SUM);
     }
@@ -55,31 +62,20 @@ final class RowReduction<A> {
           void shortRows(MemorySegment elements, int first, int count) {
             ElementBatch batch = new ElementBatch(type);
             for (int row = 0; row < count; row++) {
-              sums[first + row] = wholeSum(batch, elements, row * columns);
+              sums[first + row] = IntegerSum.sum(batch, elements, row * columns, columns);
             }
           }
 
           @Override
           void longRow(UnifiedBuffer<A> elements, int row) {
-            sums[row] = Reductions.fold(elements, Kind.SUM).longValue();
+            sums[row] = BufferReduction.fold(elements, Kind.SUM).longValue();
           }
         });
     return sums;
   }
 
-  private long wholeSum(ElementBatch batch, MemorySegment elements, long from) {
-    long sum = 0;
-    for (long at = 0; at < columns; at += ElementBatch.LENGTH) {
-      int size = (int) Math.min(ElementBatch.LENGTH, columns - at);
-      long[] values = batch.longs(elements, from + at, size);
-      for (int i = 0; i < size; i++) {
-        sum += values[i];
-      }
-    }
-    return sum;
-  }
-
-  Object means() {
+  /** The mean of each row: a {@code float[]} of 32-bit floats, else a {@code double[]}. */
+  public Object means() {
     return reals(Kind.MEAN);
   }
 
@@ -99,7 +95,7 @@ final class RowReduction<A> {
 
           @Override
           void longRow(UnifiedBuffer<A> elements, int row) {
-            results[row] = Reductions.fold(elements, kind).doubleValue();
+            results[row] = BufferReduction.fold(elements, kind).doubleValue();
           }
         });
     if (columns == 0 && kind == Kind.MEAN) {
@@ -117,9 +113,9 @@ final class RowReduction<A> {
   }
 
   /** The columns of the first least or greatest elements. */
-  long[] indices(boolean greatest) {
+  public long[] indices(boolean greatest) {
     if (rows > 0) {
-      Reductions.checkAny(columns, greatest ? "argMax" : "argMin");
+      BufferReduction.checkAny(columns, greatest ? "argMax" : "argMin");
     }
     long[] indices = new long[rows];
     each(
@@ -134,16 +130,16 @@ final class RowReduction<A> {
 
           @Override
           void longRow(UnifiedBuffer<A> elements, int row) {
-            indices[row] = Reductions.find(elements, greatest);
+            indices[row] = BufferReduction.find(elements, greatest);
           }
         });
     return indices;
   }
 
   /** The least or greatest elements. */
-  A chosen(boolean greatest) {
+  public A chosen(boolean greatest) {
     if (rows > 0) {
-      Reductions.checkAny(columns, greatest ? "max" : "min");
+      BufferReduction.checkAny(columns, greatest ? "max" : "min");
     }
     A chosen = matrix.elementType().newArray(rows);
     each(
@@ -159,7 +155,7 @@ final class RowReduction<A> {
 
           @Override
           void longRow(UnifiedBuffer<A> elements, int row) {
-            elements.copyTo(Reductions.find(elements, greatest), chosen, row, 1);
+            elements.copyTo(BufferReduction.find(elements, greatest), chosen, row, 1);
           }
         });
     return chosen;
@@ -178,8 +174,8 @@ final class RowReduction<A> {
     if (columns == 0 || rows == 0) {
       return;
     }
-    if (Reductions.isShort(columns, type.byteSize())) {
-      Reductions.read(
+    if (BufferReduction.isShort(columns, type.byteSize())) {
+      BufferReduction.read(
           matrix,
           columns,
           (offset, elements) ->

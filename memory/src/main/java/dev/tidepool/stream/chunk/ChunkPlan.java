@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.chunk;
 
 import dev.tidepool.ByteSize;
 
@@ -8,11 +8,11 @@ import dev.tidepool.ByteSize;
  * @param lanes chunks in flight
  * @param chunk elements of one chunk
  */
-record ChunkPlan(int lanes, long chunk) {
+public record ChunkPlan(int lanes, long chunk) {
   /**
    * Fewer elements are not worth a kernel's launch; memory that runs out is not answered below it.
    */
-  static final long SMALLEST_CHUNK = 1024;
+  public static final long SMALLEST_CHUNK = 1024;
 
   private static final long SHARED_CHUNK_BYTES = 1L << 20;
   private static final long DEVICE_CHUNK_BYTES = 8L << 20;
@@ -33,7 +33,7 @@ record ChunkPlan(int lanes, long chunk) {
    * @param processors how many the machine has
    * @param accelerators how many share the memory limit evenly, this one included
    */
-  record Work(
+  public record Work(
       long length, long widest, long perElement, boolean shared, int processors, int accelerators) {
     long footprint() {
       return shared ? perElement : 2 * perElement;
@@ -41,16 +41,25 @@ record ChunkPlan(int lanes, long chunk) {
   }
 
   /**
+   * What the program asks for.
+   *
+   * @param lanes chunks in flight; 0 to choose
+   * @param chunkBytes of the widest array in one chunk; 0 to choose
+   * @param memoryLimit bytes of all chunks in flight, on all accelerators, at most
+   */
+  public record Wishes(int lanes, long chunkBytes, long memoryLimit) {}
+
+  /**
    * The plan that keeps the memory limit.
    *
    * @throws IllegalArgumentException if the limit is too small to run; the message says what works
    */
-  static ChunkPlan of(Work work, StreamOptions options) {
+  public static ChunkPlan of(Work work, Wishes wishes) {
     long length = Math.max(1, work.length());
-    int spare = work.shared() && options.lanes() == 0 ? SPARE_LANES : 0;
+    int spare = work.shared() && wishes.lanes() == 0 ? SPARE_LANES : 0;
     int defaultLanes = work.shared() ? work.processors() + spare : DEVICE_LANES;
-    long lanes = Math.max(FEWEST_LANES, options.lanes() == 0 ? defaultLanes : options.lanes());
-    long bytes = options.chunkBytes();
+    long lanes = Math.max(FEWEST_LANES, wishes.lanes() == 0 ? defaultLanes : wishes.lanes());
+    long bytes = wishes.chunkBytes();
     if (bytes == 0) {
       bytes = work.shared() ? SHARED_CHUNK_BYTES : DEVICE_CHUNK_BYTES;
     }
@@ -58,12 +67,12 @@ record ChunkPlan(int lanes, long chunk) {
     // Little work is divided evenly, in whole smallest chunks, rather than left to one lane.
     wanted = Math.min(wanted, roundUp(ceilDivide(length, Math.max(FEWEST_LANES, lanes - spare))));
 
-    long affordable = options.memoryLimit() / work.accelerators() / work.footprint();
+    long affordable = wishes.memoryLimit() / work.accelerators() / work.footprint();
     if (length <= Math.min(wanted, affordable)) {
       return new ChunkPlan(1, length);
     }
     if (affordable < FEWEST_LANES * SMALLEST_CHUNK) {
-      throw tooSmall(work, length, options.memoryLimit());
+      throw tooSmall(work, length, wishes.memoryLimit());
     }
     lanes = Math.min(lanes, affordable / SMALLEST_CHUNK);
     long chunk = Math.min(wanted, affordable / lanes);

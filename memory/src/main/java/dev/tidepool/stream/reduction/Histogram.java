@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.reduction;
 
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.syntax.ScalarType;
@@ -28,7 +28,8 @@ final class Histogram extends Reducer {
     this.perBin = bins / (edges[bins] - edges[0]);
   }
 
-  static Histogram of(Reduction reduction, ScalarType type, long length, Map<String, ?> scalars) {
+  static Histogram counting(
+      Reduction reduction, ScalarType type, long length, Map<String, ?> scalars) {
     Number bins = reduction.settings().get(0).in(scalars);
     double low = reduction.settings().get(1).in(scalars).doubleValue();
     double high = reduction.settings().get(2).in(scalars).doubleValue();
@@ -115,7 +116,7 @@ final class Histogram extends Reducer {
   }
 
   @Override
-  synchronized Object value() {
+  public synchronized Object value() {
     long[] total = new long[edges.length - 1];
     for (long[] counts : idle) {
       for (int i = 0; i < total.length; i++) {

@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.reduction;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.within;
 import dev.tidepool.expression.syntax.Reduction;
 import dev.tidepool.expression.syntax.ScalarType;
 import dev.tidepool.expression.types.Expression;
+import dev.tidepool.stream.chunk.ChunkScheduler;
 import java.lang.foreign.MemorySegment;
 import java.math.BigDecimal;
 import java.util.ArrayList;

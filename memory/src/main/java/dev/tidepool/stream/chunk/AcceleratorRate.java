@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.chunk;
 
 import dev.tidepool.AcceleratorKind;
 import dev.tidepool.UnifiedMemoryManager;
@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Locking: everything but {@link #size} is read and written under the lock of {@link
  * ChunkScheduler}.
  */
-final class AcceleratorRate {
+public final class AcceleratorRate {
   /** Of what is measured, the weight of the latest chunk. */
   private static final double LATEST = 0.5;
 
@@ -31,13 +31,14 @@ final class AcceleratorRate {
     this.lanes = plan.lanes();
   }
 
-  static AcceleratorRate of(UnifiedMemoryManager memory, ChunkPlan plan) {
+  /** The rate of a manager's accelerator, before anything was measured. */
+  public static AcceleratorRate of(UnifiedMemoryManager memory, ChunkPlan plan) {
     return new AcceleratorRate(
         memory.accelerator().id(), memory.accelerator().kind() == AcceleratorKind.CPU, plan);
   }
 
   /** The accelerator's id. */
-  String accelerator() {
+  public String accelerator() {
     return accelerator;
   }
 
@@ -47,7 +48,7 @@ final class AcceleratorRate {
   }
 
   /** Elements of a chunk at most; they shrink when memory runs out. */
-  long size() {
+  public long size() {
     return size;
   }
 
@@ -107,7 +108,7 @@ final class AcceleratorRate {
   }
 
   /** Why its lanes stopped for good while others went on; null if they did not. */
-  @Nullable Throwable failure() {
+  public @Nullable Throwable failure() {
     return failure;
   }
 

@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.reduction;
 
 import dev.tidepool.expression.syntax.ScalarType;
 import java.lang.foreign.MemorySegment;
@@ -44,7 +44,7 @@ final class PairwiseSum extends Reducer {
     long count = source.byteSize() / type.byteSize();
     long end = elementOffset + count;
     if (elementOffset % ElementBatch.LENGTH != 0
-        || (end % ElementBatch.LENGTH != 0 && end != length())) {
+        || (end % ElementBatch.LENGTH != 0 && end != length)) {
       throw new IllegalArgumentException(
           "a range of elements %d to %d; sums take ranges from multiples of %d to multiples of %d"
                   .formatted(elementOffset, end, ElementBatch.LENGTH, ElementBatch.LENGTH)
@@ -84,13 +84,13 @@ final class PairwiseSum extends Reducer {
    * smallest last in the array.
    */
   @Override
-  synchronized Object value() {
+  public synchronized Object value() {
     double sum = 0;
     for (Map<Long, Double> level : waiting) {
       for (double subtree : level.values()) {
         sum = subtree + sum;
       }
     }
-    return boxed(mean ? sum / length() : sum, result);
+    return boxed(mean ? sum / length : sum, result);
   }
 }

@@ -1,4 +1,4 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.reduction;
 
 import dev.tidepool.expression.syntax.ScalarType;
 import java.lang.foreign.MemorySegment;
@@ -70,7 +70,7 @@ final class MinMax extends Reducer {
   }
 
   @Override
-  synchronized Object value() {
+  public synchronized Object value() {
     return type.isFloating() ? boxed(real, type) : boxed(whole ^ turned, type);
   }
 }

@@ -1,8 +1,10 @@
-package dev.tidepool.stream;
+package dev.tidepool.stream.chunk;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tidepool.stream.StreamOptions;
+import dev.tidepool.stream.StreamProgress;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
@@ -13,66 +15,66 @@ class ChunkPlanTest {
     return new ChunkPlan.Work(length, 4, 8, shared, 4, 1);
   }
 
+  private static ChunkPlan plan(ChunkPlan.Work work, StreamOptions options) {
+    return ChunkPlan.of(
+        work, new ChunkPlan.Wishes(options.lanes(), options.chunkBytes(), options.memoryLimit()));
+  }
+
   @Test
   void sharedMemoryGetsALaneMoreThanProcessorsAndChunksThatStayInTheCache() {
-    assertThat(ChunkPlan.of(floats(1L << 30, true), DEFAULTS))
-        .isEqualTo(new ChunkPlan(5, (1 << 20) / 4));
-    assertThat(ChunkPlan.of(floats(1L << 30, true), DEFAULTS.withLanes(4)).lanes()).isEqualTo(4);
+    assertThat(plan(floats(1L << 30, true), DEFAULTS)).isEqualTo(new ChunkPlan(5, (1 << 20) / 4));
+    assertThat(plan(floats(1L << 30, true), DEFAULTS.withLanes(4)).lanes()).isEqualTo(4);
   }
 
   @Test
   void aDeviceGetsFourLanesAndLargerChunks() {
-    assertThat(ChunkPlan.of(floats(1L << 30, false), DEFAULTS))
-        .isEqualTo(new ChunkPlan(4, (8 << 20) / 4));
+    assertThat(plan(floats(1L << 30, false), DEFAULTS)).isEqualTo(new ChunkPlan(4, (8 << 20) / 4));
   }
 
   @Test
   void oneProcessorStillHasTwoChunksInFlight() {
-    assertThat(ChunkPlan.of(new ChunkPlan.Work(1L << 30, 4, 8, true, 1, 1), DEFAULTS).lanes())
-        .isEqualTo(2);
-    assertThat(ChunkPlan.of(floats(1L << 30, true), DEFAULTS.withLanes(1)).lanes()).isEqualTo(2);
+    assertThat(plan(new ChunkPlan.Work(1L << 30, 4, 8, true, 1, 1), DEFAULTS).lanes()).isEqualTo(2);
+    assertThat(plan(floats(1L << 30, true), DEFAULTS.withLanes(1)).lanes()).isEqualTo(2);
   }
 
   @Test
   void aChunkIsCountedByItsWidestArray() {
     ChunkPlan plan =
-        ChunkPlan.of(
-            new ChunkPlan.Work(1L << 30, 8, 13, true, 2, 1), DEFAULTS.withChunkBytes(64 << 10));
+        plan(new ChunkPlan.Work(1L << 30, 8, 13, true, 2, 1), DEFAULTS.withChunkBytes(64 << 10));
 
     assertThat(plan.chunk()).isEqualTo(8 << 10);
   }
 
   @Test
   void littleWorkIsDividedEvenlyAmongTheProcessorsOrDoneInOnePiece() {
-    assertThat(ChunkPlan.of(floats(100_000, true), DEFAULTS)).isEqualTo(new ChunkPlan(4, 25_600));
-    assertThat(ChunkPlan.of(floats(1024, true), DEFAULTS)).isEqualTo(new ChunkPlan(1, 1024));
-    assertThat(ChunkPlan.of(floats(1, true), DEFAULTS)).isEqualTo(new ChunkPlan(1, 1));
+    assertThat(plan(floats(100_000, true), DEFAULTS)).isEqualTo(new ChunkPlan(4, 25_600));
+    assertThat(plan(floats(1024, true), DEFAULTS)).isEqualTo(new ChunkPlan(1, 1024));
+    assertThat(plan(floats(1, true), DEFAULTS)).isEqualTo(new ChunkPlan(1, 1));
   }
 
   @Test
   void aMemoryLimitTooSmallSaysTheLeastThatWorks() {
-    assertThatThrownBy(() -> ChunkPlan.of(floats(1L << 30, true), DEFAULTS.withMemoryLimit(10_000)))
+    assertThatThrownBy(() -> plan(floats(1L << 30, true), DEFAULTS.withMemoryLimit(10_000)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("9.8 KiB is too small")
         .hasMessageContaining("8 bytes an element")
         .hasMessageContaining("the least that works is 16384 bytes");
-    assertThat(ChunkPlan.of(floats(1L << 30, true), DEFAULTS.withMemoryLimit(16_384)))
+    assertThat(plan(floats(1L << 30, true), DEFAULTS.withMemoryLimit(16_384)))
         .isEqualTo(new ChunkPlan(2, 1024));
-    assertThatThrownBy(() -> ChunkPlan.of(floats(100, false), DEFAULTS.withMemoryLimit(1599)))
+    assertThatThrownBy(() -> plan(floats(100, false), DEFAULTS.withMemoryLimit(1599)))
         .hasMessageContaining("the least that works is 1600 bytes");
-    assertThat(ChunkPlan.of(floats(100, false), DEFAULTS.withMemoryLimit(1600)))
+    assertThat(plan(floats(100, false), DEFAULTS.withMemoryLimit(1600)))
         .isEqualTo(new ChunkPlan(1, 100));
   }
 
   @Test
   void aLimitThatIsTooSmallForSeveralAcceleratorsIsNamedAsItWasGiven() {
     ChunkPlan.Work work = new ChunkPlan.Work(1L << 30, 4, 8, true, 4, 3);
-    assertThatThrownBy(() -> ChunkPlan.of(work, DEFAULTS.withMemoryLimit(49_000)))
+    assertThatThrownBy(() -> plan(work, DEFAULTS.withMemoryLimit(49_000)))
         .hasMessageContaining("47.9 KiB is too small")
         .hasMessageContaining("on each of 3 accelerators")
         .hasMessageContaining("the least that works is 49152 bytes");
-    assertThat(ChunkPlan.of(work, DEFAULTS.withMemoryLimit(49_152)))
-        .isEqualTo(new ChunkPlan(2, 1024));
+    assertThat(plan(work, DEFAULTS.withMemoryLimit(49_152))).isEqualTo(new ChunkPlan(2, 1024));
   }
 
   @Test
@@ -95,7 +97,7 @@ class ChunkPlanTest {
               random.nextInt(20),
               false,
               StreamProgress.NONE);
-      ChunkPlan plan = ChunkPlan.of(work, options);
+      ChunkPlan plan = plan(work, options);
 
       assertThat(plan.chunk()).isPositive();
       assertThat(plan.lanes() * plan.chunk() * work.footprint() * work.accelerators())

@@ -1,0 +1,18 @@
+package dev.tidepool.stream;
+
+import dev.tidepool.ElementType;
+import dev.tidepool.stream.reduction.RangeConsumer;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * A reduction as a sink.
+ *
+ * @param length elements that it takes
+ */
+record RangeSink(ElementType<?> elementType, long length, RangeConsumer ranges)
+    implements ElementSink {
+  @Override
+  public void write(long elementOffset, MemorySegment source) {
+    ranges.write(elementOffset, source);
+  }
+}

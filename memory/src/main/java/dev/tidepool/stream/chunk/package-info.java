@@ -1,0 +1,9 @@
+/**
+ * How the work of a pipeline is divided into chunks, and which lane takes the next one.
+ *
+ * <p>Arithmetic and one lock: nothing here reads, computes or writes an element.
+ */
+@NullMarked
+package dev.tidepool.stream.chunk;
+
+import org.jspecify.annotations.NullMarked;
