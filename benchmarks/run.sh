@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the benchmarks and runs them with JMH in rounds; prints tables in Markdown.
 #
-#   benchmarks/run.sh [ROUNDS [CLASS...]]     3 rounds of all classes, about an hour
+#   benchmarks/run.sh [ROUNDS [CLASS...]]     3 rounds of all classes, about two hours
 #
 # The whole commands are in eval.sh. Runs on a JDK 25 or newer of JAVA_HOME, the PATH or /usr/lib/jvm;
 # MAVEN_ARGS are more options for the build, and with SKIP_BUILD=1 there is none.

@@ -57,12 +57,14 @@ public class ArrayPoolBenchmark {
 
   /** As the last holder left it, one thread. */
   @Benchmark
+  @ComparedWith("plain1")
   public float pooled1() {
     return pair(pool, length);
   }
 
   /** As the last holder left it, two threads. */
   @Benchmark
+  @ComparedWith("plain2")
   @Threads(2)
   public float pooled2() {
     return pair(pool, length);
@@ -70,12 +72,14 @@ public class ArrayPoolBenchmark {
 
   /** Zeros, as a new one has, one thread. */
   @Benchmark
+  @ComparedWith("plain1")
   public float cleared1() {
     return pair(clearing, length);
   }
 
   /** Zeros, as a new one has, two threads. */
   @Benchmark
+  @ComparedWith("plain2")
   @Threads(2)
   public float cleared2() {
     return pair(clearing, length);

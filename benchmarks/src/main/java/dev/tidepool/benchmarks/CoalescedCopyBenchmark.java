@@ -102,6 +102,7 @@ public class CoalescedCopyBenchmark {
 
   /** Gathered, from arrays. */
   @Benchmark
+  @ComparedWith({"oneByOne", "bareWrites"})
   public Object gathered() {
     return link.coalesced().upload(moves);
   }

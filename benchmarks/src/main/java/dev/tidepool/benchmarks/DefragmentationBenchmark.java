@@ -88,6 +88,7 @@ public class DefragmentationBenchmark {
 
   /** Moves them together. */
   @Benchmark
+  @ComparedWith("copies")
   public Defragmentation defragment() {
     Defragmentation done = memory.defragment();
     if (done.movedBytes() == 0) {

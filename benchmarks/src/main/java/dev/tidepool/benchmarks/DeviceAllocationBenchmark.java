@@ -65,12 +65,14 @@ public class DeviceAllocationBenchmark {
 
   /** From the pool and back. */
   @Benchmark
+  @ComparedWith({"driverTouched", "unpooledTouched"})
   public void pooled() {
     memory.allocate(ElementType.BYTE, bytes).close();
   }
 
   /** From the pool, cleared, and back. */
   @Benchmark
+  @ComparedWith({"driverTouched", "unpooledTouched"})
   public void pooledTouched() {
     try (UnifiedBuffer<byte[]> buffer = memory.allocate(ElementType.BYTE, bytes)) {
       buffer.fill((byte) 0);

@@ -81,6 +81,7 @@ public class DirtyRangesBenchmark {
 
   /** Written on the host, then pushed as dirty ranges. */
   @Benchmark
+  @ComparedWith({"list", "bareWrites"})
   public void dirtyRanges() {
     for (int i = 0; i < RANGES; i++) {
       onBothSides.copyFrom(array, 0, i * STEP, BYTES);

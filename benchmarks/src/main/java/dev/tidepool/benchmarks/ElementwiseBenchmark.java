@@ -83,6 +83,7 @@ public class ElementwiseBenchmark {
 
   /** Reads one array and writes one. */
   @Benchmark
+  @ComparedWith("affineBytes")
   public void affine() {
     affine.execute(Arguments.of("x", x, "y", y));
   }
@@ -95,6 +96,7 @@ public class ElementwiseBenchmark {
 
   /** Reads two arrays and writes one of them. The factor keeps the values finite. */
   @Benchmark
+  @ComparedWith("axpyBytes")
   public void axpy() {
     axpy.execute(Arguments.of("a", 0f, "x", x, "y", y));
   }

@@ -211,6 +211,7 @@ public class HolesBenchmark {
 
   /** Tidepool's pool. */
   @Benchmark
+  @ComparedWith({"nettyAdaptive", "malloc"})
   public void pooled(Buffers buffers) {
     buffers.change();
   }

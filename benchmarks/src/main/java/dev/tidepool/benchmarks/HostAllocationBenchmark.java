@@ -67,6 +67,7 @@ public class HostAllocationBenchmark {
 
   /** From the pool and back. */
   @Benchmark
+  @ComparedWith({"malloc", "arena", "nettyAdaptive", "nettyPooled", "arrow"})
   public void pooled() {
     memory.allocate(ElementType.BYTE, bytes, MemoryLocation.HOST).close();
   }

@@ -63,6 +63,7 @@ public class HostWriteBenchmark {
 
   /** From the pool and back. */
   @Benchmark
+  @ComparedWith({"malloc", "arena", "hugePages", "nettyAdaptive"})
   public void pooled() {
     try (UnifiedBuffer<byte[]> buffer =
         memory.allocate(ElementType.BYTE, bytes, MemoryLocation.HOST)) {

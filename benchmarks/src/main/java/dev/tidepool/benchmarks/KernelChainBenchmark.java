@@ -127,6 +127,7 @@ public class KernelChainBenchmark {
 
   /** In the background. */
   @Benchmark
+  @ComparedWith("bareLaunches")
   @OperationsPerInvocation(KERNELS)
   public void executeAsync() {
     CompletableFuture<Void> last = CompletableFuture.completedFuture(null);
@@ -138,6 +139,7 @@ public class KernelChainBenchmark {
 
   /** One after another. */
   @Benchmark
+  @ComparedWith("bareLaunches")
   @OperationsPerInvocation(KERNELS)
   public void execute() {
     for (int i = 0; i < KERNELS; i++) {

@@ -80,6 +80,7 @@ public class MemoryOperationsBenchmark {
   }
 
   @Benchmark
+  @ComparedWith("memcpy")
   public void copy() {
     MemoryOperations.copy(source, target);
   }
@@ -90,11 +91,13 @@ public class MemoryOperationsBenchmark {
   }
 
   @Benchmark
+  @ComparedWith("memset")
   public void fill() {
     MemoryOperations.fill(target, (byte) 3);
   }
 
   @Benchmark
+  @ComparedWith("memset")
   public void fillLongs() {
     MemoryOperations.fill(target, 0x0123456789abcdefL);
   }
@@ -105,16 +108,19 @@ public class MemoryOperationsBenchmark {
   }
 
   @Benchmark
+  @ComparedWith("memcpy")
   public void intToFloat() {
     MemoryOperations.convert(ElementType.INT, source, ElementType.FLOAT, target);
   }
 
   @Benchmark
+  @ComparedWith("memcpyLikeFloatToDouble")
   public void floatToDouble() {
     MemoryOperations.convert(ElementType.FLOAT, half, ElementType.DOUBLE, target);
   }
 
   @Benchmark
+  @ComparedWith("memcpyLikeFloatToDouble")
   public void doubleToFloat() {
     MemoryOperations.convert(
         ElementType.DOUBLE, source, ElementType.FLOAT, target.asSlice(0, half.byteSize()));
@@ -127,6 +133,7 @@ public class MemoryOperationsBenchmark {
   }
 
   @Benchmark
+  @ComparedWith("memcpyLikeByteToFloat")
   public void byteToFloat() {
     MemoryOperations.convert(ElementType.BYTE, quarter, ElementType.FLOAT, target);
   }
@@ -138,6 +145,7 @@ public class MemoryOperationsBenchmark {
   }
 
   @Benchmark
+  @ComparedWith("memcpy")
   public void swapInts() {
     MemoryOperations.swapBytes(4, source, target);
   }

@@ -78,6 +78,7 @@ public class MetalTransfersBenchmark {
 
   /** An array of 64 MiB. */
   @Benchmark
+  @ComparedWith("largeArrayBare")
   public void largeArray() {
     device.copyFrom(large);
   }
@@ -91,6 +92,7 @@ public class MetalTransfersBenchmark {
 
   /** Back. */
   @Benchmark
+  @ComparedWith("largeArrayBackBare")
   public void largeArrayBack() {
     device.copyTo(large);
   }
@@ -104,6 +106,7 @@ public class MetalTransfersBenchmark {
 
   /** 1,000 pieces in one list. */
   @Benchmark
+  @ComparedWith("manyPiecesBare")
   public Object manyPieces() {
     return memory.transfers().transfer(pieces, TransferOptions.defaults()).orThrow();
   }

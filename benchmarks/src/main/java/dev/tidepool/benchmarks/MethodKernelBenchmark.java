@@ -175,6 +175,7 @@ public class MethodKernelBenchmark {
 
   /** The method as a kernel. */
   @Benchmark
+  @ComparedWith("dotPlain")
   public void dotMethod() {
     dot.execute(floats, LaunchRange.of(ROWS));
   }
@@ -205,6 +206,7 @@ public class MethodKernelBenchmark {
 
   /** The method for ints as a kernel. */
   @Benchmark
+  @ComparedWith("intDotPlain")
   public void intDotMethod() {
     intDot.execute(ints, LaunchRange.of(ROWS));
   }
@@ -229,6 +231,7 @@ public class MethodKernelBenchmark {
 
   /** {@code y = a*x + y} as a method. */
   @Benchmark
+  @ComparedWith("axpyExpression")
   public void axpyMethod() {
     axpy.execute(axpyArguments, LaunchRange.of(ELEMENTS));
   }

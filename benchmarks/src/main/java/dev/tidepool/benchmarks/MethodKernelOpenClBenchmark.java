@@ -194,6 +194,7 @@ public class MethodKernelOpenClBenchmark {
 
   /** The method. */
   @Benchmark
+  @ComparedWith({"tiledSquares", "tiledPointers"})
   public void tiledMethod() {
     tiled.execute(square, SQUARE);
   }
@@ -212,6 +213,7 @@ public class MethodKernelOpenClBenchmark {
 
   /** Rows and a query, indices tested. */
   @Benchmark
+  @ComparedWith("dotUnchecked")
   public void dotChecked() {
     dot.execute(dotArguments, LaunchRange.of(ROWS));
   }
@@ -224,6 +226,7 @@ public class MethodKernelOpenClBenchmark {
 
   /** {@code y = a*x + y}, indices tested. */
   @Benchmark
+  @ComparedWith("axpyUnchecked")
   public void axpyChecked() {
     axpy.execute(axpyArguments);
   }

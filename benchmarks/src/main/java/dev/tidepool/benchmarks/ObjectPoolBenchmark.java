@@ -45,12 +45,14 @@ public class ObjectPoolBenchmark {
 
   /** Bare objects, one thread. */
   @Benchmark
+  @ComparedWith({"stormpot1", "stormpotForEver1", "commons1", "fast1", "plain1"})
   public byte tidepool1() {
     return pools.tidepool(ObjectPoolBenchmark::touch);
   }
 
   /** Bare objects, two threads. */
   @Benchmark
+  @ComparedWith({"stormpot2", "stormpotForEver2", "commons2", "fast2", "plain2"})
   @Threads(2)
   public byte tidepool2() {
     return pools.tidepool(ObjectPoolBenchmark::touch);
@@ -58,12 +60,14 @@ public class ObjectPoolBenchmark {
 
   /** By leases, one thread. */
   @Benchmark
+  @ComparedWith("stormpot1")
   public byte tidepoolLease1() {
     return pools.tidepoolLease(ObjectPoolBenchmark::touch);
   }
 
   /** By leases, two threads. */
   @Benchmark
+  @ComparedWith("stormpot2")
   @Threads(2)
   public byte tidepoolLease2() {
     return pools.tidepoolLease(ObjectPoolBenchmark::touch);

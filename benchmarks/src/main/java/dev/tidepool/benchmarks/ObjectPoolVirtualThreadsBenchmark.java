@@ -78,6 +78,7 @@ public class ObjectPoolVirtualThreadsBenchmark {
 
   /** Bare objects. */
   @Benchmark
+  @ComparedWith({"stormpot", "stormpotForVirtual", "commons", "fast", "plain"})
   public void tidepool() throws InterruptedException {
     run(() -> pools.tidepool(ObjectPoolVirtualThreadsBenchmark::letOthersRun));
   }

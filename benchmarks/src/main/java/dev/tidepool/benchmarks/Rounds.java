@@ -1,6 +1,7 @@
 package dev.tidepool.benchmarks;
 
 import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -18,8 +19,11 @@ import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.profile.GCProfiler;
 import org.openjdk.jmh.results.IterationResult;
 import org.openjdk.jmh.results.RunResult;
+import org.openjdk.jmh.runner.BenchmarkList;
+import org.openjdk.jmh.runner.BenchmarkListEntry;
 import org.openjdk.jmh.runner.Runner;
 import org.openjdk.jmh.runner.RunnerException;
+import org.openjdk.jmh.runner.format.OutputFormatFactory;
 import org.openjdk.jmh.runner.options.ChainedOptionsBuilder;
 import org.openjdk.jmh.runner.options.OptionsBuilder;
 import org.openjdk.jmh.runner.options.VerboseMode;
@@ -32,14 +36,6 @@ import org.openjdk.jmh.util.Statistics;
  * iterations, and for each comparison the median of the rounds' ratios.
  */
 public final class Rounds {
-  /**
-   * Two methods of one class.
-   *
-   * @param ours Tidepool's
-   * @param peer what it is held against
-   */
-  private record Comparison(String ours, String peer) {}
-
   private static final String[] JVM_OPTIONS = {
     "--enable-native-access=ALL-UNNAMED",
     // Arrow's allocator wants it.
@@ -50,33 +46,9 @@ public final class Rounds {
     "-XX:MaxDirectMemorySize=8g"
   };
 
-  private static final List<Class<?>> CLASSES =
-      List.of(
-          ElementwiseBenchmark.class,
-          TransferBenchmark.class,
-          SmallTransfersBenchmark.class,
-          TransferSubmitBenchmark.class,
-          HostAccessBenchmark.class,
-          DeviceAllocationBenchmark.class,
-          HostAllocationBenchmark.class,
-          HostWriteBenchmark.class,
-          PoolMissBenchmark.class,
-          HolesBenchmark.class,
-          SharedBufferBenchmark.class,
-          MemoryOperationsBenchmark.class,
-          LayoutBenchmark.class,
-          SpillBenchmark.class,
-          FullMemoryBenchmark.class,
-          DefragmentationBenchmark.class,
-          DiagnosticsBenchmark.class,
-          SnapshotBenchmark.class,
-          ObjectPoolBenchmark.class,
-          ObjectPoolVirtualThreadsBenchmark.class,
-          ArrayPoolBenchmark.class);
-
   /** Those that are run by one thread, and then by two at the same time. */
   private static final Set<Class<?>> CONCURRENT =
-      Set.of(HostAllocationBenchmark.class, HolesBenchmark.class);
+      Set.of(HostAllocationBenchmark.class, HolesBenchmark.class, UsedBufferBenchmark.class);
 
   private static final String THREADS = "threads";
 
@@ -84,94 +56,6 @@ public final class Rounds {
   private static final String GARBAGE = "gc.alloc.rate.norm";
 
   private static final double[] PERCENTILES = {50, 99, 99.9};
-
-  private static final List<Comparison> COMPARISONS =
-      List.of(
-          new Comparison("ElementwiseBenchmark.affine", "ElementwiseBenchmark.affineBytes"),
-          new Comparison("ElementwiseBenchmark.axpy", "ElementwiseBenchmark.axpyBytes"),
-          new Comparison("TransferBenchmark.arrayIn", "TransferBenchmark.bareWrite"),
-          new Comparison("TransferBenchmark.pinnedIn", "TransferBenchmark.bareWrite"),
-          new Comparison("TransferBenchmark.arrayOut", "TransferBenchmark.bareRead"),
-          new Comparison("TransferBenchmark.pinnedOut", "TransferBenchmark.bareRead"),
-          new Comparison("SmallTransfersBenchmark.list", "SmallTransfersBenchmark.bareArrays"),
-          new Comparison("SmallTransfersBenchmark.list", "SmallTransfersBenchmark.bareWrites"),
-          new Comparison(
-              "SmallTransfersBenchmark.background", "SmallTransfersBenchmark.bareWrites"),
-          new Comparison("SmallTransfersBenchmark.oneByOne", "SmallTransfersBenchmark.bareWrites"),
-          new Comparison(
-              "DeviceAllocationBenchmark.pooledTouched", "DeviceAllocationBenchmark.driverTouched"),
-          new Comparison(
-              "DeviceAllocationBenchmark.pooled", "DeviceAllocationBenchmark.driverTouched"),
-          new Comparison(
-              "DeviceAllocationBenchmark.pooled", "DeviceAllocationBenchmark.unpooledTouched"),
-          new Comparison(
-              "DeviceAllocationBenchmark.pooledTouched",
-              "DeviceAllocationBenchmark.unpooledTouched"),
-          new Comparison("HostAllocationBenchmark.pooled", "HostAllocationBenchmark.malloc"),
-          new Comparison("HostAllocationBenchmark.pooled", "HostAllocationBenchmark.arena"),
-          new Comparison("HostAllocationBenchmark.pooled", "HostAllocationBenchmark.nettyAdaptive"),
-          new Comparison("HostAllocationBenchmark.pooled", "HostAllocationBenchmark.nettyPooled"),
-          new Comparison("HostAllocationBenchmark.pooled", "HostAllocationBenchmark.arrow"),
-          new Comparison("HostWriteBenchmark.pooled", "HostWriteBenchmark.malloc"),
-          new Comparison(
-              "SharedBufferBenchmark.openAndClose", "SharedBufferBenchmark.bareMapAndUnmap"),
-          new Comparison("SharedBufferBenchmark.sumShared", "SharedBufferBenchmark.sumAlone"),
-          new Comparison("SharedBufferBenchmark.copyInShared", "SharedBufferBenchmark.copyInAlone"),
-          new Comparison("SharedBufferBenchmark.kernelShared", "SharedBufferBenchmark.kernelAlone"),
-          new Comparison("HostWriteBenchmark.pooled", "HostWriteBenchmark.arena"),
-          new Comparison("HostWriteBenchmark.pooled", "HostWriteBenchmark.hugePages"),
-          new Comparison("HostWriteBenchmark.pooled", "HostWriteBenchmark.nettyAdaptive"),
-          new Comparison("HolesBenchmark.pooled", "HolesBenchmark.nettyAdaptive"),
-          new Comparison("HolesBenchmark.pooled", "HolesBenchmark.malloc"),
-          new Comparison("SpillBenchmark.spill", "SpillBenchmark.disk"),
-          new Comparison("SpillBenchmark.hostTier", "SpillBenchmark.plainCopy"),
-          new Comparison("DefragmentationBenchmark.defragment", "DefragmentationBenchmark.copies"),
-          new Comparison("MemoryOperationsBenchmark.copy", "MemoryOperationsBenchmark.memcpy"),
-          new Comparison("MemoryOperationsBenchmark.fill", "MemoryOperationsBenchmark.memset"),
-          new Comparison("MemoryOperationsBenchmark.fillLongs", "MemoryOperationsBenchmark.memset"),
-          new Comparison(
-              "MemoryOperationsBenchmark.intToFloat", "MemoryOperationsBenchmark.memcpy"),
-          new Comparison("MemoryOperationsBenchmark.swapInts", "MemoryOperationsBenchmark.memcpy"),
-          new Comparison(
-              "MemoryOperationsBenchmark.floatToDouble",
-              "MemoryOperationsBenchmark.memcpyLikeFloatToDouble"),
-          new Comparison(
-              "MemoryOperationsBenchmark.doubleToFloat",
-              "MemoryOperationsBenchmark.memcpyLikeFloatToDouble"),
-          new Comparison(
-              "MemoryOperationsBenchmark.byteToFloat",
-              "MemoryOperationsBenchmark.memcpyLikeByteToFloat"),
-          new Comparison("ObjectPoolBenchmark.tidepool1", "ObjectPoolBenchmark.stormpot1"),
-          new Comparison("ObjectPoolBenchmark.tidepool1", "ObjectPoolBenchmark.stormpotForEver1"),
-          new Comparison("ObjectPoolBenchmark.tidepool1", "ObjectPoolBenchmark.commons1"),
-          new Comparison("ObjectPoolBenchmark.tidepool1", "ObjectPoolBenchmark.fast1"),
-          new Comparison("ObjectPoolBenchmark.tidepool1", "ObjectPoolBenchmark.plain1"),
-          new Comparison("ObjectPoolBenchmark.tidepoolLease1", "ObjectPoolBenchmark.stormpot1"),
-          new Comparison("ObjectPoolBenchmark.tidepool2", "ObjectPoolBenchmark.stormpot2"),
-          new Comparison("ObjectPoolBenchmark.tidepool2", "ObjectPoolBenchmark.stormpotForEver2"),
-          new Comparison("ObjectPoolBenchmark.tidepool2", "ObjectPoolBenchmark.commons2"),
-          new Comparison("ObjectPoolBenchmark.tidepool2", "ObjectPoolBenchmark.fast2"),
-          new Comparison("ObjectPoolBenchmark.tidepool2", "ObjectPoolBenchmark.plain2"),
-          new Comparison("ObjectPoolBenchmark.tidepoolLease2", "ObjectPoolBenchmark.stormpot2"),
-          new Comparison(
-              "ObjectPoolVirtualThreadsBenchmark.tidepool",
-              "ObjectPoolVirtualThreadsBenchmark.stormpot"),
-          new Comparison(
-              "ObjectPoolVirtualThreadsBenchmark.tidepool",
-              "ObjectPoolVirtualThreadsBenchmark.stormpotForVirtual"),
-          new Comparison(
-              "ObjectPoolVirtualThreadsBenchmark.tidepool",
-              "ObjectPoolVirtualThreadsBenchmark.commons"),
-          new Comparison(
-              "ObjectPoolVirtualThreadsBenchmark.tidepool",
-              "ObjectPoolVirtualThreadsBenchmark.fast"),
-          new Comparison(
-              "ObjectPoolVirtualThreadsBenchmark.tidepool",
-              "ObjectPoolVirtualThreadsBenchmark.plain"),
-          new Comparison("ArrayPoolBenchmark.pooled1", "ArrayPoolBenchmark.plain1"),
-          new Comparison("ArrayPoolBenchmark.cleared1", "ArrayPoolBenchmark.plain1"),
-          new Comparison("ArrayPoolBenchmark.pooled2", "ArrayPoolBenchmark.plain2"),
-          new Comparison("ArrayPoolBenchmark.cleared2", "ArrayPoolBenchmark.plain2"));
 
   /** By parameters, then method: the medians of the rounds. */
   private final Map<String, Map<String, List<Double>>> rounds = new TreeMap<>();
@@ -186,22 +70,47 @@ public final class Rounds {
 
   private Rounds() {}
 
-  /** Arguments: how many rounds, then the names of classes, or none for all. */
+  /** Arguments: how many rounds, then the simple names of classes, or none for all. */
   public static void main(String[] arguments) throws RunnerException {
     int count = Integer.parseInt(arguments[0]);
-    List<String> names = List.of(arguments).subList(1, arguments.length);
+    List<Class<?>> classes = classes(List.of(arguments).subList(1, arguments.length));
     Rounds rounds = new Rounds();
     for (int round = 1; round <= count; round++) {
-      for (Class<?> type : CLASSES) {
-        if (names.isEmpty() || names.contains(type.getSimpleName())) {
-          System.err.println("round " + round + " of " + count + ": " + type.getSimpleName());
-          for (Map<String, String> parameters : combinations(type)) {
-            rounds.run(type, parameters);
-          }
+      for (Class<?> type : classes) {
+        System.err.println("round " + round + " of " + count + ": " + type.getSimpleName());
+        for (Map<String, String> parameters : combinations(type)) {
+          rounds.run(type, parameters);
         }
       }
     }
-    rounds.print();
+    rounds.print(classes);
+  }
+
+  /** The classes of these names in the order of the names; of no name, all that there are. */
+  static List<Class<?>> classes(List<String> names) {
+    Map<String, Class<?>> known = new TreeMap<>();
+    for (BenchmarkListEntry entry :
+        BenchmarkList.defaultList()
+            .getAll(
+                OutputFormatFactory.createFormatInstance(System.err, VerboseMode.SILENT),
+                List.of())) {
+      try {
+        Class<?> type = Class.forName(entry.getUserClassQName());
+        known.put(type.getSimpleName(), type);
+      } catch (ClassNotFoundException absent) {
+        throw new IllegalStateException(absent);
+      }
+    }
+    List<Class<?>> chosen = new ArrayList<>();
+    for (String name : names) {
+      Class<?> type = known.get(name);
+      if (type == null) {
+        throw new IllegalArgumentException(
+            "no benchmark class " + name + "; there are " + String.join(", ", known.keySet()));
+      }
+      chosen.add(type);
+    }
+    return names.isEmpty() ? List.copyOf(known.values()) : chosen;
   }
 
   private void run(Class<?> type, Map<String, String> parameters) throws RunnerException {
@@ -254,7 +163,7 @@ public final class Rounds {
         .computeIfAbsent(parameters, absent -> new ArrayList<>());
   }
 
-  private void print() {
+  private void print(List<Class<?>> classes) {
     System.out.println("| benchmark | parameters | median | least | greatest | garbage |");
     System.out.println("|---|---|---|---|---|---|");
     iterations.forEach(
@@ -274,11 +183,20 @@ public final class Rounds {
     printPercentiles();
     System.out.println("| speed of | relative to | parameters | ratio | of the rounds |");
     System.out.println("|---|---|---|---|---|");
-    for (Comparison comparison : COMPARISONS) {
-      rounds
-          .getOrDefault(comparison.ours(), Map.of())
-          .forEach((parameters, ours) -> print(comparison, parameters, ours));
+    for (Class<?> type : classes) {
+      for (Method ours : type.getMethods()) {
+        ComparedWith peers = ours.getAnnotation(ComparedWith.class);
+        for (String peer : peers == null ? new String[0] : peers.value()) {
+          String name = type.getSimpleName() + "." + ours.getName();
+          rounds
+              .getOrDefault(name, Map.of())
+              .forEach(
+                  (parameters, times) ->
+                      printRatio(name, type.getSimpleName() + "." + peer, parameters, times));
+        }
+      }
     }
+    printGains();
   }
 
   private void printPercentiles() {
@@ -305,23 +223,51 @@ public final class Rounds {
     return median(rounds.stream().map(round -> round[index]).toList());
   }
 
-  private void print(Comparison comparison, String parameters, List<Double> ours) {
-    List<Double> peers = rounds.getOrDefault(comparison.peer(), Map.of()).get(parameters);
-    if (peers == null) {
-      throw new IllegalStateException(comparison.peer() + " did not run with " + parameters);
+  private void printRatio(String ours, String peer, String parameters, List<Double> times) {
+    List<Double> peers = of(rounds, peer, parameters);
+    if (peers.size() != times.size()) {
+      throw new IllegalStateException(peer + " did not run with " + parameters);
     }
-    List<Double> ratios = new ArrayList<>();
-    for (int i = 0; i < ours.size(); i++) {
-      ratios.add(peers.get(i) / ours.get(i));
-    }
+    List<Double> ratios =
+        IntStream.range(0, times.size()).mapToObj(i -> peers.get(i) / times.get(i)).toList();
     System.out.printf(
         Locale.ROOT,
         "| %s | %s | %s | %.2f | %s |%n",
-        comparison.ours(),
-        comparison.peer(),
+        ours,
+        peer,
         parameters,
         median(ratios),
         ratios.stream().map(ratio -> String.format(Locale.ROOT, "%.2f", ratio)).toList());
+  }
+
+  /** What two threads do in the time of one, where a class is run with both. */
+  private void printGains() {
+    List<String> lines = new ArrayList<>();
+    rounds.forEach(
+        (name, byParameters) ->
+            byParameters.forEach(
+                (parameters, twice) -> {
+                  List<Double> once =
+                      byParameters.get(parameters.replace("threads=2", "threads=1"));
+                  if (once != twice) {
+                    lines.add(
+                        String.format(
+                            Locale.ROOT,
+                            "| %s | %s | %.2f |",
+                            name,
+                            parameters,
+                            median(
+                                IntStream.range(0, twice.size())
+                                    .mapToObj(i -> 2 * once.get(i) / twice.get(i))
+                                    .toList())));
+                  }
+                }));
+    if (!lines.isEmpty()) {
+      System.out.println();
+      System.out.println("| throughput of two threads, relative to one | parameters | ratio |");
+      System.out.println("|---|---|---|");
+      lines.forEach(System.out::println);
+    }
   }
 
   private static String time(double nanoseconds) {

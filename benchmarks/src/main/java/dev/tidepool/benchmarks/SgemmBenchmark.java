@@ -91,6 +91,7 @@ public class SgemmBenchmark {
 
   /** Slices that are lent for each product, which is waited for. */
   @Benchmark
+  @ComparedWith("bare")
   public void lent() {
     NativeKind kind = NativeKind.OPENCL_BUFFER;
     try (NativeAccess access =

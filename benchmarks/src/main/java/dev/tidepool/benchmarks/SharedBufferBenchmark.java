@@ -115,6 +115,7 @@ public class SharedBufferBenchmark {
 
   /** Opens what the other process holds, and closes it. */
   @Benchmark
+  @ComparedWith("bareMapAndUnmap")
   public long openAndClose() {
     try (UnifiedBuffer<float[]> buffer = memory.openShared(ElementType.FLOAT, NAME)) {
       return buffer.length();
@@ -136,6 +137,7 @@ public class SharedBufferBenchmark {
 
   /** A loop over the host's view. */
   @Benchmark
+  @ComparedWith("sumAlone")
   public float sumShared() {
     return sum(shared.asReadOnlySegment());
   }
@@ -156,6 +158,7 @@ public class SharedBufferBenchmark {
 
   /** An array copied in. */
   @Benchmark
+  @ComparedWith("copyInAlone")
   public void copyInShared() {
     shared.copyFrom(array);
   }
@@ -168,6 +171,7 @@ public class SharedBufferBenchmark {
 
   /** A kernel on the CPU. */
   @Benchmark
+  @ComparedWith("kernelAlone")
   public void kernelShared() {
     kernel.execute(Arguments.of("x", shared));
   }

@@ -102,12 +102,14 @@ public class SmallTransfersBenchmark {
 
   /** As a list. */
   @Benchmark
+  @ComparedWith({"bareArrays", "bareWrites"})
   public Object list() {
     return memory.transfers().transfer(list, TransferOptions.defaults()).orThrow();
   }
 
   /** As calls in the background. */
   @Benchmark
+  @ComparedWith("bareWrites")
   public void background() {
     CompletableFuture<?>[] futures = new CompletableFuture<?>[transfers];
     for (int i = 0; i < transfers; i++) {
@@ -118,6 +120,7 @@ public class SmallTransfersBenchmark {
 
   /** As calls one by one. */
   @Benchmark
+  @ComparedWith("bareWrites")
   public void oneByOne() {
     for (long place : places) {
       device.copyFrom(array, 0, place, bytes);

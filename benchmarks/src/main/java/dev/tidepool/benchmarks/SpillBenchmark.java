@@ -241,6 +241,7 @@ public class SpillBenchmark {
 
   /** One buffer comes back from the file, another goes there. */
   @Benchmark
+  @ComparedWith("disk")
   public void spill(Turns turns, Spilling spilling) {
     spilling.buffers.get(turns.next()).copyFrom(new byte[] {1}, 0, 0, 1);
   }
@@ -255,6 +256,7 @@ public class SpillBenchmark {
 
   /** One buffer comes to the device, another goes to the host. */
   @Benchmark
+  @ComparedWith("plainCopy")
   public void hostTier(Turns turns, Evicting evicting) {
     evicting.touch.execute(
         Arguments.of("y", evicting.buffers.get(turns.next())), LaunchRange.of(1));

@@ -79,24 +79,28 @@ public class TransferBenchmark {
 
   /** An array to the device. */
   @Benchmark
+  @ComparedWith("bareWrite")
   public void arrayIn() {
     device.copyFrom(array);
   }
 
   /** The device to an array. */
   @Benchmark
+  @ComparedWith("bareRead")
   public void arrayOut() {
     device.copyTo(array);
   }
 
   /** A page-locked buffer to the device. */
   @Benchmark
+  @ComparedWith("bareWrite")
   public void pinnedIn() {
     device.copyFrom(pinned);
   }
 
   /** The device to a page-locked buffer. */
   @Benchmark
+  @ComparedWith("bareRead")
   public void pinnedOut() {
     pinned.copyFrom(device);
   }

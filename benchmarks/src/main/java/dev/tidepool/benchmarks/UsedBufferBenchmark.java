@@ -105,6 +105,11 @@ public class UsedBufferBenchmark {
 
   /** The row that counts. */
   @Benchmark
+  @ComparedWith({
+    "allocateWriteCloseNettyAdaptive",
+    "allocateWriteCloseNettyPooled",
+    "allocateWriteCloseArrow"
+  })
   public void allocateWriteClose(Own own) {
     try (UnifiedBuffer<byte[]> buffer =
         memory.allocate(ElementType.BYTE, bytes, MemoryLocation.HOST)) {
@@ -138,6 +143,7 @@ public class UsedBufferBenchmark {
 
   /** Written and read. */
   @Benchmark
+  @ComparedWith("allocateWriteReadCloseNettyAdaptive")
   public void allocateWriteReadClose(Own own) {
     try (UnifiedBuffer<byte[]> buffer =
         memory.allocate(ElementType.BYTE, bytes, MemoryLocation.HOST)) {
@@ -157,6 +163,7 @@ public class UsedBufferBenchmark {
 
   /** Written by way of its segment. */
   @Benchmark
+  @ComparedWith("allocateWriteCloseNettyAdaptive")
   public void allocateSegmentClose(Own own) {
     try (UnifiedBuffer<byte[]> buffer =
         memory.allocate(ElementType.BYTE, bytes, MemoryLocation.HOST)) {
@@ -166,6 +173,7 @@ public class UsedBufferBenchmark {
 
   /** A buffer that lives on. */
   @Benchmark
+  @ComparedWith({"writeNetty", "writeBare"})
   public void write(Own own) {
     own.inUse.copyFrom(own.array);
   }
