@@ -14,9 +14,16 @@ import java.util.function.LongConsumer;
  * any thread.
  */
 public final class UnreachableBuffers {
-  private static final long COLLECTOR_WAIT_MILLIS = 100;
+  /**
+   * The longest wait for the first reference after a collection. It comes at once as a rule, and
+   * never where the collector does not run on request.
+   */
+  private static final long COLLECTOR_WAIT_MILLIS = 500;
 
-  /** How long the rest of what a collection found takes to be queued after its first. */
+  /**
+   * How long the rest of what a collection found takes to be queued after its first, at least. On a
+   * busy machine the thread that queues is late with the first, and with the rest.
+   */
   private static final long QUEUEING_WAIT_NANOS = 20_000_000L;
 
   /** A collection costs more than giving a copy up, so it comes first only once in a while. */
@@ -84,11 +91,9 @@ public final class UnreachableBuffers {
       if (memory.counters().live() == 0) {
         return leaks() - before;
       }
-      if (leaks() == before) {
-        runCollector();
-      }
+      long late = leaks() == before ? runCollector() : 0;
       collects = true;
-      deadline = System.nanoTime() + QUEUEING_WAIT_NANOS;
+      deadline = System.nanoTime() + Math.max(QUEUEING_WAIT_NANOS, late);
       reclaim.accept(0);
       return leaks() > before ? 1 : reclaimMore();
     }
@@ -122,16 +127,23 @@ public final class UnreachableBuffers {
     return memory.counters().leaks();
   }
 
-  /** Has the collector run, and waits for its answer. An interrupt stays set. */
-  private static void runCollector() {
+  /**
+   * Has the collector run, and waits for its answer. An interrupt stays set.
+   *
+   * @return for how many nanoseconds it waited for the first reference after the collection; 0 if
+   *     none came
+   */
+  private static long runCollector() {
     // Unreachable, so it is queued when the collector has run, and much else with it.
     ReferenceQueue<Object> queue = new ReferenceQueue<>();
     PhantomReference<Object> sentinel = new PhantomReference<>(new Object(), queue);
+    System.gc();
+    long collected = System.nanoTime();
     try {
-      System.gc();
-      var _ = queue.remove(COLLECTOR_WAIT_MILLIS);
+      return queue.remove(COLLECTOR_WAIT_MILLIS) == null ? 0 : System.nanoTime() - collected;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+      return 0;
     } finally {
       Reference.reachabilityFence(sentinel);
     }
