@@ -252,7 +252,8 @@ public sealed interface KernelSource {
       if (!Modifier.isPublic(found.getModifiers()) || !Modifier.isPublic(owner.getModifiers())) {
         throw new IllegalArgumentException(
             MethodSearch.shown(found)
-                + " or its class is not public; use KernelSource.method(MethodHandles.lookup(), \""
+                + " or its class is not public; make both public, or use"
+                + " KernelSource.method(MethodHandles.lookup(), \""
                 + name
                 + "\") in the class that declares it");
       }

@@ -4,6 +4,7 @@ import dev.tidepool.diagnostics.DiagnosticsLevel;
 import dev.tidepool.pooling.EvictionPolicy;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.format.DateTimeParseException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -241,10 +242,19 @@ public final class MemoryOption<T> {
     return new MemoryOption<>(
         key,
         set,
-        Duration::parse,
+        MemoryOption::parseTime,
         time -> !time.isNegative() && time.compareTo(LONGEST_TIME) <= 0,
         "from zero to " + Duration.ofNanos(Long.MAX_VALUE).toDays() + " days",
         description);
+  }
+
+  private static Duration parseTime(String text) {
+    try {
+      return Duration.parse(text);
+    } catch (DateTimeParseException e) {
+      throw new IllegalArgumentException(
+          "'" + text + "' is no duration; write PT0.5S, PT30S, PT5M or PT2H", e);
+    }
   }
 
   private static <E extends Enum<E>> MemoryOption<E> choice(String key, E set, String description) {

@@ -34,8 +34,7 @@ final class MethodSearch {
               + (type == null ? "" : type)
               + "; it declares "
               + names(owner)
-              + ". A lookup finds methods of its own class: pass MethodHandles.lookup() of the"
-              + " class that declares the kernel");
+              + ". Name the class that declares the kernel, or pass its MethodHandles.lookup()");
     }
     if (found.size() > 1) {
       throw new IllegalArgumentException(

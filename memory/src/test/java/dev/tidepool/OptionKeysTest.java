@@ -122,6 +122,8 @@ final class OptionKeysTest {
         "watermarks | 0.5, 2 | watermarks=0.5, 2: watermarks is [0.5, 2.0]; it must be parts above"
             + " 0",
         "trim-interval | -PT1S | trim-interval=-PT1S: trim-interval is PT-1S; it must be from zero",
+        "trim-interval | soon | trim-interval=soon: 'soon' is no duration; write PT0.5S, PT30S,"
+            + " PT5M",
         "staging-chunk | 17 | staging-chunk=17: staging-chunk is 17; it must be from 4096 to",
       })
   void aValueOutOfItsRangeIsRefusedByName(String key, String text, String message) {

@@ -202,7 +202,8 @@ class MethodReaderTest {
         .hasMessageContaining("declares no method missing")
         .hasMessageContaining("twice");
     assertThatThrownBy(() -> KernelSource.method(MethodHandles.publicLookup(), "twice"))
-        .hasMessageContaining("pass MethodHandles.lookup() of the class that declares the kernel");
+        .hasMessageContaining(
+            "Name the class that declares the kernel, or pass its MethodHandles.lookup()");
     assertThatThrownBy(() -> KernelSource.method(inside, "twice"))
         .hasMessageContaining("several methods twice")
         .hasMessageContaining("(int,float[])void");
