@@ -41,6 +41,22 @@ public final class Tidepool implements AutoCloseable {
   }
 
   /**
+   * Discovers the accelerators of one kind, and the CPU, with default options.
+   *
+   * @param accelerator an id ({@code opencl:0}) or a kind ({@code opencl}), or {@code auto} for all
+   *     that may be the best. No drivers of other kinds are loaded; {@code cpu:0} loads none
+   * @throws IllegalArgumentException if there is none; the message lists those that are
+   */
+  public static Tidepool open(String accelerator) {
+    return open(accelerator, MemoryOptions.defaults());
+  }
+
+  /** {@link #open(String)} with options, which hold for all managers. */
+  public static Tidepool open(String accelerator, MemoryOptions options) {
+    return new Tidepool(TidepoolRuntime.installed().open(accelerator, options));
+  }
+
+  /**
    * The accelerators, best first: GPUs, other devices, processors under a driver such as PoCL. The
    * CPU, {@code cpu:0}, is always there, last.
    */

@@ -97,6 +97,9 @@ public interface TidepoolRuntime {
   /** Discovers accelerators. */
   Session open(MemoryOptions options);
 
+  /** Discovers the accelerators that one name can mean, as {@link Tidepool#open(String)} says. */
+  Session open(String accelerator, MemoryOptions options);
+
   /**
    * A manager on one accelerator, with a session of its own that it closes.
    *

@@ -10,7 +10,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 
-/** A manager on one accelerator loads the drivers of that kind alone. */
+/** What is opened for one accelerator loads the drivers of that kind alone. */
 class OneAcceleratorTest {
   private final AtomicInteger discoveries = new AtomicInteger();
 
@@ -61,6 +61,24 @@ class OneAcceleratorTest {
       }
     }
     assertThat(discoveries).hasValue(0);
+  }
+
+  @Test
+  void aTidepoolHasTheAcceleratorsOfOneKindAndTheCpu() {
+    try (Tidepool tidepool = Discovery.using(List.of(other), () -> Tidepool.open("cpu:0"))) {
+      assertThat(tidepool.memory(tidepool.accelerator("cpu:0")).accelerator().id())
+          .isEqualTo("cpu:0");
+      assertThat(tidepool.notes()).isEmpty();
+    }
+    assertThat(discoveries).hasValue(0);
+    try (Tidepool tidepool =
+        Discovery.using(List.of(other, processor), () -> Tidepool.open("auto"))) {
+      assertThat(tidepool.notes()).containsExactly("other: no devices");
+    }
+    assertThat(discoveries).hasValue(1);
+    assertThatThrownBy(() -> Discovery.using(List.of(other), () -> Tidepool.open("other")))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("no accelerator 'other'; this machine has cpu:0; other: no devices");
   }
 
   @Test

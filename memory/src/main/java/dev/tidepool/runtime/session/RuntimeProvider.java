@@ -25,7 +25,16 @@ public final class RuntimeProvider implements TidepoolRuntime {
   }
 
   @Override
+  public TidepoolRuntime.Session open(String accelerator, MemoryOptions options) {
+    return discoverFor(accelerator, options);
+  }
+
+  @Override
   public UnifiedMemoryManager createManager(String accelerator, MemoryOptions options) {
+    return managerOf(discoverFor(accelerator, options), found -> found.accelerator(accelerator));
+  }
+
+  private static RuntimeSession discoverFor(String accelerator, MemoryOptions options) {
     String kind = accelerator.substring(0, (accelerator + ":").indexOf(':'));
     RuntimeSession session =
         RuntimeSession.discover(
@@ -33,11 +42,18 @@ public final class RuntimeProvider implements TidepoolRuntime {
             provider ->
                 kind.equals("auto") ? !provider.offersOnlyTheCpu() : provider.name().equals(kind));
     if (session.find(accelerator).isPresent()) {
-      return managerOf(session, found -> found.accelerator(accelerator));
+      return session;
     }
     session.close();
     // All that there is belongs into the message.
-    return managerOf(RuntimeSession.discover(options), found -> found.accelerator(accelerator));
+    RuntimeSession all = RuntimeSession.discover(options);
+    try {
+      all.accelerator(accelerator);
+      return all;
+    } catch (IllegalArgumentException e) {
+      all.close();
+      throw e;
+    }
   }
 
   @Override
