@@ -6,6 +6,8 @@ import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedMemoryManager;
 import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -19,6 +21,8 @@ import org.springframework.core.env.ConfigurableEnvironment;
  */
 @AutoConfiguration
 public final class TidepoolAutoConfiguration {
+  private static final Logger LOG = LoggerFactory.getLogger("dev.tidepool");
+
   /**
    * The options, from properties and customizers. Fails with an {@code
    * InvalidConfigurationPropertyValueException} if a property is unknown or its value impossible.
@@ -33,11 +37,14 @@ public final class TidepoolAutoConfiguration {
     return properties.build(builder);
   }
 
-  /** All accelerators of this machine. */
+  /**
+   * The accelerators that {@code tidepool.accelerator} can mean, and the CPU. Other drivers are not
+   * loaded.
+   */
   @Bean(destroyMethod = "close")
   @ConditionalOnMissingBean
-  public Tidepool tidepool(MemoryOptions options) {
-    return Tidepool.open(options);
+  public Tidepool tidepool(MemoryOptions options, ConfigurableEnvironment environment) {
+    return new TidepoolProperties(environment).open(options);
   }
 
   /**
@@ -50,11 +57,13 @@ public final class TidepoolAutoConfiguration {
   @ConditionalOnMissingBean
   public UnifiedMemoryManager tidepoolMemory(
       Tidepool tidepool, ConfigurableEnvironment environment) {
-    Accelerator accelerator = new TidepoolProperties(environment).accelerator(tidepool);
-    String wanted = environment.getProperty(TidepoolProperties.ACCELERATOR, "auto");
-    if (accelerator.kind() == AcceleratorKind.CPU && !wanted.equals(accelerator.id())) {
+    TidepoolProperties properties = new TidepoolProperties(environment);
+    Accelerator accelerator = properties.accelerator(tidepool);
+    if (accelerator.kind() == AcceleratorKind.CPU
+        && !properties.accelerator().equals(accelerator.id())) {
       checkNativeAccess(tidepool.notes());
     }
+    LOG.info("Kernels run on {} ({})", accelerator.id(), accelerator.name());
     return tidepool.memory(accelerator);
   }
 

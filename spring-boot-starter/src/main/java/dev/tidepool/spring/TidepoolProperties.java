@@ -4,10 +4,13 @@ import dev.tidepool.Accelerator;
 import dev.tidepool.MemoryOption;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
+import dev.tidepool.TransferException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.Bindable;
@@ -146,30 +149,54 @@ final class TidepoolProperties {
     try {
       return builder.build();
     } catch (IllegalArgumentException e) {
-      String message = Objects.toString(e.getMessage(), "");
-      throw MemoryOption.all().stream()
-          .filter(option -> message.startsWith(option.key() + " "))
-          .findFirst()
-          .map(
-              option ->
-                  (RuntimeException) invalid(option.property(), text(option.property()), message))
-          .orElse(e);
+      String message = String.valueOf(e.getMessage());
+      throw naming(message, option -> message.startsWith(option.key() + " ")).orElse(e);
+    }
+  }
+
+  /** What {@code tidepool.accelerator} says: an id, a kind, or {@code auto}. */
+  String accelerator() {
+    String name = text(ACCELERATOR);
+    return name == null ? "auto" : name;
+  }
+
+  /**
+   * Opens what the accelerator needs, and no other drivers.
+   *
+   * @throws InvalidConfigurationPropertyValueException if there is no such accelerator, or a folder
+   *     or file that an option names cannot be used
+   */
+  Tidepool open(MemoryOptions options) {
+    try {
+      return Tidepool.open(accelerator(), options);
+    } catch (IllegalArgumentException e) {
+      throw invalid(ACCELERATOR, accelerator(), String.valueOf(e.getMessage()));
+    } catch (TransferException e) {
+      String message = String.valueOf(e.getMessage());
+      throw naming(message, option -> message.contains("the " + option.key() + " ")).orElse(e);
     }
   }
 
   /**
    * The accelerator that the service asked for, or the best.
    *
-   * @throws InvalidConfigurationPropertyValueException if there is none of that id
+   * @throws InvalidConfigurationPropertyValueException if the service's own {@code Tidepool} has
+   *     none of that name
    */
   Accelerator accelerator(Tidepool tidepool) {
-    String id = text(ACCELERATOR);
     try {
-      return tidepool.accelerator(id == null ? "auto" : id);
+      return tidepool.accelerator(accelerator());
     } catch (IllegalArgumentException e) {
-      String notes = tidepool.notes().isEmpty() ? "" : "; " + String.join("; ", tidepool.notes());
-      throw invalid(ACCELERATOR, id, e.getMessage() + notes);
+      throw invalid(ACCELERATOR, accelerator(), String.valueOf(e.getMessage()));
     }
+  }
+
+  /** What is wrong, told by the property of the option that the message is about. */
+  private Optional<RuntimeException> naming(String message, Predicate<MemoryOption<?>> isMeant) {
+    return MemoryOption.all().stream()
+        .filter(isMeant)
+        .findFirst()
+        .map(option -> invalid(option.property(), text(option.property()), message));
   }
 
   private static InvalidConfigurationPropertyValueException invalid(

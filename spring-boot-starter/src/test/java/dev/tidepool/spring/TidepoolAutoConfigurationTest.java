@@ -9,16 +9,22 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.diagnostics.DiagnosticReport;
 import dev.tidepool.diagnostics.LeakReport;
 import dev.tidepool.micrometer.TidepoolMetrics;
+import dev.tidepool.spi.AcceleratorProvider;
+import dev.tidepool.spi.Discovery;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 
 @DisplayName("The auto-configuration")
 class TidepoolAutoConfigurationTest {
@@ -48,6 +54,48 @@ class TidepoolAutoConfigurationTest {
           assertThat(memory.accelerator().id()).isEqualTo("cpu:0");
           assertThat(context).hasSingleBean(TidepoolMetrics.class);
           assertThat(context).hasBean("tidepoolHealthIndicator");
+        });
+  }
+
+  @Test
+  @DisplayName("loads the drivers of the accelerator that is asked for, and no others")
+  void drivers() {
+    AtomicInteger discoveries = new AtomicInteger();
+    AcceleratorProvider provider =
+        new AcceleratorProvider() {
+          @Override
+          public String name() {
+            return "other";
+          }
+
+          @Override
+          public Discovery discover() {
+            discoveries.incrementAndGet();
+            return new Discovery(List.of(), List.of());
+          }
+        };
+    Discovery.using(
+        List.of(provider),
+        () ->
+            service.run(context -> assertThat(context).hasSingleBean(UnifiedMemoryManager.class)));
+    assertThat(discoveries).hasValue(0);
+    Discovery.using(
+        List.of(provider),
+        () ->
+            service
+                .withPropertyValues("tidepool.accelerator=auto")
+                .run(context -> assertThat(context).hasSingleBean(UnifiedMemoryManager.class)));
+    assertThat(discoveries).hasValue(1);
+  }
+
+  @Test
+  @DisplayName("says which accelerator it uses")
+  @ExtendWith(OutputCaptureExtension.class)
+  void logged(CapturedOutput output) {
+    service.run(
+        context -> {
+          String name = context.getBean(UnifiedMemoryManager.class).accelerator().name();
+          assertThat(output).contains("Kernels run on cpu:0 (" + name + ")");
         });
   }
 
@@ -107,6 +155,8 @@ class TidepoolAutoConfigurationTest {
             "tidepool.watermarks=7",
             "tidepool.trim-interval=soon",
             "tidepool.accelerator=cuda:99",
+            "tidepool.spill-directory=/nowhere",
+            "tidepool.trace=/nowhere/trace",
             "tidepool.kept-pool-bytes=1g")) {
       service
           .withPropertyValues("tidepool.max-pool-bytes=1k", property)
