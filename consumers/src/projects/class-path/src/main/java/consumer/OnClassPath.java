@@ -20,7 +20,7 @@ public final class OnClassPath {
       // Each backend is an accelerator, or says why there is none.
       String found = tidepool.accelerators() + " " + tidepool.notes();
       found = found.toLowerCase(Locale.ROOT);
-      for (String backend : new String[] {"cpu", "opencl", "cuda"}) {
+      for (String backend : new String[] {"cpu", "opencl", "cuda", "metal"}) {
         if (!found.contains(backend)) {
           throw new AssertionError("no trace of " + backend + " in " + found);
         }

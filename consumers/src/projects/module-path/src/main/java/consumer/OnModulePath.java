@@ -13,7 +13,7 @@ public final class OnModulePath {
   private OnModulePath() {}
 
   public static void main(String[] arguments) {
-    for (String module : new String[] {"memory", "opencl", "cuda", "lz4"}) {
+    for (String module : new String[] {"memory", "opencl", "cuda", "metal", "lz4"}) {
       ModuleLayer.boot()
           .findModule("dev.tidepool." + module)
           .filter(found -> found.getDescriptor().version().isPresent())
