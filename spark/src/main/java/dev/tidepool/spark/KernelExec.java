@@ -1,22 +1,14 @@
 package dev.tidepool.spark;
 
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
-import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.SortOrder;
-import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.UnaryExecNode;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
-import org.jspecify.annotations.Nullable;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -24,13 +16,13 @@ import scala.jdk.javaapi.CollectionConverters;
  * Runs a kernel over the {@link RowChunk}s of a {@link KernelInputExec}, and hands them on with the
  * results. Public because Spark makes copies of it by reflection.
  */
-public final class KernelExec extends SparkPlan implements UnaryExecNode {
+public final class KernelExec extends UnaryPlan {
   private static final long serialVersionUID = 1L;
 
   private final KernelParts<SparkPlan> parts;
   private final HashMap<String, SQLMetric> metrics = new HashMap<>();
 
-  /** Called by Spark, by reflection, with the elements that {@link #productElement} gives. */
+  /** Called by Spark, by reflection. */
   public KernelExec(
       TypedKernel kernel, Seq<Attribute> inputs, Seq<Attribute> results, SparkPlan child) {
     this(new KernelParts<>(kernel, inputs, results, child));
@@ -43,7 +35,7 @@ public final class KernelExec extends SparkPlan implements UnaryExecNode {
   @Override
   public RDD<InternalRow> doExecute() {
     KernelTask task = new KernelTask(parts.kernel(), places(), metric("launches"), metric("time"));
-    return parts.child().execute().mapPartitions(task, false, KernelInputExec.ROW);
+    return parts.child().execute().mapPartitions(task, false, ROW);
   }
 
   private int[] places() {
@@ -75,25 +67,13 @@ public final class KernelExec extends SparkPlan implements UnaryExecNode {
   }
 
   @Override
-  public Partitioning outputPartitioning() {
-    return parts.child().outputPartitioning();
-  }
-
-  @Override
-  public Seq<SortOrder> outputOrdering() {
-    return parts.child().outputOrdering();
-  }
-
-  @Override
   public Seq<Attribute> output() {
-    List<Attribute> output = new ArrayList<>(Scala.list(parts.child().output()));
-    output.addAll(Scala.list(parts.results()));
-    return Scala.seq(output);
+    return parts.output();
   }
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(Scala.<Expression>seq(Scala.list(parts.results())));
+    return parts.produced();
   }
 
   @Override
@@ -107,42 +87,12 @@ public final class KernelExec extends SparkPlan implements UnaryExecNode {
   }
 
   @Override
-  public Seq<SparkPlan> children() {
-    return Scala.seq(List.of(parts.child()));
-  }
-
-  @Override
   public SparkPlan withNewChildInternal(SparkPlan child) {
     return new KernelExec(parts.withChild(child));
   }
 
   @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> children) {
-    return withNewChildInternal(children.head());
-  }
-
-  @Override
-  public int productArity() {
-    return KernelParts.COUNT;
-  }
-
-  @Override
-  public Object productElement(int index) {
-    return parts.element(index);
-  }
-
-  @Override
-  public boolean canEqual(Object other) {
-    return other instanceof KernelExec;
-  }
-
-  @Override
-  public boolean equals(@Nullable Object other) {
-    return other instanceof KernelExec node && parts.equals(node.parts);
-  }
-
-  @Override
-  public int hashCode() {
-    return parts.hashCode();
+  List<Object> elements() {
+    return parts.elements();
   }
 }

@@ -7,20 +7,13 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
-import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.CodegenSupport;
 import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.UnaryExecNode;
 import org.apache.spark.sql.types.StructType;
-import org.jspecify.annotations.Nullable;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
-import scala.reflect.ClassTag;
-import scala.reflect.ClassTag$;
 
 /**
  * Puts rows into the columns of {@link RowChunk}s, for the kernel above it.
@@ -29,33 +22,30 @@ import scala.reflect.ClassTag$;
  * compute them straight into columns. A row that was handed on by Spark's own means would cost more
  * than a kernel of a hundred operations. Public because Spark makes copies of it by reflection.
  */
-public final class KernelInputExec extends SparkPlan implements UnaryExecNode, CodegenSupport {
+public final class KernelInputExec extends GeneratedPlan {
   private static final long serialVersionUID = 1L;
-  static final ClassTag<InternalRow> ROW = ClassTag$.MODULE$.apply(InternalRow.class);
 
   private final StructType resultSchema;
-  private final SparkPlan child;
-  private transient @Nullable CodegenSupport parent;
   private transient String chunk = "";
 
-  /** Called by Spark, by reflection, with the elements that {@link #productElement} gives. */
+  /** Called by Spark, by reflection. */
   public KernelInputExec(StructType resultSchema, SparkPlan child) {
+    super(child);
     this.resultSchema = resultSchema;
-    this.child = child;
   }
 
   private ChunkShape shape() {
-    return new ChunkShape(Scala.schema(child.output()), resultSchema);
+    return new ChunkShape(Scala.schema(child().output()), resultSchema);
   }
 
   @Override
   public RDD<InternalRow> doExecute() {
-    return child.execute().mapPartitions(new RowChunks(shape()), false, ROW);
+    return child().execute().mapPartitions(new RowChunks(shape()), false, ROW);
   }
 
   @Override
   public Seq<RDD<InternalRow>> inputRDDs() {
-    return ((CodegenSupport) child).inputRDDs();
+    return ((CodegenSupport) child()).inputRDDs();
   }
 
   @Override
@@ -63,7 +53,7 @@ public final class KernelInputExec extends SparkPlan implements UnaryExecNode, C
     chunk = context.addMutableState(RowChunk.class.getName(), "chunk", _ -> "", true, true);
     // Spark returns from the code of the child when a chunk was handed on, and at the end.
     String fill = context.freshName("fillChunk");
-    String body = ((CodegenSupport) child).produce(context, this);
+    String body = ((CodegenSupport) child()).produce(context, this);
     String called =
         context.addNewFunction(
             fill,
@@ -94,7 +84,7 @@ public final class KernelInputExec extends SparkPlan implements UnaryExecNode, C
   }
 
   private String appended(Seq<ExprCode> input, ExprCode row) {
-    List<Attribute> columns = Scala.list(child.output());
+    List<Attribute> columns = Scala.list(child().output());
     List<ExprCode> values = Scala.list(input);
     if (!columns.stream().allMatch(column -> CodeGenerator.isPrimitiveType(column.dataType()))) {
       return row.code() + "\n" + chunk + ".append(" + row.value() + ");";
@@ -113,42 +103,7 @@ public final class KernelInputExec extends SparkPlan implements UnaryExecNode, C
 
   @Override
   public AttributeSet usedInputs() {
-    return AttributeSet$.MODULE$.apply(Scala.<Expression>seq(Scala.list(child.output())));
-  }
-
-  @Override
-  public @Nullable CodegenSupport parent() {
-    return parent;
-  }
-
-  @Override
-  public void parent_$eq(CodegenSupport above) {
-    parent = above;
-  }
-
-  @Override
-  public Seq<Attribute> output() {
-    return child.output();
-  }
-
-  @Override
-  public Partitioning outputPartitioning() {
-    return child.outputPartitioning();
-  }
-
-  @Override
-  public Seq<SortOrder> outputOrdering() {
-    return child.outputOrdering();
-  }
-
-  @Override
-  public SparkPlan child() {
-    return child;
-  }
-
-  @Override
-  public Seq<SparkPlan> children() {
-    return Scala.seq(List.of(child));
+    return AttributeSet$.MODULE$.apply(Scala.<Expression>seq(Scala.list(child().output())));
   }
 
   @Override
@@ -157,34 +112,13 @@ public final class KernelInputExec extends SparkPlan implements UnaryExecNode, C
   }
 
   @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> children) {
-    return withNewChildInternal(children.head());
+  List<Object> elements() {
+    return List.of(resultSchema, child());
   }
 
+  /** The kernel above shows its results. */
   @Override
-  public int productArity() {
-    return 2;
-  }
-
-  @Override
-  public Object productElement(int index) {
-    return index == 0 ? resultSchema : child;
-  }
-
-  @Override
-  public boolean canEqual(Object other) {
-    return other instanceof KernelInputExec;
-  }
-
-  @Override
-  public boolean equals(@Nullable Object other) {
-    return other instanceof KernelInputExec node
-        && resultSchema.equals(node.resultSchema)
-        && child.equals(node.child);
-  }
-
-  @Override
-  public int hashCode() {
-    return 31 * resultSchema.hashCode() + child.hashCode();
+  public String simpleString(int maxFields) {
+    return nodeName();
   }
 }

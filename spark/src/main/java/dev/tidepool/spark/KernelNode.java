@@ -1,11 +1,8 @@
 package dev.tidepool.spark;
 
-import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.jspecify.annotations.Nullable;
 import scala.collection.immutable.IndexedSeq;
@@ -23,7 +20,7 @@ public final class KernelNode extends LogicalPlan {
 
   private final KernelParts<LogicalPlan> parts;
 
-  /** Called by Spark, by reflection, with the elements that {@link #productElement} gives. */
+  /** Called by Spark, by reflection. */
   public KernelNode(
       TypedKernel kernel, Seq<Attribute> inputs, Seq<Attribute> results, LogicalPlan child) {
     this(new KernelParts<>(kernel, inputs, results, child));
@@ -39,14 +36,12 @@ public final class KernelNode extends LogicalPlan {
 
   @Override
   public Seq<Attribute> output() {
-    List<Attribute> output = new ArrayList<>(Scala.list(parts.child().output()));
-    output.addAll(Scala.list(parts.results()));
-    return Scala.seq(output);
+    return parts.output();
   }
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(Scala.<Expression>seq(Scala.list(parts.results())));
+    return parts.produced();
   }
 
   @Override
@@ -61,12 +56,12 @@ public final class KernelNode extends LogicalPlan {
 
   @Override
   public int productArity() {
-    return KernelParts.COUNT;
+    return parts.elements().size();
   }
 
   @Override
   public Object productElement(int index) {
-    return parts.element(index);
+    return parts.elements().get(index);
   }
 
   @Override

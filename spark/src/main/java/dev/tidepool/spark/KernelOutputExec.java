@@ -5,45 +5,36 @@ import java.util.List;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodeBlock;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
 import org.apache.spark.sql.catalyst.expressions.codegen.JavaCode;
-import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
-import org.apache.spark.sql.execution.CodegenSupport;
 import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.UnaryExecNode;
-import org.jspecify.annotations.Nullable;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
  * Takes rows out of the {@link RowChunk}s of a {@link KernelExec}, as a part of the code that Spark
  * generates for the stage above. Public because Spark makes copies of it by reflection.
  */
-public final class KernelOutputExec extends SparkPlan implements UnaryExecNode, CodegenSupport {
+public final class KernelOutputExec extends GeneratedPlan {
   private static final long serialVersionUID = 1L;
 
-  private final SparkPlan child;
-  private transient @Nullable CodegenSupport parent;
-
-  /** Called by Spark, by reflection, with the elements that {@link #productElement} gives. */
+  /** Called by Spark, by reflection. */
   public KernelOutputExec(SparkPlan child) {
-    this.child = child;
+    super(child);
   }
 
   @Override
   public RDD<InternalRow> doExecute() {
     ChunkRows rows = new ChunkRows(Scala.schema(output()));
-    return child.execute().mapPartitions(rows, false, KernelInputExec.ROW);
+    return child().execute().mapPartitions(rows, false, ROW);
   }
 
   @Override
   public Seq<RDD<InternalRow>> inputRDDs() {
-    return Scala.seq(List.of(child.execute()));
+    return Scala.seq(List.of(child().execute()));
   }
 
   @Override
@@ -112,72 +103,12 @@ public final class KernelOutputExec extends SparkPlan implements UnaryExecNode, 
   }
 
   @Override
-  public @Nullable CodegenSupport parent() {
-    return parent;
-  }
-
-  @Override
-  public void parent_$eq(CodegenSupport above) {
-    parent = above;
-  }
-
-  @Override
-  public Seq<Attribute> output() {
-    return child.output();
-  }
-
-  @Override
-  public Partitioning outputPartitioning() {
-    return child.outputPartitioning();
-  }
-
-  @Override
-  public Seq<SortOrder> outputOrdering() {
-    return child.outputOrdering();
-  }
-
-  @Override
-  public SparkPlan child() {
-    return child;
-  }
-
-  @Override
-  public Seq<SparkPlan> children() {
-    return Scala.seq(List.of(child));
-  }
-
-  @Override
   public SparkPlan withNewChildInternal(SparkPlan other) {
     return new KernelOutputExec(other);
   }
 
   @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> children) {
-    return withNewChildInternal(children.head());
-  }
-
-  @Override
-  public int productArity() {
-    return 1;
-  }
-
-  @Override
-  public Object productElement(int index) {
-    return child;
-  }
-
-  @Override
-  public boolean canEqual(Object other) {
-    return other instanceof KernelOutputExec;
-  }
-
-  @Override
-  public boolean equals(@Nullable Object other) {
-    return other instanceof KernelOutputExec node && child.equals(node.child);
-  }
-
-  @Override
-  public int hashCode() {
-    return child.hashCode();
+  List<Object> elements() {
+    return List.of(child());
   }
 }

@@ -1,7 +1,13 @@
 package dev.tidepool.spark;
 
 import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import scala.collection.immutable.Seq;
 
 /**
@@ -13,22 +19,27 @@ import scala.collection.immutable.Seq;
  * @param results the columns of the kernel's results, in their order
  * @param child where rows come from
  */
-record KernelParts<P>(TypedKernel kernel, Seq<Attribute> inputs, Seq<Attribute> results, P child)
+record KernelParts<P extends QueryPlan<P>>(
+    TypedKernel kernel, Seq<Attribute> inputs, Seq<Attribute> results, P child)
     implements Serializable {
-  /** The number of elements. */
-  static final int COUNT = 4;
-
-  Object element(int index) {
-    return switch (index) {
-      case 0 -> kernel;
-      case 1 -> inputs;
-      case 2 -> results;
-      case 3 -> child;
-      default -> throw new IndexOutOfBoundsException(index);
-    };
+  /** What the constructor of the node takes. */
+  List<Object> elements() {
+    return List.of(kernel, inputs, results, child);
   }
 
-  <Q> KernelParts<Q> withChild(Q other) {
+  /** The columns of the child and, behind them, the results. */
+  Seq<Attribute> output() {
+    List<Attribute> output = new ArrayList<>(Scala.list(child.output()));
+    output.addAll(Scala.list(results));
+    return Scala.seq(output);
+  }
+
+  /** The columns that the child does not have. */
+  AttributeSet produced() {
+    return AttributeSet$.MODULE$.apply(Scala.<Expression>seq(Scala.list(results)));
+  }
+
+  <Q extends QueryPlan<Q>> KernelParts<Q> withChild(Q other) {
     return new KernelParts<>(kernel, inputs, results, other);
   }
 }

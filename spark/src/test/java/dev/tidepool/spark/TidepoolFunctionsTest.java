@@ -242,6 +242,21 @@ class TidepoolFunctionsTest {
   }
 
   @Test
+  @DisplayName("is shown by its text in the physical plan")
+  void shown() {
+    Dataset<Row> ours =
+        TidepoolFunctions.mapPartitions(numbers(), ColumnKernel.elementwise("y = 2 * x"), "x");
+    String plan =
+        ((org.apache.spark.sql.classic.Dataset<Row>) ours)
+            .queryExecution()
+            .executedPlan()
+            .toString();
+    assertThat(plan)
+        .contains("KernelOutput", "TidepoolKernel y = 2 * x", "KernelInput\n")
+        .doesNotContain("StructField");
+  }
+
+  @Test
   @DisplayName("computes the same where Spark generates no code")
   void interpreted() {
     spark.conf().set("spark.sql.codegen.wholeStage", "false");
