@@ -1,51 +1,96 @@
 package dev.tidepool.spark;
 
-import java.util.HashMap;
-import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Which tasks of an executor have buffers. Tasks share the memory limit, so a task that finds no
- * room waits until another one gives its buffers back. Safe for use by any thread.
+ * The kernels of an executor's tasks that have buffers, which share its memory limit.
+ *
+ * <p>Between two chunks the buffers of a kernel hold nothing that is needed. So a kernel that finds
+ * no room closes those of kernels that do not compute, and waits while others compute. It has no
+ * buffers itself then, and neither has another kernel of its task: tasks never wait for each other
+ * for longer than one of them computes a chunk. Safe for use by any thread.
  */
 final class BufferHolders {
-  private static final long PAUSE_NANOS = 100_000_000;
+  /** A wait ends after this time, so that the task looks whether it was killed. */
+  private static final long MOST_WAIT_NANOS = 100_000_000;
 
-  /** How many kernels of a task have buffers. */
-  private final Map<Long, Integer> kernels = new HashMap<>();
-
-  /** How often buffers were given back. */
-  private long returns;
-
-  synchronized void took(long task) {
-    kernels.merge(task, 1, Integer::sum);
+  /** A kernel that may have buffers. */
+  interface Holder {
+    /** Closes the buffers; returns false, and does nothing, if the kernel computes with them. */
+    boolean tryCloseBuffers();
   }
 
-  synchronized void gaveBack(long task) {
-    kernels.computeIfPresent(task, (_, count) -> count == 1 ? null : count - 1);
-    returns++;
+  private final Set<Holder> holders = ConcurrentHashMap.newKeySet();
+
+  /** How many chunks were computed; guarded by this. */
+  private long chunks;
+
+  /** How many kernels were done with a partition; guarded by this. */
+  private long ends;
+
+  void took(Holder holder) {
+    holders.add(holder);
+  }
+
+  void gaveBack(Holder holder) {
+    holders.remove(holder);
+  }
+
+  /** A kernel that is done with its partition, and has no buffers, calls this. */
+  synchronized void ended() {
+    ends++;
+    notifyAll();
+  }
+
+  /** How many kernels were done so far: if there are more, there may be more room. */
+  synchronized long ends() {
+    return ends;
+  }
+
+  /** A kernel that has computed a chunk calls this; its buffers may be closed now. */
+  synchronized void computed() {
+    chunks++;
     notifyAll();
   }
 
   /**
-   * Waits a short time for the buffers of other tasks.
+   * Closes the buffers of kernels that do not compute. If all that have buffers do, waits for one
+   * of them, for a short time. The caller has no buffers.
    *
-   * @return whether other tasks had buffers, so that it is worth to try again
+   * @return whether others had buffers, so that it is worth to try again
    */
-  synchronized boolean awaitOthers(long task) {
-    if (kernels.keySet().stream().allMatch(holder -> holder == task)) {
-      return false;
+  boolean makeRoom() {
+    long seen = chunks();
+    boolean closed = false;
+    boolean isBusy = false;
+    for (Holder holder : holders) {
+      if (holder.tryCloseBuffers()) {
+        closed = true;
+      } else {
+        isBusy = true;
+      }
     }
-    long seen = returns;
-    long end = System.nanoTime() + PAUSE_NANOS;
+    return closed || (isBusy && awaitChunk(seen));
+  }
+
+  private synchronized long chunks() {
+    return chunks;
+  }
+
+  private synchronized boolean awaitChunk(long seen) {
+    long end = System.nanoTime() + MOST_WAIT_NANOS;
     try {
-      for (long left = PAUSE_NANOS; returns == seen && left > 0; left = end - System.nanoTime()) {
+      for (long left = MOST_WAIT_NANOS;
+          chunks == seen && left > 0;
+          left = end - System.nanoTime()) {
         TimeUnit.NANOSECONDS.timedWait(this, left);
       }
+      return true;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       return false;
     }
-    return true;
   }
 }

@@ -36,7 +36,7 @@ final class KernelChunks extends AbstractIterator<InternalRow> {
     boolean isMore = chunks.hasNext();
     if (!isMore) {
       // A task may have many partitions.
-      run.closeBuffers();
+      run.end();
     }
     return isMore;
   }

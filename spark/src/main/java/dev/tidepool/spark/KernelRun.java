@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
@@ -23,36 +24,41 @@ import org.apache.spark.util.TaskCompletionListener;
  * A kernel in one task: its code, and a buffer for each of its arrays.
  *
  * <p>Buffers come from the manager's pool at the first chunk and stay until the task has ended,
- * also where it failed or was killed. If the device has no room for a chunk, the chunk is computed
- * in parts; if it has no room for a small part while other tasks have buffers, the task waits for
- * those, for a minute at most. Used by the thread of its task alone.
+ * also where it failed or was killed, unless another kernel needs their room between two chunks. If
+ * the device has no room for a chunk, the chunk is computed in parts; if it has no room for a small
+ * part, the kernel makes room by {@link BufferHolders}.
+ *
+ * <p>Used by one thread of its task. Other threads close its buffers; the lock guards them.
  */
-final class KernelRun implements TaskCompletionListener {
+final class KernelRun implements TaskCompletionListener, BufferHolders.Holder {
   private static final Allocation PLACE = Allocation.at(MemoryLocation.DEVICE).tag("spark");
 
-  /** The part of a chunk that is too small to go on with while others have the memory. */
-  private static final int SMALL_PART = 16;
-
-  private static final long MOST_WAIT_NANOS = 60_000_000_000L;
+  /** As many rows are too few for a launch, so that taking turns with other kernels is faster. */
+  private static final int SMALL_PART = 2048;
 
   private final TaskContext task;
   private final UnifiedMemoryManager memory;
-  private final BufferHolders holders;
+  private final ExecutorSession session;
   private final TypedKernel typed;
   private final int[] places;
   private final Kernel kernel;
   private final SQLMetric kernelTime;
   private final SQLMetric launches;
+
+  /** Held while the kernel computes. Nothing waits for other kernels while it holds one. */
+  private final ReentrantLock lock = new ReentrantLock();
+
+  // Guarded by the lock.
   private final List<UnifiedBuffer<?>> buffers = new ArrayList<>();
 
   /** For each buffer an array that results pass through. */
   private final List<Object> passages = new ArrayList<>();
 
-  /** Whether all buffers are there. */
-  private boolean isHolder;
-
   /** Rows that fit the buffers; 0 before the first chunk. */
   private int capacity;
+
+  /** How many kernels had ended before the last chunk; -1 before the first. */
+  private long seenEnds = -1;
 
   /**
    * Compiles the kernel, or takes the code that an earlier task compiled.
@@ -61,15 +67,14 @@ final class KernelRun implements TaskCompletionListener {
    */
   KernelRun(
       TaskContext task,
-      UnifiedMemoryManager memory,
-      BufferHolders holders,
+      ExecutorSession session,
       TypedKernel typed,
       int[] places,
       SQLMetric kernelTime,
       SQLMetric launches) {
     this.task = task;
-    this.memory = memory;
-    this.holders = holders;
+    this.session = session;
+    this.memory = session.memory(task);
     this.typed = typed;
     this.places = places;
     this.kernelTime = kernelTime;
@@ -88,12 +93,9 @@ final class KernelRun implements TaskCompletionListener {
     WritableColumnVector[] columns = chunk.columns();
     WritableColumnVector[] results = chunk.results();
     int rows = chunk.rows();
-    if (capacity == 0) {
-      capacity = chunk.fullRows();
-    }
+    growCapacity(chunk.fullRows());
     checkNulls(columns, rows);
     int done = 0;
-    long start = System.nanoTime();
     while (done < rows) {
       int count = Math.min(capacity, rows - done);
       try {
@@ -101,22 +103,32 @@ final class KernelRun implements TaskCompletionListener {
         done += count;
       } catch (OutOfDeviceMemoryException e) {
         closeBuffers();
-        boolean isSmall = capacity <= chunk.fullRows() / SMALL_PART || capacity == 1;
-        if (isSmall && System.nanoTime() - start < MOST_WAIT_NANOS && waitedForOthers()) {
-          capacity = chunk.fullRows();
+        if (capacity <= SMALL_PART && madeRoom()) {
           continue;
         }
         if (capacity == 1) {
           throw e;
         }
         capacity = Math.max(1, Math.min(capacity, count) / 2);
+      } finally {
+        session.holders().computed();
       }
     }
   }
 
-  private boolean waitedForOthers() {
+  /** A failed attempt is costly, so the part grows only where other kernels have ended. */
+  private void growCapacity(int fullRows) {
+    long ends = session.holders().ends();
+    if (capacity < fullRows && ends != seenEnds) {
+      closeBuffers();
+      capacity = fullRows;
+    }
+    seenEnds = ends;
+  }
+
+  private boolean madeRoom() {
     task.killTaskIfInterrupted();
-    return holders.awaitOthers(task.taskAttemptId());
+    return session.holders().makeRoom();
   }
 
   private void checkNulls(WritableColumnVector[] columns, int rows) {
@@ -143,7 +155,17 @@ final class KernelRun implements TaskCompletionListener {
 
   private void computePart(
       WritableColumnVector[] columns, WritableColumnVector[] results, int from, int count) {
-    allocateBuffers();
+    lock.lock();
+    try {
+      allocateBuffers();
+      computeLocked(columns, results, from, count);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void computeLocked(
+      WritableColumnVector[] columns, WritableColumnVector[] results, int from, int count) {
     Map<String, Object> values = new LinkedHashMap<>(typed.kernel().scalars());
     int input = 0;
     long start = System.nanoTime();
@@ -195,24 +217,43 @@ final class KernelRun implements TaskCompletionListener {
         buffers.add(memory.allocate(type, capacity, PLACE));
         passages.add(type.newArray(array.isResult() ? capacity : 0));
       }
-      isHolder = true;
-      holders.took(task.taskAttemptId());
+      session.holders().took(this);
     }
   }
 
-  /** Gives the memory back; the next chunk would take it again. */
-  void closeBuffers() {
-    buffers.forEach(UnifiedBuffer::close);
-    buffers.clear();
-    passages.clear();
-    if (isHolder) {
-      isHolder = false;
-      holders.gaveBack(task.taskAttemptId());
+  /** Ends a partition; a chunk of another one takes the memory again. */
+  void end() {
+    closeBuffers();
+    session.holders().ended();
+  }
+
+  private void closeBuffers() {
+    lock.lock();
+    try {
+      session.holders().gaveBack(this);
+      buffers.forEach(UnifiedBuffer::close);
+      buffers.clear();
+      passages.clear();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public boolean tryCloseBuffers() {
+    if (!lock.tryLock()) {
+      return false;
+    }
+    try {
+      closeBuffers();
+      return true;
+    } finally {
+      lock.unlock();
     }
   }
 
   @Override
   public void onTaskCompletion(TaskContext context) {
-    closeBuffers();
+    end();
   }
 }

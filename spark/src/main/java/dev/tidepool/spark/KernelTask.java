@@ -1,6 +1,5 @@
 package dev.tidepool.spark;
 
-import dev.tidepool.UnifiedMemoryManager;
 import java.io.Serializable;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -37,9 +36,7 @@ final class KernelTask extends AbstractFunction1<Iterator<InternalRow>, Iterator
       return scala.collection.Iterator.empty();
     }
     TaskContext task = TaskContext.get();
-    ExecutorSession session = ExecutorSession.current();
-    UnifiedMemoryManager memory = session.memory(task);
-    KernelRun run = new KernelRun(task, memory, session.holders(), kernel, places, time, launches);
+    KernelRun run = new KernelRun(task, ExecutorSession.current(), kernel, places, time, launches);
     return new KernelChunks(task, chunks, run);
   }
 }

@@ -7,6 +7,7 @@ import dev.tidepool.testkit.simulated.SimulatedHardware;
 import dev.tidepool.testkit.simulated.SimulatedProvider;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -20,6 +21,25 @@ class LimitedMemoryTest {
   @Test
   @DisplayName("is computed in parts, on a device with memory of its own")
   void outOfCore() {
+    assertComplete(
+        numbers ->
+            TidepoolFunctions.mapPartitions(
+                numbers, ColumnKernel.elementwise("y = x * x - 3"), "x"));
+  }
+
+  @Test
+  @DisplayName("is computed by two kernels of a stage that need the room of each other")
+  void twoKernels() {
+    assertComplete(
+        numbers ->
+            TidepoolFunctions.mapPartitions(
+                TidepoolFunctions.mapPartitions(
+                    numbers, ColumnKernel.elementwise("z = x * x"), "x"),
+                ColumnKernel.elementwise("y = z - 3"),
+                "z"));
+  }
+
+  private static void assertComplete(UnaryOperator<Dataset<Row>> kernels) {
     SimulatedProvider simulated = new SimulatedProvider(SimulatedHardware.discrete());
     SparkSession spark =
         Discovery.using(
@@ -30,8 +50,7 @@ class LimitedMemoryTest {
     try {
       // Two partitions of 8 MB each, and as much for the results.
       Dataset<Row> numbers = spark.range(0, 2_000_000, 1, 2).selectExpr("id", "id / 7D as x");
-      Dataset<Row> ours =
-          TidepoolFunctions.mapPartitions(numbers, ColumnKernel.elementwise("y = x * x - 3"), "x");
+      Dataset<Row> ours = kernels.apply(numbers);
       assertThat(ours.where("y <> x * x - 3D").count()).isZero();
       assertThat(ours.count()).isEqualTo(2_000_000);
       assertThat(ExecutorSession.current().tidepool().memory().statistics().peakUsage())
