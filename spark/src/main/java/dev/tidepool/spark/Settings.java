@@ -88,9 +88,9 @@ record Settings(
     } catch (IllegalArgumentException e) {
       throw new IllegalArgumentException(PREFIX + CHUNK_BYTES + "=" + text + ": " + e.getMessage());
     }
-    if (bytes < 1 || bytes > 1L << 30) {
+    if (bytes < 4 << 10 || bytes > 1L << 30) {
       throw new IllegalArgumentException(
-          PREFIX + CHUNK_BYTES + " is " + text + "; it must be from 1 to 1g");
+          PREFIX + CHUNK_BYTES + " is " + text + "; it must be from 4k to 1g");
     }
     return bytes;
   }

@@ -73,8 +73,8 @@ class SettingsTest {
         .isThrownBy(() -> settings("spark.tidepool.chunk-bytes", "2x"))
         .withMessageStartingWith("spark.tidepool.chunk-bytes=2x");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> settings("spark.tidepool.chunk-bytes", "0"))
-        .withMessageContaining("from 1 to 1g");
+        .isThrownBy(() -> settings("spark.tidepool.chunk-bytes", "16"))
+        .withMessageContaining("from 4k to 1g");
   }
 
   @Test
