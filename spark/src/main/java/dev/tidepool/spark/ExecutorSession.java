@@ -1,16 +1,22 @@
 package dev.tidepool.spark;
 
 import dev.tidepool.Accelerator;
+import dev.tidepool.AcceleratorException;
 import dev.tidepool.Tidepool;
+import dev.tidepool.TidepoolException;
 import dev.tidepool.UnifiedMemoryManager;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.plugin.PluginContext;
 import org.apache.spark.resource.ResourceInformation;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The {@code Tidepool} of the executor that this process is, or in local mode contains.
@@ -19,6 +25,7 @@ import org.jspecify.annotations.Nullable;
  * runs when Spark stops it gets an {@link IllegalStateException} from its next use.
  */
 final class ExecutorSession {
+  private static final Logger LOG = LoggerFactory.getLogger(ExecutorSession.class);
   private static final AtomicReference<@Nullable ExecutorSession> CURRENT = new AtomicReference<>();
 
   private final Settings settings;
@@ -26,6 +33,12 @@ final class ExecutorSession {
   private final Map<String, ResourceInformation> resources;
   private final Tidepool tidepool;
   private final BufferHolders holders = new BufferHolders();
+
+  /** Accelerators that a task has used. */
+  private final Set<Accelerator> used = ConcurrentHashMap.newKeySet();
+
+  /** Accelerators that were lost. Their drivers answer this process no more. */
+  private final Set<Accelerator> lost = ConcurrentHashMap.newKeySet();
 
   private ExecutorSession(PluginContext plugin) {
     this.settings = Settings.of(plugin.conf());
@@ -65,7 +78,7 @@ final class ExecutorSession {
     return tidepool;
   }
 
-  /** Which tasks have buffers. */
+  /** Which kernels have buffers. */
   BufferHolders holders() {
     return holders;
   }
@@ -78,8 +91,8 @@ final class ExecutorSession {
   /**
    * The manager of the accelerator that a task has.
    *
-   * @throws IllegalStateException if it is not there; the message says what was looked for and what
-   *     there is
+   * @throws IllegalStateException if it is not there, or was lost; the message says what was looked
+   *     for and what there is
    */
   UnifiedMemoryManager memory(TaskContext task) {
     Accelerator accelerator;
@@ -88,7 +101,32 @@ final class ExecutorSession {
     } catch (IllegalStateException e) {
       throw new IllegalStateException(executor + ": " + e.getMessage(), e);
     }
+    if (lost.contains(accelerator)) {
+      throw new IllegalStateException(
+          executor
+              + ": the device "
+              + shown(accelerator)
+              + " was lost in an earlier task, and only a new executor opens it again. With"
+              + " spark.excludeOnFailure.enabled=true Spark tries the task on another executor");
+    }
+    if (used.add(accelerator)) {
+      LOG.info("Kernels run on {}", shown(accelerator));
+    }
     return tidepool.memory(accelerator);
+  }
+
+  private static String shown(Accelerator accelerator) {
+    return accelerator.id() + " (" + accelerator.name() + ")";
+  }
+
+  /** Looks whether an error means that the accelerator is lost: later tasks need not try it. */
+  void failed(Accelerator accelerator, TidepoolException error) {
+    for (Throwable each = error; each != null; each = each.getCause()) {
+      if (each instanceof AcceleratorException failure
+          && failure.kind() == AcceleratorException.Kind.DEVICE_LOST) {
+        lost.add(accelerator);
+      }
+    }
   }
 
   /** The task's device; where only the executor has devices, its tasks take them in turn. */

@@ -8,6 +8,7 @@ import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.MemoryLocation;
 import dev.tidepool.OutOfDeviceMemoryException;
+import dev.tidepool.TidepoolException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import java.util.ArrayList;
@@ -110,6 +111,9 @@ final class KernelRun implements TaskCompletionListener, BufferHolders.Holder {
           throw e;
         }
         capacity = Math.max(1, Math.min(capacity, count) / 2);
+      } catch (TidepoolException e) {
+        session.failed(memory.accelerator(), e);
+        throw e;
       } finally {
         session.holders().computed();
       }

@@ -62,13 +62,19 @@ class DeviceFailureTest {
   }
 
   @Test
-  @DisplayName("that stays fails the job, and neither the executor nor the application")
+  @DisplayName("that stays fails the job at once, and neither the executor nor the application")
   void lost() {
     faults.fail(SpiCall.LAUNCH, 3, Failure.DEVICE_LOST);
     assertThatThrownBy(() -> ours().collectAsList())
-        .hasStackTraceContaining("AcceleratorException")
-        .hasStackTraceContaining("failed 3 times");
+        .hasStackTraceContaining("failed 3 times")
+        .hasStackTraceContaining("was lost");
     assertThat(faults.hasLostDevice()).isTrue();
+    long calls = faults.calls();
+    assertThatThrownBy(() -> ours().collectAsList())
+        .hasMessageContaining("executor driver: the device simulated:0")
+        .hasMessageContaining("was lost in an earlier task")
+        .hasMessageContaining("spark.excludeOnFailure.enabled=true");
+    assertThat(faults.calls()).isEqualTo(calls);
     assertThat(numbers.count()).isEqualTo(20_000);
     assertThat(ExecutorSession.current().tidepool().memory().buffers()).isEmpty();
   }

@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.sql.Dataset;
@@ -107,6 +108,45 @@ class LocalClusterTest {
       assertThat(devices).hasSize(2);
       assertThat(devices.values()).containsOnly("opencl:0");
       assertComplete(spark.range(0, 10_000, 1, 4).selectExpr("id", "id / 7D as x"));
+    } finally {
+      spark.stop();
+    }
+  }
+
+  @Test
+  @DisplayName("a task whose executor has lost its device is computed by another executor")
+  void lost(@TempDir Path folder) throws Exception {
+    Path file = folder.resolve("lost");
+    SparkSession spark =
+        LocalCluster.start(
+            "local-cluster[1,2,2048]",
+            2,
+            folder,
+            List.of(0, 1),
+            Map.of(
+                "spark.tidepool.accelerator", "simulated",
+                "spark.tidepool.chunk-bytes", "16k",
+                "spark.executor.extraJavaOptions", "-D" + LosingProvider.PROPERTY + "=" + file,
+                "spark.excludeOnFailure.enabled", "true"));
+    try {
+      AtomicInteger failed = new AtomicInteger();
+      CountDownLatch ended = new CountDownLatch(9);
+      spark
+          .sparkContext()
+          .addSparkListener(
+              new SparkListener() {
+                @Override
+                public void onTaskEnd(SparkListenerTaskEnd task) {
+                  if (!task.taskInfo().successful()) {
+                    failed.incrementAndGet();
+                  }
+                  ended.countDown();
+                }
+              });
+      assertComplete(spark.range(0, 40_000, 1, 8).selectExpr("id", "id / 7D as x"));
+      assertThat(ended.await(1, TimeUnit.MINUTES)).isTrue();
+      assertThat(failed).hasPositiveValue();
+      assertThat(LocalCluster.executors()).hasSize(2);
     } finally {
       spark.stop();
     }
