@@ -44,7 +44,7 @@ public interface TidepoolRuntime {
       return find(id).orElseThrow(() -> absent("no accelerator '" + id + "'"));
     }
 
-    /** The same, if there is one. */
+    /** Like {@link #accelerator}, but empty if there is none of that id. */
     default Optional<Accelerator> find(String id) {
       return byPreference().stream()
           .filter(

@@ -207,6 +207,6 @@ final class AllocationTraceTest {
     }
     assertThat(log.all())
         .singleElement()
-        .isEqualTo("the trace " + pipe + " ends here, for it cannot be written: Broken pipe");
+        .isEqualTo("the trace " + pipe + " ends here because it cannot be written: Broken pipe");
   }
 }

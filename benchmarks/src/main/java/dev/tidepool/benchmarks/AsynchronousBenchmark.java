@@ -29,7 +29,7 @@ import java.util.concurrent.locks.LockSupport;
  * What the library adds to links of known speed. First a pipeline of copies in, kernels and copies
  * out that take equally long, against the time that is ideal: that of one stage for each chunk, and
  * of two more. Then a critical transfer behind ten thousand bulk transfers, against the time of one
- * chunk. A program of its own, for its rows are compared with what is known and not with time;
+ * chunk. A program of its own, because its rows are compared with what is known and not with time;
  * milliseconds, the least and the median of some runs.
  */
 public final class AsynchronousBenchmark {

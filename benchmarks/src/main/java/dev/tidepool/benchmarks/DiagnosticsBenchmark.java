@@ -68,7 +68,7 @@ public class DiagnosticsBenchmark {
     memory.allocate(ElementType.BYTE, bytes).close();
   }
 
-  /** The same on two threads. */
+  /** From the pool and back, on two threads. */
   @Benchmark
   @Threads(2)
   public void onTwoThreads() {

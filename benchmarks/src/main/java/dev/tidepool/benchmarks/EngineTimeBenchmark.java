@@ -31,7 +31,8 @@ import java.util.Objects;
  * The processor time of the transfer engine while page-locked buffers travel over simulated links:
  * of all Java threads but those that play the device, whose time is the copy itself; and what the
  * simulated driver's calls take of that when a thread makes them without the engine. Prints a table
- * in Markdown, in hundredths of a core. A program of its own, for it measures threads and not time.
+ * in Markdown, in hundredths of a core. A program of its own, because it measures threads and not
+ * time.
  */
 public final class EngineTimeBenchmark {
   private static final int BYTES = 64 << 20;

@@ -28,7 +28,7 @@ import org.openjdk.jmh.annotations.Warmup;
  * Random allocations and frees among 100,000 live blocks of mixed sizes for each thread: every
  * operation picks a place, frees the block that is there, or puts a new one. Each is timed by
  * itself, the clock's 20 to 30 ns included, and all of them count: {@link Times} prints the
- * percentiles after each iteration, for the harness's own samples overstate rare events. Its
+ * percentiles after each iteration, because the harness's own samples overstate rare events. Its
  * average has the clock twice.
  */
 @BenchmarkMode(Mode.AverageTime)

@@ -71,7 +71,7 @@ public class HostWriteBenchmark {
     }
   }
 
-  /** The same, written by the buffer's own fill. */
+  /** From the pool and back, written by the buffer's own fill. */
   @Benchmark
   public void pooledFill() {
     try (UnifiedBuffer<byte[]> buffer =

@@ -218,7 +218,7 @@ public class MethodKernelOpenClBenchmark {
     dot.execute(dotArguments, LaunchRange.of(ROWS));
   }
 
-  /** The same without tests. */
+  /** Rows and a query, indices not tested. */
   @Benchmark
   public void dotUnchecked() {
     uncheckedDot.execute(dotArguments, LaunchRange.of(ROWS));
@@ -231,7 +231,7 @@ public class MethodKernelOpenClBenchmark {
     axpy.execute(axpyArguments);
   }
 
-  /** The same without tests. */
+  /** {@code y = a*x + y}, indices not tested. */
   @Benchmark
   public void axpyUnchecked() {
     uncheckedAxpy.execute(axpyArguments);

@@ -26,7 +26,7 @@ import java.util.Locale;
  * of them, and two chunks more to fill and to drain. Then the same on the first OpenCL device,
  * treated as one with memory of its own: where that is a processor, all stages compete for it, and
  * the ideal is the longest of them or the processor time of all, divided by the processors. Prints
- * a table in Markdown; the times are medians. A program of its own, for its ideal is computed.
+ * a table in Markdown; the times are medians. A program of its own, because its ideal is computed.
  */
 public final class OverlapBenchmark {
   private static final int LENGTH = 32 << 20;

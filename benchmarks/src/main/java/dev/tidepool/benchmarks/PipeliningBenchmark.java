@@ -23,8 +23,8 @@ import java.util.TreeMap;
 /**
  * An array to a device on simulated links of three speeds: with every fixed size of chunks and
  * number of blocks, and as the library cuts it. Prints a table in Markdown for each link,
- * milliseconds, the least of some runs. A program of its own, for its rows are compared with each
- * other and not with time.
+ * milliseconds, the least of some runs. A program of its own, because its rows are compared with
+ * each other and not with time.
  */
 public final class PipeliningBenchmark {
   private static final int BYTES = 32 << 20;

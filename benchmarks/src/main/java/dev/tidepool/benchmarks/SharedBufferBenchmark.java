@@ -142,7 +142,7 @@ public class SharedBufferBenchmark {
     return sum(shared.asReadOnlySegment());
   }
 
-  /** The same, over memory of this process alone. */
+  /** A loop over the host's view of memory of this process alone. */
   @Benchmark
   public float sumAlone() {
     return sum(alone.asReadOnlySegment());
@@ -163,7 +163,7 @@ public class SharedBufferBenchmark {
     shared.copyFrom(array);
   }
 
-  /** The same, to memory of this process alone. */
+  /** An array copied to memory of this process alone. */
   @Benchmark
   public void copyInAlone() {
     alone.copyFrom(array);
@@ -176,7 +176,7 @@ public class SharedBufferBenchmark {
     kernel.execute(Arguments.of("x", shared));
   }
 
-  /** The same, on memory of this process alone. */
+  /** A kernel on the CPU, on memory of this process alone. */
   @Benchmark
   public void kernelAlone() {
     kernel.execute(Arguments.of("x", alone));

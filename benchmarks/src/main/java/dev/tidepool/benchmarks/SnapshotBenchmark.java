@@ -82,7 +82,7 @@ public class SnapshotBenchmark {
     return memory.snapshot();
   }
 
-  /** The same, and their text. */
+  /** The blocks as objects, and their text. */
   @Benchmark
   public String takeAndWrite() {
     return memory.snapshot().toJson();

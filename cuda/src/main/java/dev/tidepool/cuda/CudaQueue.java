@@ -227,8 +227,8 @@ final class CudaQueue implements Queue {
   }
 
   /**
-   * Submits commands and the event behind them. The event is had first: when commands are under way
-   * their end must be known.
+   * Submits commands and the event behind them. The event is created first, so that the end of
+   * every submitted command can be awaited.
    */
   private CudaEvent submit(String command, Consumer<Submission> commands) {
     requireOpen();

@@ -46,9 +46,10 @@ public final class Monitoring {
                 && now.totalAllocated() == model.byteSize() + batch.byteSize(),
             "the bytes of each owner add up to the whole");
         Check.that(peak.peakBytes() == now.totalAllocated(), "the peak of the scope is known");
-        MemoryPressure heard = warning.orTimeout(1, TimeUnit.MINUTES).join();
+        MemoryPressure reported = warning.orTimeout(1, TimeUnit.MINUTES).join();
         Check.that(
-            heard.usedBytes() >= LIMIT / 2, "who listens hears when half of the limit is in use");
+            reported.usedBytes() >= LIMIT / 2,
+            "the listener is told when half of the limit is in use");
       }
       Check.that(memory.statistics().activeBuffers() == 0, "nothing is left of the two buffers");
       forget(memory);

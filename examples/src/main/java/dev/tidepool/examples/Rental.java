@@ -37,7 +37,7 @@ public final class Rental {
       Check.that(after.activeBuffers() == 0, "all were returned");
       Check.that(memory.trimExcess() > 0, "idle blocks go back to the driver when asked");
 
-      // The same for arrays on the heap.
+      // A pool for arrays on the heap.
       try (ArrayPool<float[]> arrays = memory.arrays(ElementType.FLOAT)) {
         float[] first = arrays.rent(1000);
         Arrays.fill(first, 1);

@@ -7,8 +7,8 @@ import java.util.Optional;
  * What is asked of {@link MemoryAllocator}; each option answers with a copy.
  *
  * <p>A request with pages or a NUMA policy gives the block a mapping of its own, of whole pages,
- * with inaccessible pages around it: some microseconds dearer, and what the system tells of the
- * mapping is true of the block.
+ * with inaccessible pages around it: this takes some microseconds more, and what the system tells
+ * of the mapping is true of the block.
  *
  * @param bytes at least 0; a block of none is legal
  * @param alignment of the first byte, a power of two up to {@link #LARGEST_ALIGNMENT}

@@ -282,7 +282,7 @@ public final class ArrowColumn implements AutoCloseable {
   }
 
   /**
-   * The same as a buffer of a type.
+   * Like {@link #buffer()}, as a buffer of a type.
    *
    * @throws IllegalArgumentException if the elements are of another type
    */

@@ -265,7 +265,7 @@ public final class DLPackTensor implements AutoCloseable {
   }
 
   /**
-   * The same as a buffer of a type.
+   * Like {@link #buffer()}, as a buffer of a type.
    *
    * @throws IllegalArgumentException if the elements are of another type
    * @throws UnsupportedOperationException as {@link #buffer()} does

@@ -52,9 +52,9 @@ public record TransferContext(
     if (of.submitted.equals(nobody)) {
       return movement.get();
     }
-    TransferContext unheard =
+    TransferContext unreported =
         new TransferContext(of.priority, of.chunk, of.pinned, of.pipelined, nobody);
-    return ScopedValue.where(CURRENT, unheard).call(movement::get);
+    return ScopedValue.where(CURRENT, unreported).call(movement::get);
   }
 
   /** Performs a transfer under this. */

@@ -26,8 +26,8 @@ import java.util.function.Supplier;
  *
  * <p>The bytes are read where the newest ones are, once and in chunks, without a second copy of the
  * buffer, and all processors fold them. From an accelerator with memory of its own they travel to
- * the host. The methods return when they are done. Whoever writes to the buffer meanwhile gets a
- * result of old and new elements.
+ * the host. The methods return when they are done. If another thread writes to the buffer
+ * meanwhile, the result is of old and new elements.
  *
  * <p>With rows and columns, a buffer is taken as a matrix whose rows lie one after another, and the
  * result has an element for each row.

@@ -363,7 +363,7 @@ final class Metal {
         "length", () -> (long) LENGTH.handle().invokeExact(object, LENGTH.selector()));
   }
 
-  /** Who reaches a buffer. */
+  /** Which of host and device reach a buffer. */
   static long storageMode(long object) {
     return NativeCall.answer(
         "storageMode",

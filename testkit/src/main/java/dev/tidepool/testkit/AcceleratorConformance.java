@@ -137,7 +137,7 @@ public abstract class AcceleratorConformance {
     verifyAfterEach();
   }
 
-  /** Memory is had in every location and length. */
+  /** Buffers of every location and length can be allocated. */
   @Nested
   public class Allocation extends AllocationConformance {
     @Override

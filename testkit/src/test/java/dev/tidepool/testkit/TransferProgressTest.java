@@ -104,7 +104,7 @@ class TransferProgressTest {
             8L * CHUNK);
     assertThat(heard)
         .containsEntry(5L * CHUNK, 4L)
-        .as("five of the first attempt and five of the second, which nobody hears of twice")
+        .as("five of the first attempt and five of the second, none reported twice")
         .containsEntry(6L * CHUNK, 10L)
         .containsEntry(8L * CHUNK, 12L);
     assertThat(rig.faults().fired()).contains(SpiCall.WRITE);

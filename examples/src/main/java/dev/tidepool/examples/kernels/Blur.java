@@ -48,7 +48,7 @@ public final class Blur {
     return blurred;
   }
 
-  /** The same by plain Java, which adds a border to the image first. */
+  /** The result by plain Java, which adds a border to the image first. */
   static float[] plain(int width, int height, float[] image) {
     int wide = width + 2;
     float[] framed = new float[wide * (height + 2)];

@@ -53,7 +53,7 @@ public final class ChannelPlanes {
     return planes;
   }
 
-  /** The same by plain Java. */
+  /** The result by plain Java. */
   static float[] plain(byte[] pixels, float[] mean, float[] deviation) {
     float[] planes = new float[pixels.length];
     int plane = pixels.length / CHANNELS;

@@ -52,7 +52,7 @@ public final class DotProduct {
     return all;
   }
 
-  /** The same scores of one query by plain Java. */
+  /** The scores of one query by plain Java. */
   static float[] plain(float[] rows, float[] query) {
     float[] scores = new float[rows.length / query.length];
     for (int i = 0; i < rows.length; i++) {

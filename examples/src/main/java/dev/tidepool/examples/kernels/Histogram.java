@@ -47,7 +47,7 @@ public final class Histogram {
     return counts;
   }
 
-  /** The same by plain Java. */
+  /** The result by plain Java. */
   static int[] plain(byte[] values) {
     int[] counts = new int[BINS];
     for (byte value : values) {

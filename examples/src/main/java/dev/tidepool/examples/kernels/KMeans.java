@@ -97,7 +97,7 @@ public final class KMeans {
     return moved;
   }
 
-  /** The same by plain Java. */
+  /** The result by plain Java. */
   static int[] plain(byte[] colours, int[] centres) {
     int[][] sums = new int[centres.length / 3][4];
     for (int i = 0; i < colours.length; i += 3) {

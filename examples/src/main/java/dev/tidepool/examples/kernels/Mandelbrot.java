@@ -50,7 +50,7 @@ public final class Mandelbrot {
     return steps;
   }
 
-  /** The same by plain Java: a kernel is a method that can be called. */
+  /** The result by plain Java: a kernel is a method that can be called. */
   static int[] plain(int width, int height) {
     int[] steps = new int[width * height];
     for (int row = 0; row < height; row++) {

@@ -75,7 +75,7 @@ public final class NBody {
     return result;
   }
 
-  /** The same by plain Java, over a structure of arrays. */
+  /** The result by plain Java, over a structure of arrays. */
   static float[] plain(int steps, float[] bodies) {
     int count = bodies.length / 4;
     float[][] position = new float[3][count];

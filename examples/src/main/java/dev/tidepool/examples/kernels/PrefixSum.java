@@ -85,7 +85,7 @@ public final class PrefixSum {
     return sums;
   }
 
-  /** The same by plain Java. */
+  /** The result by plain Java. */
   static int[] plain(int[] values) {
     int[] sums = values.clone();
     Arrays.parallelPrefix(sums, Integer::sum);

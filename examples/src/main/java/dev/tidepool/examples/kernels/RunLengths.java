@@ -104,7 +104,7 @@ public final class RunLengths {
     }
   }
 
-  /** The same by plain Java. */
+  /** The result by plain Java. */
   static Runs plain(byte[] data) {
     byte[] values = new byte[data.length];
     int[] lengths = new int[data.length];

@@ -64,7 +64,7 @@ public final class TiledProduct {
     return (long) Math.ceilDiv(size, TILE) * TILE;
   }
 
-  /** The same by plain Java. */
+  /** The result by plain Java. */
   static float[] plain(int rows, int inner, int columns, float[] a, float[] b) {
     float[] c = new float[rows * columns];
     for (int row = 0; row < rows; row++) {

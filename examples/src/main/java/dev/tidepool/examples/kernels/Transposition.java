@@ -30,7 +30,7 @@ public final class Transposition {
     out[column * rows + row] = in[row * columns + column];
   }
 
-  /** The same in tiles; the range is padded to whole groups. */
+  /** A transposition in tiles; the range is padded to whole groups. */
   @KernelMethod
   public static void tiled(WorkItem item, int rows, int columns, double[] in, double[] out) {
     double[] tile = item.localDoubles(TILE * STRIDE);
@@ -65,7 +65,7 @@ public final class Transposition {
     return (long) Math.ceilDiv(size, TILE) * TILE;
   }
 
-  /** The same by plain Java. */
+  /** The result by plain Java. */
   static double[] plain(int rows, int columns, double[] in) {
     double[] out = new double[in.length];
     for (int i = 0; i < in.length; i++) {

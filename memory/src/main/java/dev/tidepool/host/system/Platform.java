@@ -7,7 +7,7 @@ import java.util.OptionalInt;
 /**
  * An operating system on a processor architecture: the numbers and names of its C library that
  * differ from one platform to the next. There is a value for each platform, and no other class asks
- * for the system's name. What a platform lacks is empty, and whoever needs it takes the plain way.
+ * for the system's name. What a platform lacks is empty, and callers take the plain way without it.
  *
  * <p>The numbers are those of the system's headers. {@code constants.csv} beside the tests names
  * the header of each. A test compares it with these values, and with the headers of the machine.

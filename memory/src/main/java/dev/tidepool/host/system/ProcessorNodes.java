@@ -19,7 +19,7 @@ public final class ProcessorNodes {
 
   /** Linked where it is needed, on machines with several nodes. */
   private static final class Call {
-    // A few nanoseconds, without a system call; not as dear as the change of a thread's state.
+    // Takes a few nanoseconds and no system call. A change of the thread's state would cost more.
     static final MethodHandle SCHED_GETCPU =
         LibC.link("sched_getcpu", FunctionDescriptor.of(JAVA_INT), Linker.Option.critical(false));
   }

@@ -28,7 +28,7 @@ public final class MethodParameters {
     return parameters;
   }
 
-  /** The same array, which is written wholly. */
+  /** The array of a parameter, as one that is written wholly. */
   public static KernelParameter out(KernelParameter parameter) {
     return new KernelParameter(parameter.name(), Access.OUT, parameter.type());
   }

@@ -104,7 +104,7 @@ final class LocalRanges {
     return find(instruction);
   }
 
-  /** The same for a parameter. */
+  /** A number of the variable that a parameter is. */
   int parameter(int slot) {
     return find(instructions.size() + slot);
   }

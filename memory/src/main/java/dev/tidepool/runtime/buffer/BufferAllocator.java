@@ -31,7 +31,7 @@ public final class BufferAllocator {
   // By location, where buffers may reuse the blocks of earlier ones. Kept here, because each
   // dereference on the way to a block costs the allocation time.
   private final @Nullable MemoryPool[] near;
-  // The same for each NUMA node; null where there is one.
+  // Those of each NUMA node; null where there is one.
   private final MemoryPool @Nullable [][] nearByNode;
   private final LeakDetector leakDetector;
   private final AllocationLedger ledger;

@@ -132,7 +132,10 @@ public final class AllocationTrace implements AutoCloseable {
         ended = true;
         LOG.log(
             Level.WARNING,
-            "the trace " + file + " ends here, for it cannot be written: " + FileErrors.reason(e),
+            "the trace "
+                + file
+                + " ends here because it cannot be written: "
+                + FileErrors.reason(e),
             e);
       }
       if (ended) {

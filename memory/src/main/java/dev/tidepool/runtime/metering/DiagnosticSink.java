@@ -24,7 +24,7 @@ public final class DiagnosticSink {
   private final Optional<Consumer<DiagnosticReport>> listener;
 
   // Both guarded by this; a report stays here until the listener has returned.
-  private final Queue<DiagnosticReport> unheard = new ArrayDeque<>();
+  private final Queue<DiagnosticReport> untaken = new ArrayDeque<>();
   private @Nullable Thread teller;
 
   public DiagnosticSink(Optional<Consumer<DiagnosticReport>> listener) {
@@ -46,8 +46,8 @@ public final class DiagnosticSink {
   }
 
   private synchronized boolean isFirst(DiagnosticReport report) {
-    unheard.add(report);
-    return unheard.size() == 1;
+    untaken.add(report);
+    return untaken.size() == 1;
   }
 
   private void start(Runnable telling) {
@@ -69,13 +69,13 @@ public final class DiagnosticSink {
   private void tellAll(Consumer<DiagnosticReport> present) {
     DiagnosticReport next;
     synchronized (this) {
-      next = unheard.peek();
+      next = untaken.peek();
     }
     while (next != null) {
       tell(present, next);
       synchronized (this) {
-        unheard.remove();
-        next = unheard.peek();
+        untaken.remove();
+        next = untaken.peek();
         notifyAll();
       }
     }
@@ -90,11 +90,11 @@ public final class DiagnosticSink {
   }
 
   /**
-   * Waits until the listener has heard everything, some seconds at most; not where the listener
+   * Waits until the listener has taken every report, some seconds at most; not where the listener
    * itself asks. Not interruptible: an interrupt stays set.
    */
-  public void awaitHeard() {
-    int left = unheardAfterWait();
+  public void awaitTaken() {
+    int left = untakenAfterWait();
     if (left > 0) {
       LOG.log(
           Level.WARNING,
@@ -104,13 +104,13 @@ public final class DiagnosticSink {
     }
   }
 
-  private int unheardAfterWait() {
+  private int untakenAfterWait() {
     synchronized (this) {
       if (Thread.currentThread().equals(teller)) {
         return 0;
       }
-      Uninterruptibly.await(this, MOST_WAIT_MILLIS * 1_000_000, unheard::isEmpty);
-      return unheard.size();
+      Uninterruptibly.await(this, MOST_WAIT_MILLIS * 1_000_000, untaken::isEmpty);
+      return untaken.size();
     }
   }
 }

@@ -65,7 +65,7 @@ public final class LeakReclaimer {
 
   /**
    * Tells of buffers and reservations that were open when the manager closed, and were ended; waits
-   * until the listener has heard of them and of all else, as far as it does not block.
+   * until the listener has taken these and all other reports, as far as it does not block.
    */
   public void wereOpen(LeakSummary summary, List<UnclosedReservationReport> reservations) {
     if (summary.buffers() > 0) {
@@ -84,6 +84,6 @@ public final class LeakReclaimer {
       reports.log(Level.INFO, reservation.toString());
       reports.tell(reservation);
     }
-    reports.awaitHeard();
+    reports.awaitTaken();
   }
 }

@@ -91,7 +91,7 @@ public final class LeakSummary {
               + rest.size()
               + " other tags, types and sites, "
               + ByteSize.format(rest.stream().mapToLong(LeakReport::bytes).sum())
-              + " in all; a report listener hears of each");
+              + " in all; a report listener gets each");
     }
   }
 

@@ -49,8 +49,8 @@ public final class BackingBlocks {
     this.ending = ending;
   }
 
-  /** The one block that a buffer was born with, on a device or beside it. */
-  static BackingBlocks atBirth(Device device, MemoryLocation location, long byteSize, Lease lease) {
+  /** The one block that a buffer is allocated with, on a device or beside it. */
+  static BackingBlocks initial(Device device, MemoryLocation location, long byteSize, Lease lease) {
     boolean shared =
         device.info().can(Capability.SHARED_MEMORY) || location == MemoryLocation.UNIFIED;
     BackingBlocks copies = new BackingBlocks(byteSize, shared, true, null);

@@ -185,7 +185,7 @@ public final class BufferCore {
   private Object rouse(PooledBlock held) {
     if (held.isDormant(number)) {
       BackingBlocks copies =
-          BackingBlocks.atBirth(context().device(), location(), byteSize(), new Lease(held));
+          BackingBlocks.initial(context().device(), location(), byteSize(), new Lease(held));
       Storage fresh = new Storage(this, copies, true);
       if (found) {
         // Before the exchange, so that the handle's own core finds this storage after it.
@@ -271,12 +271,12 @@ public final class BufferCore {
     if (awake != null) {
       return awake.coherence().state();
     }
-    BufferState state = birthState();
+    BufferState state = initialState();
     boolean written = state != BufferState.HOST_ONLY && block != null && block.isExposed(number);
     return written ? BufferState.HOST_DIRTY : state;
   }
 
-  BufferState birthState() {
+  BufferState initialState() {
     return switch (location()) {
       case DEVICE -> BufferState.DEVICE_ONLY;
       case HOST, PINNED -> BufferState.HOST_ONLY;

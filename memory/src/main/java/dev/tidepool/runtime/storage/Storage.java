@@ -111,7 +111,7 @@ public final class Storage extends PendingReleases.Link {
     this.exclusive = copies.isMapped() || mayReturnMapped(core, copies);
     this.outlived = copies.outlivesBuffer();
     this.runners = outlived ? new ArrayList<>(1) : List.of();
-    this.coherence = new Coherence(this, context, copies, core.birthState());
+    this.coherence = new Coherence(this, context, copies, core.initialState());
   }
 
   /**
@@ -464,7 +464,7 @@ public final class Storage extends PendingReleases.Link {
         || (coherence.isMoving() && pins().others() == PinState.Users.GOING_ON);
   }
 
-  /** Whether a user has its bytes for some time, who will end that: it is lent, or mapped. */
+  /** Whether a user has its bytes until the user ends that: it is lent, or mapped. */
   public boolean isHeldForNow() {
     return isMapped() || pins().isLent();
   }
@@ -491,7 +491,7 @@ public final class Storage extends PendingReleases.Link {
     return suspended;
   }
 
-  /** Whether its host bytes must stay where they are, for somebody holds their address. */
+  /** Whether its host bytes must stay where they are, because somebody holds their address. */
   public boolean isHeldByHost() {
     synchronized (this) {
       return exposed || mappings > 0;
@@ -568,7 +568,7 @@ public final class Storage extends PendingReleases.Link {
     unhold();
   }
 
-  /** Whether the device's copy must stay where it is, for somebody holds its address. */
+  /** Whether the device's copy must stay where it is, because somebody holds its address. */
   public boolean isHeldOnDevice() {
     synchronized (this) {
       return deviceHolds > 0;

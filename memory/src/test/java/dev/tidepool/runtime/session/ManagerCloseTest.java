@@ -79,7 +79,7 @@ final class ManagerCloseTest {
       boolean sharesPool = round % 2 == 0;
       UnifiedMemoryManager memory =
           session.furtherManager(cpu, sharesPool ? MemoryOptions.defaults() : OPTIONS);
-      ConcurrentLinkedQueue<UnifiedBuffer<?>> born = new ConcurrentLinkedQueue<>();
+      ConcurrentLinkedQueue<UnifiedBuffer<?>> allocated = new ConcurrentLinkedQueue<>();
       ConcurrentLinkedQueue<Throwable> failures = new ConcurrentLinkedQueue<>();
       CountDownLatch started = new CountDownLatch(3);
       List<Thread> threads = new ArrayList<>();
@@ -89,7 +89,7 @@ final class ManagerCloseTest {
             kind.start(
                 () -> {
                   started.countDown();
-                  allocateUntilClosed(memory, born, failures);
+                  allocateUntilClosed(memory, allocated, failures);
                 }));
       }
       started.await();
@@ -104,7 +104,7 @@ final class ManagerCloseTest {
                   assertThat(failure)
                       .isInstanceOf(IllegalStateException.class)
                       .hasMessageContaining("closed"));
-      assertThat(born)
+      assertThat(allocated)
           .allSatisfy(
               buffer ->
                   assertThatThrownBy(buffer::length).isInstanceOf(IllegalStateException.class));
@@ -117,7 +117,7 @@ final class ManagerCloseTest {
 
   private static void allocateUntilClosed(
       UnifiedMemoryManager memory,
-      ConcurrentLinkedQueue<UnifiedBuffer<?>> born,
+      ConcurrentLinkedQueue<UnifiedBuffer<?>> allocated,
       ConcurrentLinkedQueue<Throwable> failures) {
     try {
       for (int i = 0; ; i++) {
@@ -126,7 +126,7 @@ final class ManagerCloseTest {
         if (i % 2 == 0) {
           buffer.close();
         } else {
-          born.add(buffer);
+          allocated.add(buffer);
         }
         if (i % 3 == 0) {
           try (UnifiedBuffer<byte[]> used = memory.allocate(ElementType.BYTE, 1000)) {

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Memory is had in every location and length, or not at all with an error that says why. */
+/** Buffers of every location and length can be allocated, or the error says why not. */
 public abstract class AllocationConformance extends Topic {
   private static final int[] LENGTHS = {0, 1, 7, 4096, 65_537, (1 << 20) + 3};
 
