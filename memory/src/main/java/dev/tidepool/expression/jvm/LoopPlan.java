@@ -96,10 +96,6 @@ final class LoopPlan {
     return Known.in(home, node);
   }
 
-  boolean hasHome(Node node) {
-    return home.containsKey(node);
-  }
-
   private int slot(ScalarType type) {
     slots.add(type);
     return slots.size() - 1;

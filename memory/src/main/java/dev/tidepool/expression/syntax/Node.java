@@ -17,10 +17,6 @@ import java.util.List;
  *     raw bits; otherwise 0
  */
 public record Node(int id, Op op, ScalarType type, List<Node> args, long payload) {
-  Node arg(int index) {
-    return args.get(index);
-  }
-
   /** The type in which the operation takes its arguments. */
   public ScalarType operandType() {
     return op == Op.SELECT ? type : args.getFirst().type();

@@ -8,9 +8,4 @@ package dev.tidepool.expression.types;
  *     OpenCL: the device reports {@code CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT} and the build passes
  *     {@code -cl-fp32-correctly-rounded-divide-sqrt}. Otherwise they are computed in double
  */
-public record DeviceTraits(boolean fp64, boolean exactFloatDivision) {
-  /** A device whose division of floats is not to be counted on. */
-  public DeviceTraits(boolean fp64) {
-    this(fp64, false);
-  }
-}
+public record DeviceTraits(boolean fp64, boolean exactFloatDivision) {}

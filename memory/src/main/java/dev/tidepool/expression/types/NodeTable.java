@@ -3,7 +3,6 @@ package dev.tidepool.expression.types;
 import dev.tidepool.expression.syntax.Node;
 import dev.tidepool.expression.syntax.Op;
 import dev.tidepool.expression.syntax.ScalarType;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,17 +28,11 @@ final class NodeTable {
   }
 
   private final Map<Key, Node> known = new HashMap<>();
-  private final List<Node> nodes = new ArrayList<>();
 
   Node node(Op op, ScalarType type, List<Node> args, long payload) {
     Key key = new Key(op, type, args.stream().map(Node::id).toList(), payload);
     return known.computeIfAbsent(
-        key,
-        _ -> {
-          Node node = new Node(nodes.size(), op, type, List.copyOf(args), payload);
-          nodes.add(node);
-          return node;
-        });
+        key, _ -> new Node(known.size(), op, type, List.copyOf(args), payload));
   }
 
   Node node(Op op, ScalarType type, Node... args) {
@@ -48,9 +41,5 @@ final class NodeTable {
 
   Node convert(Node value, ScalarType type) {
     return value.type() == type ? value : node(Op.CONVERT, type, value);
-  }
-
-  List<Node> nodes() {
-    return List.copyOf(nodes);
   }
 }

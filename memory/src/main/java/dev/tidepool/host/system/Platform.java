@@ -157,8 +157,4 @@ public record Platform(
   public boolean isMacOs() {
     return system == OperatingSystem.MACOS;
   }
-
-  public boolean isWindows() {
-    return system == OperatingSystem.WINDOWS;
-  }
 }

@@ -67,6 +67,7 @@ public enum Function {
 
   private final String owner;
   private final String method;
+  // Whether the result is the same, bit for bit, on every device (payloads of NaN aside).
   private final boolean exact;
   private final ValueType result;
 
@@ -89,11 +90,6 @@ public enum Function {
   /** The method's name. */
   public String method() {
     return method;
-  }
-
-  /** Whether the result is the same, bit for bit, on every device (payloads of NaN aside). */
-  public boolean isExact() {
-    return exact;
   }
 
   /** The type of the result. */

@@ -24,12 +24,6 @@ import org.jspecify.annotations.Nullable;
 public final class Rewriter {
   private Rewriter() {}
 
-  /** Changes every expression by {@link #rewrite(Expression, UnaryOperator)}. */
-  public static List<Statement> rewrite(
-      List<Statement> statements, UnaryOperator<Expression> change) {
-    return rewrite(statements, List::of, change);
-  }
-
   /**
    * Changes statements and expressions.
    *

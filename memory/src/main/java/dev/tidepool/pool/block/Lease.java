@@ -60,11 +60,6 @@ public final class Lease {
     return pooled.block;
   }
 
-  /** The block with the pool's notes, whether the lease has ended or not. */
-  public PooledBlock pooled() {
-    return pooled;
-  }
-
   /**
    * Gives the block back to the pool, which keeps it or frees it as its limits say. Nothing may use
    * it any more. Never throws and never waits for another thread's lease; a second call is counted

@@ -25,11 +25,6 @@ public final class Scrubber {
     this.value = zeros ? 0 : GuardedBlock.FREED;
   }
 
-  /** Whether released memory is overwritten at all. */
-  boolean isWanted() {
-    return wanted;
-  }
-
   /**
    * Whether giving blocks back asks nothing of the device.
    *

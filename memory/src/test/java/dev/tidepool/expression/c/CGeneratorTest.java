@@ -13,8 +13,8 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class CGeneratorTest {
-  private static final DeviceTraits FULL = new DeviceTraits(true);
-  private static final DeviceTraits SINGLE = new DeviceTraits(false);
+  private static final DeviceTraits FULL = new DeviceTraits(true, false);
+  private static final DeviceTraits SINGLE = new DeviceTraits(false, false);
 
   @Test
   void aKernelIsReadable() {

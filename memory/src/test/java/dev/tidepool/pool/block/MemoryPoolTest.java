@@ -84,8 +84,8 @@ class MemoryPoolTest {
             64,
             17 * MIB - 1,
             new PoolLimits(true, 4 * GIB, 4 * GIB, 0, EvictionPolicy.LRU, false));
-    assertThat(pool.acquire(16 * MIB, 1).pooled().bytes()).isEqualTo(16 * MIB);
-    assertThat(pool.acquire(17 * MIB - 2, 1).pooled().bytes()).isEqualTo(17 * MIB - 2);
+    assertThat(pool.acquire(16 * MIB, 1).block().byteSize()).isEqualTo(16 * MIB);
+    assertThat(pool.acquire(17 * MIB - 2, 1).block().byteSize()).isEqualTo(17 * MIB - 2);
   }
 
   @Test
