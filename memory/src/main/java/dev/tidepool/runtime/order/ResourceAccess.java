@@ -40,7 +40,12 @@ public final class ResourceAccess {
     /** The beginning of a mapping that writes. */
     MAP_TO_WRITE,
     /** Lending the bytes to native code. */
-    LEND
+    LEND;
+
+    /** Whether the device, or native code, will have the bytes, which a mapping may forbid. */
+    public boolean isOnDevice() {
+      return this == DEVICE || this == LEND;
+    }
   }
 
   /**
@@ -116,18 +121,13 @@ public final class ResourceAccess {
     return forgives;
   }
 
-  /** Whether the device, or native code, will have the bytes, which an open mapping may forbid. */
-  public boolean isOnDevice() {
-    return purpose == Purpose.DEVICE || purpose == Purpose.LEND;
-  }
-
   /** One use that covers both, of the same storage. */
   ResourceAccess and(ResourceAccess other) {
     return new ResourceAccess(
         storage,
         writes || other.writes,
         alone || other.alone,
-        isOnDevice() ? purpose : other.purpose,
+        purpose.isOnDevice() ? purpose : other.purpose,
         forgives && other.forgives);
   }
 }

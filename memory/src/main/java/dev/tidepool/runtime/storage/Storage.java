@@ -60,17 +60,7 @@ public final class Storage extends PendingReleases.Link {
   // The thread that closed memory that outlives the buffer, and those that run work on it now.
   private @Nullable Thread closer;
   private final List<Thread> runners;
-  private boolean exposed;
-  private int mappings;
-  private int writingMappings;
-  private int openMappings;
-  // Lendings that have not ended, and those among them that write.
-  private int lendings;
-  private int writingLendings;
-  // What keeps the memory after the buffer was closed, and nothing else.
-  private int holds;
-  // Those of them for which the device's copy stays where it is.
-  private int deviceHolds;
+  private final HoldCounts holds = new HoldCounts();
   private @Nullable Throwable prefetchFailure;
   private @Nullable Operation release;
   private @Nullable AllocationTrace trace;
@@ -190,18 +180,9 @@ public final class Storage extends PendingReleases.Link {
               + " is for reading only: it was mapped or adopted for READ, or another library"
               + " exported it so; ask for READ_WRITE, or copy it");
     }
-    if (lendings > 0 && (use.writes() || writingLendings > 0 || exclusive)) {
-      throw lent(use.writes());
-    }
-    if (use.isOnDevice() && (writingMappings > 0 || (use.writes() && mappings > 0))) {
-      throw new IllegalStateException(
-          this
-              + " is mapped by the host for "
-              + (writingMappings > 0 ? "writing" : "reading")
-              + "; close the mapping before "
-              + (use.purpose() == ResourceAccess.Purpose.LEND ? "native code " : "the device ")
-              + (use.writes() ? "writes" : "reads")
-              + " it");
+    String conflict = holds.conflict(use.purpose(), use.writes(), exclusive);
+    if (conflict != null) {
+      throw new IllegalStateException(this + conflict);
     }
     if (prefetchFailure != null) {
       Throwable failure = prefetchFailure;
@@ -209,54 +190,32 @@ public final class Storage extends PendingReleases.Link {
       throw Exceptions.unchecked(failure);
     }
     switch (use.purpose()) {
-      case MAP_TO_READ -> mappings++;
-      case MAP_TO_WRITE -> {
-        mappings++;
-        writingMappings++;
-      }
+      case MAP_TO_READ -> holds.mappingAsked(MapMode.READ);
+      case MAP_TO_WRITE -> holds.mappingAsked(MapMode.WRITE);
       case ACCESS, DEVICE, MOVE, LEND -> {}
     }
     view = View.NONE;
     lastUse = nowNanos;
   }
 
-  private IllegalStateException lent(boolean writes) {
-    String holder = writingLendings > 0 ? "that writes it" : "that reads it";
-    if (writingLendings == 0 && !writes) {
-      holder = "and takes turns with others here";
-    }
-    return new IllegalStateException(
-        this
-            + " is lent to native code "
-            + holder
-            + "; close the NativeAccess before you "
-            + (writes ? "write" : "read")
-            + " it"
-            + (writes && writingLendings == 0 && !exclusive
-                ? "; meanwhile it can be read, by asReadOnlySegment() or copyTo"
-                : ""));
-  }
-
   @Override
   public void entered(ResourceAccess use) {
     if (use.purpose() == ResourceAccess.Purpose.LEND) {
-      lendings++;
-      writingLendings += use.writes() ? 1 : 0;
+      holds.lent(use.writes());
     }
   }
 
   /** A lending has ended: native code has submitted all that it does with the bytes. */
   public void lendingEnded(boolean writes) {
     synchronized (this) {
-      lendings--;
-      writingLendings -= writes ? 1 : 0;
+      holds.lendingEnded(writes);
     }
   }
 
   /** Whether native code has its bytes. What would wait for their work would wait for that. */
   public boolean isLent() {
     synchronized (this) {
-      return lendings > 0;
+      return holds.isLent();
     }
   }
 
@@ -275,7 +234,7 @@ public final class Storage extends PendingReleases.Link {
   public void awaitClosed() {
     boolean waits;
     synchronized (this) {
-      waits = outlived && closed && lendings == 0 && mayWait();
+      waits = outlived && closed && mayWait();
     }
     if (waits) {
       KernelThreads.whileReplaced(this::awaitFreed);
@@ -363,7 +322,7 @@ public final class Storage extends PendingReleases.Link {
     return !closed
         && queue().isIdle()
         && pins().isFree()
-        && mappings == 0
+        && !holds.isMappingAsked()
         && prefetchFailure == null
         && coherence.isHostInPlace();
   }
@@ -380,7 +339,7 @@ public final class Storage extends PendingReleases.Link {
       pins().stop();
       MemorySegment host = coherence.viewInPlace(from, to, writing);
       if (host != null) {
-        exposed = true;
+        holds.expose();
         view = View.NONE;
         lastUse = System.nanoTime();
       }
@@ -409,7 +368,7 @@ public final class Storage extends PendingReleases.Link {
    */
   void usedDormant(long uses, int tick, boolean seen) {
     if (seen) {
-      exposed = true;
+      holds.expose();
       coherence.hostWritten(0, byteSize());
     }
     if (uses > 0) {
@@ -494,7 +453,7 @@ public final class Storage extends PendingReleases.Link {
   /** Whether its host bytes must stay where they are, because somebody holds their address. */
   public boolean isHeldByHost() {
     synchronized (this) {
-      return exposed || mappings > 0;
+      return holds.keepHost();
     }
   }
 
@@ -504,7 +463,7 @@ public final class Storage extends PendingReleases.Link {
    */
   public MemorySegment exposing() {
     synchronized (this) {
-      exposed = true;
+      holds.expose();
     }
     return coherence.copies().handedOut();
   }
@@ -525,13 +484,13 @@ public final class Storage extends PendingReleases.Link {
   /** Whether a mapping has begun, which keeps the newest bytes on the host; the monitor is held. */
   boolean isMapped() {
     synchronized (this) {
-      return openMappings > 0;
+      return holds.isMapped();
     }
   }
 
   public void mappingOpened() {
     synchronized (this) {
-      openMappings++;
+      holds.mappingOpened();
     }
   }
 
@@ -542,10 +501,7 @@ public final class Storage extends PendingReleases.Link {
    * @throws IllegalStateException if the storage is closed
    */
   public void hold() {
-    synchronized (this) {
-      checkOpen();
-      holds++;
-    }
+    hold(false);
   }
 
   /**
@@ -554,52 +510,50 @@ public final class Storage extends PendingReleases.Link {
    * @throws IllegalStateException if the storage is closed
    */
   public void holdOnDevice() {
+    hold(true);
+  }
+
+  private void hold(boolean onDevice) {
     synchronized (this) {
-      hold();
-      deviceHolds++;
+      checkOpen();
+      holds.hold(onDevice);
     }
   }
 
   /** Ends a hold on the device, as {@link #unhold} does. */
   public void unholdOnDevice() {
-    synchronized (this) {
-      deviceHolds--;
-    }
-    unhold();
+    unhold(true);
   }
 
   /** Whether the device's copy must stay where it is, because somebody holds its address. */
   public boolean isHeldOnDevice() {
     synchronized (this) {
-      return deviceHolds > 0;
+      return holds.keepDevice();
     }
   }
 
   /** Ends a hold; the last one frees what was closed meanwhile. Does not wait. */
   public void unhold() {
+    unhold(false);
+  }
+
+  private void unhold(boolean onDevice) {
     boolean frees;
     synchronized (this) {
-      holds--;
-      frees = settled && !isKept();
+      holds.unhold(onDevice);
+      frees = settled && !holds.keepMemory();
     }
     if (frees) {
       release();
     }
   }
 
-  /** Whether something keeps the memory of a closed storage; the monitor is held. */
-  private boolean isKept() {
-    return mappings > 0 || holds > 0;
-  }
-
   /** Ends a mapping, or the attempt at one. The last one frees what was closed meanwhile. */
   public void mappingEnded(MapMode mode, boolean opened) {
     boolean frees;
     synchronized (this) {
-      mappings--;
-      writingMappings -= mode.writes() ? 1 : 0;
-      openMappings -= opened ? 1 : 0;
-      frees = settled && !isKept();
+      holds.mappingEnded(mode, opened);
+      frees = settled && !holds.keepMemory();
     }
     if (frees) {
       release();
@@ -637,7 +591,7 @@ public final class Storage extends PendingReleases.Link {
       closed = true;
       settled = true;
       view = View.NONE;
-      frees = !isKept();
+      frees = !holds.keepMemory();
       freesAtOnce = frees && isUnused() && context.releases().mayFreeOnThisThread(this);
       if (freesAtOnce) {
         pins().close();
@@ -734,7 +688,7 @@ public final class Storage extends PendingReleases.Link {
     boolean frees;
     synchronized (this) {
       settled = true;
-      frees = !isKept();
+      frees = !holds.keepMemory();
       notifyAll();
     }
     if (frees) {
@@ -754,7 +708,7 @@ public final class Storage extends PendingReleases.Link {
     // What frees it comes behind nothing before it has entered.
     List<OrderedOperation> ahead =
         release != null && release.hasEntered() ? List.of(release) : queue().tail();
-    return lendings == 0
+    return !holds.isLent()
         && !current.equals(closer)
         && !runners.contains(current)
         && ahead.stream().allMatch(KernelBody::mayAwait);
@@ -762,7 +716,7 @@ public final class Storage extends PendingReleases.Link {
 
   /** Waits until another thread has closed it. An interrupt stays set. */
   private void awaitFreed() {
-    Uninterruptibly.await(this, () -> freed || (settled && isKept()));
+    Uninterruptibly.await(this, () -> freed || (settled && holds.keepMemory()));
   }
 
   /** The calling thread runs work on it. Only known of memory that outlives the buffer. */
@@ -824,15 +778,13 @@ public final class Storage extends PendingReleases.Link {
       pins().stop();
       wasOpen = !closed;
       // What holds the memory holds a handle too, so that none does here.
-      frees = wasOpen || (settled && mappings > 0);
+      frees = wasOpen || (settled && holds.isMappingAsked());
       closed = true;
       settled |= wasOpen;
       leaked = true;
       coherence.copies().abandon();
       view = View.NONE;
-      mappings = 0;
-      writingMappings = 0;
-      openMappings = 0;
+      holds.forgetMappings();
     }
     if (frees) {
       release();
@@ -911,7 +863,7 @@ public final class Storage extends PendingReleases.Link {
   public boolean isDoomed() {
     Operation freeing;
     synchronized (this) {
-      freeing = closed && !isKept() ? release : null;
+      freeing = closed && !holds.keepMemory() ? release : null;
     }
     return freeing != null && freeing.isItsTurn();
   }
@@ -973,7 +925,7 @@ public final class Storage extends PendingReleases.Link {
     }
     boolean seen;
     synchronized (this) {
-      seen = exposed && (leaked || context.isParanoid());
+      seen = holds.isExposed() && (leaked || context.isParanoid());
     }
     recordFree();
     context.releases().free(this, clean && !seen, clean);
@@ -996,14 +948,14 @@ public final class Storage extends PendingReleases.Link {
   /** Whether memory is still on its way back. */
   public boolean isClosing() {
     synchronized (this) {
-      return closed && !isKept();
+      return closed && !holds.keepMemory();
     }
   }
 
   /** Whether it is closed, and an open mapping or a hold keeps its memory. */
   boolean awaitsMapping() {
     synchronized (this) {
-      return closed && isKept();
+      return closed && holds.keepMemory();
     }
   }
 

@@ -1,0 +1,148 @@
+package dev.tidepool.runtime.storage;
+
+import dev.tidepool.MapMode;
+import dev.tidepool.runtime.order.ResourceAccess.Purpose;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What users hold of a storage, and what that forbids: open mappings, native code that has the
+ * bytes, addresses that were handed out, and holds that keep the memory and nothing else.
+ *
+ * <p>These are counts. They free nothing and wait for nothing.
+ *
+ * <p><b>Locking.</b> Guarded by the storage's monitor, which callers hold.
+ */
+final class HoldCounts {
+  // Mappings that are open or were asked for, and those among them that write.
+  private int mappings;
+  private int writingMappings;
+  private int openMappings;
+  // Lendings that have not ended, and those among them that write.
+  private int lendings;
+  private int writingLendings;
+  // What keeps the memory after the buffer was closed, and nothing else.
+  private int memory;
+  // Those of them for which the device's copy stays where it is.
+  private int device;
+  // Whether the host's address was handed out as a raw segment, which has no end.
+  private boolean exposed;
+
+  /**
+   * Why an access conflicts with what is held; null if it does not.
+   *
+   * @param exclusive whether even reads must be alone
+   * @return what follows the name of the buffer in a message
+   */
+  @Nullable String conflict(Purpose purpose, boolean writes, boolean exclusive) {
+    if (lendings > 0 && (writes || writingLendings > 0 || exclusive)) {
+      return lent(writes, exclusive);
+    }
+    if (purpose.isOnDevice() && (writingMappings > 0 || (writes && mappings > 0))) {
+      return " is mapped by the host for "
+          + (writingMappings > 0 ? "writing" : "reading")
+          + "; close the mapping before "
+          + (purpose == Purpose.LEND ? "native code " : "the device ")
+          + (writes ? "writes" : "reads")
+          + " it";
+    }
+    return null;
+  }
+
+  private String lent(boolean writes, boolean exclusive) {
+    String holder = writingLendings > 0 ? "that writes it" : "that reads it";
+    if (writingLendings == 0 && !writes) {
+      holder = "and takes turns with others here";
+    }
+    return " is lent to native code "
+        + holder
+        + "; close the NativeAccess before you "
+        + (writes ? "write" : "read")
+        + " it"
+        + (writes && writingLendings == 0 && !exclusive
+            ? "; meanwhile it can be read, by asReadOnlySegment() or copyTo"
+            : "");
+  }
+
+  /** A mapping was asked for, and will be opened in its turn. */
+  void mappingAsked(MapMode mode) {
+    mappings++;
+    writingMappings += mode.writes() ? 1 : 0;
+  }
+
+  void mappingOpened() {
+    openMappings++;
+  }
+
+  /** Ends a mapping, or the attempt at one. */
+  void mappingEnded(MapMode mode, boolean opened) {
+    mappings--;
+    writingMappings -= mode.writes() ? 1 : 0;
+    openMappings -= opened ? 1 : 0;
+  }
+
+  /** No mapping can be in use any more, because no handle is left. */
+  void forgetMappings() {
+    mappings = 0;
+    writingMappings = 0;
+    openMappings = 0;
+  }
+
+  void lent(boolean writes) {
+    lendings++;
+    writingLendings += writes ? 1 : 0;
+  }
+
+  void lendingEnded(boolean writes) {
+    lendings--;
+    writingLendings -= writes ? 1 : 0;
+  }
+
+  void hold(boolean onDevice) {
+    memory++;
+    device += onDevice ? 1 : 0;
+  }
+
+  void unhold(boolean onDevice) {
+    memory--;
+    device -= onDevice ? 1 : 0;
+  }
+
+  /** The host's address is handed out as a raw segment: from now on the host's bytes stay. */
+  void expose() {
+    exposed = true;
+  }
+
+  boolean isExposed() {
+    return exposed;
+  }
+
+  /** Whether native code has the bytes. */
+  boolean isLent() {
+    return lendings > 0;
+  }
+
+  /** Whether a mapping is open or was asked for. */
+  boolean isMappingAsked() {
+    return mappings > 0;
+  }
+
+  /** Whether a mapping has begun, which keeps the newest bytes on the host. */
+  boolean isMapped() {
+    return openMappings > 0;
+  }
+
+  /** Whether the host's bytes must stay where they are. */
+  boolean keepHost() {
+    return exposed || mappings > 0;
+  }
+
+  /** Whether the device's copy must stay where it is. */
+  boolean keepDevice() {
+    return device > 0;
+  }
+
+  /** Whether the memory is kept though the storage is closed. */
+  boolean keepMemory() {
+    return mappings > 0 || memory > 0;
+  }
+}
