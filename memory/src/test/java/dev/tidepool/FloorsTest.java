@@ -57,6 +57,7 @@ class FloorsTest {
           "dev.tidepool.methods.jvm",
           "dev.tidepool.cpu",
           "dev.tidepool.runtime.flight",
+          "dev.tidepool.runtime.threads",
           "dev.tidepool.runtime.order",
           "dev.tidepool.runtime.metering",
           "dev.tidepool.runtime.supply",

@@ -2,7 +2,7 @@ package dev.tidepool.stream;
 
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.expression.syntax.Reduction.Kind;
-import dev.tidepool.runtime.order.BackgroundWork;
+import dev.tidepool.runtime.threads.BackgroundWork;
 import dev.tidepool.stream.reduction.BufferReduction;
 import dev.tidepool.stream.reduction.RowReduction;
 import java.util.concurrent.CompletableFuture;

@@ -200,7 +200,7 @@ class FullHeapTest {
     private static void goOnWithTheUnfinished() {
       try {
         Method method =
-            Class.forName("dev.tidepool.runtime.order.Resumable").getDeclaredMethod("resumeAll");
+            Class.forName("dev.tidepool.runtime.threads.Resumable").getDeclaredMethod("resumeAll");
         method.setAccessible(true);
         while (true) {
           method.invoke(null);

@@ -3,8 +3,8 @@ package dev.tidepool.runtime.buffer;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.ResourceAccess;
-import dev.tidepool.runtime.order.StackReserve;
 import dev.tidepool.runtime.storage.Storage;
+import dev.tidepool.runtime.threads.StackReserve;
 import java.util.List;
 
 /** The end of what the producer of adopted memory does with it. */

@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.order;
 
+import dev.tidepool.runtime.threads.Resumable;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;

@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.order;
 
+import dev.tidepool.runtime.threads.StackReserve;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.LaunchOrder;
 import dev.tidepool.spi.NativeQueue;

@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.order;
 
+import dev.tidepool.runtime.threads.Resumable;
 import dev.tidepool.spi.Queue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.locks.LockSupport;

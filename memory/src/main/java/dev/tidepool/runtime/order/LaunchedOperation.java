@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.order;
 
+import dev.tidepool.runtime.threads.Resumable;
 import org.jspecify.annotations.Nullable;
 
 /** An operation as its {@link DeviceLaunch}, and the queue of that, know it. */

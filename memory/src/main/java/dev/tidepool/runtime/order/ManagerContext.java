@@ -6,6 +6,7 @@ import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.diagnostics.DiagnosticsLevel;
 import dev.tidepool.link.DeviceLink;
 import dev.tidepool.link.TransferMeter;
+import dev.tidepool.runtime.threads.TransferExecutor;
 import dev.tidepool.spi.Device;
 import dev.tidepool.spi.LaunchOrder;
 import java.util.concurrent.CompletableFuture;

@@ -1,5 +1,8 @@
 package dev.tidepool.runtime.order;
 
+import dev.tidepool.runtime.threads.HandoffExecutor;
+import dev.tidepool.runtime.threads.KernelThreads;
+import dev.tidepool.runtime.threads.Resumable;
 import dev.tidepool.spi.Event;
 import dev.tidepool.spi.support.Uninterruptibly;
 import java.lang.System.Logger.Level;

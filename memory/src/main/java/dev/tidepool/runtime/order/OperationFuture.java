@@ -1,5 +1,7 @@
 package dev.tidepool.runtime.order;
 
+import dev.tidepool.runtime.threads.FutureCompleter;
+import dev.tidepool.runtime.threads.Resumable;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;

@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.order;
 
+import dev.tidepool.runtime.threads.StackReserve;
 import dev.tidepool.spi.support.Uninterruptibly;
 import java.util.concurrent.atomic.AtomicInteger;
 

@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.order;
 
+import dev.tidepool.runtime.threads.StackReserve;
 import java.util.ArrayDeque;
 import java.util.Collections;
 import java.util.Deque;

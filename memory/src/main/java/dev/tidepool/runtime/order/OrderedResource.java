@@ -1,5 +1,6 @@
 package dev.tidepool.runtime.order;
 
+import dev.tidepool.runtime.threads.Resumable;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**

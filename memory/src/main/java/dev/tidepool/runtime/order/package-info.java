@@ -1,9 +1,9 @@
 /**
- * The order of the operations on the bytes of a buffer, and the threads that run them.
+ * The order of the operations on the bytes of a buffer.
  *
  * <p>Operations ({@code Operation}) enter the order of the resources that they use and run when all
- * ahead of them has ended; threads, retries, futures and the context of a manager are here too.
- * Knows no buffer: what is ordered is an {@code OrderedResource}.
+ * ahead of them has ended; retries, futures and the context of a manager are here too. Knows no
+ * buffer: what is ordered is an {@code OrderedResource}.
  */
 @NullMarked
 package dev.tidepool.runtime.order;

@@ -2,7 +2,7 @@ package dev.tidepool.runtime.storage;
 
 import dev.tidepool.diagnostics.GuardReport;
 import dev.tidepool.runtime.order.Operation;
-import dev.tidepool.runtime.order.StackReserve;
+import dev.tidepool.runtime.threads.StackReserve;
 import java.util.ArrayList;
 import java.util.List;
 

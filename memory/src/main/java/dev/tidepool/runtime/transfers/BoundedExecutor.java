@@ -1,9 +1,9 @@
 package dev.tidepool.runtime.transfers;
 
 import dev.tidepool.runtime.buffer.CoalescedTransfers;
-import dev.tidepool.runtime.order.HandoffExecutor;
-import dev.tidepool.runtime.order.Resumable;
-import dev.tidepool.runtime.order.TransferExecutor;
+import dev.tidepool.runtime.threads.HandoffExecutor;
+import dev.tidepool.runtime.threads.Resumable;
+import dev.tidepool.runtime.threads.TransferExecutor;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 

@@ -2,10 +2,10 @@ package dev.tidepool.runtime.transfers;
 
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
-import dev.tidepool.runtime.order.BackgroundWork;
-import dev.tidepool.runtime.order.Resumable;
 import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.OnDemandLink;
+import dev.tidepool.runtime.threads.BackgroundWork;
+import dev.tidepool.runtime.threads.Resumable;
 import dev.tidepool.transfer.Transfer;
 import dev.tidepool.transfer.TransferCalibration;
 import dev.tidepool.transfer.TransferEngine;

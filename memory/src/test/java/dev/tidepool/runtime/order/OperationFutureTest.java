@@ -2,6 +2,7 @@ package dev.tidepool.runtime.order;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tidepool.runtime.threads.FutureCompleter;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;

@@ -3,8 +3,8 @@ package dev.tidepool.runtime.transfers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.runtime.buffer.CoalescedTransfers;
-import dev.tidepool.runtime.order.HandoffExecutor;
-import dev.tidepool.runtime.order.TransferExecutor;
+import dev.tidepool.runtime.threads.HandoffExecutor;
+import dev.tidepool.runtime.threads.TransferExecutor;
 import dev.tidepool.transfer.TransferPriority;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,4 +1,4 @@
-package dev.tidepool.runtime.order;
+package dev.tidepool.runtime.threads;
 
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.ForkJoinWorkerThread;

@@ -1,4 +1,4 @@
-package dev.tidepool.runtime.order;
+package dev.tidepool.runtime.threads;
 
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
@@ -16,9 +16,9 @@ import java.util.concurrent.atomic.AtomicInteger;
  * the maintenance thread has another thread go on where nothing was completed since it looked last.
  * Safe for use by any thread.
  */
-final class FutureCompleter extends Resumable {
+public final class FutureCompleter extends Resumable {
   /** The end of a future. */
-  interface Completion {
+  public interface Completion {
     /** Whether to complete it runs what others attached. */
     boolean hasDependents();
 
@@ -38,12 +38,12 @@ final class FutureCompleter extends Resumable {
    *
    * @param threads starts a thread for each task
    */
-  FutureCompleter(Executor threads) {
+  public FutureCompleter(Executor threads) {
     this.threads = threads;
   }
 
   /** Has a future completed. */
-  void add(Completion completion) {
+  public void add(Completion completion) {
     queue.add(completion);
     if (worked.compareAndSet(false, true)) {
       resume();

@@ -1,4 +1,4 @@
-package dev.tidepool.runtime.order;
+package dev.tidepool.runtime.threads;
 
 /**
  * A method with a frame of 16 KiB.

@@ -1,4 +1,4 @@
-package dev.tidepool.runtime.order;
+package dev.tidepool.runtime.threads;
 
 import dev.tidepool.transfer.TransferPriority;
 import java.util.ArrayDeque;

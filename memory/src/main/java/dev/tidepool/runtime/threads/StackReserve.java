@@ -1,4 +1,4 @@
-package dev.tidepool.runtime.order;
+package dev.tidepool.runtime.threads;
 
 /**
  * Makes sure that the calling thread has stack left before it changes what other threads wait for.

@@ -1,4 +1,4 @@
-package dev.tidepool.runtime.order;
+package dev.tidepool.runtime.threads;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -56,15 +56,18 @@ public final class SessionExecutors implements AutoCloseable {
     return thread instanceof Worker || thread instanceof KernelThreads.KernelThread;
   }
 
-  TransferExecutor transfers() {
+  /** Returns the threads that transfers run on. */
+  public TransferExecutor transfers() {
     return transfers;
   }
 
-  Executor kernels() {
+  /** Returns the threads that kernels run on. */
+  public Executor kernels() {
     return kernels;
   }
 
-  Executor events() {
+  /** Returns the threads that wait for commands on devices. */
+  public Executor events() {
     return events;
   }
 
@@ -93,7 +96,7 @@ public final class SessionExecutors implements AutoCloseable {
   }
 
   /** Returns what completes the futures of operations, one after another. */
-  FutureCompleter futureCompleter() {
+  public FutureCompleter futureCompleter() {
     return futureCompleter;
   }
 
