@@ -90,7 +90,7 @@ final class Journal implements AutoCloseable {
     try {
       return Uninterruptibly.shielded(() -> new Journal(path, LockedFile.open(path)));
     } catch (IOException e) {
-      throw new TransferException("cannot open " + path + ": " + FileErrors.reason(e), e);
+      throw FileErrors.failed("open", path, e);
     }
   }
 
@@ -100,7 +100,7 @@ final class Journal implements AutoCloseable {
       Path file = AtomicFile.place(target);
       return file.resolveSibling("." + file.getFileName() + ".tidepool-journal");
     } catch (IOException e) {
-      throw new TransferException("cannot find " + target + ": " + FileErrors.reason(e), e);
+      throw FileErrors.failed("find", target, e);
     }
   }
 
@@ -266,7 +266,7 @@ final class Journal implements AutoCloseable {
   }
 
   private TransferException failed(IOException e) {
-    return new TransferException("cannot write " + path + ": " + FileErrors.reason(e), e);
+    return FileErrors.failed("write", path, e);
   }
 
   /** The work is done: nothing is left of the journal. */
@@ -274,7 +274,7 @@ final class Journal implements AutoCloseable {
     try {
       file.delete();
     } catch (IOException e) {
-      throw new TransferException("cannot delete " + path + ": " + FileErrors.reason(e), e);
+      throw FileErrors.failed("delete", path, e);
     }
   }
 
@@ -284,7 +284,7 @@ final class Journal implements AutoCloseable {
     try {
       file.close();
     } catch (IOException e) {
-      throw new TransferException("cannot close " + path + ": " + FileErrors.reason(e), e);
+      throw FileErrors.failed("close", path, e);
     }
   }
 }

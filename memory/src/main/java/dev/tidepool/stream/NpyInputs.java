@@ -132,7 +132,7 @@ final class NpyInputs implements AutoCloseable {
                     reader.header());
         traits.add(new Journal.Trait(reader.path().toString(), value));
       } catch (IOException e) {
-        throw new TransferException("cannot look at " + file + ": " + FileErrors.reason(e), e);
+        throw FileErrors.failed("look at", file, e);
       }
     }
     return traits;

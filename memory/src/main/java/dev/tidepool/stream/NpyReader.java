@@ -17,7 +17,6 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.ClosedChannelException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
 /**
@@ -58,25 +57,13 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     if (Files.isDirectory(path)) {
       throw new TransferException(path + " is a folder; name a file", null);
     }
-    if (Files.exists(path) && !Files.isRegularFile(path)) {
-      throw new TransferException(
-          path + " is no regular file: only files can be read at positions", null);
-    }
-    try {
-      PositionalFile file = PositionalFile.open(path);
-      try {
-        boolean compressed = CompressedFiles.isCompressed(file);
-        ByteSource bytes = compressed ? CompressedFiles.open(path, file) : file;
-        return new NpyReader(path, readHeader(path, bytes), bytes, compressed);
-      } catch (IOException | RuntimeException e) {
-        file.close();
-        throw e;
-      }
-    } catch (NoSuchFileException e) {
-      throw new TransferException(path + " does not exist", e);
-    } catch (IOException e) {
-      throw new TransferException("cannot read " + path + ": " + FileErrors.reason(e), e);
-    }
+    return PositionalFile.open(
+        path,
+        file -> {
+          boolean compressed = CompressedFiles.isCompressed(file);
+          ByteSource bytes = compressed ? CompressedFiles.open(path, file) : file;
+          return new NpyReader(path, readHeader(path, bytes), bytes, compressed);
+        });
   }
 
   private static NpyHeader readHeader(Path path, ByteSource file) throws IOException {
@@ -201,7 +188,7 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     try {
       file.verify();
     } catch (IOException e) {
-      throw new TransferException("cannot read " + path + ": " + FileErrors.reason(e), e);
+      throw FileErrors.failed("read", path, e);
     }
   }
 
@@ -211,7 +198,7 @@ public final class NpyReader implements ElementSource, AutoCloseable {
     try {
       file.close();
     } catch (IOException e) {
-      throw new TransferException("cannot close " + path + ": " + FileErrors.reason(e), e);
+      throw FileErrors.failed("close", path, e);
     }
   }
 }

@@ -9,8 +9,6 @@ import dev.tidepool.stream.file.PositionalFile;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Objects;
 
@@ -43,24 +41,7 @@ final class RawReader implements ElementSource, AutoCloseable {
    * @throws TransferException if it cannot be read
    */
   static RawReader open(RawFile<?> raw) {
-    Path path = raw.path();
-    if (Files.exists(path) && !Files.isRegularFile(path)) {
-      throw new TransferException(
-          path + " is no regular file: only files can be read at positions", null);
-    }
-    try {
-      PositionalFile file = PositionalFile.open(path);
-      try {
-        return new RawReader(raw, file);
-      } catch (IOException | RuntimeException e) {
-        file.close();
-        throw e;
-      }
-    } catch (NoSuchFileException e) {
-      throw new TransferException(path + " does not exist", e);
-    } catch (IOException e) {
-      throw new TransferException("cannot read " + path + ": " + FileErrors.reason(e), e);
-    }
+    return PositionalFile.open(raw.path(), file -> new RawReader(raw, file));
   }
 
   /** Where the elements are. */
@@ -86,7 +67,7 @@ final class RawReader implements ElementSource, AutoCloseable {
     } catch (EOFException e) {
       throw new TransferException(path + " shrank while it was read: " + e.getMessage(), e);
     } catch (IOException e) {
-      throw new TransferException("cannot read " + path + ": " + FileErrors.reason(e), e);
+      throw FileErrors.failed("read", path, e);
     }
   }
 
@@ -95,7 +76,7 @@ final class RawReader implements ElementSource, AutoCloseable {
     try {
       file.close();
     } catch (IOException e) {
-      throw new TransferException("cannot close " + path + ": " + FileErrors.reason(e), e);
+      throw FileErrors.failed("close", path, e);
     }
   }
 }

@@ -40,7 +40,7 @@ record MappedFile(MemorySegment bytes, Object key) {
       if (Files.isDirectory(file)) {
         throw new TransferException("cannot map " + file + ": it is a folder; name a file", e);
       }
-      throw new TransferException("cannot map " + file + ": " + FileErrors.reason(e), e);
+      throw FileErrors.failed("map", file, e);
     }
   }
 }

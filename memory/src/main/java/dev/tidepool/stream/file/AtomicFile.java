@@ -104,7 +104,7 @@ public final class AtomicFile implements AutoCloseable {
       checkRoom(target, folder, bytes);
       return begin(file, folder.resolve(partialName), bytes, overwrite, kept);
     } catch (IOException e) {
-      throw new TransferException("cannot write " + target + ": " + FileErrors.reason(e), e);
+      throw FileErrors.failed("write", target, e);
     }
   }
 
@@ -182,7 +182,7 @@ public final class AtomicFile implements AutoCloseable {
       PositionalFile file = PositionalFile.update(partial);
       return new AtomicFile(place(target), partial, bytes, overwrite, file, true);
     } catch (IOException e) {
-      throw new TransferException("cannot write " + target + ": " + FileErrors.reason(e), e);
+      throw FileErrors.failed("write", target, e);
     }
   }
 
@@ -251,7 +251,7 @@ public final class AtomicFile implements AutoCloseable {
     } catch (IOException e) {
       failed = true;
       close();
-      throw new TransferException("cannot write " + target + ": " + FileErrors.reason(e), e);
+      throw FileErrors.failed("write", target, e);
     }
     state = State.COMMITTED;
     UnfinishedFiles.remove(partial);
@@ -315,8 +315,7 @@ public final class AtomicFile implements AutoCloseable {
         Files.deleteIfExists(partial);
       }
     } catch (IOException e) {
-      throw new TransferException(
-          "cannot delete the partial file " + partial + ": " + FileErrors.reason(e), e);
+      throw FileErrors.failed("delete the partial file", partial, e);
     } finally {
       UnfinishedFiles.remove(partial);
     }

@@ -1,6 +1,8 @@
 package dev.tidepool.stream.file;
 
+import dev.tidepool.TransferException;
 import dev.tidepool.codec.ByteSource;
+import dev.tidepool.spi.support.FileErrors;
 import dev.tidepool.spi.support.Uninterruptibly;
 import java.io.EOFException;
 import java.io.IOException;
@@ -11,6 +13,7 @@ import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -52,6 +55,37 @@ public final class PositionalFile implements ByteSource {
   /** Opens an existing file for reads. */
   public static PositionalFile open(Path path) throws IOException {
     return opened(path, StandardOpenOption.READ, FileChannel.open(path, StandardOpenOption.READ));
+  }
+
+  /** Makes what reads a file that was opened. */
+  @FunctionalInterface
+  public interface Opening<T> {
+    T over(PositionalFile file) throws IOException;
+  }
+
+  /**
+   * Opens an existing file and makes what reads it. Closes the file again if that fails.
+   *
+   * @throws TransferException if it is no regular file, or cannot be opened or read
+   */
+  public static <T> T open(Path path, Opening<T> opening) {
+    if (Files.exists(path) && !Files.isRegularFile(path)) {
+      throw new TransferException(
+          path + " is no regular file: only files can be read at positions", null);
+    }
+    try {
+      PositionalFile file = open(path);
+      try {
+        return opening.over(file);
+      } catch (IOException | RuntimeException e) {
+        file.close();
+        throw e;
+      }
+    } catch (NoSuchFileException e) {
+      throw new TransferException(path + " does not exist", e);
+    } catch (IOException e) {
+      throw FileErrors.failed("read", path, e);
+    }
   }
 
   /**
