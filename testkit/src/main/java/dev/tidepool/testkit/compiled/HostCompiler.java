@@ -17,6 +17,18 @@ import java.util.stream.Stream;
  * @param version what it says of itself
  */
 public record HostCompiler(String command, String version) {
+  /** How libraries are compiled. */
+  static final List<String> FLAGS =
+      List.of(
+          "-std=c++20",
+          "-O1",
+          "-fPIC",
+          "-fvisibility=hidden",
+          "-pthread",
+          "-Wall",
+          "-Wextra",
+          "-Werror");
+
   /**
    * The compiler that {@code CXX} names, else {@code g++} or {@code c++}; empty where none runs.
    */
@@ -36,10 +48,9 @@ public record HostCompiler(String command, String version) {
   }
 
   /** Compiles in a folder; what the compiler says is in the exception where it fails. */
-  public void run(Path folder, List<String> flags, List<String> options, String... arguments)
-      throws IOException {
+  public void run(Path folder, List<String> options, String... arguments) throws IOException {
     List<String> call = new ArrayList<>(List.of(command));
-    call.addAll(flags);
+    call.addAll(FLAGS);
     call.addAll(options);
     call.addAll(List.of(arguments));
     output(new ProcessBuilder(call).directory(folder.toFile()));

@@ -11,18 +11,39 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /**
- * Compiles a simulated driver, once for each version of its sources and the compiler.
+ * Compiles a simulated driver with the sources that all of them share, once for each version of its
+ * sources and the compiler.
  *
  * <p>The result is in a folder of the user's cache that only the owner can enter, under the hash of
  * all that it depends on; it appears there whole or not at all, so that several processes may build
  * at the same time.
  */
 public final class NativeBuild {
+  /**
+   * What came of a build.
+   *
+   * @param libraries empty where there are none
+   * @param whyAbsent why there are none; else empty
+   */
+  public record Outcome<T>(Optional<T> libraries, String whyAbsent) {
+    private static <T> Outcome<T> absent(String why) {
+      return new Outcome<>(Optional.empty(), why);
+    }
+  }
+
+  /** A whole build. */
+  public interface Build<T> {
+    /** Builds libraries. */
+    T with(HostCompiler compiler) throws IOException;
+  }
+
   /** How sources become libraries. */
   public interface Steps {
     /**
@@ -32,12 +53,52 @@ public final class NativeBuild {
     void compile(Path folder, Path home) throws IOException;
   }
 
+  private static final List<String> SHARED =
+      List.of(
+          "environment.cc",
+          "environment.h",
+          "export.h",
+          "grid.cc",
+          "grid.h",
+          "host_compiler.h",
+          "kernel_abi.h",
+          "kernel_source.h",
+          "ledger.cc",
+          "ledger.h",
+          "ledger_control.cc");
+
   private final String name;
+  private final HostCompiler compiler;
   private final Map<String, byte[]> sources = new TreeMap<>();
 
   /** A build whose results are in the cache under a name. */
-  public NativeBuild(String name) {
+  public NativeBuild(String name, HostCompiler compiler) throws IOException {
     this.name = name;
+    this.compiler = compiler;
+    with(NativeBuild.class, SHARED);
+  }
+
+  /**
+   * Builds what needs Linux and a C++ compiler, where they are present.
+   *
+   * @param what its name, for messages
+   */
+  public static <T> Outcome<T> attempt(String what, Build<T> build) {
+    if (!System.getProperty("os.name").toLowerCase(Locale.ROOT).contains("linux")) {
+      return Outcome.absent(what + " is for Linux");
+    }
+    Optional<HostCompiler> compiler = HostCompiler.find();
+    if (compiler.isEmpty()) {
+      return Outcome.absent(
+          what
+              + " is compiled where it runs, and there is no C++ compiler: set CXX, or install"
+              + " g++");
+    }
+    try {
+      return new Outcome<>(Optional.of(build.with(compiler.get())), "");
+    } catch (IOException failure) {
+      return Outcome.absent(what + " does not compile: " + failure.getMessage());
+    }
   }
 
   /** Adds the resources of those names in the package of a class. */
@@ -53,15 +114,10 @@ public final class NativeBuild {
     return this;
   }
 
-  /** Adds resources of this package. */
-  public NativeBuild withShared(String... resources) throws IOException {
-    return with(NativeBuild.class, List.of(resources));
-  }
-
   /**
    * The folder with the results, made by the steps unless it is there.
    *
-   * @param dependencies what the results depend on apart from the sources
+   * @param dependencies what the results depend on apart from the sources and the compiler
    */
   public Path run(List<String> dependencies, Steps steps) throws IOException {
     Path cache = cache();
@@ -105,7 +161,8 @@ public final class NativeBuild {
     } catch (NoSuchAlgorithmException impossible) {
       throw new IllegalStateException(impossible); // every Java has it
     }
-    digest.update(dependencies.toString().getBytes(StandardCharsets.UTF_8));
+    digest.update(
+        (compiler + HostCompiler.FLAGS.toString() + dependencies).getBytes(StandardCharsets.UTF_8));
     sources.forEach(
         (source, bytes) -> {
           digest.update(source.getBytes(StandardCharsets.UTF_8));

@@ -8,7 +8,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -62,55 +61,15 @@ final class CudaBuild {
           "virtual_memory.cc",
           "virtual_memory.h");
 
-  private static final List<String> FLAGS =
-      List.of(
-          "-std=c++17",
-          "-O1",
-          "-fPIC",
-          "-fvisibility=hidden",
-          "-pthread",
-          "-Wall",
-          "-Wextra",
-          "-Werror");
+  private CudaBuild() {}
 
-  private final Optional<Libraries> libraries;
-  private final String whyAbsent;
-
-  private CudaBuild(Optional<Libraries> libraries, String whyAbsent) {
-    this.libraries = libraries;
-    this.whyAbsent = whyAbsent;
-  }
-
-  Optional<Libraries> libraries() {
-    return libraries;
-  }
-
-  String whyAbsent() {
-    return whyAbsent;
-  }
-
-  static CudaBuild once() {
-    if (!System.getProperty("os.name").toLowerCase(Locale.ROOT).contains("linux")) {
-      return new CudaBuild(Optional.empty(), "the simulated CUDA driver is for Linux");
-    }
-    Optional<HostCompiler> compiler = HostCompiler.find();
-    if (compiler.isEmpty()) {
-      return new CudaBuild(
-          Optional.empty(),
-          "the simulated CUDA driver is compiled where it runs, and there is no C++ compiler: set"
-              + " CXX, or install g++");
-    }
-    try {
-      return new CudaBuild(Optional.of(built(compiler.get())), "");
-    } catch (IOException failure) {
-      return new CudaBuild(
-          Optional.empty(), "the simulated CUDA driver does not compile: " + failure.getMessage());
-    }
+  static NativeBuild.Outcome<Libraries> once() {
+    return NativeBuild.attempt("the simulated CUDA driver", CudaBuild::built);
   }
 
   private static Libraries built(HostCompiler compiler) throws IOException {
     Optional<Path> headers = headers();
-    List<String> dependencies = new ArrayList<>(List.of(compiler.toString(), FLAGS.toString()));
+    List<String> dependencies = new ArrayList<>();
     if (headers.isPresent()) {
       // The folder may have a later version another time.
       dependencies.add(headers.get().toString());
@@ -118,18 +77,8 @@ final class CudaBuild {
           Files.readString(headers.get().resolve("cuda.h"), StandardCharsets.ISO_8859_1));
     }
     Path home =
-        new NativeBuild("simulated-cuda")
+        new NativeBuild("simulated-cuda", compiler)
             .with(CudaBuild.class, SOURCES)
-            .withShared(
-                "export.h",
-                "grid.cc",
-                "grid.h",
-                "host_compiler.h",
-                "kernel_abi.h",
-                "kernel_source.h",
-                "ledger.cc",
-                "ledger.h",
-                "ledger_control.cc")
             .run(dependencies, (folder, later) -> compile(compiler, headers, folder, later));
     return new Libraries(home.resolve("libcuda.so.1"), home.resolve("libnvrtc.so"));
   }
@@ -141,13 +90,13 @@ final class CudaBuild {
             .map(path -> List.of("-DTIDEPOOL_CUDA_HEADER", "-isystem", path.toString()))
             .orElse(List.of());
     if (!header.isEmpty()) {
-      compiler.run(folder, FLAGS, header, "-fsyntax-only", "abi_check.cc");
+      compiler.run(folder, header, "-fsyntax-only", "abi_check.cc");
     }
-    compiler.run(folder, FLAGS, header, "-shared", "libcuda.cc", "-o", "libcuda.so.1", "-ldl");
+    compiler.run(folder, header, "-shared", "libcuda.cc", "-o", "libcuda.so.1", "-ldl");
     // The compiler's library names the folder of the headers that kernels are compiled with.
     List<String> places =
         List.of("-DTIDEPOOL_CXX=\"" + compiler.command() + '"', "-DTIDEPOOL_SHIM=\"" + home + '"');
-    compiler.run(folder, FLAGS, places, "-shared", "libnvrtc.cc", "-o", "libnvrtc.so");
+    compiler.run(folder, places, "-shared", "libnvrtc.cc", "-o", "libnvrtc.so");
   }
 
   /** The folder of {@code cuda.h}, where there is one of 12.2 or newer. */

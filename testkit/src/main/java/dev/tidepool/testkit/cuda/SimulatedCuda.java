@@ -1,6 +1,7 @@
 package dev.tidepool.testkit.cuda;
 
 import dev.tidepool.testkit.compiled.LedgerFunctions;
+import dev.tidepool.testkit.compiled.NativeBuild;
 import java.lang.foreign.Arena;
 import java.lang.foreign.SymbolLookup;
 import java.nio.file.Path;
@@ -29,7 +30,7 @@ import org.junit.jupiter.api.Assumptions;
  * <p>Safe for use by any thread, but for {@link #reset}.
  */
 public final class SimulatedCuda {
-  private static final CudaBuild BUILD = CudaBuild.once();
+  private static final NativeBuild.Outcome<CudaBuild.Libraries> BUILD = CudaBuild.once();
 
   private final Path driver;
   private final Path compiler;

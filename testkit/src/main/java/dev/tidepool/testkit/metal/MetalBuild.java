@@ -6,8 +6,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Locale;
-import java.util.Optional;
 
 /** Compiles the simulated Metal, see {@link NativeBuild}. */
 final class MetalBuild {
@@ -51,71 +49,18 @@ final class MetalBuild {
           "metal_compute",
           "metal_geometric");
 
-  private static final List<String> FLAGS =
-      List.of(
-          "-std=c++20",
-          "-O1",
-          "-fPIC",
-          "-fvisibility=hidden",
-          "-pthread",
-          "-Wall",
-          "-Wextra",
-          "-Werror");
+  private MetalBuild() {}
 
-  private final Optional<Path> library;
-  private final String whyAbsent;
-
-  private MetalBuild(Optional<Path> library, String whyAbsent) {
-    this.library = library;
-    this.whyAbsent = whyAbsent;
-  }
-
-  Optional<Path> library() {
-    return library;
-  }
-
-  String whyAbsent() {
-    return whyAbsent;
-  }
-
-  static MetalBuild once() {
-    if (!System.getProperty("os.name").toLowerCase(Locale.ROOT).contains("linux")) {
-      return new MetalBuild(Optional.empty(), "the simulated Metal is for Linux");
-    }
-    Optional<HostCompiler> compiler = HostCompiler.find();
-    if (compiler.isEmpty()) {
-      return new MetalBuild(
-          Optional.empty(),
-          "the simulated Metal is compiled where it runs, and there is no C++ compiler: set CXX, or"
-              + " install g++");
-    }
-    try {
-      return new MetalBuild(Optional.of(built(compiler.get())), "");
-    } catch (IOException failure) {
-      return new MetalBuild(
-          Optional.empty(), "the simulated Metal does not compile: " + failure.getMessage());
-    }
+  static NativeBuild.Outcome<Path> once() {
+    return NativeBuild.attempt("the simulated Metal", MetalBuild::built);
   }
 
   private static Path built(HostCompiler compiler) throws IOException {
     String constants = new ConstantTable().header();
-    Path home =
-        new NativeBuild("simulated-metal")
-            .with(MetalBuild.class, SOURCES)
-            .withShared(
-                "export.h",
-                "grid.cc",
-                "grid.h",
-                "host_compiler.h",
-                "kernel_abi.h",
-                "kernel_source.h",
-                "ledger.cc",
-                "ledger.h",
-                "ledger_control.cc")
-            .run(
-                List.of(compiler.toString(), FLAGS.toString(), constants),
-                (folder, later) -> compile(compiler, constants, folder, later));
-    return home.resolve("libmetal.so");
+    return new NativeBuild("simulated-metal", compiler)
+        .with(MetalBuild.class, SOURCES)
+        .run(List.of(constants), (folder, later) -> compile(compiler, constants, folder, later))
+        .resolve("libmetal.so");
   }
 
   private static void compile(HostCompiler compiler, String constants, Path folder, Path home)
@@ -127,6 +72,6 @@ final class MetalBuild {
     // The library names the folder of the headers that kernels are compiled with.
     List<String> places =
         List.of("-DTIDEPOOL_CXX=\"" + compiler.command() + '"', "-DTIDEPOOL_HOME=\"" + home + '"');
-    compiler.run(folder, FLAGS, places, "-shared", "libmetal.cc", "-o", "libmetal.so", "-ldl");
+    compiler.run(folder, places, "-shared", "libmetal.cc", "-o", "libmetal.so", "-ldl");
   }
 }

@@ -1,6 +1,7 @@
 package dev.tidepool.testkit.metal;
 
 import dev.tidepool.testkit.compiled.LedgerFunctions;
+import dev.tidepool.testkit.compiled.NativeBuild;
 import java.lang.foreign.Arena;
 import java.lang.foreign.SymbolLookup;
 import java.nio.file.Path;
@@ -41,7 +42,7 @@ import org.junit.jupiter.api.Assumptions;
  * <p>Safe for use by any thread, but for {@link #reset}.
  */
 public final class SimulatedMetal {
-  private static final MetalBuild BUILD = MetalBuild.once();
+  private static final NativeBuild.Outcome<Path> BUILD = MetalBuild.once();
 
   private final Path library;
   private final ControlFunctions control;
@@ -55,7 +56,7 @@ public final class SimulatedMetal {
   }
 
   private static final class Loaded {
-    static final Optional<SimulatedMetal> INSTANCE = BUILD.library().map(SimulatedMetal::new);
+    static final Optional<SimulatedMetal> INSTANCE = BUILD.libraries().map(SimulatedMetal::new);
   }
 
   private static final class Table {

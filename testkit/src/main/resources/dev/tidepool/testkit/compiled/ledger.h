@@ -46,6 +46,9 @@ __attribute__((format(printf, 1, 2))) void note(const char* format, ...);
 std::string violations();
 std::string notes();
 
+// What is live, one in a line. Each library has its own.
+std::string leaks();
+
 // Forgets counts, failures, violations and notes.
 void forget_ledger();
 

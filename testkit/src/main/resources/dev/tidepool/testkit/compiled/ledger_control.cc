@@ -5,9 +5,6 @@
 
 namespace sim {
 
-// What is live, one in a line.
-std::string leaks();
-
 namespace {
 
 long answer(const std::string& text, char* buffer, long size) {

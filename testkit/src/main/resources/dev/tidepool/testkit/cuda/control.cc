@@ -1,15 +1,11 @@
 // What tests steer the simulation with, and read from it. Device -1 is all devices. Names and their
 // meaning are in SimulatedCuda.java, which calls these.
-//
-// The environment's TIDEPOOL_SIM holds "name=value" pairs with blanks between; a name is "devices", one
-// of the machine's, or one of a device's, with "2." before it for device 2 alone.
 
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
 
 #include "configuration.h"
+#include "environment.h"
 #include "memory.h"
 #include "pool.h"
 #include "stream.h"
@@ -67,53 +63,19 @@ bool set(int ordinal, const std::string& name, int64_t value) {
 
 bool configured = false;  // under the machine's lock
 
-// Devices first: the other settings are theirs.
 void configure() {
-  const char* environment = getenv("TIDEPOOL_SIM");
-  std::istringstream settings(environment == nullptr ? "" : environment);
-  std::vector<std::pair<std::string, int64_t>> pairs;
-  int devices = 1;
-  for (std::string setting; settings >> setting;) {
-    size_t equals = setting.find('=');
-    std::string name = setting.substr(0, equals);
-    int64_t value = equals == std::string::npos ? 1 : atoll(setting.c_str() + equals + 1);
-    if (name == "devices") {
-      devices = static_cast<int>(value);
-    } else {
-      pairs.emplace_back(name, value);
-    }
-  }
   Machine& m = machine();
   m.driver_version = 13000;
   m.pinned_limit = SIZE_MAX;
-  make_devices(devices);
-  for (const auto& [name, value] : pairs) {
-    size_t dot = name.find('.');
-    bool numbered = dot != std::string::npos && isdigit(name[0]) != 0;
-    if (!set(numbered ? atoi(name.c_str()) : -1, numbered ? name.substr(dot + 1) : name, value)) {
-      fprintf(stderr, "TIDEPOOL_SIM: there is no %s\n", name.c_str());
-    }
-  }
+  configure_as("TIDEPOOL_SIM", make_devices, set);
   configured = true;
 }
 
-// Says at the process's end what is wrong, where TIDEPOOL_SIM_REPORT names a file to append it to. From then
-// on the driver is gone.
+// Reports at the process's end. From then on the driver is gone.
 struct AtExit {
   ~AtExit() {
     deinitialized = true;
-    const char* path = getenv("TIDEPOOL_SIM_REPORT");
-    FILE* file = path == nullptr ? nullptr : fopen(path, "a");
-    if (file != nullptr) {
-      std::string wrong = violations();
-      std::string left = leaks();
-      fputs(wrong.c_str(), file);
-      std::istringstream lines(left);
-      for (std::string line; std::getline(lines, line);) {
-        fprintf(file, "not freed at exit: %s\n", line.c_str());
-      }
-      fclose(file);
-    }
+    report_to("TIDEPOOL_SIM_REPORT", "freed");
   }
 } at_exit;
 

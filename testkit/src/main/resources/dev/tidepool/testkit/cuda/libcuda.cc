@@ -8,6 +8,7 @@
 #include "copy.cc"
 #include "device.cc"
 #include "entry_point.cc"
+#include "environment.cc"
 #include "event.cc"
 #include "grid.cc"
 #include "ipc.cc"

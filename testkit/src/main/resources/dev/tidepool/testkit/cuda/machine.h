@@ -198,9 +198,6 @@ void make_devices(int count);
 // violation each.
 void end_context(Context& context);
 
-// What is live, one in a line.
-std::string leaks();
-
 // Whether a context may touch memory of another device, under the lock.
 bool has_peer(const Context& context, const Device& device);
 

@@ -1,14 +1,8 @@
 // What tests steer the simulation with, and read from it. Device -1 is all devices. Names and their
 // meaning are in SimulatedMetal.java, which calls these.
-//
-// The environment's TIDEPOOL_METAL_SIM holds "name=value" pairs with blanks between; a name is "devices",
-// one of the machine's, or one of a device's, with "2." before it for device 2 alone.
-
-#include <cstdio>
-#include <cstdlib>
-#include <sstream>
 
 #include "command_queue.h"
+#include "environment.h"
 
 namespace sim {
 namespace control {
@@ -77,52 +71,16 @@ std::recursive_mutex& lock() {
 }
 bool configured = false;  // under the lock
 
-// Devices first: the other settings are theirs.
 void configure() {
   configured = true;
-  const char* environment = getenv("TIDEPOOL_METAL_SIM");
-  std::istringstream settings(environment == nullptr ? "" : environment);
-  std::vector<std::pair<std::string, int64_t>> pairs;
-  int count = 1;
-  for (std::string setting; settings >> setting;) {
-    size_t equals = setting.find('=');
-    std::string name = setting.substr(0, equals);
-    int64_t value = equals == std::string::npos ? 1 : atoll(setting.c_str() + equals + 1);
-    if (name == "devices") {
-      count = static_cast<int>(value);
-    } else {
-      pairs.emplace_back(name, value);
-    }
-  }
   headless = false;
   os_major = 15;
   os_minor = 0;
-  make_devices(count);
-  for (const auto& [name, value] : pairs) {
-    size_t dot = name.find('.');
-    bool numbered = dot != std::string::npos && isdigit(name[0]) != 0;
-    if (!set(numbered ? atoi(name.c_str()) : -1, numbered ? name.substr(dot + 1) : name, value)) {
-      fprintf(stderr, "TIDEPOOL_METAL_SIM: there is no %s\n", name.c_str());
-    }
-  }
+  configure_as("TIDEPOOL_METAL_SIM", make_devices, set);
 }
 
-// Says at the process's end what is wrong, where TIDEPOOL_METAL_SIM_REPORT names a file to append it to.
 struct AtExit {
-  ~AtExit() {
-    const char* path = getenv("TIDEPOOL_METAL_SIM_REPORT");
-    FILE* file = path == nullptr ? nullptr : fopen(path, "a");
-    if (file != nullptr) {
-      std::string wrong = violations();
-      std::string left = leaks();
-      fputs(wrong.c_str(), file);
-      std::istringstream lines(left);
-      for (std::string line; std::getline(lines, line);) {
-        fprintf(file, "not released at exit: %s\n", line.c_str());
-      }
-      fclose(file);
-    }
-  }
+  ~AtExit() { report_to("TIDEPOOL_METAL_SIM_REPORT", "released"); }
 } at_exit;
 
 // Protocols and classes that have others' methods.

@@ -3,6 +3,7 @@
 
 #include "ledger.cc"
 #include "ledger_control.cc"
+#include "environment.cc"
 #include "grid.cc"
 #include "object.cc"
 #include "trampoline.cc"
