@@ -717,8 +717,8 @@ final class Cuda {
    */
   static void cuLaunchKernel(
       long function,
-      int[] grid,
-      int[] block,
+      long[] grid,
+      long[] block,
       int sharedBytes,
       long stream,
       MemorySegment parameters) {
@@ -728,12 +728,12 @@ final class Cuda {
             (int)
                 LAUNCH_KERNEL.invokeExact(
                     function,
-                    grid[0],
-                    grid[1],
-                    grid[2],
-                    block[0],
-                    block[1],
-                    block[2],
+                    (int) grid[0],
+                    (int) grid[1],
+                    (int) grid[2],
+                    (int) block[0],
+                    (int) block[1],
+                    (int) block[2],
                     sharedBytes,
                     stream,
                     parameters,

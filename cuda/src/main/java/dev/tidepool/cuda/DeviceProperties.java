@@ -41,8 +41,8 @@ record DeviceProperties(
     String uuid,
     OptionalInt hostNode,
     int maxBlockThreads,
-    List<Integer> maxBlock,
-    List<Integer> maxGrid,
+    List<Long> maxBlock,
+    List<Long> maxGrid,
     int sharedBytes,
     int maxSharedBytes) {
 
@@ -89,8 +89,8 @@ record DeviceProperties(
   }
 
   /** An attribute of three dimensions, which have successive numbers. */
-  private static List<Integer> threeFrom(int handle, int first) {
-    return IntStream.range(first, first + 3).mapToObj(i -> attribute(handle, i)).toList();
+  private static List<Long> threeFrom(int handle, int first) {
+    return IntStream.range(first, first + 3).mapToObj(i -> (long) attribute(handle, i)).toList();
   }
 
   /** The compute capability as compilers call it: 90 for 9.0. */

@@ -52,8 +52,8 @@ final class ElementwiseProgram extends CudaProgram {
     }
     binding.uniforms(launch, arguments.scratch()).forEach(arguments::add);
     arguments.addLong(count);
-    int block = Math.min(BLOCK, kernel().maxThreads());
-    int blocks = Math.toIntExact((count + block - 1) / block);
-    arguments.run(kernel(), new int[] {blocks, 1, 1}, new int[] {block, 1, 1}, 0);
+    long block = Math.min(BLOCK, kernel().maxThreads());
+    long blocks = Math.toIntExact((count + block - 1) / block);
+    arguments.run(kernel(), new long[] {blocks, 1, 1}, new long[] {block, 1, 1}, 0);
   }
 }

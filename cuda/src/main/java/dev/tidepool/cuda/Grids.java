@@ -12,11 +12,11 @@ final class Grids {
    *
    * @throws IllegalArgumentException if the device does not run so many
    */
-  static int[] of(LoadedKernel kernel, LaunchRange range, int[] block) {
-    List<Integer> most = kernel.device().properties().maxGrid();
-    int[] grid = {1, 1, 1};
+  static long[] of(LoadedKernel kernel, LaunchRange range, long[] block) {
+    List<Long> most = kernel.device().properties().maxGrid();
+    long[] grid = {1, 1, 1};
     for (int d = 0; d < range.global().size(); d++) {
-      long blocks = Math.addExact(range.global().get(d), block[d] - 1L) / block[d];
+      long blocks = Math.addExact(range.global().get(d), block[d] - 1) / block[d];
       if (blocks > most.get(d)) {
         throw new IllegalArgumentException(
             "a range of "
@@ -31,24 +31,8 @@ final class Grids {
                 + most.get(d)
                 + ". Use larger groups, or launch parts");
       }
-      grid[d] = (int) blocks;
+      grid[d] = blocks;
     }
     return grid;
-  }
-
-  /** The error about groups that the device or the kernel does not allow. */
-  static IllegalArgumentException tooLarge(LoadedKernel kernel, LaunchRange range) {
-    return new IllegalArgumentException(
-        "groups of "
-            + range.group()
-            + " are too large for kernel '"
-            + kernel.entry()
-            + "' on "
-            + kernel.device().name()
-            + ": at most "
-            + kernel.maxThreads()
-            + " items in all and "
-            + kernel.device().properties().maxBlock()
-            + " in each dimension");
   }
 }

@@ -7,6 +7,7 @@ import dev.tidepool.LaunchRange;
 import dev.tidepool.spi.KernelArgument;
 import dev.tidepool.spi.Launch;
 import dev.tidepool.spi.ScalarBytes;
+import dev.tidepool.spi.support.DeclaredParameters;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -24,32 +25,32 @@ final class HandWrittenProgram extends CudaProgram {
   // Every parameter has room for the largest, in case the kernel has a larger one there.
   private static final long VALUE_BYTES = 16;
 
-  private final List<KernelParameter> parameters;
+  private final DeclaredParameters parameters;
 
-  private HandWrittenProgram(LoadedKernel kernel, List<KernelParameter> parameters) {
+  private HandWrittenProgram(LoadedKernel kernel, DeclaredParameters parameters) {
     super(kernel);
     this.parameters = parameters;
   }
 
   static HandWrittenProgram compile(CudaDevice device, KernelSource.Cuda source) {
-    requirePassable(source.parameters());
+    DeclaredParameters parameters = new DeclaredParameters(source.entry(), source.parameters());
     byte[] code =
         isPtx(source.source())
             ? source.source().getBytes(StandardCharsets.UTF_8)
             : device.compiler().compile(source.entry(), source.source(), List.of());
-    return checked(LoadedKernel.load(device, code, source.entry()), source.parameters());
+    return checked(LoadedKernel.load(device, code, source.entry()), parameters);
   }
 
   static HandWrittenProgram load(CudaDevice device, KernelSource.CudaImage image) {
-    requirePassable(image.parameters());
+    DeclaredParameters parameters = new DeclaredParameters(image.entry(), image.parameters());
     byte[] code = new byte[image.image().remaining()];
     image.image().get(code);
-    return checked(LoadedKernel.load(device, code, image.entry()), image.parameters());
+    return checked(LoadedKernel.load(device, code, image.entry()), parameters);
   }
 
-  private static HandWrittenProgram checked(LoadedKernel kernel, List<KernelParameter> parameters) {
+  private static HandWrittenProgram checked(LoadedKernel kernel, DeclaredParameters parameters) {
     try {
-      kernel.parameterSizes().ifPresent(sizes -> requireDeclared(kernel, sizes, parameters));
+      kernel.parameterSizes().ifPresent(sizes -> requireDeclared(kernel, sizes, parameters.all()));
       return new HandWrittenProgram(kernel, parameters);
     } catch (RuntimeException refused) {
       kernel.close();
@@ -116,97 +117,37 @@ final class HandWrittenProgram extends CudaProgram {
         .isPresent();
   }
 
-  private static void requirePassable(List<KernelParameter> parameters) {
-    for (KernelParameter parameter : parameters) {
-      if (!parameter.access().isArray() && parameter.type().isStruct()) {
-        throw new KernelCompilationException(
-            "parameter '" + parameter.name() + "' is a struct by value; pass an array of one", "");
-      }
-    }
-  }
-
   @Override
   void bind(KernelArguments arguments, Launch launch) {
-    if (launch.arguments().size() != parameters.size()) {
-      throw new IllegalArgumentException(
-          "kernel '"
-              + kernel().entry()
-              + "' takes "
-              + parameters.size()
-              + " arguments, not "
-              + launch.arguments().size());
-    }
+    parameters.requireFit(launch.arguments());
     LaunchRange range = launch.range();
-    int[] block = block(range);
-    int[] grid = Grids.of(kernel(), range, block);
+    long[] block =
+        range.group().isEmpty()
+            ? kernel().groups().dividing(range, GROUP, WARP)
+            : kernel().groups().asked(range);
+    long[] grid = Grids.of(kernel(), range, block);
     kernel().allowShared(range.localBytes());
-    for (int i = 0; i < parameters.size(); i++) {
-      add(arguments, parameters.get(i), launch.arguments().get(i));
+    for (int i = 0; i < parameters.all().size(); i++) {
+      add(arguments, parameters.all().get(i), launch.arguments().get(i));
     }
     arguments.run(kernel(), grid, block, range.localBytes());
   }
 
-  private void add(KernelArguments arguments, KernelParameter parameter, KernelArgument argument) {
+  private static void add(
+      KernelArguments arguments, KernelParameter parameter, KernelArgument argument) {
     switch (argument) {
-      case KernelArgument.Array array when parameter.access().isArray() -> {
+      case KernelArgument.Array array -> {
         if (array.offset() % parameter.type().layout().byteAlignment() == 0) {
           arguments.addBytes(array);
         } else {
           arguments.addStage(array, parameter.access());
         }
       }
-      case KernelArgument.Scalar scalar when !parameter.access().isArray() -> {
+      case KernelArgument.Scalar scalar -> {
         MemorySegment value = arguments.scratch().allocate(VALUE_BYTES, VALUE_BYTES);
         ScalarBytes.of(scalar.value(), parameter.type(), (_, _) -> value);
         arguments.add(value);
       }
-      default ->
-          throw new IllegalArgumentException(
-              "parameter '"
-                  + parameter.name()
-                  + "' of kernel '"
-                  + kernel().entry()
-                  + "' takes "
-                  + (parameter.access().isArray() ? "an array" : "a value"));
     }
-  }
-
-  /**
-   * The threads of a block: the group that was asked for, or one that divides the range, since no
-   * thread may run beyond it. That is the largest of at most {@value #GROUP}, or if it is smaller
-   * than a warp, the largest that the kernel can have.
-   */
-  private int[] block(LaunchRange range) {
-    DeviceProperties device = kernel().device().properties();
-    int[] block = {1, 1, 1};
-    long threads = 1;
-    boolean tooLong = false;
-    for (int d = 0; d < range.global().size(); d++) {
-      long size =
-          range.group().isEmpty()
-              ? chosen(range.global().get(d), threads, device.maxBlock().get(d))
-              : range.group().get(d);
-      tooLong |= size > device.maxBlock().get(d);
-      threads = Math.multiplyExact(threads, size);
-      block[d] = (int) size;
-    }
-    if (tooLong || threads > kernel().maxThreads()) {
-      throw Grids.tooLarge(kernel(), range);
-    }
-    return block;
-  }
-
-  private long chosen(long size, long before, long most) {
-    int all = kernel().maxThreads();
-    long good = largestDivisor(size, Math.min(Math.min(GROUP, all) / before, most));
-    return before * good >= WARP ? good : largestDivisor(size, Math.min(all / before, most));
-  }
-
-  private static long largestDivisor(long size, long most) {
-    long divisor = Math.max(1, Math.min(size, most));
-    while (size % divisor != 0) {
-      divisor--;
-    }
-    return divisor;
   }
 }

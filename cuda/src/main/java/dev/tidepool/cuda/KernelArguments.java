@@ -92,7 +92,7 @@ final class KernelArguments implements AutoCloseable {
   }
 
   /** Runs the kernel, and sends back what it writes to stages. */
-  void run(LoadedKernel kernel, int[] grid, int[] block, long sharedBytes) {
+  void run(LoadedKernel kernel, long[] grid, long[] block, long sharedBytes) {
     MemorySegment parameters = arena.allocate(ADDRESS, values.size() + (long) UNDECLARED);
     for (int i = 0; i < values.size(); i++) {
       parameters.setAtIndex(ADDRESS, i, values.get(i));

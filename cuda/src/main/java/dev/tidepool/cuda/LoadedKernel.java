@@ -4,6 +4,7 @@ import dev.tidepool.AcceleratorException;
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.spi.Shutdown;
 import dev.tidepool.spi.support.CompilerLog;
+import dev.tidepool.spi.support.GroupSizes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -53,6 +54,10 @@ record LoadedKernel(
               loaded.log())
           : failed;
     }
+  }
+
+  GroupSizes groups() {
+    return new GroupSizes(entry, device.name(), maxThreads, device.properties().maxBlock());
   }
 
   /** Bytes of each parameter, in their order; empty where the driver does not tell them. */

@@ -78,7 +78,10 @@ final class MethodProgram extends CudaProgram {
           Integer.BYTES,
           Access.INOUT);
     }
-    int[] block = block(range);
+    long[] block =
+        range.group().isEmpty()
+            ? kernel().groups().covering(range, BLOCK)
+            : kernel().groups().asked(range);
     arguments.run(kernel(), Grids.of(kernel(), range, block), block, 0);
   }
 
@@ -91,32 +94,5 @@ final class MethodProgram extends CudaProgram {
     }
     // The address is that of the first element already.
     arguments.addLong(0);
-  }
-
-  /** The group that was asked for, or one that suits the device. */
-  private int[] block(LaunchRange range) {
-    List<Integer> most = kernel().device().properties().maxBlock();
-    int[] block = {1, 1, 1};
-    if (range.group().isEmpty()) {
-      long left = Long.highestOneBit(Math.min(BLOCK, kernel().maxThreads()));
-      for (int d = 0; d < range.global().size(); d++) {
-        long needed = Long.highestOneBit(2 * range.global().get(d) - 1);
-        block[d] = (int) Math.min(Math.min(left, needed), Integer.highestOneBit(most.get(d)));
-        left /= block[d];
-      }
-      return block;
-    }
-    long threads = 1;
-    boolean tooLong = false;
-    for (int d = 0; d < range.group().size(); d++) {
-      long size = range.group().get(d);
-      tooLong |= size > most.get(d);
-      threads = Math.multiplyExact(threads, size);
-      block[d] = (int) size;
-    }
-    if (tooLong || threads > kernel().maxThreads()) {
-      throw Grids.tooLarge(kernel(), range);
-    }
-    return block;
   }
 }

@@ -149,7 +149,7 @@ record CompiledKernel(
 
   /** What groups the kernel runs in. */
   GroupSizes groups() {
-    return new GroupSizes(maxItems, device.properties().maxGroup());
+    return new GroupSizes(entry, device.name(), maxItems, device.properties().maxGroup());
   }
 
   @Override

@@ -1,13 +1,12 @@
 package dev.tidepool.metal;
 
-import dev.tidepool.KernelCompilationException;
 import dev.tidepool.KernelParameter;
 import dev.tidepool.KernelSource;
 import dev.tidepool.LaunchRange;
 import dev.tidepool.spi.KernelArgument;
 import dev.tidepool.spi.Launch;
 import dev.tidepool.spi.ScalarBytes;
-import java.util.List;
+import dev.tidepool.spi.support.DeclaredParameters;
 
 /**
  * Code in Metal's language that a user wrote. Its arrays are pointers to the first byte of each
@@ -21,10 +20,10 @@ final class HandWrittenProgram extends MetalProgram {
   // there.
   private static final long CONSTANT_ALIGNMENT = 4;
 
-  private final List<KernelParameter> parameters;
+  private final DeclaredParameters parameters;
   private final boolean hasGroupMemory;
 
-  private HandWrittenProgram(CompiledKernel kernel, List<KernelParameter> parameters) {
+  private HandWrittenProgram(CompiledKernel kernel, DeclaredParameters parameters) {
     super(kernel);
     this.parameters = parameters;
     this.hasGroupMemory =
@@ -32,16 +31,11 @@ final class HandWrittenProgram extends MetalProgram {
   }
 
   static HandWrittenProgram compile(MetalDevice device, KernelSource.Metal source) {
-    for (KernelParameter parameter : source.parameters()) {
-      if (!parameter.access().isArray() && parameter.type().isStruct()) {
-        throw new KernelCompilationException(
-            "parameter '" + parameter.name() + "' is a struct by value; pass an array of one", "");
-      }
-    }
+    DeclaredParameters parameters = new DeclaredParameters(source.entry(), source.parameters());
     CompiledKernel kernel = CompiledKernel.compile(device, source.source(), source.entry());
     try {
-      new SourceParameters(kernel).check(source.parameters());
-      return new HandWrittenProgram(kernel, source.parameters());
+      new SourceParameters(kernel).check(parameters.all());
+      return new HandWrittenProgram(kernel, parameters);
     } catch (RuntimeException refused) {
       kernel.close();
       throw refused;
@@ -50,48 +44,33 @@ final class HandWrittenProgram extends MetalProgram {
 
   @Override
   void bind(KernelArguments arguments, Launch launch) {
-    if (launch.arguments().size() != parameters.size()) {
-      throw new IllegalArgumentException(
-          "kernel '"
-              + kernel().entry()
-              + "' takes "
-              + parameters.size()
-              + " arguments, not "
-              + launch.arguments().size());
-    }
+    parameters.requireFit(launch.arguments());
     LaunchRange range = launch.range();
     requireGroupMemory(range.localBytes());
     long[] group =
         range.group().isEmpty()
             ? kernel().groups().dividing(range, GROUP, kernel().width())
-            : kernel().groups().asked(range, kernel().entry(), kernel().device().name());
+            : kernel().groups().asked(range);
     long[] groups = Groups.of(kernel(), range, group);
-    for (int i = 0; i < parameters.size(); i++) {
-      add(arguments, parameters.get(i), launch.arguments().get(i));
+    for (int i = 0; i < parameters.all().size(); i++) {
+      add(arguments, parameters.all().get(i), launch.arguments().get(i));
     }
     arguments.run(kernel(), groups, group, range.localBytes());
   }
 
-  private void add(KernelArguments arguments, KernelParameter parameter, KernelArgument argument) {
+  private static void add(
+      KernelArguments arguments, KernelParameter parameter, KernelArgument argument) {
     switch (argument) {
-      case KernelArgument.Array array when parameter.access().isArray() -> {
+      case KernelArgument.Array array -> {
         long own = parameter.type().layout().byteAlignment();
         arguments.addPointer(
             array,
             parameter.access().writes() ? own : Math.max(own, CONSTANT_ALIGNMENT),
             parameter.access());
       }
-      case KernelArgument.Scalar scalar when !parameter.access().isArray() ->
+      case KernelArgument.Scalar scalar ->
           arguments.addReference(
               ScalarBytes.of(scalar.value(), parameter.type(), arguments.scratch()));
-      default ->
-          throw new IllegalArgumentException(
-              "parameter '"
-                  + parameter.name()
-                  + "' of kernel '"
-                  + kernel().entry()
-                  + "' takes "
-                  + (parameter.access().isArray() ? "an array" : "a value"));
     }
   }
 

@@ -72,7 +72,7 @@ final class MethodProgram extends MetalProgram {
     long[] group =
         range.group().isEmpty()
             ? kernel().groups().covering(range, GROUP)
-            : kernel().groups().asked(range, kernel().entry(), kernel().device().name());
+            : kernel().groups().asked(range);
     arguments.run(kernel(), Groups.of(kernel(), range, group), group, 0);
   }
 }

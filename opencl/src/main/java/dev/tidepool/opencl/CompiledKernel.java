@@ -4,6 +4,7 @@ import dev.tidepool.AcceleratorException;
 import dev.tidepool.KernelCompilationException;
 import dev.tidepool.spi.support.Closing;
 import dev.tidepool.spi.support.CompilerLog;
+import dev.tidepool.spi.support.GroupSizes;
 import java.util.concurrent.ConcurrentLinkedDeque;
 
 /**
@@ -95,6 +96,10 @@ final class CompiledKernel implements AutoCloseable {
 
   int argumentCount() {
     return argumentCount;
+  }
+
+  GroupSizes groups() {
+    return new GroupSizes(entry, device.name(), maxGroup, device.properties().maxGroupSizes());
   }
 
   /** The most work items that one group of this kernel may have on the device. */

@@ -13,6 +13,7 @@ import dev.tidepool.methods.tree.KernelTree;
 import dev.tidepool.spi.KernelArgument;
 import dev.tidepool.spi.Launch;
 import dev.tidepool.spi.ScalarBytes;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -80,7 +81,7 @@ final class MethodProgram extends OpenClProgram {
       KernelArgument.Array status = (KernelArgument.Array) launch.arguments().getLast();
       bindArray(bound, index, status, Integer.BYTES, Access.INOUT);
     }
-    long[] group = group(range);
+    long[] group = Arrays.copyOf(group(range), dimensions);
     long[] global = new long[dimensions];
     for (int dimension = 0; dimension < dimensions; dimension++) {
       long size = range.global().get(dimension);
@@ -105,41 +106,13 @@ final class MethodProgram extends OpenClProgram {
 
   /** The group that was asked for, or one that suits the device. */
   private long[] group(LaunchRange range) {
-    DeviceProperties device = code().device().properties();
-    long[] group = new long[range.global().size()];
     if (!range.group().isEmpty()) {
-      long items = 1;
-      boolean tooLong = false;
-      for (int i = 0; i < group.length; i++) {
-        group[i] = range.group().get(i);
-        items = Math.multiplyExact(items, group[i]);
-        tooLong |= group[i] > device.maxGroupSizes().get(i);
-      }
-      if (tooLong || items > code().maxGroup()) {
-        throw new IllegalArgumentException(
-            "groups of "
-                + range.group()
-                + " are too large on "
-                + code().device().name()
-                + ": at most "
-                + code().maxGroup()
-                + " items in all and "
-                + device.maxGroupSizes()
-                + " in each dimension");
-      }
-      return group;
+      return code().groups().asked(range);
     }
     long wanted =
-        device.isGpu()
+        code().device().properties().isGpu()
             ? GPU_GROUP
             : Math.clamp(range.items() / GROUPS, SMALLEST_GROUP, LARGEST_GROUP);
-    long left = Long.highestOneBit(Math.min(wanted, code().maxGroup()));
-    for (int i = 0; i < group.length; i++) {
-      long needed = Long.highestOneBit(2 * range.global().get(i) - 1);
-      group[i] =
-          Math.min(Math.min(left, needed), Long.highestOneBit(device.maxGroupSizes().get(i)));
-      left /= group[i];
-    }
-    return group;
+    return code().groups().covering(range, wanted);
   }
 }

@@ -6,10 +6,12 @@ import java.util.List;
 /**
  * The items of a group in three dimensions, for one kernel on one device.
  *
+ * @param kernel its name, for messages
+ * @param device its name, for messages
  * @param maxItems the most in all
  * @param maxEach the most in each dimension
  */
-public record GroupSizes(long maxItems, List<Long> maxEach) {
+public record GroupSizes(String kernel, String device, long maxItems, List<Long> maxEach) {
   /** Copies the list. */
   public GroupSizes {
     maxEach = List.copyOf(maxEach);
@@ -18,12 +20,9 @@ public record GroupSizes(long maxItems, List<Long> maxEach) {
   /**
    * Returns the group that a range asks for.
    *
-   * @param range with a group
-   * @param kernel its name, for the message
-   * @param device its name, for the message
    * @throws IllegalArgumentException if it is too large
    */
-  public long[] asked(LaunchRange range, String kernel, String device) {
+  public long[] asked(LaunchRange range) {
     long[] group = {1, 1, 1};
     long items = 1;
     boolean tooLong = false;
