@@ -38,23 +38,6 @@ final class Foundation {
   private static final Message VERSION_TEXT =
       Message.of("NSProcessInfo", "operatingSystemVersionString", OBJECT);
 
-  /** What is sent, for a check of the types. */
-  static final List<Message> MESSAGES =
-      List.of(
-          RETAIN,
-          RELEASE,
-          RESPONDS_TO,
-          STRING_WITH_UTF8,
-          UTF8,
-          COUNT,
-          OBJECT_AT,
-          CODE,
-          DOMAIN,
-          DESCRIPTION,
-          PROCESS_INFO,
-          IS_AT_LEAST,
-          VERSION_TEXT);
-
   private Foundation() {}
 
   /** An error of Foundation. */

@@ -166,62 +166,6 @@ final class Metal {
   private static final Message SET_SIGNALED_VALUE =
       Message.of("MTLSharedEvent", "setSignaledValue:", NOTHING_OF_1);
 
-  /** What is sent, for a check of the types. */
-  static final List<Message> MESSAGES =
-      List.of(
-          NAME,
-          REGISTRY_ID,
-          HAS_UNIFIED_MEMORY,
-          MAX_BUFFER_LENGTH,
-          RECOMMENDED,
-          CURRENT_ALLOCATED,
-          MAX_GROUP,
-          MAX_GROUP_MEMORY,
-          NEW_BUFFER,
-          NEW_BUFFER_NO_COPY,
-          NEW_QUEUE,
-          NEW_SHARED_EVENT,
-          NEW_LIBRARY,
-          NEW_PIPELINE,
-          CONTENTS,
-          LENGTH,
-          STORAGE_MODE,
-          RESOURCE_DEVICE,
-          COMMAND_BUFFER,
-          QUEUE_DEVICE,
-          BLIT,
-          COMPUTE,
-          WAIT_FOR_EVENT,
-          SIGNAL_EVENT,
-          COMMIT,
-          WAIT,
-          STATUS,
-          ERROR,
-          COPY,
-          FILL,
-          END_ENCODING,
-          SET_PIPELINE,
-          SET_BUFFER,
-          SET_BYTES,
-          SET_GROUP_MEMORY,
-          DISPATCH,
-          NEW,
-          SET_FAST_MATH,
-          SET_MATH_MODE,
-          NEW_FUNCTION,
-          FUNCTION_NAMES,
-          MAX_THREADS,
-          EXECUTION_WIDTH,
-          STATIC_MEMORY,
-          BINDINGS,
-          BINDING_NAME,
-          BINDING_TYPE,
-          BINDING_INDEX,
-          DATA_SIZE,
-          DATA_TYPE,
-          SIGNALED_VALUE,
-          SET_SIGNALED_VALUE);
-
   private Metal() {}
 
   /** An owned object, or 0 and the error why there is none, which the pool owns. */

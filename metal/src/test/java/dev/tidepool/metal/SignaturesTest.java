@@ -4,23 +4,54 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tidepool.testkit.metal.MetalMethod;
 import dev.tidepool.testkit.metal.SimulatedMetal;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
-/** The messages that are sent have the types that Apple documents. */
+/** The messages that are sent, and the numbers in them, are those that Apple documents. */
 class SignaturesTest {
   @Test
-  void eachMessageIsDocumentedSo() {
+  void eachMessageIsDocumentedSo() throws Exception {
     Simulation.install();
-    List<MetalMethod> declared =
-        Stream.concat(Foundation.MESSAGES.stream(), Metal.MESSAGES.stream())
-            .map(
-                message ->
-                    new MetalMethod(
-                        message.owner(), message.name(), message.signature().descriptor()))
-            .toList();
+    List<MetalMethod> declared = new ArrayList<>();
+    for (Class<?> functions : List.of(Foundation.class, Metal.class)) {
+      for (var field : functions.getDeclaredFields()) {
+        if (field.getType() == Message.class) {
+          field.setAccessible(true);
+          declared.add(method((Message) field.get(null)));
+        }
+      }
+    }
     assertThat(declared).hasSizeGreaterThan(50);
     assertThat(SimulatedMetal.checkSignatures(declared)).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "MTLResourceStorageModeShared, " + Metal.SHARED,
+    "MTLResourceStorageModePrivate, " + Metal.PRIVATE,
+    "MTLStorageModeShared, " + Metal.STORAGE_MODE_SHARED,
+    "MTLStorageModePrivate, " + Metal.STORAGE_MODE_PRIVATE,
+    "MTLCommandBufferStatusCompleted, " + Metal.STATUS_COMPLETED,
+    "MTLBindingTypeBuffer, " + Metal.BINDING_BUFFER,
+    "MTLBindingTypeThreadgroupMemory, " + Metal.BINDING_GROUP_MEMORY,
+    "MTLCommandBufferErrorInternal, " + CommandErrors.INTERNAL,
+    "MTLCommandBufferErrorTimeout, " + CommandErrors.TIMEOUT,
+    "MTLCommandBufferErrorPageFault, " + CommandErrors.PAGE_FAULT,
+    "MTLCommandBufferErrorAccessRevoked, " + CommandErrors.ACCESS_REVOKED,
+    "MTLCommandBufferErrorNotPermitted, " + CommandErrors.NOT_PERMITTED,
+    "MTLCommandBufferErrorOutOfMemory, " + CommandErrors.OUT_OF_MEMORY,
+    "MTLCommandBufferErrorInvalidResource, " + CommandErrors.INVALID_RESOURCE,
+    "MTLCommandBufferErrorDeviceRemoved, " + CommandErrors.DEVICE_REMOVED,
+    "MTLCommandBufferErrorStackOverflow, " + CommandErrors.STACK_OVERFLOW,
+  })
+  void eachNumberIsDocumentedSo(String constant, long value) {
+    assertThat(value).isEqualTo(SimulatedMetal.constant(constant));
+  }
+
+  private static MetalMethod method(Message message) {
+    return new MetalMethod(message.owner(), message.name(), message.signature().descriptor());
   }
 }

@@ -162,9 +162,10 @@ public final class SimulatedMetal {
   /**
    * Lets messages of a selector fail: from the nth from now on, so many times (less than 0 for
    * ever). A message that fails answers nil, and an error of that code where it can store one; only
-   * those can that answer a new object of Metal's. The name may also be that of a function that
-   * answers an object; {@code message} stands for all of them together, and {@code execute} for the
-   * execution of command buffers, which end with an error of that code and signal no event.
+   * those can that answer a new object of Metal's, or an address. The name may also be that of a
+   * function that answers an object; {@code message} stands for all of them together, and {@code
+   * execute} for the execution of command buffers, which end with an error of that code and signal
+   * no event.
    */
   public void fail(String selector, long nth, int code, long times) {
     ledger.fail(selector, nth, code, times);

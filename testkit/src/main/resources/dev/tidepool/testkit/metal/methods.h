@@ -177,8 +177,9 @@ struct Code;
 
 template <auto body, class Result, class Self, class... Arguments>
 struct Code<body, Result (*)(Self&, Arguments...)> {
-  static constexpr bool returns_object =
-      std::is_same_v<Result, Owned> || std::is_same_v<Result, Autoreleased>;
+  static constexpr bool may_answer_nil = std::is_same_v<Result, Owned> ||
+                                         std::is_same_v<Result, Autoreleased> ||
+                                         std::is_same_v<Result, void*>;
   static constexpr bool of_class = std::is_same_v<Self, ClassInfo>;
   static constexpr bool in_memory = [] {
     if constexpr (std::is_class_v<Result>) {
@@ -217,10 +218,10 @@ struct Code<body, Result (*)(Self&, Arguments...)> {
   }
 
   static auto run(Self& self, const char* message, typename Passed<Arguments>::Raw... raw) {
-    if constexpr (returns_object) {
+    if constexpr (may_answer_nil) {
       if (int injected = count_message(*counted, can_fail)) {
         store_injected(injected, message, raw...);
-        return id{nullptr};
+        return typename Passed<Result>::Raw{nullptr};
       }
     } else {
       count_message(*counted, false);
