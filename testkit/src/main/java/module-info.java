@@ -3,6 +3,7 @@ module dev.tidepool.testkit {
   requires transitive dev.tidepool.memory;
   requires transitive org.junit.jupiter.api;
   requires java.compiler;
+  requires java.logging;
   requires org.assertj.core;
   requires org.junit.platform.commons;
   requires static org.jspecify;

@@ -75,6 +75,22 @@ final class Simulation {
     return under(Map.of(STORAGE, storage), () -> open(provider));
   }
 
+  /** Finds devices whose memory is shared with the host, or private. */
+  static AcceleratorProvider provider(String storage) {
+    MetalProvider metal = new MetalProvider();
+    return new AcceleratorProvider() {
+      @Override
+      public String name() {
+        return metal.name();
+      }
+
+      @Override
+      public Discovery discover() {
+        return under(Map.of(STORAGE, storage), metal::discover);
+      }
+    };
+  }
+
   /** Runs an action under system properties. */
   static <T> T under(Map<String, String> settings, Supplier<T> action) {
     settings.forEach(System::setProperty);

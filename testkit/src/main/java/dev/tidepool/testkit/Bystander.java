@@ -12,6 +12,7 @@ import dev.tidepool.TidepoolException;
 import dev.tidepool.TransferException;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
+import dev.tidepool.spi.support.Uninterruptibly;
 import dev.tidepool.testkit.conformance.Patterns;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -209,9 +210,8 @@ final class Bystander implements AutoCloseable {
   }
 
   /** Ends it; how many things it did. */
-  long end() throws InterruptedException {
-    done = true;
-    thread.join();
+  long end() {
+    close();
     Throwable thrown = failure.get();
     if (thrown != null) {
       throw new AssertionError("the bystander failed: " + thrown, thrown);
@@ -220,8 +220,8 @@ final class Bystander implements AutoCloseable {
   }
 
   @Override
-  public void close() throws InterruptedException {
+  public void close() {
     done = true;
-    thread.join();
+    Uninterruptibly.await(thread::join);
   }
 }
