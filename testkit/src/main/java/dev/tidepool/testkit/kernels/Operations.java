@@ -12,6 +12,9 @@ import java.util.Map;
  */
 final class Operations {
   // floatToRawIntBits and the sign of copySign show what a NaN looks like, which is not promised.
+  // The inner cast in (float) Math.sqrt((float) x): Java makes doubles of the parts of a choice
+  // that
+  // is an argument of a double, and some accelerators have no doubles.
   private static final String TABLE =
       """
       i (<i> + <i>)
@@ -119,7 +122,7 @@ final class Operations {
       f ((float) <i>)
       f ((float) <l>)
       f ((float) <d>)
-      f ((float) Math.sqrt(<f>))
+      f ((float) Math.sqrt((float) (<f>)))
       f (<z> ? <f> : <f>)
       f Math.abs(<f>)
       f Math.min(<f>, <f>)
@@ -127,9 +130,9 @@ final class Operations {
       f Math.fma(<f>, <f>, <f>)
       f Math.signum(<f>)
       f Math.copySign(<f>, real(<f>))
-      f ((float) Math.floor(<f>))
-      f ((float) Math.ceil(<f>))
-      f ((float) Math.rint(<f>))
+      f ((float) Math.floor((float) (<f>)))
+      f ((float) Math.ceil((float) (<f>)))
+      f ((float) Math.rint((float) (<f>)))
       f Float.intBitsToFloat(<i>)
       d (<d> + <d>)
       d (<d> - <f>)
