@@ -1,14 +1,18 @@
 package dev.tidepool.examples.kernels;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.abort;
 
 import dev.tidepool.Accelerator;
+import dev.tidepool.Capability;
+import dev.tidepool.KernelCompilationException;
 import dev.tidepool.MemoryOptions;
 import dev.tidepool.Tidepool;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.testkit.cuda.SimulatedCuda;
+import dev.tidepool.testkit.metal.SimulatedMetal;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -29,6 +33,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /**
  * Every kernel of the package on every kind of accelerator, with sizes that are and are not
  * multiples of its groups. All but the functions of {@code Math} are the same to the last bit.
+ * Metal has no doubles, and refuses the kernel with arrays of them.
  */
 @DisplayName("The kernels written as Java methods")
 class JavaKernelsTest {
@@ -70,6 +75,10 @@ class JavaKernelsTest {
               System.setProperty("tidepool.nvrtc", simulated.compiler().toString());
               System.setProperty("tidepool.cuda.cache", cache.toString());
             });
+    SimulatedMetal.find()
+        .ifPresent(
+            simulated ->
+                System.setProperty("tidepool.metal.library", simulated.library().toString()));
     tidepool = Tidepool.open(MemoryOptions.builder().cacheDirectory(cache).build());
     tidepool.orchestrator().register(KMeans.class);
   }
@@ -80,7 +89,7 @@ class JavaKernelsTest {
   }
 
   static Stream<Arguments> kernelsOnAccelerators() {
-    return Stream.of("cpu", "opencl", "cuda")
+    return Stream.of("cpu", "opencl", "cuda", "metal")
         .flatMap(kind -> KERNELS.keySet().stream().map(kernel -> Arguments.of(kernel, kind)));
   }
 
@@ -152,6 +161,12 @@ class JavaKernelsTest {
   }
 
   private static void transposition(UnifiedMemoryManager memory) {
+    if (!memory.accelerator().capabilities().contains(Capability.FLOAT64)) {
+      assertThatThrownBy(() -> Transposition.transposed(memory, "direct", 1, 1, new double[1]))
+          .isInstanceOf(KernelCompilationException.class)
+          .hasMessageContaining("64-bit floating point");
+      return;
+    }
     for (int[] size : new int[][] {{1, 1}, {16, 32}, {100, 3}, {31, 150}}) {
       double[] in = new Random(1).doubles((long) size[0] * size[1]).toArray();
       for (String kernel : new String[] {"direct", "tiled"}) {
