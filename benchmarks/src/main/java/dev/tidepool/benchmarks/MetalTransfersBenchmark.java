@@ -19,6 +19,7 @@ import org.openjdk.jmh.annotations.Fork;
 import org.openjdk.jmh.annotations.Measurement;
 import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
@@ -27,8 +28,8 @@ import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * Transfers to private memory of the simulated Metal, where a command buffer takes 20 microseconds
- * and blits move 8 GB in a second, beside the bare messages: 64 MiB of an array, and 1,000 pieces
- * of 4 KiB.
+ * and blits move 8 GB in a second, beside the bare messages: a large array, and 1,000 pieces of 4
+ * KiB.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -37,16 +38,19 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 5, time = 1, timeUnit = TimeUnit.SECONDS)
 @Fork(1)
 public class MetalTransfersBenchmark {
-  private static final int LARGE = 64 << 20;
   private static final int PIECES = 1000;
   private static final int PIECE = 4096;
   private static final long STEP = 2L * PIECE;
+
+  /** The size of the large array. */
+  @Param({"16", "64"})
+  private int mebibytes;
 
   private Tidepool tidepool;
   private UnifiedMemoryManager memory;
   private UnifiedBuffer<byte[]> device;
   private BareMetal bare;
-  private final byte[] large = new byte[LARGE];
+  private byte[] large;
   private final byte[] piece = new byte[PIECE];
   private final List<Transfer<?>> pieces = new ArrayList<>();
 
@@ -61,8 +65,9 @@ public class MetalTransfersBenchmark {
     System.setProperty("tidepool.metal.storage", "private");
     tidepool = Tidepool.open();
     memory = tidepool.memory(tidepool.accelerator("metal:0"));
-    device = memory.allocate(ElementType.BYTE, LARGE);
-    bare = new BareMetal(simulated.library(), LARGE);
+    large = new byte[mebibytes << 20];
+    device = memory.allocate(ElementType.BYTE, large.length);
+    bare = new BareMetal(simulated.library(), large.length);
     for (int i = 0; i < PIECES; i++) {
       pieces.add(Transfer.of(piece, device.slice(i * STEP, PIECE)));
     }
@@ -76,7 +81,7 @@ public class MetalTransfersBenchmark {
     tidepool.close();
   }
 
-  /** An array of 64 MiB. */
+  /** A large array. */
   @Benchmark
   @ComparedWith("largeArrayBare")
   public void largeArray() {
@@ -86,8 +91,8 @@ public class MetalTransfersBenchmark {
   /** The same by bare messages: one copy to shared memory, one blit. */
   @Benchmark
   public void largeArrayBare() {
-    MemorySegment.copy(large, 0, bare.contents(), JAVA_BYTE, 0, LARGE);
-    bare.upload(0, LARGE);
+    MemorySegment.copy(large, 0, bare.contents(), JAVA_BYTE, 0, large.length);
+    bare.upload(0, large.length);
   }
 
   /** Back. */
@@ -100,8 +105,8 @@ public class MetalTransfersBenchmark {
   /** Back by bare messages. */
   @Benchmark
   public void largeArrayBackBare() {
-    bare.download(0, LARGE);
-    MemorySegment.copy(bare.contents(), JAVA_BYTE, 0, large, 0, LARGE);
+    bare.download(0, large.length);
+    MemorySegment.copy(bare.contents(), JAVA_BYTE, 0, large, 0, large.length);
   }
 
   /** 1,000 pieces in one list. */
