@@ -43,8 +43,8 @@ public class MetalTransfersBenchmark {
   private static final long STEP = 2L * PIECE;
 
   /** The size of the large array. */
-  @Param({"16", "64"})
-  private int mebibytes;
+  @Param({"16777216", "67108864"})
+  public int bytes;
 
   private Tidepool tidepool;
   private UnifiedMemoryManager memory;
@@ -65,7 +65,7 @@ public class MetalTransfersBenchmark {
     System.setProperty("tidepool.metal.storage", "private");
     tidepool = Tidepool.open();
     memory = tidepool.memory(tidepool.accelerator("metal:0"));
-    large = new byte[mebibytes << 20];
+    large = new byte[bytes];
     device = memory.allocate(ElementType.BYTE, large.length);
     bare = new BareMetal(simulated.library(), large.length);
     for (int i = 0; i < PIECES; i++) {
