@@ -359,12 +359,15 @@ class ChunkedPipelineTest {
     CyclicBarrier both = new CyclicBarrier(2);
     Ints x = counting();
     Set<Thread> met = ConcurrentHashMap.newKeySet();
+    AtomicInteger arrivals = new AtomicInteger();
     ElementSource meeting =
         new Delegating(x) {
           @Override
           public void read(long elementOffset, MemorySegment destination) {
             // The first chunks of both: neither can have all of the work.
-            if (elementOffset < 4096 && met.add(Thread.currentThread()) && met.size() <= 2) {
+            if (elementOffset < 4096
+                && met.add(Thread.currentThread())
+                && arrivals.incrementAndGet() <= 2) {
               try {
                 both.await(60, TimeUnit.SECONDS);
               } catch (Exception e) {
