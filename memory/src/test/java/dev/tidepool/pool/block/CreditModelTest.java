@@ -1,8 +1,8 @@
 package dev.tidepool.pool.block;
 
+import dev.tidepool.pool.ModelChecks;
 import dev.tidepool.pool.SizeClasses;
 import dev.tidepool.pooling.EvictionPolicy;
-import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Validate;
 import org.junit.jupiter.api.Test;
@@ -102,10 +102,7 @@ public class CreditModelTest {
 
   @Test
   void noOrderOfEventsLosesABlockOrLeasesItTwice() {
-    new ModelCheckingOptions()
-        .iterations(30)
-        .invocationsPerIteration(400)
-        .threads(2)
+    ModelChecks.options()
         .actorsPerThread(2)
         .actorsBefore(0)
         .actorsAfter(1)

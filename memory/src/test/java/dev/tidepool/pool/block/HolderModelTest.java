@@ -3,9 +3,9 @@ package dev.tidepool.pool.block;
 import dev.tidepool.Allocation;
 import dev.tidepool.ElementType;
 import dev.tidepool.MemoryLocation;
+import dev.tidepool.pool.ModelChecks;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicLong;
-import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Validate;
 import org.junit.jupiter.api.Test;
@@ -131,10 +131,7 @@ public class HolderModelTest {
 
   @Test
   void noOrderOfEventsGivesABlockTwoOwnersOrEndsAHoldTwice() {
-    new ModelCheckingOptions()
-        .iterations(20)
-        .invocationsPerIteration(300)
-        .threads(2)
+    ModelChecks.options()
         .actorsPerThread(2)
         .actorsBefore(1)
         .actorsAfter(1)

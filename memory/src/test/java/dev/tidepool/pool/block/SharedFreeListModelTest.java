@@ -2,7 +2,7 @@ package dev.tidepool.pool.block;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
+import dev.tidepool.pool.ModelChecks;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Validate;
 import org.junit.jupiter.api.Test;
@@ -88,10 +88,7 @@ public class SharedFreeListModelTest {
 
   @Test
   void noBlockHasTwoOwnersAndNoneIsForgotten() {
-    new ModelCheckingOptions()
-        .iterations(10)
-        .invocationsPerIteration(300)
-        .threads(2)
+    ModelChecks.options()
         .actorsPerThread(2)
         .actorsBefore(0)
         .actorsAfter(1)

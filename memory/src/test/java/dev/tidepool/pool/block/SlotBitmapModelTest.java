@@ -1,6 +1,6 @@
 package dev.tidepool.pool.block;
 
-import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
+import dev.tidepool.pool.ModelChecks;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.junit.jupiter.api.Test;
 
@@ -66,10 +66,7 @@ public class SlotBitmapModelTest {
 
   @Test
   void noBlockHasTwoOwners() {
-    new ModelCheckingOptions()
-        .iterations(30)
-        .invocationsPerIteration(500)
-        .threads(2)
+    ModelChecks.options()
         .actorsPerThread(2)
         .actorsBefore(0)
         .actorsAfter(2)

@@ -1,6 +1,6 @@
 package dev.tidepool.pool.object;
 
-import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
+import dev.tidepool.pool.ModelChecks;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.junit.jupiter.api.Test;
 
@@ -46,10 +46,7 @@ public class PooledObjectModelTest {
 
   @Test
   void everyExchangeHappensAtOneMoment() {
-    new ModelCheckingOptions()
-        .iterations(30)
-        .invocationsPerIteration(500)
-        .threads(2)
+    ModelChecks.options()
         .actorsPerThread(2)
         .actorsBefore(0)
         .actorsAfter(1)

@@ -1,7 +1,7 @@
 package dev.tidepool.pool.object;
 
+import dev.tidepool.pool.ModelChecks;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.junit.jupiter.api.Test;
 
@@ -75,10 +75,7 @@ public class PooledObjectSlotModelTest {
 
   @Test
   void whoTakesAMemberFromASlotOwnsItAloneAndFindsItThere() {
-    new ModelCheckingOptions()
-        .iterations(30)
-        .invocationsPerIteration(500)
-        .threads(2)
+    ModelChecks.options()
         .actorsPerThread(3)
         .actorsBefore(0)
         .actorsAfter(1)
