@@ -45,7 +45,7 @@ class RandomWorkloadTest {
   void buffersEqualTheModel(int devices) {
     Simulation.with(devices);
     try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
-      assertThat(workload(tidepool, "cuda:0").operations(20_000).threads(4).run()).isPositive();
+      assertThat(workload(tidepool, "cuda:0").operations(5_000).threads(4).run()).isPositive();
     }
   }
 
@@ -53,7 +53,7 @@ class RandomWorkloadTest {
   void soTheyDoWhereCommandsTakeTheirTime() {
     Simulation.with(2).setAll("latency_ns", 30_000);
     try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
-      assertThat(workload(tidepool, "cuda:1").operations(10_000).threads(4).run()).isPositive();
+      assertThat(workload(tidepool, "cuda:1").operations(5_000).threads(4).run()).isPositive();
     }
   }
 
@@ -63,7 +63,7 @@ class RandomWorkloadTest {
     try (Library library = Library.on(0);
         Tidepool tidepool =
             Simulation.under(library.settings(), () -> Simulation.open(new CudaProvider()))) {
-      assertThat(new RandomWorkload(tidepool, "cuda:0").operations(10_000).threads(4).run())
+      assertThat(new RandomWorkload(tidepool, "cuda:0").operations(5_000).threads(4).run())
           .isPositive();
     }
   }
@@ -72,7 +72,7 @@ class RandomWorkloadTest {
   void soTheyDoWhereHostAndDeviceTakeTurns() {
     Simulation.with(1).setAll("attribute." + Simulation.CONCURRENT_MANAGED_ACCESS, 0);
     try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
-      assertThat(workload(tidepool, "cuda:0").operations(10_000).threads(4).run()).isPositive();
+      assertThat(workload(tidepool, "cuda:0").operations(5_000).threads(4).run()).isPositive();
     }
   }
 
@@ -82,7 +82,7 @@ class RandomWorkloadTest {
     Simulation.with(devices);
     FaultInjector faults = new FaultInjector(new CudaProvider());
     try (Tidepool tidepool = Simulation.open(faults)) {
-      assertThat(workload(tidepool, "cuda:0").faults(faults).operations(10_000).run()).isPositive();
+      assertThat(workload(tidepool, "cuda:0").faults(faults).operations(5_000).run()).isPositive();
     }
   }
 

@@ -48,7 +48,7 @@ class RandomWorkloadTest {
       names = {"FINE_SHARED_POINTERS", "COARSE_SHARED_POINTERS", "SHARED_BUFFERS", "DISCRETE"})
   void buffersEqualTheModel(MemoryMode mode) {
     try (Tidepool tidepool = OpenClConformance.open(mode)) {
-      assertThat(workload(tidepool).operations(30_000).threads(4).run()).isPositive();
+      assertThat(workload(tidepool).operations(10_000).threads(4).run()).isPositive();
     }
   }
 
@@ -59,7 +59,7 @@ class RandomWorkloadTest {
     FaultInjector faults = new FaultInjector(new OpenClProvider());
     try (Tidepool tidepool =
         Pocl.with(mode.settings, () -> Discovery.using(List.of(faults), Tidepool::open))) {
-      assertThat(workload(tidepool).faults(faults).operations(10_000).run()).isPositive();
+      assertThat(workload(tidepool).faults(faults).operations(5_000).run()).isPositive();
     }
   }
 

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 @ExtendWith(QuietLog.class)
 public abstract class AcceleratorSoak {
   private static final Duration TIME =
-      Duration.parse(System.getProperty("tidepool.test.soak", "PT10S"));
+      Duration.parse(System.getProperty("tidepool.test.soak", "PT2S"));
   private static final long SEED = Long.getLong("tidepool.test.seed", 1);
 
   private static final Duration PATIENCE = Duration.ofSeconds(60);

@@ -41,8 +41,8 @@ class RandomWorkloadTest {
       RandomWorkload workload =
           new RandomWorkload(tidepool, "simulated:0")
               .nativeFill(simulated.device("simulated:0").nativeFill());
-      assertThat(workload.operations(20_000).run()).isPositive();
-      assertThat(workload.operations(20_000).threads(4).run()).isPositive();
+      assertThat(workload.operations(10_000).run()).isPositive();
+      assertThat(workload.operations(10_000).threads(4).run()).isPositive();
     }
     assertThat(simulated.violations()).isEmpty();
     assertThat(simulated.devices()).allMatch(device -> device.liveBlocks() == 0);
@@ -56,8 +56,8 @@ class RandomWorkloadTest {
           new RandomWorkload(tidepool, "simulated:0")
               .faults(faults)
               .nativeFill(simulated.device("simulated:0").nativeFill());
-      assertThat(workload.operations(20_000).run()).isPositive();
-      assertThat(workload.operations(20_000).threads(4).run()).isPositive();
+      assertThat(workload.operations(10_000).run()).isPositive();
+      assertThat(workload.operations(10_000).threads(4).run()).isPositive();
     }
     assertThat(simulated.violations()).isEmpty();
     assertThat(simulated.devices()).allMatch(device -> device.liveBlocks() == 0);
@@ -67,8 +67,8 @@ class RandomWorkloadTest {
   void theCpuEqualsTheModel() {
     try (Tidepool tidepool = open()) {
       RandomWorkload workload = new RandomWorkload(tidepool, "cpu:0");
-      assertThat(workload.operations(50_000).run()).isPositive();
-      assertThat(workload.operations(50_000).threads(4).run()).isPositive();
+      assertThat(workload.operations(20_000).run()).isPositive();
+      assertThat(workload.operations(20_000).threads(4).run()).isPositive();
     }
   }
 
@@ -103,7 +103,7 @@ class RandomWorkloadTest {
     SimulatedProvider simulated =
         new SimulatedProvider(DISCRETE.withoutUnified().withMemory(384 << 10).withPinned(64 << 10));
     try (Tidepool tidepool = open(simulated)) {
-      assertThat(new RandomWorkload(tidepool, "simulated:0").operations(20_000).run()).isPositive();
+      assertThat(new RandomWorkload(tidepool, "simulated:0").operations(10_000).run()).isPositive();
     }
     assertThat(simulated.violations()).isEmpty();
   }
