@@ -15,7 +15,7 @@ public final class ModelChecks {
   public static ModelCheckingOptions options() {
     return new ModelCheckingOptions()
         .iterations(LONG ? 100 : 10)
-        .invocationsPerIteration(LONG ? 1000 : 300)
+        .invocationsPerIteration(LONG ? 1000 : 100)
         .threads(2);
   }
 }

@@ -16,7 +16,7 @@ class RandomKernelsTest {
   @Test
   void kernelsEqualTheirMethods() {
     try (Tidepool tidepool = Discovery.using(List.of(), Tidepool::open)) {
-      assertThat(new RandomKernels(tidepool, "cpu:0").kernels(19_000).run()).isPositive();
+      assertThat(new RandomKernels(tidepool, "cpu:0").kernels(19_250).run()).isPositive();
     }
   }
 }
