@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @ExtendWith(QuietLog.class)
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class FaultSweepTest {
-  private static final int OPERATIONS = 60;
+  private static final int OPERATIONS = 90;
   private static final long SEED = 20_261_120;
 
   static Stream<Arguments> devicesAndFailures() {
