@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RandomWorkloadTest {
   /** More by hand: {@code -Dtidepool.test.operations}. */
-  private static final int LIMITED = Integer.getInteger("tidepool.test.operations", 5_000);
+  private static final int OPERATIONS = Integer.getInteger("tidepool.test.operations", 5_000);
 
   /** What another library does with memory that it was lent. */
   private static void fill(NativeAccess access, NativeHandle handle, int word) {
@@ -45,7 +45,7 @@ class RandomWorkloadTest {
   void buffersEqualTheModel(int devices) {
     Simulation.with(devices);
     try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
-      assertThat(workload(tidepool, "cuda:0").operations(5_000).threads(4).run()).isPositive();
+      assertThat(workload(tidepool, "cuda:0").operations(OPERATIONS).threads(4).run()).isPositive();
     }
   }
 
@@ -53,7 +53,7 @@ class RandomWorkloadTest {
   void soTheyDoWhereCommandsTakeTheirTime() {
     Simulation.with(2).setAll("latency_ns", 30_000);
     try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
-      assertThat(workload(tidepool, "cuda:1").operations(5_000).threads(4).run()).isPositive();
+      assertThat(workload(tidepool, "cuda:1").operations(OPERATIONS).threads(4).run()).isPositive();
     }
   }
 
@@ -63,7 +63,7 @@ class RandomWorkloadTest {
     try (Library library = Library.on(0);
         Tidepool tidepool =
             Simulation.under(library.settings(), () -> Simulation.open(new CudaProvider()))) {
-      assertThat(new RandomWorkload(tidepool, "cuda:0").operations(5_000).threads(4).run())
+      assertThat(new RandomWorkload(tidepool, "cuda:0").operations(OPERATIONS).threads(4).run())
           .isPositive();
     }
   }
@@ -72,7 +72,7 @@ class RandomWorkloadTest {
   void soTheyDoWhereHostAndDeviceTakeTurns() {
     Simulation.with(1).setAll("attribute." + Simulation.CONCURRENT_MANAGED_ACCESS, 0);
     try (Tidepool tidepool = Simulation.open(new CudaProvider())) {
-      assertThat(workload(tidepool, "cuda:0").operations(5_000).threads(4).run()).isPositive();
+      assertThat(workload(tidepool, "cuda:0").operations(OPERATIONS).threads(4).run()).isPositive();
     }
   }
 
@@ -82,7 +82,8 @@ class RandomWorkloadTest {
     Simulation.with(devices);
     FaultInjector faults = new FaultInjector(new CudaProvider());
     try (Tidepool tidepool = Simulation.open(faults)) {
-      assertThat(workload(tidepool, "cuda:0").faults(faults).operations(5_000).run()).isPositive();
+      assertThat(workload(tidepool, "cuda:0").faults(faults).operations(OPERATIONS).run())
+          .isPositive();
     }
   }
 
@@ -95,7 +96,7 @@ class RandomWorkloadTest {
     FaultInjector faults = new FaultInjector(new CudaProvider());
     try (Tidepool tidepool = Simulation.open(faults)) {
       RandomWorkload workload = workload(tidepool, "cuda:0").faults(faults).tight(directory);
-      assertThat(workload.operations(LIMITED).threads(4).run()).isPositive();
+      assertThat(workload.operations(OPERATIONS).threads(4).run()).isPositive();
     }
   }
 }

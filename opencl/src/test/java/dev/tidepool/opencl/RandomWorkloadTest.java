@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RandomWorkloadTest {
   /** More by hand: {@code -Dtidepool.test.operations}. */
-  private static final int LIMITED = Integer.getInteger("tidepool.test.operations", 5_000);
+  private static final int OPERATIONS = Integer.getInteger("tidepool.test.operations", 5_000);
 
   /** What another library does with memory that it was lent. */
   private static void fill(NativeAccess access, NativeHandle handle, int word) {
@@ -48,7 +48,7 @@ class RandomWorkloadTest {
       names = {"FINE_SHARED_POINTERS", "COARSE_SHARED_POINTERS", "SHARED_BUFFERS", "DISCRETE"})
   void buffersEqualTheModel(MemoryMode mode) {
     try (Tidepool tidepool = OpenClConformance.open(mode)) {
-      assertThat(workload(tidepool).operations(10_000).threads(4).run()).isPositive();
+      assertThat(workload(tidepool).operations(2 * OPERATIONS).threads(4).run()).isPositive();
     }
   }
 
@@ -59,7 +59,7 @@ class RandomWorkloadTest {
     FaultInjector faults = new FaultInjector(new OpenClProvider());
     try (Tidepool tidepool =
         Pocl.with(mode.settings, () -> Discovery.using(List.of(faults), Tidepool::open))) {
-      assertThat(workload(tidepool).faults(faults).operations(5_000).run()).isPositive();
+      assertThat(workload(tidepool).faults(faults).operations(OPERATIONS).run()).isPositive();
     }
   }
 
@@ -73,7 +73,7 @@ class RandomWorkloadTest {
     try (Tidepool tidepool =
         Pocl.with(mode.settings, () -> Discovery.using(List.of(faults), Tidepool::open))) {
       RandomWorkload workload = workload(tidepool).faults(faults).tight(directory);
-      assertThat(workload.operations(LIMITED).threads(4).run()).isPositive();
+      assertThat(workload.operations(OPERATIONS).threads(4).run()).isPositive();
     }
   }
 }
