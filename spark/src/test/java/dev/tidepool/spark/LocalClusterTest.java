@@ -11,6 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.sql.Dataset;
@@ -62,17 +63,21 @@ class LocalClusterTest {
     }
   }
 
-  private static void killed(SparkSession spark) throws Exception {
-    CountDownLatch ended = new CountDownLatch(4);
+  private static void onTaskEnd(SparkSession spark, Consumer<SparkListenerTaskEnd> called) {
     spark
         .sparkContext()
         .addSparkListener(
             new SparkListener() {
               @Override
               public void onTaskEnd(SparkListenerTaskEnd task) {
-                ended.countDown();
+                called.accept(task);
               }
             });
+  }
+
+  private static void killed(SparkSession spark) throws Exception {
+    CountDownLatch ended = new CountDownLatch(4);
+    onTaskEnd(spark, _ -> ended.countDown());
     Dataset<Row> slow =
         spark
             .range(0, 4_000, 1, 40)
@@ -131,18 +136,14 @@ class LocalClusterTest {
     try {
       AtomicInteger failed = new AtomicInteger();
       CountDownLatch ended = new CountDownLatch(9);
-      spark
-          .sparkContext()
-          .addSparkListener(
-              new SparkListener() {
-                @Override
-                public void onTaskEnd(SparkListenerTaskEnd task) {
-                  if (!task.taskInfo().successful()) {
-                    failed.incrementAndGet();
-                  }
-                  ended.countDown();
-                }
-              });
+      onTaskEnd(
+          spark,
+          task -> {
+            if (!task.taskInfo().successful()) {
+              failed.incrementAndGet();
+            }
+            ended.countDown();
+          });
       assertComplete(spark.range(0, 40_000, 1, 8).selectExpr("id", "id / 7D as x"));
       assertThat(ended.await(1, TimeUnit.MINUTES)).isTrue();
       assertThat(failed).hasPositiveValue();
