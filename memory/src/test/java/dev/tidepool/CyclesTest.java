@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
  * each circle. A sealed type and those that it permits are one set, of any size, whose members do
  * not use each other.
  *
- * @see FloorsTest
+ * @see LayersTest
  */
 class CyclesTest {
   /** The most classes that may form one cycle. */

@@ -23,8 +23,8 @@ import org.junit.jupiter.api.io.TempDir;
  *
  * @see CyclesTest
  */
-class FloorsTest {
-  /** The packages that users program against. They are one floor: each may use the others. */
+class LayersTest {
+  /** The packages that users program against. They are one layer: each may use the others. */
   private static final List<String> API =
       List.of(
           "dev.tidepool",
@@ -32,8 +32,8 @@ class FloorsTest {
           "dev.tidepool.pooling",
           "dev.tidepool.transfer");
 
-  /** The others, from the ground up. */
-  private static final List<String> FLOORS =
+  /** The other packages, each a layer, the lowest first. */
+  private static final List<String> LAYERS =
       List.of(
           "dev.tidepool.spi",
           "dev.tidepool.spi.support",
@@ -102,7 +102,8 @@ class FloorsTest {
                         .return_()));
 
     assertThat(violations(folder))
-        .containsExactly("dev.tidepool.host uses dev.tidepool.runtime.buffer, a floor above it");
+        .containsExactly(
+            "dev.tidepool.host uses dev.tidepool.runtime.buffer, which is in a higher layer");
   }
 
   @Test
@@ -115,7 +116,8 @@ class FloorsTest {
                 "pools", ClassDesc.of("dev.tidepool.pool.block.MemoryPool").arrayType(), 0));
 
     assertThat(violations(folder))
-        .containsExactly("dev.tidepool.spi uses dev.tidepool.pool.block, a floor above it");
+        .containsExactly(
+            "dev.tidepool.spi uses dev.tidepool.pool.block, which is in a higher layer");
   }
 
   @Test
@@ -127,7 +129,7 @@ class FloorsTest {
     plant(folder, "dev.tidepool.attic.Box", type -> {});
 
     assertThat(violations(folder))
-        .containsExactly("dev.tidepool.attic stands on no floor: give it one in FloorsTest");
+        .containsExactly("dev.tidepool.attic is in no layer: add it to LayersTest");
   }
 
   private static List<String> violations(Path classes) throws IOException {
@@ -135,14 +137,14 @@ class FloorsTest {
     uses(classes)
         .forEach(
             (user, used) -> {
-              if (!API.contains(user) && !FLOORS.contains(user)) {
-                found.add(user + " stands on no floor: give it one in FloorsTest");
+              if (!API.contains(user) && !LAYERS.contains(user)) {
+                found.add(user + " is in no layer: add it to LayersTest");
                 return;
               }
               for (String other : used) {
-                // Those of the API have no place in the list: -1, below all others.
-                if (FLOORS.indexOf(other) > FLOORS.indexOf(user)) {
-                  found.add(user + " uses " + other + ", a floor above it");
+                // Packages of the API are not in the list. Their index, -1, is below all others.
+                if (LAYERS.indexOf(other) > LAYERS.indexOf(user)) {
+                  found.add(user + " uses " + other + ", which is in a higher layer");
                 }
               }
             });
