@@ -57,7 +57,8 @@ public class KernelChainBenchmark {
 
   /**
    * PoCL, whose launches block; or a simulated device, where a launch keeps the thread that submits
-   * it for 4 µs, or where the device takes 4 µs for it.
+   * it for 4 µs, or where the device takes 4 µs for it; or a card, {@code cuda}, where there is
+   * one.
    */
   @Param({"pocl", "launch-4us", "device-4us"})
   public String device;
@@ -73,16 +74,23 @@ public class KernelChainBenchmark {
   private Launch launch;
 
   private AcceleratorProvider provider() {
-    return device.equals("pocl")
-        ? ServiceLoader.load(AcceleratorProvider.class).stream()
-            .map(ServiceLoader.Provider::get)
-            .filter(provider -> provider.getClass().getSimpleName().equals("OpenClProvider"))
-            .findFirst()
-            .orElseThrow()
-        : new SimulatedProvider(
-            device.equals("launch-4us")
-                ? SimulatedHardware.discrete().withLaunchCost(Duration.ofNanos(4000))
-                : SimulatedHardware.discrete().withLatency(Duration.ofNanos(4000)));
+    SimulatedHardware hardware = SimulatedHardware.discrete();
+    Duration time = Duration.ofNanos(4000);
+    return switch (device) {
+      case "pocl" -> installed("OpenClProvider");
+      case "cuda" -> installed("CudaProvider");
+      case "launch-4us" -> new SimulatedProvider(hardware.withLaunchCost(time));
+      case "device-4us" -> new SimulatedProvider(hardware.withLatency(time));
+      default -> throw new IllegalArgumentException("device is " + device);
+    };
+  }
+
+  private static AcceleratorProvider installed(String name) {
+    return ServiceLoader.load(AcceleratorProvider.class).stream()
+        .map(ServiceLoader.Provider::get)
+        .filter(provider -> provider.getClass().getSimpleName().equals(name))
+        .findFirst()
+        .orElseThrow();
   }
 
   /** Compiles the kernel on both sides, and touches the memory. */
@@ -92,7 +100,11 @@ public class KernelChainBenchmark {
     tidepool =
         Discovery.using(List.of(provider()), () -> Tidepool.open(MemoryOptions.builder().build()));
     var memory =
-        tidepool.memory(tidepool.accelerator(device.equals("pocl") ? "opencl:0" : "simulated:0"));
+        tidepool.memory(
+            tidepool.accelerators().stream()
+                .filter(each -> !each.id().equals("cpu:0"))
+                .findFirst()
+                .orElseThrow());
     kernel = memory.compile(source);
     buffer = memory.allocate(ElementType.INT, LENGTH);
     buffer.copyFrom(new int[LENGTH]);

@@ -14,6 +14,7 @@ import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.UnifiedMemoryManager;
 import dev.tidepool.testkit.cuda.SimulatedCuda;
 import java.util.Arrays;
+import java.util.function.LongFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -24,7 +25,7 @@ class ForeignLibraryTest {
   private static final int ROUNDS = 10;
 
   /** How the library is lent buffers, and gets a stream. */
-  private interface Lending {
+  interface Lending {
     NativeAccess of(UnifiedMemoryManager memory, NativeUse... uses);
   }
 
@@ -33,6 +34,10 @@ class ForeignLibraryTest {
    * are submitted before the first has run.
    */
   private static void assertRuns(Tidepool tidepool, Lending lending) {
+    assertRuns(tidepool, lending, SaxpyLibrary::in);
+  }
+
+  static void assertRuns(Tidepool tidepool, Lending lending, LongFunction<SaxpyLibrary> libraryIn) {
     UnifiedMemoryManager memory = tidepool.memory(tidepool.accelerator("cuda:0"));
     Kernel grow = memory.compile(KernelSource.elementwise("x = x + i"));
     Kernel twice = memory.compile(KernelSource.elementwise("y = y * 2"));
@@ -51,7 +56,7 @@ class ForeignLibraryTest {
       y.fill((byte) 0);
       SaxpyLibrary library;
       try (NativeAccess access = memory.lend(NativeUse.read(x))) {
-        library = SaxpyLibrary.in(access.context());
+        library = libraryIn.apply(access.context());
       }
       for (int round = 0; round < ROUNDS; round++) {
         grow.executeAsync(Arguments.of("x", x, "i", steps));

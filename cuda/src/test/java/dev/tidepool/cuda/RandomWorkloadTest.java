@@ -25,7 +25,7 @@ class RandomWorkloadTest {
   private static final int OPERATIONS = Integer.getInteger("tidepool.test.operations", 5_000);
 
   /** What another library does with memory that it was lent. */
-  private static void fill(NativeAccess access, NativeHandle handle, int word) {
+  static void fill(NativeAccess access, NativeHandle handle, int word) {
     if (handle.byteSize() > 0) {
       Cuda.cuCtxPushCurrent(access.context());
       try {

@@ -26,29 +26,59 @@ import java.util.Objects;
 import java.util.function.Supplier;
 
 /**
- * A native library that takes device pointers and a stream as cuBLAS does, {@code saxpy.cc}, and
- * one of its handles. It is compiled at the first use and finds the simulated driver as any library
- * finds {@code libcuda}.
+ * A handle of a native library that takes device pointers and a stream: cuBLAS, or {@code saxpy.cc}
+ * with functions of the same form. The latter is compiled at the first use and finds the simulated
+ * driver as any library finds {@code libcuda}.
  */
 final class SaxpyLibrary implements AutoCloseable {
-  private static final SymbolLookup LIBRARY =
-      SymbolLookup.libraryLookup(compiled(SimulatedCuda.orSkip()), Arena.global());
-  private static final MethodHandle CREATE = function("saxpyCreate", ADDRESS);
-  private static final MethodHandle SET_STREAM = function("saxpySetStream", JAVA_LONG, JAVA_LONG);
-  private static final MethodHandle SAXPY =
-      function(
-          "saxpySaxpy", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT);
-  private static final MethodHandle DESTROY = function("saxpyDestroy", JAVA_LONG);
-
+  private final Functions functions;
   private final long context;
   private final long handle;
 
-  private SaxpyLibrary(long context) {
+  private SaxpyLibrary(Functions functions, long context) {
+    this.functions = functions;
     this.context = context;
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment out = arena.allocate(JAVA_LONG);
-      must(() -> (int) CREATE.invokeExact(out));
+      must(() -> (int) functions.create.invokeExact(out));
       this.handle = out.get(JAVA_LONG, 0);
+    }
+  }
+
+  /** What is called of a library. */
+  record Functions(
+      MethodHandle create, MethodHandle setStream, MethodHandle saxpy, MethodHandle destroy) {
+    private static final class Compiled {
+      static final Functions INSTANCE =
+          of(compiled(SimulatedCuda.orSkip()).toString(), "saxpy", "");
+    }
+
+    /** Of {@code saxpy.cc}, on the simulated driver. */
+    static Functions onSimulation() {
+      return Compiled.INSTANCE;
+    }
+
+    /** Of cuBLAS, from a file or by the name that the system's loader knows. */
+    static Functions ofCublas(String library) {
+      return of(library, "cublas", "_v2");
+    }
+
+    private static Functions of(String library, String prefix, String suffix) {
+      SymbolLookup symbols = SymbolLookup.libraryLookup(library, Arena.global());
+      return new Functions(
+          function(symbols, prefix + "Create" + suffix, ADDRESS),
+          function(symbols, prefix + "SetStream" + suffix, JAVA_LONG, JAVA_LONG),
+          function(
+              symbols,
+              prefix + "Saxpy" + suffix,
+              JAVA_LONG,
+              JAVA_INT,
+              ADDRESS,
+              JAVA_LONG,
+              JAVA_INT,
+              JAVA_LONG,
+              JAVA_INT),
+          function(symbols, prefix + "Destroy" + suffix, JAVA_LONG));
     }
   }
 
@@ -56,9 +86,14 @@ final class SaxpyLibrary implements AutoCloseable {
     int run() throws Throwable;
   }
 
-  /** A handle of the library in a context. */
+  /** A handle of the library on the simulated driver in a context. */
   static SaxpyLibrary in(long context) {
-    return inContext(context, () -> new SaxpyLibrary(context));
+    return in(context, Functions.onSimulation());
+  }
+
+  /** A handle of a library in a context. */
+  static SaxpyLibrary in(long context, Functions functions) {
+    return inContext(context, () -> new SaxpyLibrary(functions, context));
   }
 
   /** {@code y += alpha * x} on the stream of an access to both; does not wait. */
@@ -70,8 +105,8 @@ final class SaxpyLibrary implements AutoCloseable {
       inContext(
           context,
           () -> {
-            must(() -> (int) SET_STREAM.invokeExact(handle, stream));
-            must(() -> (int) SAXPY.invokeExact(handle, count, factor, x, 1, y, 1));
+            must(() -> (int) functions.setStream.invokeExact(handle, stream));
+            must(() -> (int) functions.saxpy.invokeExact(handle, count, factor, x, 1, y, 1));
             return handle;
           });
     }
@@ -82,7 +117,7 @@ final class SaxpyLibrary implements AutoCloseable {
     inContext(
         context,
         () -> {
-          must(() -> (int) DESTROY.invokeExact(handle));
+          must(() -> (int) functions.destroy.invokeExact(handle));
           return handle;
         });
   }
@@ -106,9 +141,10 @@ final class SaxpyLibrary implements AutoCloseable {
     }
   }
 
-  private static MethodHandle function(String name, MemoryLayout... parameters) {
+  private static MethodHandle function(
+      SymbolLookup library, String name, MemoryLayout... parameters) {
     return Linker.nativeLinker()
-        .downcallHandle(LIBRARY.findOrThrow(name), FunctionDescriptor.of(JAVA_INT, parameters));
+        .downcallHandle(library.findOrThrow(name), FunctionDescriptor.of(JAVA_INT, parameters));
   }
 
   private static Path compiled(SimulatedCuda simulated) {

@@ -37,16 +37,26 @@ final class SharingProcess implements AutoCloseable {
 
   static SharingProcess start(SimulatedCuda simulated, Path folder, String... options)
       throws IOException {
+    List<String> all = new ArrayList<>(List.of(options));
+    all.add("-Dtidepool.cuda.library=" + simulated.driver());
+    return start(folder, all);
+  }
+
+  /** A process that uses the driver of the machine. */
+  static SharingProcess start(Path folder) throws IOException {
+    return start(folder, List.of());
+  }
+
+  private static SharingProcess start(Path folder, List<String> options) throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(List.of(options));
+    command.addAll(options);
     command.addAll(
         List.of(
             "--enable-native-access=ALL-UNNAMED",
             "-Xmx128m",
             "-XX:+UseSerialGC",
             "-XX:TieredStopAtLevel=1",
-            "-Dtidepool.cuda.library=" + simulated.driver(),
             "-cp",
             System.getProperty("java.class.path"),
             SharingProcess.class.getName(),
