@@ -23,10 +23,12 @@ final class ElementwiseProgram extends CudaProgram {
   private static final int BLOCK = 256;
 
   private final KernelBinding binding;
+  private final int elementsPerThread;
 
-  private ElementwiseProgram(LoadedKernel kernel, KernelBinding binding) {
+  private ElementwiseProgram(LoadedKernel kernel, KernelBinding binding, int elementsPerThread) {
     super(kernel);
     this.binding = binding;
+    this.elementsPerThread = elementsPerThread;
   }
 
   static ElementwiseProgram compile(
@@ -35,7 +37,9 @@ final class ElementwiseProgram extends CudaProgram {
     KernelText text = CGenerator.generate(program, Dialect.CUDA_C, new DeviceTraits(true, true));
     byte[] code = device.compiler().compile(source.expression(), text.source(), EXACT);
     return new ElementwiseProgram(
-        LoadedKernel.load(device, code, text.entry()), new KernelBinding(program, parameters));
+        LoadedKernel.load(device, code, text.entry()),
+        new KernelBinding(program, parameters),
+        text.elementsPerItem());
   }
 
   @Override
@@ -53,7 +57,8 @@ final class ElementwiseProgram extends CudaProgram {
     binding.uniforms(launch, arguments.scratch()).forEach(arguments::add);
     arguments.addLong(count);
     long block = Math.min(BLOCK, kernel().maxThreads());
-    long blocks = Math.toIntExact((count + block - 1) / block);
+    long elements = block * elementsPerThread;
+    long blocks = Math.toIntExact((count + elements - 1) / elements);
     arguments.run(kernel(), new long[] {blocks, 1, 1}, new long[] {block, 1, 1}, 0);
   }
 }

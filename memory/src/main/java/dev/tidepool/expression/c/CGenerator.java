@@ -12,10 +12,11 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Writes a program as a kernel in a dialect of C. One work item computes one element; those beyond
- * the last do nothing.
+ * Writes a program as a kernel in a dialect of C. A work item computes one element, or several that
+ * are a group's size apart, all of which it loads first. Those beyond the last are not stored.
  *
  * <p>C means less than NumPy: signed overflow and division by zero are undefined there, so integers
  * are computed unsigned and divisors guarded. Functions of floats are computed in double and
@@ -32,12 +33,17 @@ public final class CGenerator {
   private final CPrelude prelude;
   // Functions of floats that the kernel calls.
   private final Set<String> called = new LinkedHashSet<>();
+  // How a work item computes several elements; null if it computes one.
+  private final Dialect.@Nullable Unrolling unrolling;
 
   private CGenerator(TypedProgram program, Dialect dialect, DeviceTraits traits) {
     this.program = program;
     this.dialect = dialect;
     this.traits = traits;
     this.prelude = new CPrelude(dialect, traits, called);
+    // Functions take longer than the memory does.
+    boolean waitsForMemory = program.nodes().stream().noneMatch(Node::isFunction);
+    this.unrolling = waitsForMemory ? dialect.unrolling() : null;
   }
 
   /**
@@ -56,20 +62,8 @@ public final class CGenerator {
     }
     List<String> types = new ArrayList<>();
     KernelSignature signature = signature(types);
-    StringBuilder body = new StringBuilder();
-    for (Node node : nodes) {
-      body.append("  const ")
-          .append(dialect.typeName(node.type()))
-          .append(" v")
-          .append(node.id())
-          .append(" = ")
-          .append(value(node))
-          .append(";\n");
-    }
-    for (TypedProgram.Store store : program.stores()) {
-      body.append("  ").append(element(store.array())).append(" = ");
-      body.append(ref(store.value())).append(";\n");
-    }
+    Dialect.Unrolling several = unrolling;
+    String body = several == null ? one(nodes) : several(nodes, several);
     String source =
         dialect.header(traits.fp64())
             + dialect.functions(called)
@@ -83,19 +77,73 @@ public final class CGenerator {
             + signature.parameters()
             + ") {\n"
             + signature.prologue()
-            + "  const "
-            + dialect.typeName(ScalarType.UINT64)
-            + " i = "
-            + dialect.index()
-            + ";\n  if (i >= n) {\n    return;\n  }\n"
             + body
             + "}\n";
-    return new KernelText(source, ENTRY, List.copyOf(types));
+    return new KernelText(
+        source, ENTRY, List.copyOf(types), several == null ? 1 : several.elements());
+  }
+
+  private String one(List<Node> nodes) {
+    return "  const "
+        + indexType()
+        + " i = "
+        + dialect.index()
+        + ";\n  if (i >= n) {\n    return;\n  }\n"
+        + computed(nodes, "  ");
+  }
+
+  private String several(List<Node> nodes, Dialect.Unrolling several) {
+    StringBuilder arrays = new StringBuilder();
+    StringBuilder loads = new StringBuilder();
+    for (Node node : nodes) {
+      if (node.op() == Op.LOAD) {
+        int array = (int) node.payload();
+        String type = dialect.typeName(program.arrays().get(array).type());
+        arrays.append("  %s l%d[%d];\n".formatted(type, node.id(), several.elements()));
+        loads.append("    l%d[k] = %s;\n".formatted(node.id(), element(array)));
+      }
+    }
+    String index = indexType();
+    String each =
+        "  #pragma unroll\n  for (int k = 0; k < %d; k++) {\n".formatted(several.elements());
+    String at = "first + (%s)k * %s".formatted(index, several.step());
+    // Beyond the last element the last is loaded: without a branch, all loads are under way at
+    // once.
+    return "  const %s first = %s;\n%s".formatted(index, several.first(), arrays)
+        + each
+        + "    const %s at = %s;\n".formatted(index, at)
+        + "    const %s i = at < n ? at : n - 1;\n%s  }\n".formatted(index, loads)
+        + each
+        + "    const %s i = %s;\n".formatted(index, at)
+        + "    if (i < n) {\n%s    }\n  }\n".formatted(computed(nodes, "      "));
+  }
+
+  private String computed(List<Node> nodes, String indent) {
+    StringBuilder body = new StringBuilder();
+    for (Node node : nodes) {
+      body.append(indent)
+          .append("const ")
+          .append(dialect.typeName(node.type()))
+          .append(" v")
+          .append(node.id())
+          .append(" = ")
+          .append(value(node))
+          .append(";\n");
+    }
+    for (TypedProgram.Store store : program.stores()) {
+      body.append(indent).append(element(store.array())).append(" = ");
+      body.append(ref(store.value())).append(";\n");
+    }
+    return body.toString();
+  }
+
+  private String indexType() {
+    return dialect.typeName(ScalarType.UINT64);
   }
 
   private KernelSignature signature(List<String> types) {
     KernelSignature signature = dialect.signature();
-    String index = dialect.typeName(ScalarType.UINT64);
+    String index = indexType();
     for (ArrayParameter array : program.arrays()) {
       String pointer = dialect.pointer(dialect.typeName(array.type()), !array.access().writes());
       types.add(pointer);
@@ -140,6 +188,10 @@ public final class CGenerator {
     return "a_" + name + "[o_" + name + " + i]";
   }
 
+  private String load(Node node) {
+    return unrolling == null ? element((int) node.payload()) : "l" + node.id() + "[k]";
+  }
+
   private static String ref(Node node) {
     return "v" + node.id();
   }
@@ -147,7 +199,7 @@ public final class CGenerator {
   private String value(Node node) {
     List<String> args = node.args().stream().map(CGenerator::ref).toList();
     return switch (node.op()) {
-      case LOAD -> element((int) node.payload()) + (node.type() == ScalarType.BOOL ? " != 0" : "");
+      case LOAD -> load(node) + (node.type() == ScalarType.BOOL ? " != 0" : "");
       case UNIFORM -> "u" + node.payload();
       case CONSTANT -> constant(node);
       case CONVERT ->

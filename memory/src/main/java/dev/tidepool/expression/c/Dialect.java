@@ -2,6 +2,7 @@ package dev.tidepool.expression.c;
 
 import dev.tidepool.expression.syntax.ScalarType;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** A dialect of C: how it spells what the C of kernels lacks a common word for. */
 public enum Dialect {
@@ -96,6 +97,12 @@ public enum Dialect {
     }
 
     @Override
+    Unrolling unrolling() {
+      return new Unrolling(
+          4, "(unsigned long long)blockIdx.x * blockDim.x * 4 + threadIdx.x", "blockDim.x");
+    }
+
+    @Override
     public String functionQualifier() {
       return "static __device__ __forceinline__";
     }
@@ -185,6 +192,21 @@ public enum Dialect {
 
   /** What stands before the type of a function that kernels call. */
   public abstract String functionQualifier();
+
+  /**
+   * How a work item computes several elements, all of which it loads before it uses the first: a
+   * GPU then keeps more of its memory's bandwidth busy.
+   *
+   * @param elements how many
+   * @param first the expression for the index of the first
+   * @param step the expression for the distance to the next
+   */
+  record Unrolling(int elements, String first, String step) {}
+
+  /** How a work item computes several elements where memory is what it waits for; null for one. */
+  @Nullable Unrolling unrolling() {
+    return null;
+  }
 
   /** A new signature of a kernel, without parameters yet. */
   public KernelSignature signature() {
