@@ -42,6 +42,7 @@ final class CudaDevice implements Device {
   private final Context context;
   private final OptionalLong adoptedStream;
   private final DeviceMemory memory;
+  private final ScatterKernel scatterKernel;
   private final StagedCopies stagedCopies;
   private final Compiler compiler;
   private final EventPool events = new EventPool();
@@ -69,7 +70,8 @@ final class CudaDevice implements Device {
     this.highPriority = priorities[1];
     this.memory =
         new DeviceMemory(id + " (" + properties.name() + ")", properties, context, settings);
-    this.stagedCopies = new StagedCopies(id, properties.major(), settings.batches());
+    this.scatterKernel = new ScatterKernel(this);
+    this.stagedCopies = new StagedCopies(id, properties.major(), settings.batches(), scatterKernel);
     this.info =
         new DeviceInfo(
             id,
@@ -339,6 +341,7 @@ final class CudaDevice implements Device {
         () ->
             context.run(
                 () -> {
+                  scatterKernel.close();
                   events.close();
                   memory.close();
                 }));

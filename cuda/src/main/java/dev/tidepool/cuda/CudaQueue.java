@@ -64,7 +64,7 @@ final class CudaQueue implements Queue {
     pieces.forEach(piece -> own(piece.block()));
     StagedCopies copies = device.stagedCopies();
     return submit(
-        copies.command(staged, pieces.size(), toDevice),
+        copies.command(staged, pieces, toDevice),
         submission ->
             copies.submit(
                 submission,

@@ -22,8 +22,9 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Whatever call of the driver fails, once: it is an error with a name, or none, and no leak. */
 @ExtendWith(NothingLeaks.class)
@@ -91,7 +92,7 @@ class FailingCallsTest {
     }
   }
 
-  /** Transfers that are copied in one batch. */
+  /** Transfers that are copied together. */
   private static List<Transfer<?>> intoParts(UnifiedBuffer<float[]> buffer, int count) {
     List<Transfer<?>> list = new ArrayList<>();
     for (int i = 0; i < count; i++) {
@@ -100,12 +101,23 @@ class FailingCallsTest {
     return list;
   }
 
-  @Test
-  void everyFunctionFailsOnceAtItsFirstCallAndAtALaterOne() {
+  @ParameterizedTest
+  @ValueSource(strings = {"auto", "always"})
+  void everyFunctionFailsOnceAtItsFirstCallAndAtALaterOne(String batches) {
+    Simulation.under(
+        Map.of("tidepool.cuda.batches", batches),
+        () -> {
+          sweep(batches.equals("always") ? "batched_copy" : "cuLaunchKernel");
+          return null;
+        });
+  }
+
+  /** Fails every function once; {@code copies} is how a list of transfers is copied. */
+  private static void sweep(String copies) {
     SimulatedCuda simulated = Simulation.with(2);
     work();
     Map<String, Long> calls = simulated.calls();
-    assertThat(calls).hasSizeGreaterThan(35).containsKey("batched_copy");
+    assertThat(calls).hasSizeGreaterThan(35).containsKey(copies);
     List<String> wrong = new ArrayList<>();
     int told = 0;
     for (Map.Entry<String, Long> call : calls.entrySet()) {

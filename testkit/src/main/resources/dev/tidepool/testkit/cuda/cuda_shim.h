@@ -77,6 +77,10 @@ struct Entry<kernel, void (*)(Parameters...)> {
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
+
+struct alignas(16) uint4 {
+  unsigned int x, y, z, w;
+};
 // The threads of a block share a host thread.
 #define __shared__ static thread_local
 #define __CUDACC__ 1
