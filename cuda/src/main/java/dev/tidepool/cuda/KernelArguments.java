@@ -9,6 +9,7 @@ import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.KernelArgument;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SegmentAllocator;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -26,11 +27,16 @@ final class KernelArguments implements AutoCloseable {
   // What a kernel reads that has more parameters than were declared: zeros, not what lies about.
   private static final int UNDECLARED = 64;
   private static final long LARGEST_PARAMETER = 4096;
+  private static final MemorySegment ZEROS = Arena.global().allocate(LARGEST_PARAMETER, 16);
+  // The values of most launches are one allocation of the system's.
+  private static final long ROOM = 1024;
 
   private final CudaDevice device;
   private final long stream;
   private final Submission submission;
   private final Arena arena = Arena.ofConfined();
+  private final MemorySegment room = arena.allocate(ROOM, 16);
+  private long used;
   private final List<MemorySegment> values = new ArrayList<>();
   private final Map<KernelArgument.Array, Stage> stages = new LinkedHashMap<>();
 
@@ -52,8 +58,17 @@ final class KernelArguments implements AutoCloseable {
   }
 
   /** Memory for values until the launch. */
-  Arena scratch() {
-    return arena;
+  SegmentAllocator scratch() {
+    return this::allocate;
+  }
+
+  private MemorySegment allocate(long bytes, long alignment) {
+    long from = (used + alignment - 1) & -alignment;
+    if (alignment > room.maxByteAlignment() || from + bytes > ROOM) {
+      return arena.allocate(bytes, alignment);
+    }
+    used = from + bytes;
+    return room.asSlice(from, bytes);
   }
 
   void add(MemorySegment value) {
@@ -61,11 +76,11 @@ final class KernelArguments implements AutoCloseable {
   }
 
   void addLong(long value) {
-    values.add(arena.allocateFrom(JAVA_LONG, value));
+    values.add(scratch().allocateFrom(JAVA_LONG, value));
   }
 
   void addInt(int value) {
-    values.add(arena.allocateFrom(JAVA_INT, value));
+    values.add(scratch().allocateFrom(JAVA_INT, value));
   }
 
   /** The address of the bytes themselves. */
@@ -93,13 +108,12 @@ final class KernelArguments implements AutoCloseable {
 
   /** Runs the kernel, and sends back what it writes to stages. */
   void run(LoadedKernel kernel, long[] grid, long[] block, long sharedBytes) {
-    MemorySegment parameters = arena.allocate(ADDRESS, values.size() + (long) UNDECLARED);
+    MemorySegment parameters = scratch().allocate(ADDRESS, values.size() + (long) UNDECLARED);
     for (int i = 0; i < values.size(); i++) {
       parameters.setAtIndex(ADDRESS, i, values.get(i));
     }
-    MemorySegment zeros = arena.allocate(LARGEST_PARAMETER, 16);
     for (int i = 0; i < UNDECLARED; i++) {
-      parameters.setAtIndex(ADDRESS, values.size() + (long) i, zeros);
+      parameters.setAtIndex(ADDRESS, values.size() + (long) i, ZEROS);
     }
     submission.add(
         () ->

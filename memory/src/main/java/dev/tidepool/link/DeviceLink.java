@@ -529,21 +529,34 @@ public final class DeviceLink implements AutoCloseable {
 
   /**
    * Moves bytes from where they lie a chunk at a time, two of them under way, so that the device
-   * never waits for the host and others can go between.
+   * never waits for the host and others can go between. Chunks grow while they end soon: how fast
+   * the link is need not be known.
+   *
+   * @param step bytes of the first chunk
    */
   private static void inChunks(
       long size, long step, PriorityGate gate, TransferContext passage, Part part) {
     int ahead = passage.pipelined() ? 2 : 1;
+    boolean grows = passage.chunkOr(0) == 0;
     try (PendingCommands pending = new PendingCommands(ahead);
         PriorityGate.Turn turn = gate.enter(passage)) {
-      for (long at = 0; at < size; at += step) {
+      long chunk = step;
+      long lastEnd = System.nanoTime();
+      long at = 0;
+      while (at < size) {
         if (pending.size() == ahead) {
           pending.finishOldest();
+          long end = System.nanoTime();
+          if (grows && end - lastEnd < TransferPaths.CHUNK_NANOS / 2) {
+            chunk *= 2;
+          }
+          lastEnd = end;
         }
-        long count = Math.min(step, size - at);
+        long count = Math.min(chunk, size - at);
         turn.chunk(count);
         pending.makeRoom();
         pending.add(part.submit(at, count));
+        at += count;
       }
       pending.finishAll();
     }
