@@ -5,6 +5,10 @@ import dev.tidepool.MemoryOptions;
 /**
  * Which idle object an {@link ObjectPool} lets go first when it is full, and which idle block a
  * manager's pools do ({@link MemoryOptions#evictionPolicy}).
+ *
+ * <p>The policy concerns idle objects and blocks only. It does not say which buffer loses its
+ * device copy when memory runs out: approximately the least recently used one does, under every
+ * policy.
  */
 public enum EvictionPolicy {
   /**

@@ -27,7 +27,9 @@ import org.springframework.core.env.SystemEnvironmentPropertySource;
 
 /**
  * The properties {@code tidepool.*}: the library's table of options, and {@code
- * tidepool.accelerator}. There is no second list of them, so a new option is a property at once.
+ * tidepool.accelerator}. A new option of the library is a property without a change here. Editors
+ * read a second list, {@code META-INF/spring-configuration-metadata.json}, which a test compares
+ * with the library's.
  *
  * <p>Names are relaxed as all of Spring Boot's are. Values are what the library takes; times may be
  * Spring's ({@code 5m}) as well.

@@ -2,7 +2,14 @@ package dev.tidepool.expression.math;
 
 import dev.tidepool.expression.syntax.Op;
 
-/** The functions of the language on doubles, one element at a time; within 2 ulp. */
+/**
+ * The functions of the language on doubles, one element at a time; within 2 ulp.
+ *
+ * <p>Generated loops call a function by its {@link Op#functionName}, so each method has the name
+ * that its {@link Op} has in sources. Constants are computed by {@link #apply(Op, double)} and
+ * {@link #apply(Op, double, double)}, which need a case for each operation of the shape {@link
+ * Op.Shape#FUNCTION}.
+ */
 public final class DoubleFunctions {
   private static final double INVERSE_LN2 = 1.4426950408889634;
 

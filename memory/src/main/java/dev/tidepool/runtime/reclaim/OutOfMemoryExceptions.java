@@ -7,6 +7,7 @@ import dev.tidepool.runtime.storage.StorageContext;
 import dev.tidepool.runtime.supply.MemoryLimit;
 import dev.tidepool.runtime.supply.MemoryPools;
 import dev.tidepool.runtime.supply.ReservationLedger;
+import java.math.BigDecimal;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -59,8 +60,8 @@ public final class OutOfMemoryExceptions {
             + largest
             + " bytes; split it"
             + (kind == MemoryPools.Kind.UNIFIED
-                ? ", for this device or system lacks concurrent managed access, with which UNIFIED"
-                    + " buffers may be larger than the card"
+                ? ", because this device or system has no concurrent managed access, with which"
+                    + " UNIFIED buffers may be larger than the card"
                 : ""));
   }
 
@@ -68,10 +69,9 @@ public final class OutOfMemoryExceptions {
       long bytes, List<String> tried, OutOfDeviceMemoryException refused) {
     return exception(
         bytes,
-        "no room for "
+        memory.accelerator().id()
+            + " has no room for "
             + ByteSize.format(bytes)
-            + " on "
-            + memory.accelerator().id()
             + ": "
             + holders()
             + spilled()
@@ -105,11 +105,19 @@ public final class OutOfMemoryExceptions {
             + " on "
             + memory.accelerator().id()
             + " within "
-            + timeout
+            + seconds(timeout)
             + (wasFirst ? "" : ", behind requests that wait longer")
             + ": "
             + holders()
             + ". Close reservations and buffers, or wait longer");
+  }
+
+  private static String seconds(Duration time) {
+    return BigDecimal.valueOf(time.getSeconds())
+            .add(BigDecimal.valueOf(time.getNano(), 9))
+            .stripTrailingZeros()
+            .toPlainString()
+        + " s";
   }
 
   /** What is free, and what has the rest. */

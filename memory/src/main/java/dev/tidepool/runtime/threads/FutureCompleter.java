@@ -6,20 +6,23 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Completes futures on threads that users' stages may block. One thread completes the futures that
- * have no dependent stages, one after another. Before it completes a future that has some, it hands
- * the rest of the queue to another thread. Two completions do not come here: a future that is
- * cancelled completes on the thread that cancels it, and a future of several parts on the thread
- * that completes the last part.
+ * Completes the futures of single operations, on threads that users' stages may block. One thread
+ * completes the futures that have no dependent stages, one after another. Before it completes a
+ * future that has some, it hands the rest of the queue to another thread.
+ *
+ * <p>Other threads complete other futures: the thread that cancels a future; for a future of
+ * several parts, the thread that completes the last part; for an allocation or a list of transfers,
+ * a {@code tidepool-completion} thread of its own; for {@link BackgroundWork} and kernels over
+ * files, the thread that does the work.
  *
  * <p>A stage may be attached in the moment between that check and the completion, and may block. So
- * the maintenance thread has another thread go on where nothing was completed since it looked last.
- * Safe for use by any thread.
+ * the maintenance thread starts another thread if none was completed since its last check. Safe for
+ * use by any thread.
  */
 public final class FutureCompleter extends Resumable {
   /** The end of a future. */
   public interface Completion {
-    /** Whether to complete it runs what others attached. */
+    /** Whether stages are attached, which run when it completes. */
     boolean hasDependents();
 
     /** Completes it. Does not throw. */
@@ -30,7 +33,7 @@ public final class FutureCompleter extends Resumable {
   private final ConcurrentLinkedQueue<Completion> queue = new ConcurrentLinkedQueue<>();
   private final AtomicBoolean worked = new AtomicBoolean();
   private final AtomicInteger completed = new AtomicInteger();
-  // Of the maintenance thread.
+  // Used only by the maintenance thread.
   private int seen;
 
   /**
@@ -42,7 +45,7 @@ public final class FutureCompleter extends Resumable {
     this.threads = threads;
   }
 
-  /** Has a future completed. */
+  /** Queues the completion of a future, and starts a thread for it if none works. */
   public void add(Completion completion) {
     queue.add(completion);
     if (worked.compareAndSet(false, true)) {
@@ -72,7 +75,7 @@ public final class FutureCompleter extends Resumable {
   private void work() {
     for (Completion next = queue.poll(); next != null; next = queue.poll()) {
       if (next.hasDependents()) {
-        // What hangs on it may take long, or wait for a future behind it.
+        // Its stages may take long, or wait for a future that is behind it in the queue.
         if (queue.isEmpty()) {
           release();
         } else {

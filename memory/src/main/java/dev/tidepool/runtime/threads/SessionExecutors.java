@@ -11,7 +11,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * The threads of one session. Transfers and kernels run on platform threads, because they block in
  * native calls; transfers never wait for other work on them, so a bounded number cannot deadlock.
- * Futures complete on virtual threads, because stages that users attach may block.
+ * Stages that users attach to futures may block, so these threads complete none: see {@link
+ * FutureCompleter}.
  */
 public final class SessionExecutors implements AutoCloseable {
   private static final class Worker extends Thread {
