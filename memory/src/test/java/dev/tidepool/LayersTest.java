@@ -56,7 +56,7 @@ class LayersTest {
           "dev.tidepool.methods.c",
           "dev.tidepool.methods.jvm",
           "dev.tidepool.cpu",
-          "dev.tidepool.runtime.flight",
+          "dev.tidepool.runtime.events",
           "dev.tidepool.runtime.threads",
           "dev.tidepool.runtime.order",
           "dev.tidepool.runtime.metering",

@@ -26,7 +26,7 @@ final class HighWater {
   private static final int FREE_EVICTIONS = 256;
 
   private final IdleBlocks idle;
-  private final PoolCounters ledger;
+  private final PoolCounters counters;
   private final BooleanSupplier evict;
   private final AtomicLong mostLive = new AtomicLong();
   private final AtomicLong evictions = new AtomicLong();
@@ -37,9 +37,9 @@ final class HighWater {
    * @param evict gives the idle block or slab that goes first back to the source; false if there is
    *     none
    */
-  HighWater(IdleBlocks idle, PoolCounters ledger, BooleanSupplier evict) {
+  HighWater(IdleBlocks idle, PoolCounters counters, BooleanSupplier evict) {
     this.idle = idle;
-    this.ledger = ledger;
+    this.counters = counters;
     this.evict = evict;
   }
 
@@ -50,7 +50,7 @@ final class HighWater {
    */
   long makeRoomFor(long bytes) {
     // What is charged is idle, or leased with its credit: first the bound that costs nothing.
-    long live = ledger.heldBytes() + bytes - idle.chargedBytes();
+    long live = counters.heldBytes() + bytes - idle.chargedBytes();
     if (isExceededBy(bytes, live)) {
       live += leasedCredits();
     }
@@ -74,17 +74,17 @@ final class HighWater {
 
   private boolean isExceededBy(long bytes, long live) {
     long most = Math.max(mostLive.get(), live);
-    return ledger.heldBytes() + bytes > Math.max(UNHEEDED, most + most / 4);
+    return counters.heldBytes() + bytes > Math.max(UNHEEDED, most + most / 4);
   }
 
   private boolean mayEvict() {
-    return evictions.get() < FREE_EVICTIONS + ledger.misses() * 3 / 4;
+    return evictions.get() < FREE_EVICTIONS + counters.misses() * 3 / 4;
   }
 
   private long leasedCredits() {
     long bytes = 0;
     for (int sizeClass = 0; sizeClass < SizeClasses.COUNT; sizeClass++) {
-      if (ledger.hasMissed(sizeClass)) {
+      if (counters.hasMissed(sizeClass)) {
         bytes += idle.leasedCredits(sizeClass);
       }
     }

@@ -42,7 +42,8 @@ final class IdleBlocks implements IdleSet {
   /** Blocks of a class that are compared when one must go. */
   private static final int SAMPLE = 64;
 
-  private final Magazines stripes = new Magazines(Runtime.getRuntime().availableProcessors());
+  private final ThreadStripes stripes =
+      new ThreadStripes(Runtime.getRuntime().availableProcessors());
   private final SharedFreeList[] sharedLists = new SharedFreeList[SizeClasses.COUNT + 1];
   private final IdleBudget budget;
   private final EvictionPolicy policy;
@@ -70,7 +71,7 @@ final class IdleBlocks implements IdleSet {
   }
 
   /** Returns the stripes, where a thread finds what it gave back before. */
-  Magazines stripes() {
+  ThreadStripes stripes() {
     return stripes;
   }
 

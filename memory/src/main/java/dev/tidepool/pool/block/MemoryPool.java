@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Safe for use by any thread, virtual ones too.
  */
-public final class MemoryPool extends BlockPool implements AutoCloseable {
+public final class MemoryPool extends PoolCallbacks implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(MemoryPool.class.getName());
 
   private static final long FIRST_SLAB = 64L << 10;
@@ -57,11 +57,11 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
 
   private final IdleBlocks idle;
   // Those of the idle blocks; here too, where they are nearer by a load.
-  private final Magazines stripes;
-  private final PoolCounters ledger = new PoolCounters();
-  private final PendingFrees doomed = new PendingFrees();
-  private final Trimmer trimming;
-  private final SlabCompactor compaction;
+  private final ThreadStripes stripes;
+  private final PoolCounters counters = new PoolCounters();
+  private final PendingFrees pendingFrees = new PendingFrees();
+  private final Trimmer trimmer;
+  private final SlabCompactor compactor;
   // Allocations, and frees, that are under way.
   private final AtomicInteger calls = new AtomicInteger();
   private final HighWater highWater;
@@ -140,9 +140,9 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
     this.zeroesOnRelease = limits.zeroOnRelease();
     this.idle = new IdleBlocks(limits, this::letGo, this::evictSlab);
     this.stripes = idle.stripes();
-    this.highWater = new HighWater(idle, ledger, this::evictNow);
-    this.trimming = new Trimmer(idle, ledger, limits, this::free);
-    this.compaction = new SlabCompactor(idle, ledger, this::free);
+    this.highWater = new HighWater(idle, counters, this::evictNow);
+    this.trimmer = new Trimmer(idle, counters, limits, this::free);
+    this.compactor = new SlabCompactor(idle, counters, this::free);
   }
 
   /** What messages call it. */
@@ -259,7 +259,7 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
   private PooledBlock allocateSingle(long bytes, long blockAlignment, int sizeClass) {
     calls.incrementAndGet();
     try {
-      ledger.missed(sizeClass);
+      counters.missed(sizeClass);
       return enrolled(allocate(bytes, blockAlignment), bytes, sizeClass);
     } finally {
       calls.decrementAndGet();
@@ -276,13 +276,13 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
       if (sizeClass < Slab.CLASSES) {
         cuts = !isTakenInTurn(block);
       }
-      ledger.enrol(pooled);
+      counters.enrol(pooled);
       return pooled;
     } catch (RuntimeException | Error e) {
       // The heap may be full: what nobody knows yet must not be lost.
       if (pooled != null) {
         idle.unsettle(pooled);
-        ledger.forget(pooled);
+        counters.forget(pooled);
       }
       freeQuietly(block);
       throw e;
@@ -296,7 +296,7 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
     if (slab == null) {
       return allocateSingle(SizeClasses.bytesOf(sizeClass), alignment, sizeClass);
     }
-    ledger.missed(sizeClass);
+    counters.missed(sizeClass);
     return slab.parts().getFirst();
   }
 
@@ -310,7 +310,7 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
       }
       lastCut = cut;
       slabBytes.addAndGet(sizeClass, slab.bytes());
-      ledger.enrol(slab);
+      counters.enrol(slab);
       // From now on nothing makes objects. The first is the caller's.
       for (int i = 1; i < slab.parts().size(); i++) {
         idle.putAnyway(slab.parts().get(i));
@@ -376,7 +376,7 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
     long live = highWater.makeRoomFor(bytes);
     Block block = source.allocate(bytes, blockAlignment);
     highWater.lived(live);
-    ledger.gained(block.byteSize());
+    counters.gained(block.byteSize());
     if (block.byteSize() < bytes) {
       freeQuietly(block);
       throw new IllegalStateException(
@@ -428,7 +428,7 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
       free(block);
       return;
     }
-    ledger.retired(block);
+    counters.retired(block);
     if (closed) {
       trim();
     }
@@ -440,9 +440,9 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
       idle.putAnyway(block);
       return;
     }
-    ledger.evicted();
-    ledger.retired(block);
-    doomed.add(block);
+    counters.evicted();
+    counters.retired(block);
+    pendingFrees.add(block);
   }
 
   /** Frees blocks for which there was no room when they came back. */
@@ -454,9 +454,9 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
     }
     calls.incrementAndGet();
     try {
-      PooledBlock block = doomed.takeAll();
+      PooledBlock block = pendingFrees.takeAll();
       while (block != null) {
-        PooledBlock next = block.nextDoomed;
+        PooledBlock next = block.nextPendingFree;
         free(block.slab == null ? block : block.slab);
         block = next;
       }
@@ -474,11 +474,11 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
 
   /** Dooms an idle slab, by its first part; false if there was none. */
   private boolean evictSlab() {
-    for (Slab slab = ledger.slabs().first(); slab != null; slab = slab.next) {
+    for (Slab slab = counters.slabs().first(); slab != null; slab = slab.next) {
       if (slab.isAllIdle() && slab.claim(idle)) {
-        ledger.evicted();
-        ledger.retired(slab);
-        doomed.add(slab.parts().getFirst());
+        counters.evicted();
+        counters.retired(slab);
+        pendingFrees.add(slab.parts().getFirst());
         return true;
       }
     }
@@ -499,7 +499,7 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
 
   @Override
   void countRepeatedRelease() {
-    ledger.repeatedReleases.incrementAndGet();
+    counters.repeatedReleases.incrementAndGet();
   }
 
   /** Frees what its caller owns. */
@@ -519,24 +519,24 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
         idle.vacate(block);
       }
       // Before the memory goes, so that a block never seems to have two owners.
-      ledger.forget(block);
+      counters.forget(block);
       freeQuietly(block.block);
     } else if (claimed instanceof Slab slab) {
       for (int i = 0; i < slab.parts().size(); i++) {
         idle.vacate(slab.parts().get(i));
       }
       slabBytes.addAndGet(slab.sizeClass(), -slab.bytes());
-      ledger.forget(slab);
+      counters.forget(slab);
       freeQuietly(slab.whole);
     }
   }
 
   private void freeQuietly(Block block) {
-    ledger.lost(block.byteSize());
+    counters.lost(block.byteSize());
     try {
       block.free();
     } catch (RuntimeException | Error e) {
-      ledger.failedFrees.incrementAndGet();
+      counters.failedFrees.incrementAndGet();
       failed(block.byteSize(), "freed", e);
     }
   }
@@ -560,7 +560,7 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
   public long trim() {
     drain();
     highWater.restart();
-    return trimming.all();
+    return trimmer.all();
   }
 
   /**
@@ -570,7 +570,7 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
    */
   public List<ReclaimHandle> idlePieces(Predicate<Block> wanted) {
     drain();
-    return trimming.pieces(wanted);
+    return trimmer.pieces(wanted);
   }
 
   /**
@@ -586,7 +586,7 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
    */
   public long trimIdleSince(long nanoTime) {
     drain();
-    long trimmed = trimming.idleSince(nanoTime);
+    long trimmed = trimmer.idleSince(nanoTime);
     if (trimmed > 0) {
       highWater.restart();
     }
@@ -603,7 +603,7 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
     // Counted, so that a manager does not end, and its device with it, under a pass.
     calls.incrementAndGet();
     try {
-      return closed ? 0 : compaction.run(mover);
+      return closed ? 0 : compactor.run(mover);
     } finally {
       calls.decrementAndGet();
       if (closed) {
@@ -614,18 +614,18 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
 
   /** Idle bytes that cannot go back to the source, because other parts of their slab are in use. */
   public long boundBytes() {
-    return ledger.boundBytes();
+    return counters.boundBytes();
   }
 
   /** Bytes that lie idle now. */
   public long idleBytes() {
-    return ledger.idleBytes();
+    return counters.idleBytes();
   }
 
   /** Bytes of the largest idle block; 0 if none is idle. */
   public long largestIdleBytes() {
     long[] largest = new long[1];
-    ledger.forEach(
+    counters.forEach(
         block -> {
           if (block.isIdle()) {
             largest[0] = Math.max(largest[0], block.bytes);
@@ -636,27 +636,27 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
 
   /** Bytes that the source has given and not got back. */
   public long reservedBytes() {
-    return ledger.reservedBytes();
+    return counters.reservedBytes();
   }
 
   /** The most that {@link #reservedBytes} has been. */
   public long peakReservedBytes() {
-    return ledger.peakReservedBytes();
+    return counters.peakReservedBytes();
   }
 
   /** Shows all blocks, idle or taken. Stops nobody; a block may change hands meanwhile. */
   public void forEachBlock(Consumer<PooledBlock> action) {
-    ledger.forEach(action);
+    counters.forEach(action);
   }
 
   /** Passes all blocks, idle or taken, one by one; see {@link BlockCursor}. */
   public Iterator<PooledBlock> blocks() {
-    return new BlockCursor(ledger.singles(), ledger.slabs());
+    return new BlockCursor(counters.singles(), counters.slabs());
   }
 
   /** Shows the blocks that somebody has, or that are on their way. */
   public void forEachTaken(Consumer<PooledBlock> action) {
-    ledger.forEach(
+    counters.forEach(
         block -> {
           if (!block.isIdle()) {
             action.accept(block);
@@ -671,7 +671,7 @@ public final class MemoryPool extends BlockPool implements AutoCloseable {
 
   /** What it has and has done; takes some microseconds, and more with many blocks. */
   public PoolStatistics statistics() {
-    return ledger.statistics(name);
+    return counters.statistics(name);
   }
 
   /** Frees what is idle; blocks that come back later are freed at once. Idempotent. */

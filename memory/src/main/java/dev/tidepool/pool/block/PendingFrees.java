@@ -15,14 +15,14 @@ final class PendingFrees {
 
   void add(PooledBlock block) {
     PooledBlock next = newest.get();
-    block.nextDoomed = next;
+    block.nextPendingFree = next;
     while (!newest.compareAndSet(next, block)) {
       next = newest.get();
-      block.nextDoomed = next;
+      block.nextPendingFree = next;
     }
   }
 
-  /** Takes all, linked by {@link PooledBlock#nextDoomed}. */
+  /** Takes all, linked by {@link PooledBlock#nextPendingFree}. */
   @Nullable PooledBlock takeAll() {
     return newest.get() == null ? null : newest.getAndSet(null);
   }

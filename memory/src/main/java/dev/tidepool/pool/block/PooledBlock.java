@@ -34,7 +34,7 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
     }
   }
 
-  final BlockPool pool;
+  final PoolCallbacks pool;
   final Block block;
 
   /** Bytes that count against the caps. */
@@ -54,7 +54,7 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
   public volatile boolean ending;
 
   /** The next block that waits to be freed. */
-  @Nullable PooledBlock nextDoomed;
+  @Nullable PooledBlock nextPendingFree;
 
   // When maintenance found it idle; true as long as `hits` is still `seenHits`. Both are written
   // by maintenance, under its lock.
@@ -74,7 +74,7 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
    */
   private volatile boolean credited;
 
-  PooledBlock(BlockPool pool, Block block, long bytes, int sizeClass, @Nullable Slab slab) {
+  PooledBlock(PoolCallbacks pool, Block block, long bytes, int sizeClass, @Nullable Slab slab) {
     this.pool = pool;
     this.block = block;
     this.bytes = bytes;
@@ -83,7 +83,7 @@ public final class PooledBlock extends BlockHeader implements Reclaimable {
   }
 
   /** The pool that it belongs to. */
-  public BlockPool pool() {
+  public PoolCallbacks pool() {
     return pool;
   }
 

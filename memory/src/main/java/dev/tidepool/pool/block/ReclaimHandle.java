@@ -8,11 +8,11 @@ import dev.tidepool.pooling.EvictionPolicy;
  * since.
  */
 public final class ReclaimHandle {
-  private final Trimmer trimming;
+  private final Trimmer trimmer;
   private final Reclaimable piece;
 
-  ReclaimHandle(Trimmer trimming, Reclaimable piece) {
-    this.trimming = trimming;
+  ReclaimHandle(Trimmer trimmer, Reclaimable piece) {
+    this.trimmer = trimmer;
     this.piece = piece;
   }
 
@@ -28,6 +28,6 @@ public final class ReclaimHandle {
 
   /** Gives it back to the source, if nobody has it; how many bytes that gave back. */
   public long free() {
-    return trimming.one(piece);
+    return trimmer.one(piece);
   }
 }

@@ -43,7 +43,7 @@ public final class Slab implements Reclaimable {
   }
 
   /** Cuts the block. */
-  List<PooledBlock> cut(BlockPool pool, int sizeClass) {
+  List<PooledBlock> cut(PoolCallbacks pool, int sizeClass) {
     long bytes = SizeClasses.bytesOf(sizeClass);
     for (long start = 0; bytes <= whole.byteSize() - start; start += bytes) {
       parts.add(new PooledBlock(pool, new BlockPart(whole, start, bytes), bytes, sizeClass, this));

@@ -21,7 +21,7 @@ final class SlabCompactor {
   private static final int AT_ONCE = 128;
 
   private final IdleBlocks idle;
-  private final PoolCounters ledger;
+  private final PoolCounters counters;
   private final Consumer<Reclaimable> free;
 
   /**
@@ -29,16 +29,16 @@ final class SlabCompactor {
    *
    * @param free takes over what was claimed
    */
-  SlabCompactor(IdleBlocks idle, PoolCounters ledger, Consumer<Reclaimable> free) {
+  SlabCompactor(IdleBlocks idle, PoolCounters counters, Consumer<Reclaimable> free) {
     this.idle = idle;
-    this.ledger = ledger;
+    this.counters = counters;
     this.free = free;
   }
 
   /** Empties what can be emptied; how many bytes went back. */
   long run(BlockMover mover) {
     Map<Integer, List<Slab>> byClass = new HashMap<>();
-    for (Slab slab : ledger.slabs()) {
+    for (Slab slab : counters.slabs()) {
       byClass.computeIfAbsent(slab.sizeClass(), _ -> new ArrayList<>()).add(slab);
     }
     return byClass.values().stream().mapToLong(slabs -> run(slabs, mover)).sum();

@@ -16,13 +16,13 @@ import java.util.function.Predicate;
  */
 final class Trimmer {
   private final IdleBlocks idle;
-  private final PoolCounters ledger;
+  private final PoolCounters counters;
   private final PoolLimits limits;
   private final Consumer<Reclaimable> free;
 
-  Trimmer(IdleBlocks idle, PoolCounters ledger, PoolLimits limits, Consumer<Reclaimable> free) {
+  Trimmer(IdleBlocks idle, PoolCounters counters, PoolLimits limits, Consumer<Reclaimable> free) {
     this.idle = idle;
-    this.ledger = ledger;
+    this.counters = counters;
     this.limits = limits;
     this.free = free;
   }
@@ -111,10 +111,10 @@ final class Trimmer {
   private List<Reclaimable> allIdle() {
     List<Reclaimable> found = new ArrayList<>();
     // Where memory is full nothing is idle, and a look at each block costs more than to ask.
-    if (idle.isAnyIdleFrom(ledger.smallestSingle())) {
-      ledger.singles().stream().filter(Reclaimable::isAllIdle).forEach(found::add);
+    if (idle.isAnyIdleFrom(counters.smallestSingle())) {
+      counters.singles().stream().filter(Reclaimable::isAllIdle).forEach(found::add);
     }
-    for (Slab slab : ledger.slabs()) {
+    for (Slab slab : counters.slabs()) {
       if (slab.isAllIdle()) {
         found.add(slab);
       }
@@ -124,7 +124,7 @@ final class Trimmer {
 
   private long counted(long bytes) {
     if (bytes > 0) {
-      ledger.trimmed(bytes);
+      counters.trimmed(bytes);
     }
     return bytes;
   }

@@ -5,7 +5,7 @@ import dev.tidepool.ElementType;
 import dev.tidepool.UnifiedBuffer;
 import dev.tidepool.pool.block.MemoryPool;
 import dev.tidepool.pool.block.PooledBlock;
-import dev.tidepool.runtime.flight.Flight;
+import dev.tidepool.runtime.events.FlightEvents;
 import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.metering.AllocationLedger;
 import dev.tidepool.runtime.metering.AllocationTrace;
@@ -36,7 +36,7 @@ public final class BufferAllocator {
   private final LeakDetector leakDetector;
   private final AllocationLedger ledger;
   private final AllocationCounters counters;
-  private final BufferReleaser releases;
+  private final BufferReleaser releaser;
   private final ManagerState state;
   private final @Nullable AllocationTrace trace;
   // Whether buffers have a storage from the start.
@@ -53,7 +53,7 @@ public final class BufferAllocator {
     this.leakDetector = leakDetector;
     this.ledger = ledger;
     this.counters = context.counters();
-    this.releases = context.releases();
+    this.releaser = context.releaser();
     this.state = context.state();
     this.trace = trace;
     this.wakesBuffers = context.isParanoid() || trace != null;
@@ -92,7 +92,7 @@ public final class BufferAllocator {
     LeakGroup.Token token = leakDetector.join(tally);
     // Well before the block is taken: the exchanges that take it and give it back each wait until
     // all that was written before is in the cache. Nothing that is thrown can lose the block, too.
-    RootBuffer<A> buffer = new RootBuffer<>(releases, token, type, length, allocation);
+    RootBuffer<A> buffer = new RootBuffer<>(releaser, token, type, length, allocation);
     PooledBlock seen = pool.seenNear(bytes);
     PooledBlock block = seen != null && buffer.movesInto(seen) ? seen : shared(pool, bytes, buffer);
     if (block == null) {
@@ -100,7 +100,7 @@ public final class BufferAllocator {
     }
     counters.allocated(tally, thread, bytes);
     buffer.occupy(block);
-    if (Flight.recordsAllocations()) {
+    if (FlightEvents.recordsAllocations()) {
       record(type, allocation, bytes);
     }
     if (state.isClosed()) {
@@ -118,7 +118,7 @@ public final class BufferAllocator {
   }
 
   private void record(ElementType<?> type, Allocation allocation, long bytes) {
-    Flight.allocated(
+    FlightEvents.allocated(
         context.id(), allocation.location().name(), type.toString(), allocation.tag(), bytes);
   }
 
@@ -149,7 +149,7 @@ public final class BufferAllocator {
       // Only now: a thread that frees memory must not hold the token of a leak group that may have
       // leaked.
       LeakGroup.Token token = sampled == null ? leakDetector.join() : sampled;
-      buffer = new RootBuffer<>(releases, token, type, length, allocation);
+      buffer = new RootBuffer<>(releaser, token, type, length, allocation);
       buffer.moveInto(block);
     } catch (Throwable e) {
       // The heap may be full: the block is nobody's, and must not be lost.
@@ -158,7 +158,7 @@ public final class BufferAllocator {
     }
     ledger.allocated(allocation.tag(), bytes);
     buffer.occupy(block);
-    if (Flight.recordsAllocations()) {
+    if (FlightEvents.recordsAllocations()) {
       record(type, allocation, bytes);
     }
     prepare(buffer, allocation);

@@ -4,8 +4,8 @@ import dev.tidepool.link.DeviceLink;
 import dev.tidepool.link.Direction;
 import dev.tidepool.link.HostRegion;
 import dev.tidepool.pool.block.Lease;
-import dev.tidepool.runtime.flight.Flight;
-import dev.tidepool.runtime.flight.TransferEvent;
+import dev.tidepool.runtime.events.FlightEvents;
+import dev.tidepool.runtime.events.TransferEvent;
 import dev.tidepool.runtime.order.Exceptions;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.ResourceAccess;
@@ -38,7 +38,7 @@ public final class BufferCopy {
   }
 
   /** The copy as work in the order of both storages. */
-  static Operation work(BufferHandle<?> source, BufferHandle<?> destination) {
+  static Operation operation(BufferHandle<?> source, BufferHandle<?> destination) {
     Storage target = destination.storage();
     BufferCopy copy = new BufferCopy(source, destination);
     return Operation.of(
@@ -66,10 +66,10 @@ public final class BufferCopy {
   }
 
   private void run() {
-    boolean onHost = from.copies().isShared() || from.hostHasNewest(source.from(), source.to());
+    boolean onHost = from.backing().isShared() || from.hostHasNewest(source.from(), source.to());
     if (onHost && !isNearerOnDevice()) {
       fromHost();
-    } else if (to.copies().isShared() || !to.takesDeviceWrites()) {
+    } else if (to.backing().isShared() || !to.takesDeviceWrites()) {
       toHost();
     } else {
       TransferWay way = across();
@@ -86,10 +86,10 @@ public final class BufferCopy {
 
   /** Whether the device has the bytes too, where they are wanted. */
   private boolean isNearerOnDevice() {
-    return !from.copies().isShared()
-        && from.copies().hasDevice()
+    return !from.backing().isShared()
+        && from.backing().hasDevice()
         && from.deviceHasNewest(source.from(), source.to())
-        && !to.copies().isShared()
+        && !to.backing().isShared()
         && to.takesDeviceWrites()
         && !to.writesOnHost()
         && across() == TransferWay.DEVICE_LOCAL;
@@ -114,10 +114,10 @@ public final class BufferCopy {
   }
 
   private void fromHost() {
-    boolean onHost = to.copies().isShared() || to.writesOnHost();
+    boolean onHost = to.backing().isShared() || to.writesOnHost();
     long start = onHost ? System.nanoTime() : 0;
     MemorySegment host = source.part(from.readable());
-    to.copyIn(new HostRegion.Segment(host, from.copies().isHostDirect()), destination.from());
+    to.copyIn(new HostRegion.Segment(host, from.backing().isHostDirect()), destination.from());
     if (onHost) {
       destination.storage().context().meter().copiedOnHost(bytes, System.nanoTime() - start);
     }
@@ -133,12 +133,12 @@ public final class BufferCopy {
     MemorySegment target =
         to.targetOnHost(destination.from(), destination.from() + bytes)
             .asSlice(destination.from(), bytes);
-    from.copyOut(source.from(), new HostRegion.Segment(target, to.copies().isHostDirect()));
+    from.copyOut(source.from(), new HostRegion.Segment(target, to.backing().isHostDirect()));
   }
 
   private void onDevice(TransferWay way) {
     StorageContext context = destination.storage().context();
-    TransferEvent event = Flight.transfer();
+    TransferEvent event = FlightEvents.transfer();
     long start = System.nanoTime();
     DeviceLink link = context.link();
     DeviceLink origin = source.storage().context().link();
@@ -147,11 +147,11 @@ public final class BufferCopy {
     if (overlaps()) {
       Lease between = context.blocks().forDevice(bytes, this);
       try {
-        link.copy(origin, from.copies().device(), source.from(), between.block(), 0, bytes);
+        link.copy(origin, from.backing().device(), source.from(), between.block(), 0, bytes);
         to.onDevice(
             at,
             at + bytes,
-            () -> link.copy(link, between.block(), 0, to.copies().device(), at, bytes));
+            () -> link.copy(link, between.block(), 0, to.backing().device(), at, bytes));
       } finally {
         if (context.scrubber().overwroteAbandoned(between.block())) {
           between.release();
@@ -164,7 +164,7 @@ public final class BufferCopy {
       to.onDevice(
           at,
           at + bytes,
-          () -> link.copy(origin, from.copies().device(), source.from(), target, at, bytes));
+          () -> link.copy(origin, from.backing().device(), source.from(), target, at, bytes));
     }
     Direction direction = Direction.DEVICE_TO_DEVICE;
     context.meter().moved(direction, bytes, System.nanoTime() - start, way);
@@ -183,7 +183,7 @@ public final class BufferCopy {
   /** Down and up again: counted as both, for each device. */
   private void throughHost() {
     StorageContext context = destination.storage().context();
-    TransferEvent event = Flight.transfer();
+    TransferEvent event = FlightEvents.transfer();
     long start = System.nanoTime();
     long at = destination.from();
     TransferWay[] way = new TransferWay[1];
@@ -205,9 +205,9 @@ public final class BufferCopy {
         .link()
         .relay(
             source.storage().context().link(),
-            from.copies().device(),
+            from.backing().device(),
             source.from(),
-            to.copies().device(),
+            to.backing().device(),
             at,
             bytes);
   }

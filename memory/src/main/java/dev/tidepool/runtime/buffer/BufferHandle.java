@@ -354,10 +354,10 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
 
   @Override
   public void copyFrom(UnifiedBuffer<A> source) {
-    Operation work = inbound(source);
+    Operation operation = inbound(source);
     // Bytes that the host reaches here may have to come from a device there.
     boolean here = !(source instanceof BufferHandle<A> other) || other.storage().runsHere();
-    work.perform(here && storage().runsHere());
+    operation.perform(here && storage().runsHere());
   }
 
   @Override
@@ -647,7 +647,7 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     }
     checkRoomFor(source.length());
     if (source instanceof BufferHandle<A> other) {
-      return BufferCopy.work(other, this);
+      return BufferCopy.operation(other, this);
     }
     return access(
         true,
@@ -676,12 +676,12 @@ public abstract sealed class BufferHandle<A> implements UnifiedBuffer<A>
     };
   }
 
-  private void perform(Operation work) {
-    work.perform(storage().runsHere());
+  private void perform(Operation operation) {
+    operation.perform(storage().runsHere());
   }
 
-  private CompletableFuture<Void> submit(Operation work) {
-    return core().context().submit(work);
+  private CompletableFuture<Void> submit(Operation operation) {
+    return core().context().submit(operation);
   }
 
   private int fitting(A source) {

@@ -32,7 +32,7 @@ public final class CoalescedTransfers implements Runnable {
 
   private final SmallTransfer like;
   // In the order that they end: work behind other work of the batch comes after it.
-  private final List<Operation> works = new ArrayList<>();
+  private final List<Operation> operations = new ArrayList<>();
   private final List<SmallTransfer> transfers = new ArrayList<>();
   private final List<Move> moves = new ArrayList<>();
   // Those whose bytes take another way. Only after the batch: they may need memory, and what
@@ -62,17 +62,17 @@ public final class CoalescedTransfers implements Runnable {
    */
   public static @Nullable Runnable next(Queue<Runnable> line) {
     Runnable first = line.peek();
-    if (!(first instanceof Operation work)) {
+    if (!(first instanceof Operation operation)) {
       return line.poll();
     }
-    SmallTransfer like = smallTransfer(work);
+    SmallTransfer like = smallTransfer(operation);
     if (like == null) {
-      work.endsTask();
+      operation.endsTask();
       return line.poll();
     }
     // All that takes memory comes before anything leaves the line.
     List<Operation> ready = new ArrayList<>();
-    ready.add(work);
+    ready.add(operation);
     CoalescedTransfers batch = new CoalescedTransfers(like, ready);
     line.poll();
     long bytes = like.bytes();
@@ -95,8 +95,8 @@ public final class CoalescedTransfers implements Runnable {
     return batch;
   }
 
-  private static @Nullable SmallTransfer smallTransfer(Operation work) {
-    return (SmallTransfer) work.payload();
+  private static @Nullable SmallTransfer smallTransfer(Operation operation) {
+    return (SmallTransfer) operation.payload();
   }
 
   @Override
@@ -111,18 +111,18 @@ public final class CoalescedTransfers implements Runnable {
   /** The thread cannot go on: what it has begun fails, and the rest is handed in again. */
   private void leave(Throwable thrown) {
     for (int i = admitted; i < ready.size(); i++) {
-      Operation work = ready.get(i);
-      if (Thread.currentThread().equals(work.runner())) {
-        work.lose(thrown);
+      Operation operation = ready.get(i);
+      if (Thread.currentThread().equals(operation.runner())) {
+        operation.lose(thrown);
       } else {
-        work.leaveToBeHandedIn();
+        operation.leaveToBeHandedIn();
       }
     }
     for (int i = sentAlone; i < alone.size(); i++) {
       alone.get(i).leaveToBeHandedIn();
     }
-    for (int i = 0; i < works.size(); i++) {
-      works.get(i).lose(thrown);
+    for (int i = 0; i < operations.size(); i++) {
+      operations.get(i).lose(thrown);
     }
   }
 
@@ -130,11 +130,11 @@ public final class CoalescedTransfers implements Runnable {
     while (admitted < ready.size()) {
       admit(ready.get(admitted));
     }
-    atTurn = works.size();
+    atTurn = operations.size();
     if (like.direction() == Direction.HOST_TO_DEVICE) {
       // What reads is at its turn together with all that reads beside it.
       for (int i = 0; i < atTurn; i++) {
-        followLane(works.get(i));
+        followLane(operations.get(i));
       }
     }
     if (tells) {
@@ -145,12 +145,12 @@ public final class CoalescedTransfers implements Runnable {
       alone.clear();
       sentAlone = 0;
     }
-    if (works.size() == 1) {
+    if (operations.size() == 1) {
       if (alone.isEmpty()) {
-        works.getFirst().endsTask();
+        operations.getFirst().endsTask();
       }
-      works.getFirst().runClaimed();
-    } else if (!works.isEmpty()) {
+      operations.getFirst().runClaimed();
+    } else if (!operations.isEmpty()) {
       travel();
     }
     while (sentAlone < alone.size()) {
@@ -159,21 +159,21 @@ public final class CoalescedTransfers implements Runnable {
   }
 
   /** Takes work whose turn has come. */
-  private void admit(Operation work) {
-    if (work.take()) {
-      if (!work.claim()) {
-        work.finish(work.lost());
-      } else if (!pack(work)) {
+  private void admit(Operation operation) {
+    if (operation.take()) {
+      if (!operation.claim()) {
+        operation.finish(operation.lost());
+      } else if (!pack(operation)) {
         // It has nothing until it runs, or those that wait here would keep memory from each other.
-        work.giveBack(false);
-        alone.add(work);
+        operation.giveBack(false);
+        alone.add(operation);
       }
     }
     admitted++;
   }
 
-  private boolean pack(Operation work) {
-    SmallTransfer smallTransfer = smallTransfer(work);
+  private boolean pack(Operation operation) {
+    SmallTransfer smallTransfer = smallTransfer(operation);
     Move move =
         smallTransfer == null || bytes + smallTransfer.bytes() > MOST_BYTES_OF_LANE
             ? null
@@ -182,7 +182,7 @@ public final class CoalescedTransfers implements Runnable {
       return false;
     }
     bytes += smallTransfer.bytes();
-    works.add(work);
+    operations.add(operation);
     transfers.add(smallTransfer);
     moves.add(move);
     return true;
@@ -192,7 +192,7 @@ public final class CoalescedTransfers implements Runnable {
   private void followLane(Operation head) {
     DirtyRanges written = new DirtyRanges(Long.MAX_VALUE);
     Operation last = head;
-    while (works.size() < MOST) {
+    while (operations.size() < MOST) {
       SmallTransfer before = smallTransfer(last);
       if (before == null) {
         return;
@@ -237,22 +237,22 @@ public final class CoalescedTransfers implements Runnable {
       return;
     }
     // All of them took that time together; so the sums are right.
-    long each = (System.nanoTime() - start) / works.size();
+    long each = (System.nanoTime() - start) / operations.size();
     transfers.forEach(smallTransfer -> smallTransfer.arrived(each, way));
     if (alone.isEmpty()) {
-      works.forEach(Operation::endsTask);
+      operations.forEach(Operation::endsTask);
     }
     endAll(null);
   }
 
   /** Ends all of them before any listener is called, which may wait for what comes behind any. */
   private void endAll(@Nullable Throwable failure) {
-    for (int i = 0; i < works.size(); i++) {
-      works
+    for (int i = 0; i < operations.size(); i++) {
+      operations
           .get(i)
           .end(failure == null ? null : Exceptions.transfer(failure, transfers.get(i).toString()));
     }
-    works.forEach(Operation::tell);
+    operations.forEach(Operation::tell);
   }
 
   private void move() {
@@ -267,13 +267,13 @@ public final class CoalescedTransfers implements Runnable {
       return;
     }
     // First those behind others, because they become ready when the others end.
-    works.subList(atTurn, works.size()).forEach(work -> work.giveBack(true));
-    for (Operation work : works.subList(0, atTurn)) {
+    operations.subList(atTurn, operations.size()).forEach(operation -> operation.giveBack(true));
+    for (Operation operation : operations.subList(0, atTurn)) {
       if (tells) {
-        work.giveBack(true);
-        work.handIn();
+        operation.giveBack(true);
+        operation.handIn();
       } else {
-        work.runClaimed();
+        operation.runClaimed();
       }
     }
   }

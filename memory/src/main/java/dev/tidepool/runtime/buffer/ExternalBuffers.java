@@ -279,10 +279,10 @@ public final class ExternalBuffers {
   private <A> UnifiedBuffer<A> over(ElementType<A> type, SharedBlock shared, String name) {
     Runnable ending = resources.foreign(shared::close);
     try {
-      BackingBlocks copies =
+      BackingBlocks backing =
           BackingBlocks.amongProcesses(type.bytes(shared.length()), shared.block(), ending);
       return create(
-          type, shared.length(), Allocation.at(MemoryLocation.DEVICE).tag(name), copies, true);
+          type, shared.length(), Allocation.at(MemoryLocation.DEVICE).tag(name), backing, true);
     } catch (RuntimeException | Error e) {
       ending.run();
       throw e;
@@ -309,7 +309,7 @@ public final class ExternalBuffers {
    * A buffer over memory of the host.
    *
    * @param adoption makes the device's block over the memory, if it reaches it
-   * @param copies makes the copies, of that block
+   * @param backing makes the backing blocks from that block
    */
   private <A> UnifiedBuffer<A> over(
       ElementType<A> type,
@@ -317,13 +317,13 @@ public final class ExternalBuffers {
       Allocation allocation,
       boolean writable,
       Function<MemorySegment, @Nullable Block> adoption,
-      Function<@Nullable Block, BackingBlocks> copies) {
+      Function<@Nullable Block, BackingBlocks> backing) {
     // May throw; the device has no block yet that would have to be freed.
     long length = type.elements(segment.byteSize());
     Block given = adoption.apply(segment);
     Block block = given == null ? null : resources.opened(given);
     try {
-      return create(type, length, allocation, copies.apply(block), writable);
+      return create(type, length, allocation, backing.apply(block), writable);
     } catch (RuntimeException | Error e) {
       if (block != null) {
         block.free();
@@ -332,22 +332,22 @@ public final class ExternalBuffers {
     }
   }
 
-  private LeakGroup.Token tokenOf(BackingBlocks copies) {
-    return copies.endsMemory() ? leakDetector.alone() : leakDetector.join();
+  private LeakGroup.Token tokenOf(BackingBlocks backing) {
+    return backing.endsMemory() ? leakDetector.alone() : leakDetector.join();
   }
 
   private <A> UnifiedBuffer<A> create(
       ElementType<A> type,
       long length,
       Allocation allocation,
-      BackingBlocks copies,
+      BackingBlocks backing,
       boolean writable) {
     long bytes = type.bytes(length);
     LeakGroup.Token sampled = leakDetector.sampled(bytes);
     // A buffer whose memory others wait for must not wait for its neighbours in a group.
-    LeakGroup.Token token = sampled == null ? tokenOf(copies) : sampled;
+    LeakGroup.Token token = sampled == null ? tokenOf(backing) : sampled;
     BufferCore core = BufferCore.withoutBlock(type, length, allocation, token.leakGroup());
-    core.settle(new Storage(core, copies, writable));
+    core.settle(new Storage(core, backing, writable));
     ledger.allocated(allocation.tag(), bytes);
     context.counters().adopted();
     context.registry().addWithoutBlock(core);

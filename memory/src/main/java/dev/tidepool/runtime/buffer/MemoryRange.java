@@ -30,12 +30,12 @@ public record MemoryRange(Object memory, long from, long to) {
     if (!(buffer instanceof BufferHandle<?> own)) {
       return ofForeign(buffer, bytes);
     }
-    BackingBlocks copies = own.storage().coherence().copies();
-    if (copies.isHostOwned()) {
+    BackingBlocks backing = own.storage().coherence().backing();
+    if (backing.isHostOwned()) {
       return new MemoryRange(own.storage(), own.from(), own.to());
     }
-    Object file = copies.file();
-    long begin = file == null ? copies.host().address() : 0;
+    Object file = backing.file();
+    long begin = file == null ? backing.host().address() : 0;
     return new MemoryRange(file == null ? HOST : file, begin + own.from(), begin + own.to());
   }
 

@@ -39,7 +39,7 @@ final class OpenHostMapping implements HostMapping {
     private final BufferHandle<?> buffer;
     private final Storage storage;
     private final MapMode mode;
-    private final Operation work;
+    private final Operation operation;
     // Written by the work, read when it has ended.
     private volatile @Nullable MemorySegment mapped;
 
@@ -47,7 +47,7 @@ final class OpenHostMapping implements HostMapping {
       this.buffer = buffer;
       this.storage = buffer.storage();
       this.mode = mode;
-      this.work =
+      this.operation =
           Operation.of(
                   List.of(ResourceAccess.mapping(storage, mode)),
                   storage.context().transferThreads(),
@@ -72,7 +72,7 @@ final class OpenHostMapping implements HostMapping {
     }
 
     void abandon() {
-      if (work.hasEntered()) {
+      if (operation.hasEntered()) {
         storage.mappingEnded(mode, mapped != null);
       }
     }
@@ -82,7 +82,7 @@ final class OpenHostMapping implements HostMapping {
     StackReserve.checkForTwo();
     Opening opening = new Opening(buffer, mode);
     try {
-      opening.work.perform(buffer.storage().runsHere());
+      opening.operation.perform(buffer.storage().runsHere());
       return opening.finish(shared);
     } catch (RuntimeException | Error e) {
       opening.abandon();
@@ -97,7 +97,7 @@ final class OpenHostMapping implements HostMapping {
     CompletableFuture<HostMapping> future = new CompletableFuture<>();
     CompletableFuture<Void> moving;
     try {
-      moving = buffer.storage().context().submit(opening.work);
+      moving = buffer.storage().context().submit(opening.operation);
     } catch (RuntimeException | Error e) {
       opening.abandon();
       throw e;
@@ -133,12 +133,12 @@ final class OpenHostMapping implements HostMapping {
         mode.writes()
             ? coherence.hostForWrite(buffer.from(), buffer.to(), !mode.reads())
             : coherence.hostForRead(buffer.from(), buffer.to());
-    return buffer.part(coherence.copies().handedOut());
+    return buffer.part(coherence.backing().handedOut());
   }
 
   private static MemorySegment within(
       Arena arena, BufferHandle<?> buffer, MemorySegment host, MapMode mode) {
-    boolean owned = buffer.storage().coherence().copies().isHostOwned();
+    boolean owned = buffer.storage().coherence().backing().isHostOwned();
     MemorySegment hook = owned ? host : MemorySegment.ofAddress(host.address());
     MemorySegment mapped =
         hook.reinterpret(

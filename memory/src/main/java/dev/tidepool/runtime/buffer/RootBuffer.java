@@ -34,7 +34,7 @@ final class RootBuffer<A> extends BufferHandle<A> {
   }
 
   // The leak group refers to it, too; here it saves loads that each close would wait for.
-  private final BufferReleaser releases;
+  private final BufferReleaser releaser;
   private final Allocation allocation;
   private final long length;
 
@@ -46,20 +46,20 @@ final class RootBuffer<A> extends BufferHandle<A> {
 
   /** The handle of a dormant buffer, which will {@linkplain #moveInto move in} next. */
   RootBuffer(
-      BufferReleaser releases,
+      BufferReleaser releaser,
       LeakGroup.Token token,
       ElementType<A> type,
       long length,
       Allocation allocation) {
     super(token, type);
-    this.releases = releases;
+    this.releaser = releaser;
     this.length = length;
     this.allocation = allocation;
   }
 
   /** The handle of a buffer that is awake. */
   RootBuffer(BufferCore core, LeakGroup.Token token, ElementType<A> type) {
-    this(core.context().releases(), token, type, core.length(), core.allocation());
+    this(core.context().releaser(), token, type, core.length(), core.allocation());
     this.core = core;
     // Every thread that has the handle finds it, as if it were final.
     VarHandle.storeStoreFence();
@@ -113,7 +113,7 @@ final class RootBuffer<A> extends BufferHandle<A> {
       return false;
     }
     MemorySegment bytes = hostBytes(held);
-    if (bytes == null || !held.beginCopy(number, releases.tick())) {
+    if (bytes == null || !held.beginCopy(number, releaser.tick())) {
       return false;
     }
     try {
@@ -145,13 +145,13 @@ final class RootBuffer<A> extends BufferHandle<A> {
       return null;
     }
     MemorySegment view = bytes.asSlice(0, bytes());
-    return held.expose(number, releases.tick()) ? view : null;
+    return held.expose(number, releaser.tick()) ? view : null;
   }
 
   @Override
   boolean viewsAgain(boolean writing) {
     PooledBlock held = block;
-    return (core == null && held != null && held.exposeAgain(number, releases.tick()))
+    return (core == null && held != null && held.exposeAgain(number, releaser.tick()))
         || super.viewsAgain(writing);
   }
 
@@ -188,7 +188,7 @@ final class RootBuffer<A> extends BufferHandle<A> {
 
   @Override
   void end() {
-    if (core != null || block == null || !releases.freeAtOnce(block, number, bytes())) {
+    if (core != null || block == null || !releaser.freeAtOnce(block, number, bytes())) {
       core().close();
     }
   }

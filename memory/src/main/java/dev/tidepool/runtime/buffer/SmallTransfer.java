@@ -3,8 +3,8 @@ package dev.tidepool.runtime.buffer;
 import dev.tidepool.link.CoalescedCopy.Move;
 import dev.tidepool.link.Direction;
 import dev.tidepool.link.HostRegion;
-import dev.tidepool.runtime.flight.Flight;
-import dev.tidepool.runtime.flight.TransferEvent;
+import dev.tidepool.runtime.events.FlightEvents;
+import dev.tidepool.runtime.events.TransferEvent;
 import dev.tidepool.runtime.order.Coalescable;
 import dev.tidepool.runtime.storage.Coherence;
 import dev.tidepool.runtime.storage.Storage;
@@ -57,7 +57,7 @@ public final class SmallTransfer implements Coalescable {
       Storage storage, HostRegion bytes, long at, Direction direction, TransferPriority priority) {
     long count = bytes.byteSize();
     boolean tooLarge = count > LARGEST || (count > SMALL && isMappedFile(bytes));
-    return count == 0 || tooLarge || storage.coherence().copies().isShared()
+    return count == 0 || tooLarge || storage.coherence().backing().isShared()
         ? null
         : new SmallTransfer(storage, bytes, at, direction, priority);
   }
@@ -114,7 +114,7 @@ public final class SmallTransfer implements Coalescable {
     if (block == null) {
       return null;
     }
-    event = Flight.transfer();
+    event = FlightEvents.transfer();
     return new Move(bytes, block, at);
   }
 

@@ -37,14 +37,14 @@ public final class SoaBuffers<R extends Record> implements StructOfArrays<R> {
   /** Allocates all buffers, or none. */
   public static <R extends Record> SoaBuffers<R> allocate(
       StorageContext context,
-      BufferAllocator allocations,
+      BufferAllocator allocator,
       ElementType<R[]> type,
       long length,
       Allocation allocation) {
     Map<String, BufferHandle<?>> buffers = new LinkedHashMap<>();
     try {
       for (LayoutReport.Component component : LayoutReport.of(type).components()) {
-        buffers.put(component.name(), column(allocations, component.type(), length, allocation));
+        buffers.put(component.name(), column(allocator, component.type(), length, allocation));
       }
     } catch (RuntimeException | Error e) {
       buffers.values().forEach(UnifiedBuffer::close);
@@ -54,8 +54,8 @@ public final class SoaBuffers<R extends Record> implements StructOfArrays<R> {
   }
 
   private static <A> BufferHandle<A> column(
-      BufferAllocator allocations, ElementType<A> type, long length, Allocation allocation) {
-    return (BufferHandle<A>) allocations.allocate(type, length, allocation);
+      BufferAllocator allocator, ElementType<A> type, long length, Allocation allocation) {
+    return (BufferHandle<A>) allocator.allocate(type, length, allocation);
   }
 
   @Override
@@ -142,22 +142,22 @@ public final class SoaBuffers<R extends Record> implements StructOfArrays<R> {
 
   @Override
   public CompletableFuture<Void> copyFromAsync(R[] source) {
-    return context.submit(taking(source, 0, 0, fitting(source)).work());
+    return context.submit(taking(source, 0, 0, fitting(source)).operation());
   }
 
   @Override
   public CompletableFuture<Void> copyToAsync(R[] destination) {
-    return context.submit(making(0, destination, 0, requiredBy(destination)).work());
+    return context.submit(making(0, destination, 0, requiredBy(destination)).operation());
   }
 
   @Override
   public CompletableFuture<Void> copyFromAsync(UnifiedBuffer<R[]> source) {
-    return context.submit(taking(source).work());
+    return context.submit(taking(source).operation());
   }
 
   @Override
   public CompletableFuture<Void> copyToAsync(UnifiedBuffer<R[]> destination) {
-    return context.submit(making(destination).work());
+    return context.submit(making(destination).operation());
   }
 
   private SoaConversion taking(R[] source, int sourceOffset, long offset, int count) {

@@ -80,7 +80,7 @@ record SoaConversion(
    *
    * @throws IllegalArgumentException if the structs share bytes with a column
    */
-  Operation work() {
+  Operation operation() {
     List<ResourceAccess> uses = new ArrayList<>();
     if (structs instanceof Structs.InBuffer(BufferHandle<?> buffer)) {
       for (BufferHandle<?> column : columns) {
@@ -117,7 +117,7 @@ record SoaConversion(
     if (structs instanceof Structs.InBuffer(BufferHandle<?> buffer)) {
       here &= buffer.storage().runsHere();
     }
-    work().perform(here);
+    operation().perform(here);
   }
 
   private void run() {
@@ -157,7 +157,7 @@ record SoaConversion(
 
   private End end(BufferHandle<?> buffer, long first, boolean written) {
     Coherence coherence = buffer.storage().coherence();
-    boolean shared = coherence.copies().isShared();
+    boolean shared = coherence.backing().isShared();
     long each = buffer.elementBytes();
     long from = buffer.from() + first * each;
     long to = from + count * each;

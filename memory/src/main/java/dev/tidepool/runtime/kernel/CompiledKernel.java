@@ -12,19 +12,19 @@ import org.jspecify.annotations.Nullable;
 /** A kernel of one manager: the user's handle of its {@link KernelPrograms}. */
 final class CompiledKernel implements Kernel {
   private final StorageContext context;
-  private final BufferAllocator allocations;
+  private final BufferAllocator allocator;
   private final KernelSource source;
   private final Signature signature;
   private final KernelPrograms programs;
 
   CompiledKernel(
       StorageContext context,
-      BufferAllocator allocations,
+      BufferAllocator allocator,
       KernelSource source,
       Signature signature,
       KernelPrograms programs) {
     this.context = context;
-    this.allocations = allocations;
+    this.allocator = allocator;
     this.source = source;
     this.signature = signature;
     this.programs = programs;
@@ -75,7 +75,7 @@ final class CompiledKernel implements Kernel {
 
   private KernelLaunch bind(KernelRun run, Arguments arguments, @Nullable LaunchRange asked) {
     Arguments named = arguments.isInOrder() ? signature.named(arguments) : arguments;
-    return KernelLaunch.bind(context, allocations, run, signature, named, asked);
+    return KernelLaunch.bind(context, allocator, run, signature, named, asked);
   }
 
   private IllegalStateException closedException() {

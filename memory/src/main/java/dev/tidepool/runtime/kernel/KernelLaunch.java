@@ -53,7 +53,7 @@ final class KernelLaunch implements AutoCloseable {
   private record Placed(KernelParameter parameter, BufferHandle<?> buffer) {}
 
   private final StorageContext context;
-  private final BufferAllocator allocations;
+  private final BufferAllocator allocator;
   private final KernelRun run;
   private final Signature signature;
   private final List<KernelParameter> parameters;
@@ -65,7 +65,7 @@ final class KernelLaunch implements AutoCloseable {
   private @Nullable BufferHandle<int[]> faultStatus;
   private final List<Copy> inbound = new ArrayList<>();
   private final List<Copy> outbound = new ArrayList<>();
-  private @Nullable Operation work;
+  private @Nullable Operation operation;
   // Of the launch: what it would do again may not be the same then. Its attempts follow each other.
   private boolean submitted;
   // Set where the device orders the launch.
@@ -85,14 +85,14 @@ final class KernelLaunch implements AutoCloseable {
 
   private KernelLaunch(
       StorageContext context,
-      BufferAllocator allocations,
+      BufferAllocator allocator,
       KernelRun run,
       Signature signature,
       List<KernelParameter> parameters,
       Arguments arguments,
       LaunchRange range) {
     this.context = context;
-    this.allocations = allocations;
+    this.allocator = allocator;
     this.run = run;
     this.signature = signature;
     this.parameters = parameters;
@@ -104,7 +104,7 @@ final class KernelLaunch implements AutoCloseable {
   /** Sees to the arguments of a run. */
   static KernelLaunch bind(
       StorageContext context,
-      BufferAllocator allocations,
+      BufferAllocator allocator,
       KernelRun run,
       Signature signature,
       Arguments arguments,
@@ -120,7 +120,7 @@ final class KernelLaunch implements AutoCloseable {
     }
     LaunchRange range = signature.range(lengths, names, asked);
     KernelLaunch execution =
-        new KernelLaunch(context, allocations, run, signature, parameters, arguments, range);
+        new KernelLaunch(context, allocator, run, signature, parameters, arguments, range);
     try {
       execution.place();
       if (signature.isolatesOverlaps()) {
@@ -217,7 +217,7 @@ final class KernelLaunch implements AutoCloseable {
 
   private <A> BufferHandle<A> temporary(ElementType<A> type, long length) {
     context.checkOpen();
-    BufferHandle<A> temporary = (BufferHandle<A>) allocations.allocate(type, length, TEMPORARY);
+    BufferHandle<A> temporary = (BufferHandle<A>) allocator.allocate(type, length, TEMPORARY);
     temporaries.add(temporary);
     return temporary;
   }
@@ -285,7 +285,7 @@ final class KernelLaunch implements AutoCloseable {
   /** Runs and returns when done. */
   void perform() {
     inbound.forEach(copy -> copy.perform().run());
-    work().perform(!Thread.currentThread().isVirtual());
+    operation().perform(!Thread.currentThread().isVirtual());
     outbound.forEach(copy -> copy.perform().run());
   }
 
@@ -296,7 +296,7 @@ final class KernelLaunch implements AutoCloseable {
   CompletableFuture<Void> submit() {
     List<CompletableFuture<Void>> parts = new ArrayList<>();
     inbound.forEach(copy -> parts.add(copy.submit().get()));
-    Operation launched = work();
+    Operation launched = operation();
     LaunchQueues queues = launchQueues();
     if (queues != null) {
       command = new DeviceLaunch(queues, this::findAhead, this::settled);
@@ -325,7 +325,7 @@ final class KernelLaunch implements AutoCloseable {
     }
   }
 
-  private Operation work() {
+  private Operation operation() {
     List<ResourceAccess> uses = new ArrayList<>();
     for (Placed argument : placed) {
       uses.add(
@@ -335,7 +335,7 @@ final class KernelLaunch implements AutoCloseable {
     Operation asked =
         Operation.of(uses, context.kernelThreads(), this::launch)
             .retrying(context.retries().until(() -> submitted));
-    work = asked;
+    operation = asked;
     return asked;
   }
 
@@ -348,7 +348,7 @@ final class KernelLaunch implements AutoCloseable {
     // Another attempt, if there is one, looks again.
     isInPlace = false;
     Launch launch = new Launch(program, arguments(areInPlace), range);
-    Operation running = Objects.requireNonNull(work, "it was asked for");
+    Operation running = Objects.requireNonNull(operation, "it was asked for");
     KernelBody.launch(run.source(), parameters, context, running, () -> run(launch));
   }
 
@@ -414,7 +414,7 @@ final class KernelLaunch implements AutoCloseable {
     // The operation lets its buffers go meanwhile, and the blocks that were found may move.
     blocks = new Block[placed.size()];
     MultiBufferAdmission.inTurn(
-        Objects.requireNonNull(work, "it was asked for"),
+        Objects.requireNonNull(operation, "it was asked for"),
         List.of(context.placing()),
         () ->
             placed.stream()

@@ -67,8 +67,8 @@ final class KernelRun implements AutoCloseable {
   }
 
   /** Leaves it to work to {@linkplain #end end} the run, if the work is asked for. */
-  void endsWith(Operation work) {
-    last = work;
+  void endsWith(Operation operation) {
+    last = operation;
   }
 
   /** Ends the run, unless work that is under way does so. */

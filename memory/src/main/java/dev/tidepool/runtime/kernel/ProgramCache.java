@@ -71,7 +71,7 @@ public final class ProgramCache implements AutoCloseable {
   }
 
   private final StorageContext context;
-  private final BufferAllocator allocations;
+  private final BufferAllocator allocator;
   private final SessionResources resources;
   private final ReferenceQueue<Kernel> unreachable = new ReferenceQueue<>();
   private final Map<KernelPrograms, Handle> handles = new ConcurrentHashMap<>();
@@ -84,13 +84,13 @@ public final class ProgramCache implements AutoCloseable {
   /**
    * None yet.
    *
-   * @param allocations makes buffers for arguments that are elsewhere
+   * @param allocator makes buffers for arguments that are elsewhere
    * @param resources where programs are remembered
    */
   public ProgramCache(
-      StorageContext context, BufferAllocator allocations, SessionResources resources) {
+      StorageContext context, BufferAllocator allocator, SessionResources resources) {
     this.context = context;
-    this.allocations = allocations;
+    this.allocator = allocator;
     this.resources = resources;
   }
 
@@ -112,7 +112,7 @@ public final class ProgramCache implements AutoCloseable {
         // Types are known when arguments are.
       }
     }
-    Kernel kernel = new CompiledKernel(context, allocations, source, signature, programs);
+    Kernel kernel = new CompiledKernel(context, allocator, source, signature, programs);
     handles.put(programs, new Handle(kernel, programs, unreachable));
     return kernel;
   }

@@ -25,7 +25,7 @@ final class Lending {
   private final List<LentRange> ranges;
   private final @Nullable NativeQueue foreign;
   private final DeviceLaunch launch;
-  private final Operation work;
+  private final Operation operation;
   private final boolean usesDevice;
   private final AtomicBoolean ended = new AtomicBoolean();
   private volatile @Nullable NativeQueue queue;
@@ -52,7 +52,7 @@ final class Lending {
     }
     this.usesDevice = usesBlocks;
     this.launch = DeviceLaunch.lending(context.launchQueues(), foreign, usesHost, this::settled);
-    this.work =
+    this.operation =
         Operation.of(accesses, context.transferThreads(), this::prepare)
             .retrying(context.retries().until(() -> ordered))
             .launching(launch);
@@ -77,12 +77,12 @@ final class Lending {
    */
   void begin() {
     try {
-      work.perform(!Thread.currentThread().isVirtual());
+      operation.perform(!Thread.currentThread().isVirtual());
     } catch (Throwable e) {
-      if (work.isLent()) {
+      if (operation.isLent()) {
         end();
       } else if (ended.compareAndSet(false, true)) {
-        if (work.hasEntered()) {
+        if (operation.hasEntered()) {
           ranges.forEach(range -> range.storage().lendingEnded(range.writes()));
         }
         release();
@@ -96,7 +96,7 @@ final class Lending {
     try {
       if (lacksMemory()) {
         MultiBufferAdmission.inTurn(
-            work,
+            operation,
             List.of(context.placing()),
             () -> ranges.stream().filter(LentRange::lacksMemory).forEach(LentRange::provideMemory));
       }
@@ -150,7 +150,7 @@ final class Lending {
     }
     // Before the work ends: then the memory behind the handles may be given back.
     ranges.forEach(Lending::releaseQuietly);
-    work.lentUntil(end, failure);
+    operation.lentUntil(end, failure);
     closeForeign();
     Runnable action = ending;
     if (action != null) {

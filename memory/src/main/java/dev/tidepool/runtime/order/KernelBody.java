@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param outer the kernel whose body launched this one and waits for it
  */
 public record KernelBody(
-    OrderedOperation work,
+    OrderedOperation operation,
     ResourceContext context,
     List<KernelParameter> parameters,
     @Nullable KernelBody outer) {
@@ -26,10 +26,10 @@ public record KernelBody(
       KernelSource source,
       List<KernelParameter> parameters,
       ResourceContext context,
-      OrderedOperation work,
+      OrderedOperation operation,
       Runnable launch) {
     if (source instanceof KernelSource.Java) {
-      LaunchScope.run(new KernelBody(work, context, parameters, current()), launch);
+      LaunchScope.run(new KernelBody(operation, context, parameters, current()), launch);
     } else {
       launch.run();
     }
@@ -47,10 +47,10 @@ public record KernelBody(
    */
   static void checkMayAwait(OrderedOperation awaited) {
     for (KernelBody body = current(); body != null; body = body.outer) {
-      if (awaited.isOrComesAfter(body.work)) {
+      if (awaited.isOrComesAfter(body.operation)) {
         String what =
             awaited
-                .storageSharedWith(body.work)
+                .storageSharedWith(body.operation)
                 .map(storage -> "work on " + storage)
                 .orElse("work");
         throw new IllegalStateException(
@@ -66,7 +66,7 @@ public record KernelBody(
   /** Whether the calling thread may wait for work, as {@link #checkMayAwait} checks it. */
   public static boolean mayAwait(OrderedOperation awaited) {
     for (KernelBody body = current(); body != null; body = body.outer) {
-      if (awaited.isOrComesAfter(body.work)) {
+      if (awaited.isOrComesAfter(body.operation)) {
         return false;
       }
     }
@@ -84,7 +84,7 @@ public record KernelBody(
   public static void checkMayAwaitAll(
       ResourceContext context, Supplier<Stream<OrderedOperation>> all, String what) {
     for (KernelBody body = current(); body != null; body = body.outer) {
-      OrderedOperation own = body.work;
+      OrderedOperation own = body.operation;
       if (body.context.equals(context)
           || all.get().anyMatch(unfinished -> unfinished.isOrComesAfter(own))) {
         throw new IllegalStateException(

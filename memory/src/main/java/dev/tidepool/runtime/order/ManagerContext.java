@@ -177,8 +177,8 @@ public class ManagerContext implements ResourceContext {
   }
 
   /** Asks for work in the background. */
-  public final CompletableFuture<Void> submit(Operation work) {
-    return submit(work, () -> {});
+  public final CompletableFuture<Void> submit(Operation operation) {
+    return submit(operation, () -> {});
   }
 
   /**
@@ -186,13 +186,14 @@ public class ManagerContext implements ResourceContext {
    *
    * @param ended is run when the work has ended, by the thread that ends it
    */
-  public final CompletableFuture<Void> submit(Operation work, Runnable ended) {
-    return OperationFuture.submit(work, shared.workers().futureCompleter(), futures, ended);
+  public final CompletableFuture<Void> submit(Operation operation, Runnable ended) {
+    return OperationFuture.submit(operation, shared.workers().futureCompleter(), futures, ended);
   }
 
   /** Asks for work, which does not start before it is told to {@link Operation#begin}. */
-  public final CompletableFuture<Void> reserve(Operation work) {
-    return OperationFuture.reserve(work, shared.workers().futureCompleter(), futures, () -> {});
+  public final CompletableFuture<Void> reserve(Operation operation) {
+    return OperationFuture.reserve(
+        operation, shared.workers().futureCompleter(), futures, () -> {});
   }
 
   /** Lets {@link #awaitFutures} wait for a future. */

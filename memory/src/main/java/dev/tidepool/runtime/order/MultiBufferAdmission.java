@@ -64,13 +64,13 @@ public final class MultiBufferAdmission {
    *
    * @param turns of the devices, {@link ManagerContext#placing}
    */
-  public static void inTurn(Holder work, Collection<Turn> turns, Runnable provide) {
-    work.vacate();
+  public static void inTurn(Holder holder, Collection<Turn> turns, Runnable provide) {
+    holder.vacate();
     List<Turn> ordered =
         turns.stream().distinct().sorted(Comparator.comparingLong(turn -> turn.number)).toList();
     try {
       ordered.forEach(Turn::take);
-      work.occupy();
+      holder.occupy();
       provide.run();
     } finally {
       ordered.forEach(Turn::end);

@@ -11,10 +11,10 @@ import org.jspecify.annotations.Nullable;
  * its end, and the future says so, for arrays must stay untouched until then.
  */
 final class OperationFuture extends CheckedFuture {
-  private final Operation work;
+  private final Operation operation;
 
-  private OperationFuture(Operation work) {
-    this.work = work;
+  private OperationFuture(Operation operation) {
+    this.operation = operation;
   }
 
   /**
@@ -24,24 +24,24 @@ final class OperationFuture extends CheckedFuture {
    * @param ended is run by the thread that ends the work, before the future completes
    */
   static CompletableFuture<Void> submit(
-      Operation work, FutureCompleter completer, PendingFutures pending, Runnable ended) {
+      Operation operation, FutureCompleter completer, PendingFutures pending, Runnable ended) {
     try {
-      return reserve(work, completer, pending, ended);
+      return reserve(operation, completer, pending, ended);
     } finally {
-      work.begin();
+      operation.begin();
     }
   }
 
   /** Asks for the work, which does not start before it is told to {@link Operation#begin}. */
   static CompletableFuture<Void> reserve(
-      Operation work, FutureCompleter completer, PendingFutures pending, Runnable ended) {
-    OperationFuture future = new OperationFuture(work);
+      Operation operation, FutureCompleter completer, PendingFutures pending, Runnable ended) {
+    OperationFuture future = new OperationFuture(operation);
     Completion completion = new Completion(future, completer, pending, ended);
     pending.add(future);
     try {
-      work.reserve(completion::begin);
+      operation.reserve(completion::begin);
     } finally {
-      if (!work.hasEntered()) {
+      if (!operation.hasEntered()) {
         pending.remove(future);
       }
     }
@@ -97,7 +97,7 @@ final class OperationFuture extends CheckedFuture {
   private void ended(@Nullable Throwable failure) {
     if (failure != null) {
       completeExceptionally(failure);
-    } else if (work.hasStarted()) {
+    } else if (operation.hasStarted()) {
       complete(null);
     } else {
       // Its turn came before the thread that stopped it could record that here.
@@ -112,13 +112,13 @@ final class OperationFuture extends CheckedFuture {
   @Override
   void checkMayAwait() {
     if (!isDone()) {
-      KernelBody.checkMayAwait(work);
+      KernelBody.checkMayAwait(operation);
     }
   }
 
   @Override
   public boolean cancel(boolean mayInterruptIfRunning) {
-    if (work.cancel()) {
+    if (operation.cancel()) {
       stopped();
     }
     return isCancelled();

@@ -23,31 +23,31 @@ public final class OperationQueue {
     return (lastWrite == null ? 0 : 1) + (use.alone() ? reads : 0);
   }
 
-  void enter(OrderedOperation work, ResourceAccess use) {
-    use.work = work;
+  void enter(OrderedOperation operation, ResourceAccess use) {
+    use.operation = operation;
     use.entered = true;
     if (lastWrite != null) {
-      work.follow(lastWrite, !use.forgives(), lastWrites);
+      operation.follow(lastWrite, !use.forgives(), lastWrites);
     }
     if (!use.alone()) {
       addRead(use);
       return;
     }
     while (firstRead != null) {
-      work.follow(Objects.requireNonNull(firstRead.work, "it has entered"), false, false);
+      operation.follow(Objects.requireNonNull(firstRead.operation, "it has entered"), false, false);
       removeRead(firstRead);
     }
-    lastWrite = work;
+    lastWrite = operation;
     lastWrites = use.writes();
   }
 
   /** Takes work out, unless that was done before. */
-  void leave(OrderedOperation work, ResourceAccess use) {
+  void leave(OrderedOperation operation, ResourceAccess use) {
     if (!use.entered) {
       return;
     }
     use.entered = false;
-    if (work.equals(lastWrite)) {
+    if (operation.equals(lastWrite)) {
       lastWrite = null;
     } else if (use.reads) {
       removeRead(use);
@@ -93,7 +93,7 @@ public final class OperationQueue {
   public List<OrderedOperation> tail() {
     List<OrderedOperation> tail = new ArrayList<>(reads + 1);
     for (ResourceAccess read = firstRead; read != null; read = read.readAfter) {
-      tail.add(Objects.requireNonNull(read.work, "it has entered"));
+      tail.add(Objects.requireNonNull(read.operation, "it has entered"));
     }
     if (lastWrite != null) {
       tail.add(lastWrite);

@@ -89,12 +89,12 @@ public final class PinState extends InPlaceAccess {
       }
       boolean waits = false;
       for (ResourceAccess use = firstUser; use != null; use = use.userAfter) {
-        OrderedOperation work = use.work;
-        if (work != null && work.isLent()) {
+        OrderedOperation operation = use.operation;
+        if (operation != null && operation.isLent()) {
           waits = true;
           continue;
         }
-        Thread runner = work == null ? null : work.runner();
+        Thread runner = operation == null ? null : operation.runner();
         if (runner == null || !MemoryWaiters.isStopped(runner)) {
           return Users.GOING_ON;
         }
@@ -120,7 +120,7 @@ public final class PinState extends InPlaceAccess {
     synchronized (monitor) {
       boolean lent = false;
       for (ResourceAccess use = firstUser; use != null && !lent; use = use.userAfter) {
-        lent = use.work != null && use.work.isLent();
+        lent = use.operation != null && use.operation.isLent();
       }
       return lent;
     }

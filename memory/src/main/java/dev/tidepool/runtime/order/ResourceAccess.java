@@ -18,7 +18,7 @@ public final class ResourceAccess {
 
   // All guarded by the storage's monitor; the first five are the queue's, the others
   // those of PinState.
-  @Nullable OrderedOperation work;
+  @Nullable OrderedOperation operation;
   boolean entered;
   boolean reads;
   @Nullable ResourceAccess readBefore;

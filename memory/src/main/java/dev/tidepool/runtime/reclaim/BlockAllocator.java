@@ -8,8 +8,8 @@ import dev.tidepool.Reservation;
 import dev.tidepool.pool.block.Lease;
 import dev.tidepool.pool.block.MemoryPool;
 import dev.tidepool.pool.block.PooledBlock;
-import dev.tidepool.runtime.flight.Flight;
-import dev.tidepool.runtime.flight.PoolMissEvent;
+import dev.tidepool.runtime.events.FlightEvents;
+import dev.tidepool.runtime.events.PoolMissEvent;
 import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.storage.BlockSource;
 import dev.tidepool.runtime.storage.BufferCore;
@@ -28,13 +28,13 @@ import org.jspecify.annotations.Nullable;
  * counted as a hit or a miss. Safe for use by any thread.
  */
 public final class BlockAllocator implements BlockSource {
-  private final StorageContext memory;
+  private final StorageContext context;
   private final MemoryPools pools;
   private final AllocationCounters counters;
   // By the ordinal of the location.
   private final MemoryPool[][] poolsByLocation;
   private final OutOfMemoryRecovery recovery;
-  private final OutOfMemoryExceptions exceptions;
+  private final OutOfDeviceMemoryExceptions exceptions;
   private final Consumer<OutOfDeviceMemoryException> exhausted;
   private final boolean paranoid;
   private final boolean keeps;
@@ -46,20 +46,20 @@ public final class BlockAllocator implements BlockSource {
    * @param exhausted is told of each request that failed for good
    */
   public BlockAllocator(
-      StorageContext memory,
+      StorageContext context,
       MemoryPools pools,
       OutOfMemoryRecovery recovery,
-      OutOfMemoryExceptions exceptions,
+      OutOfDeviceMemoryExceptions exceptions,
       Consumer<OutOfDeviceMemoryException> exhausted) {
-    this.memory = memory;
+    this.context = context;
     this.pools = pools;
-    this.counters = memory.counters();
+    this.counters = context.counters();
     this.recovery = recovery;
     this.exceptions = exceptions;
     this.exhausted = exhausted;
     this.poolsByLocation = pools.poolsByLocation();
-    this.paranoid = memory.isParanoid();
-    this.keeps = memory.options().pooling() && !paranoid;
+    this.paranoid = context.isParanoid();
+    this.keeps = context.options().pooling() && !paranoid;
   }
 
   /** The pools of plain buffers, for each NUMA node, by the ordinal of the location. */
@@ -78,11 +78,11 @@ public final class BlockAllocator implements BlockSource {
   }
 
   private void checkOwn(Reservation reservation) {
-    if (!reservation.manager().equals(memory.manager())) {
+    if (!reservation.manager().equals(context.manager())) {
       throw new IllegalArgumentException(
           reservation
               + " is of another manager than the "
-              + memory.manager()
+              + context.manager()
               + "; allocate with the manager that made it");
     }
     if (!(reservation instanceof DeviceReservation own)) {
@@ -120,19 +120,19 @@ public final class BlockAllocator implements BlockSource {
    */
   private PooledBlock takeForBirth(
       MemoryPools.Kind kind, long bytes, long alignment, boolean pooled) {
-    memory.checkOpen();
+    context.checkOpen();
     return pools.take(kind, bytes, alignment, pooled);
   }
 
   private PooledBlock takeAsTold(long bytes, Allocation allocation, boolean inWork) {
     MemoryLocation location = allocation.location();
     if (location == MemoryLocation.UNIFIED
-        && !memory.device().info().can(Capability.SHARED_MEMORY)
-        && !memory.device().info().can(Capability.UNIFIED_MEMORY)) {
+        && !context.device().info().can(Capability.SHARED_MEMORY)
+        && !context.device().info().can(Capability.UNIFIED_MEMORY)) {
       throw new UnsupportedOperationException(
-          memory.accelerator().id()
+          context.accelerator().id()
               + " has no memory that host and device both address; use DEVICE"
-              + (memory.options().managedMemory() ? "" : ", or set managed-memory to true"));
+              + (context.options().managedMemory() ? "" : ", or set managed-memory to true"));
     }
     MemoryPools.Kind kind = pools.kindOf(location);
     long alignment = allocation.alignment();
@@ -173,7 +173,7 @@ public final class BlockAllocator implements BlockSource {
       DeviceReservation reservation,
       boolean inWork) {
     if (!inWork) {
-      memory.checkOpen();
+      context.checkOpen();
     }
     try {
       return pools.takeReserved(kind, bytes, alignment, pooled, placement, reservation);
@@ -195,7 +195,7 @@ public final class BlockAllocator implements BlockSource {
    * then free in the driver.
    */
   public void makeDeviceRoom(long bytes) {
-    further(take(MemoryPools.Kind.DEVICE, bytes, 0, false, false), memory).discard();
+    further(take(MemoryPools.Kind.DEVICE, bytes, 0, false, false), context).discard();
   }
 
   /** For the device's copy of a buffer that was allocated on the host. */
@@ -257,7 +257,7 @@ public final class BlockAllocator implements BlockSource {
         recovers
             ? take(kind, bytes, 0, !paranoid, false)
             : counted(() -> pools.take(kind, bytes, 0, !paranoid));
-    return further(block, memory);
+    return further(block, context);
   }
 
   /** {@link #forHost} for bytes that the recovery moves to the host, from one of its steps. */
@@ -285,7 +285,7 @@ public final class BlockAllocator implements BlockSource {
    */
   public Lease forStaging(long bytes, boolean pinned) {
     MemoryPools.Kind kind = pinned ? MemoryPools.Kind.STAGING : MemoryPools.Kind.HOST;
-    return further(counted(() -> takeForStaging(kind, bytes)), memory);
+    return further(counted(() -> takeForStaging(kind, bytes)), context);
   }
 
   private PooledBlock takeForStaging(MemoryPools.Kind kind, long bytes) {
@@ -333,12 +333,12 @@ public final class BlockAllocator implements BlockSource {
 
   /** Counts a block that the driver had to be asked for. */
   private PooledBlock counted(Supplier<PooledBlock> request) {
-    PoolMissEvent event = Flight.poolMiss();
+    PoolMissEvent event = FlightEvents.poolMiss();
     PooledBlock block = request.get();
     if (block.isFresh()) {
       counters.missed();
       if (event != null) {
-        event.missed(memory.id(), block.pool().name(), block.bytes());
+        event.missed(context.id(), block.pool().name(), block.bytes());
       }
     }
     return block;

@@ -45,14 +45,14 @@ final class Defragmenter implements BlockMover {
 
   /** A buffer on its way. */
   private record Relocation(Storage storage, PooledBlock from, PooledBlock to) {
-    BackingBlocks copies() {
-      return storage.coherence().copies();
+    BackingBlocks backing() {
+      return storage.coherence().backing();
     }
 
     boolean isPossible() {
-      return copies().isMovableFrom(from)
+      return backing().isMovableFrom(from)
           && !storage.isHeldOnDevice()
-          && (!copies().isShared() || !storage.isHeldByHost());
+          && (!backing().isShared() || !storage.isHeldByHost());
     }
   }
 
@@ -67,13 +67,13 @@ final class Defragmenter implements BlockMover {
       relocations.add(new Relocation(storage, move.from(), move.to()));
     }
     AtomicBoolean moved = new AtomicBoolean();
-    Operation work =
+    Operation operation =
         Operation.moving(
             relocations.stream().map(Relocation::storage).toList(),
             SessionExecutors.evictions(),
             () -> move(relocations, moved));
     try {
-      work.performIfIdle(!Thread.currentThread().isVirtual());
+      operation.performIfIdle(!Thread.currentThread().isVirtual());
     } catch (RuntimeException | Error e) {
       LOG.log(Level.WARNING, "defragmentation was stopped", e);
     }
@@ -102,7 +102,7 @@ final class Defragmenter implements BlockMover {
       Relocation each = relocations.get(i);
       each.to().occupy(each.storage().core());
       each.storage().context().registry().relocated(each.storage().core());
-      each.copies().moved(leases.get(i)).surrender();
+      each.backing().moved(leases.get(i)).surrender();
       buffers++;
       bytes += each.storage().byteSize();
     }
@@ -121,7 +121,7 @@ final class Defragmenter implements BlockMover {
     Throwable failure = null;
     try {
       for (Relocation each : relocations) {
-        if (each.copies().isShared()) {
+        if (each.backing().isShared()) {
           copyOnHost(each);
         } else {
           StorageContext owner = each.storage().context();

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * which memory would help. For one thread.
  */
 final class MemoryRequest<T> {
-  private final StorageContext memory;
+  private final StorageContext context;
   private final Reclaimer reclaimer;
   private final long bytes;
   private final boolean onDevice;
@@ -40,7 +40,7 @@ final class MemoryRequest<T> {
    * @param refused what it was refused with
    */
   MemoryRequest(
-      StorageContext memory,
+      StorageContext context,
       Reclaimer reclaimer,
       long bytes,
       boolean onDevice,
@@ -48,7 +48,7 @@ final class MemoryRequest<T> {
       @Nullable DeviceReservation reservation,
       Supplier<T> request,
       OutOfDeviceMemoryException refused) {
-    this.memory = memory;
+    this.context = context;
     this.reclaimer = reclaimer;
     this.bytes = bytes;
     this.onDevice = onDevice;
@@ -133,7 +133,7 @@ final class MemoryRequest<T> {
 
   /** Whether memory of a manager helps. */
   boolean isServedBy(ManagerContext owner) {
-    return owner == memory || (!isOwnOnly() && owner.device().equals(memory.device()));
+    return owner == context || (!isOwnOnly() && owner.device().equals(context.device()));
   }
 
   /** Whether the memory of a buffer would help, if nothing used it; wakes nothing. */
@@ -172,9 +172,11 @@ final class MemoryRequest<T> {
   }
 
   boolean spillingHelps(Storage storage) {
-    BackingBlocks copies = storage.coherence().copies();
+    BackingBlocks backing = storage.coherence().backing();
     return mayTakeFrom(storage.core())
-        && (isLimited() || deviceIsHost() || (onDevice ? copies.isShared() : !copies.hasDevice()));
+        && (isLimited()
+            || deviceIsHost()
+            || (onDevice ? backing.isShared() : !backing.hasDevice()));
   }
 
   private boolean isOnDeviceAlone(BufferCore dormant) {
@@ -182,6 +184,6 @@ final class MemoryRequest<T> {
   }
 
   private boolean deviceIsHost() {
-    return memory.device().info().can(Capability.SHARED_MEMORY);
+    return context.device().info().can(Capability.SHARED_MEMORY);
   }
 }

@@ -36,9 +36,9 @@ public final class OutOfMemoryRecovery {
    */
   private static final int ATTEMPTS = 8;
 
-  private final StorageContext memory;
+  private final StorageContext context;
   private final Reclaimer reclaimer;
-  private final OutOfMemoryExceptions exceptions;
+  private final OutOfDeviceMemoryExceptions exceptions;
   private final UnreachableBuffers unreachable;
 
   /**
@@ -47,11 +47,11 @@ public final class OutOfMemoryRecovery {
    * @param exceptions makes the exception when a request fails
    */
   public OutOfMemoryRecovery(
-      StorageContext memory,
+      StorageContext context,
       Reclaimer reclaimer,
-      OutOfMemoryExceptions exceptions,
+      OutOfDeviceMemoryExceptions exceptions,
       UnreachableBuffers unreachable) {
-    this.memory = memory;
+    this.context = context;
     this.reclaimer = reclaimer;
     this.exceptions = exceptions;
     this.unreachable = unreachable;
@@ -75,7 +75,7 @@ public final class OutOfMemoryRecovery {
     } catch (OutOfDeviceMemoryException refused) {
       return new Attempt<>(
               new MemoryRequest<>(
-                  memory, reclaimer, bytes, onDevice, inWork, reservation, request, refused))
+                  context, reclaimer, bytes, onDevice, inWork, reservation, request, refused))
           .all();
     }
   }
@@ -86,7 +86,7 @@ public final class OutOfMemoryRecovery {
       return request.get();
     } catch (OutOfDeviceMemoryException refused) {
       return new Attempt<>(
-              new MemoryRequest<>(memory, reclaimer, bytes, false, true, null, request, refused))
+              new MemoryRequest<>(context, reclaimer, bytes, false, true, null, request, refused))
           .forStrategy();
     }
   }
@@ -100,7 +100,7 @@ public final class OutOfMemoryRecovery {
       return request.get();
     } catch (OutOfDeviceMemoryException refused) {
       return new Attempt<>(
-              new MemoryRequest<>(memory, reclaimer, bytes, true, false, null, request, refused))
+              new MemoryRequest<>(context, reclaimer, bytes, true, false, null, request, refused))
           .atOnce();
     }
   }
@@ -121,7 +121,7 @@ public final class OutOfMemoryRecovery {
     }
 
     T all() {
-      try (ReleaseWait wait = new ReleaseWait(memory, reclaimer, request, eviction)) {
+      try (ReleaseWait wait = new ReleaseWait(context, reclaimer, request, eviction)) {
         return run(
             List.of(
                 once(this::freeClosed),
@@ -188,7 +188,7 @@ public final class OutOfMemoryRecovery {
 
     /** Frees what is closed and waits for a thread only. */
     private long freeClosed() {
-      return memory.releases().pending().all().stream()
+      return context.releaser().pending().all().stream()
           .filter(reclaimer::freeEarly)
           .mapToLong(Storage::byteSize)
           .sum();
@@ -200,7 +200,7 @@ public final class OutOfMemoryRecovery {
      * behind theirs.
      */
     private long waitForClosing(long bytes) {
-      List<Storage> closing = memory.releases().pending().all();
+      List<Storage> closing = context.releaser().pending().all();
       if (System.nanoTime() - end >= 0
           || closing.isEmpty()
           || request.isInWork()

@@ -5,8 +5,8 @@ import dev.tidepool.OutOfDeviceMemoryException;
 import dev.tidepool.diagnostics.Defragmentation;
 import dev.tidepool.diagnostics.Fragmentation;
 import dev.tidepool.pool.block.Lease;
-import dev.tidepool.runtime.flight.EvictionEvent;
-import dev.tidepool.runtime.flight.Flight;
+import dev.tidepool.runtime.events.EvictionEvent;
+import dev.tidepool.runtime.events.FlightEvents;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.order.PinState;
 import dev.tidepool.runtime.storage.BufferCore;
@@ -44,7 +44,7 @@ public final class Reclaimer {
   /** Bytes that take longer on their way than a thread takes to wake. */
   private static final long WORTH_A_THREAD = 1 << 20;
 
-  private final StorageContext memory;
+  private final StorageContext context;
   private final MemoryPools pools;
   private final EvictionCandidates candidates;
   private final Supplier<Stream<Reclaimer>> all;
@@ -55,10 +55,10 @@ public final class Reclaimer {
    *
    * @param all those of all managers of the session
    */
-  public Reclaimer(StorageContext memory, MemoryPools pools, Supplier<Stream<Reclaimer>> all) {
-    this.memory = memory;
+  public Reclaimer(StorageContext context, MemoryPools pools, Supplier<Stream<Reclaimer>> all) {
+    this.context = context;
     this.pools = pools;
-    this.candidates = new EvictionCandidates(pools, core -> core.context() == memory);
+    this.candidates = new EvictionCandidates(pools, core -> core.context() == context);
     this.all = all;
   }
 
@@ -66,7 +66,8 @@ public final class Reclaimer {
   private Stream<Reclaimer> onDevice() {
     return Stream.concat(
         Stream.of(this),
-        all.get().filter(other -> other != this && other.memory.device().equals(memory.device())));
+        all.get()
+            .filter(other -> other != this && other.context.device().equals(context.device())));
   }
 
   /** Whether a block is being taken or given back right now, in any manager of the device. */
@@ -77,13 +78,13 @@ public final class Reclaimer {
   /** Whether any work of the session goes on that does not wait for memory itself. */
   boolean anyWorkGoesOn() {
     return all.get()
-        .flatMap(manager -> manager.memory.awake().stream())
+        .flatMap(manager -> manager.context.awake().stream())
         .anyMatch(storage -> storage.pins().others() == PinState.Users.GOING_ON);
   }
 
   /** Whether any storage that was used, of the managers of the device, is as asked for. */
   boolean anyAwake(Predicate<Storage> asked) {
-    return onDevice().flatMap(manager -> manager.memory.awake().stream()).anyMatch(asked);
+    return onDevice().flatMap(manager -> manager.context.awake().stream()).anyMatch(asked);
   }
 
   /** Gives idle blocks back, also while the manager closes; how many bytes. */
@@ -97,12 +98,12 @@ public final class Reclaimer {
   }
 
   public Fragmentation fragmentation() {
-    MemoryInfo info = memory.device().memory();
+    MemoryInfo info = context.device().memory();
     long idle = pools.idleDeviceBytes();
     long bound = Math.min(idle, pools.boundDeviceBytes());
     long free = info.freeBytes() + idle;
     return new Fragmentation(
-        free, bound, Math.min(free - bound, memory.largest()), info.freeIsEstimate());
+        free, bound, Math.min(free - bound, context.largest()), info.freeIsEstimate());
   }
 
   /** Moves small buffers of this manager's pools together. */
@@ -119,12 +120,12 @@ public final class Reclaimer {
   public void defragmentIfScattered() {
     if (pools.boundDeviceBytes() > pools.reservedDeviceBytes() / SCATTERED
         && defragmenting.compareAndSet(false, true)) {
-      memory
+      context
           .transferThreads()
           .execute(
               () -> {
                 try {
-                  memory.state().beforeEnd(this::defragment);
+                  context.state().beforeEnd(this::defragment);
                 } finally {
                   defragmenting.set(false);
                 }
@@ -158,7 +159,7 @@ public final class Reclaimer {
     record Busy(Storage storage, long lastUse) {}
     // Others use them meanwhile, and an order that changes cannot be sorted by.
     return (ownOnly ? Stream.of(this) : onDevice())
-        .flatMap(manager -> manager.memory.awake().stream())
+        .flatMap(manager -> manager.context.awake().stream())
         .filter(Storage::isBusy)
         .map(storage -> new Busy(storage, storage.lastUse()))
         .sorted((a, b) -> Long.signum(a.lastUse() - b.lastUse()))
@@ -214,7 +215,7 @@ public final class Reclaimer {
       }
     }
     if (storage.byteSize() >= WORTH_A_THREAD && storage.coherence().canPrefetch()) {
-      memory
+      context
           .transferThreads()
           .execute(
               () -> {
@@ -246,7 +247,7 @@ public final class Reclaimer {
   private void giveUpDeviceCopy(Storage storage, Runnable evicted) {
     // A failure concerns neither later work nor the request: both copies stay valid.
     try {
-      EvictionEvent event = Flight.eviction();
+      EvictionEvent event = FlightEvents.eviction();
       Lease lease = storage.coherence().evictDevice();
       if (lease != null) {
         lease.release();
@@ -331,7 +332,7 @@ public final class Reclaimer {
   /** Asks for a storage's memory, its bytes taken to the spill file, as soon as it is idle. */
   Operation requestSpill(Storage storage, SpillStore spilling) {
     return requested(
-        Spiller.work(
+        Spiller.operation(
             spilling,
             storage,
             SessionExecutors.evictions(),
@@ -339,10 +340,10 @@ public final class Reclaimer {
             refused -> LOG.log(Level.DEBUG, storage + " could not be spilled", refused)));
   }
 
-  private static Operation requested(Operation work) {
-    if (!work.requestIfOpen()) {
-      work.cancel();
+  private static Operation requested(Operation operation) {
+    if (!operation.requestIfOpen()) {
+      operation.cancel();
     }
-    return work;
+    return operation;
   }
 }

@@ -43,7 +43,7 @@ final class ReleaseWait implements AutoCloseable {
    */
   private static final int MOST_VAIN_SEARCHES = 32;
 
-  private final StorageContext memory;
+  private final StorageContext context;
   private final Reclaimer reclaimer;
   private final MemoryRequest<?> request;
   private final Eviction eviction;
@@ -61,11 +61,11 @@ final class ReleaseWait implements AutoCloseable {
   private long lastHelp;
 
   /** An operation that was asked to give a storage's memory up, behind what uses it. */
-  private record Asked(Storage storage, Operation work) {}
+  private record Asked(Storage storage, Operation operation) {}
 
   ReleaseWait(
-      StorageContext memory, Reclaimer reclaimer, MemoryRequest<?> request, Eviction eviction) {
-    this.memory = memory;
+      StorageContext context, Reclaimer reclaimer, MemoryRequest<?> request, Eviction eviction) {
+    this.context = context;
     this.reclaimer = reclaimer;
     this.request = request;
     this.eviction = eviction;
@@ -80,7 +80,7 @@ final class ReleaseWait implements AutoCloseable {
       // A thread that goes must leave no waiter behind.
       StackReserve.check();
       // Before the search: what is released from here on is told to the waiter.
-      waiter = memory.waiters().enter(memory.device());
+      waiter = context.waiters().enter(context.device());
       start = System.nanoTime();
       lastHelp = start;
       beginSearch();
@@ -195,7 +195,7 @@ final class ReleaseWait implements AutoCloseable {
   private boolean helpComes() {
     return goesOn()
         || (askForMore() && goesOn())
-        || asked.stream().anyMatch(each -> each.work().isItsTurn())
+        || asked.stream().anyMatch(each -> each.operation().isItsTurn())
         || reclaimer.anyAwake(this::isInTransit);
   }
 
@@ -258,14 +258,14 @@ final class ReleaseWait implements AutoCloseable {
   private void stop() {
     if (request.isInWork() && !stopped) {
       stopped = true;
-      memory.waiters().stops();
+      context.waiters().stops();
     }
   }
 
   private void goOn() {
     if (stopped) {
       stopped = false;
-      memory.waiters().goesOn();
+      context.waiters().goesOn();
     }
   }
 
@@ -291,6 +291,6 @@ final class ReleaseWait implements AutoCloseable {
     if (waiter != null) {
       waiter.close();
     }
-    asked.forEach(each -> each.work().cancel());
+    asked.forEach(each -> each.operation().cancel());
   }
 }

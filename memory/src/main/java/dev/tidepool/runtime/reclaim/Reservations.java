@@ -23,12 +23,12 @@ import org.jspecify.annotations.Nullable;
  * manager that closes does not wait for it. Safe for use by any thread.
  */
 public final class Reservations {
-  private final StorageContext memory;
+  private final StorageContext context;
   private final MemoryPools pools;
   private final ReservationLedger ledger;
   private final @Nullable MemoryLimit limit;
   private final OutOfMemoryRecovery recovery;
-  private final OutOfMemoryExceptions exceptions;
+  private final OutOfDeviceMemoryExceptions exceptions;
 
   /**
    * A manager's.
@@ -36,13 +36,13 @@ public final class Reservations {
    * @param limit what the manager may hold; null for as much as there is
    */
   public Reservations(
-      StorageContext memory,
+      StorageContext context,
       MemoryPools pools,
       ReservationLedger ledger,
       @Nullable MemoryLimit limit,
       OutOfMemoryRecovery recovery,
-      OutOfMemoryExceptions exceptions) {
-    this.memory = memory;
+      OutOfDeviceMemoryExceptions exceptions) {
+    this.context = context;
     this.pools = pools;
     this.ledger = ledger;
     this.limit = limit;
@@ -62,17 +62,17 @@ public final class Reservations {
     }
     // A thread that goes must leave no place in the queue behind.
     StackReserve.check();
-    long most = memory.state().during(this::mostBytes);
+    long most = context.state().during(this::mostBytes);
     if (bytes > most) {
       throw exceptions.tooLargeToReserve(bytes, most);
     }
     ReservationLedger.Turn turn = ledger.enter();
-    try (MemoryWaiters.Waiter waiter = memory.waiters().enter(memory.device())) {
+    try (MemoryWaiters.Waiter waiter = context.waiters().enter(context.device())) {
       return await(turn, waiter, name, bytes, timeout);
     } finally {
       turn.close();
       // The next one is the first now.
-      memory.waiters().released(memory.device());
+      context.waiters().released(context.device());
     }
   }
 
@@ -91,7 +91,7 @@ public final class Reservations {
     while (true) {
       // Before the attempt: a request that becomes the first later on is told.
       boolean isFirst = turn.isFirst();
-      Reservation granted = memory.state().during(() -> isFirst ? attempt(name, bytes) : null);
+      Reservation granted = context.state().during(() -> isFirst ? attempt(name, bytes) : null);
       if (granted != null) {
         return granted;
       }
@@ -107,12 +107,13 @@ public final class Reservations {
     pools.forgetEnded();
     return recovery.tryRecover(
         bytes,
-        () -> DeviceReservation.of(ledger, memory.manager(), name, bytes, limit, this::whenClosed));
+        () ->
+            DeviceReservation.of(ledger, context.manager(), name, bytes, limit, this::whenClosed));
   }
 
   private void whenClosed(DeviceReservation closed) {
     pools.forgetEnded();
-    memory.waiters().released(memory.device());
+    context.waiters().released(context.device());
   }
 
   private static long nanos(Duration timeout) {
@@ -126,14 +127,14 @@ public final class Reservations {
   /** Those of this manager that are open, the oldest first. */
   public List<Reservation> open() {
     return ledger.open().stream()
-        .filter(reservation -> reservation.manager().equals(memory.manager()))
+        .filter(reservation -> reservation.manager().equals(context.manager()))
         .map(Reservation.class::cast)
         .toList();
   }
 
   /** Lets waiting requests see that the manager is closed. */
   public void managerCloses() {
-    memory.waiters().released(memory.device());
+    context.waiters().released(context.device());
   }
 
   /** Reports on those of this manager that are open. */
@@ -142,7 +143,7 @@ public final class Reservations {
         .map(
             reservation ->
                 new UnclosedReservationReport(
-                    memory.id(), reservation.name(), reservation.bytes(), reservation.usedBytes()))
+                    context.id(), reservation.name(), reservation.bytes(), reservation.usedBytes()))
         .toList();
   }
 

@@ -1,8 +1,8 @@
 package dev.tidepool.runtime.reclaim;
 
 import dev.tidepool.TransferException;
-import dev.tidepool.runtime.flight.Flight;
-import dev.tidepool.runtime.flight.SpillEvent;
+import dev.tidepool.runtime.events.FlightEvents;
+import dev.tidepool.runtime.events.SpillEvent;
 import dev.tidepool.runtime.order.Operation;
 import dev.tidepool.runtime.storage.SpillStore;
 import dev.tidepool.runtime.storage.Storage;
@@ -34,7 +34,7 @@ final class Spiller {
    */
   static boolean spill(SpillStore store, Storage storage, Executor executor) {
     Outcome outcome = new Outcome();
-    work(store, storage, executor, outcome::done, outcome::refused)
+    operation(store, storage, executor, outcome::done, outcome::refused)
         .performIfIdle(storage.runsHere());
     return outcome.isDone();
   }
@@ -59,7 +59,7 @@ final class Spiller {
    */
   static boolean spillInTurn(SpillStore store, Storage storage, Executor executor) {
     Outcome outcome = new Outcome();
-    Operation spill = work(store, storage, executor, outcome::done, outcome::refused);
+    Operation spill = operation(store, storage, executor, outcome::done, outcome::refused);
     if (spill.requestIfOpen()) {
       storage.awaitUnlessLent(spill);
     }
@@ -89,7 +89,7 @@ final class Spiller {
   }
 
   /** Returns the spill as work that is not submitted yet. */
-  static Operation work(
+  static Operation operation(
       SpillStore store,
       Storage storage,
       Executor executor,
@@ -103,7 +103,7 @@ final class Spiller {
   static void attempt(
       SpillStore store, Storage storage, Runnable spilled, Consumer<TransferException> refused) {
     try {
-      SpillEvent event = Flight.spill();
+      SpillEvent event = FlightEvents.spill();
       if (storage.coherence().spill(store)) {
         spilled.run();
         if (event != null) {

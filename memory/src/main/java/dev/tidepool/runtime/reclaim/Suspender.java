@@ -26,13 +26,13 @@ import java.util.Map;
  * Safe for use by any thread.
  */
 public final class Suspender {
-  private final StorageContext memory;
+  private final StorageContext context;
   private final MemoryPools pools;
   private final Reclaimer reclaimer;
 
   /** A manager's. */
-  public Suspender(StorageContext memory, MemoryPools pools, Reclaimer reclaimer) {
-    this.memory = memory;
+  public Suspender(StorageContext context, MemoryPools pools, Reclaimer reclaimer) {
+    this.context = context;
     this.pools = pools;
     this.reclaimer = reclaimer;
   }
@@ -41,7 +41,7 @@ public final class Suspender {
   public Suspension suspend() {
     long before = pools.reservedDeviceBytes();
     Tally tally = new Tally();
-    for (BufferCore core : memory.registry().all()) {
+    for (BufferCore core : context.registry().all()) {
       Storage storage = mayBeOnDevice(core) ? core.rouse() : null;
       if (storage != null) {
         tally.note(storage, suspend(storage));
@@ -54,7 +54,7 @@ public final class Suspender {
   /** Whether a buffer may have memory of the device; wakes nothing. */
   private boolean mayBeOnDevice(BufferCore core) {
     return core.awake() != null
-        || memory.device().info().can(Capability.SHARED_MEMORY)
+        || context.device().info().can(Capability.SHARED_MEMORY)
         || core.location() == MemoryLocation.DEVICE
         || core.location() == MemoryLocation.UNIFIED;
   }
@@ -81,7 +81,7 @@ public final class Suspender {
 
   private Outcome move(Storage storage) {
     Coherence coherence = storage.coherence();
-    if (!storage.isOpen() || !coherence.copies().hasDevice()) {
+    if (!storage.isOpen() || !coherence.backing().hasDevice()) {
       return Outcome.ABSENT;
     }
     if (hasNativeUser(storage)) {
@@ -90,10 +90,10 @@ public final class Suspender {
     if (coherence.isEvictable()) {
       return reclaimer.evictInTurn(storage) ? Outcome.MOVED : spill(storage);
     }
-    if (!coherence.copies().isShared()) {
-      return coherence.copies().isAmongProcesses() ? Outcome.OTHER_PROCESSES : Outcome.ADOPTED;
+    if (!coherence.backing().isShared()) {
+      return coherence.backing().isAmongProcesses() ? Outcome.OTHER_PROCESSES : Outcome.ADOPTED;
     }
-    return coherence.copies().isHostOwned() ? spill(storage) : Outcome.ABSENT;
+    return coherence.backing().isHostOwned() ? spill(storage) : Outcome.ABSENT;
   }
 
   /** Whether native code has the bytes on the device: they are lent, or exported. */
@@ -103,8 +103,8 @@ public final class Suspender {
 
   /** The host has no room for the bytes, or they are there already. */
   private Outcome spill(Storage storage) {
-    SpillStore spilling = memory.spilling();
-    boolean shared = storage.coherence().copies().isShared();
+    SpillStore spilling = context.spilling();
+    boolean shared = storage.coherence().backing().isShared();
     if (shared && storage.byteSize() == 0) {
       return Outcome.ABSENT;
     }
@@ -123,13 +123,13 @@ public final class Suspender {
 
   /** What an attempt that failed leaves; another thread may have closed, mapped or lent it. */
   private static Outcome leftOf(Storage storage) {
-    if (!storage.isOpen() || !storage.coherence().copies().hasDevice()) {
+    if (!storage.isOpen() || !storage.coherence().backing().hasDevice()) {
       return Outcome.ABSENT;
     }
     if (hasNativeUser(storage)) {
       return Outcome.LENT;
     }
-    return storage.coherence().copies().isShared() && storage.isHeldByHost()
+    return storage.coherence().backing().isShared() && storage.isHeldByHost()
         ? Outcome.HOST_VIEW
         : Outcome.NO_ROOM;
   }
@@ -175,7 +175,7 @@ public final class Suspender {
     record Suspended(Storage storage, long lastUse) {}
     // Other threads use them meanwhile, and an order that changes cannot be sorted by.
     List<Storage> suspended =
-        memory.awake().stream()
+        context.awake().stream()
             .filter(Storage::isSuspended)
             .map(storage -> new Suspended(storage, storage.lastUse()))
             .sorted((a, b) -> Long.signum(a.lastUse() - b.lastUse()))
@@ -205,9 +205,9 @@ public final class Suspender {
       boolean[] returns = new boolean[1];
       Operation.of(
               List.of(ResourceAccess.onDevice(storage, false)),
-              memory.transferThreads(),
+              context.transferThreads(),
               () -> returns[0] = bringBack(storage))
-          .retrying(memory.retries())
+          .retrying(context.retries())
           .perform(storage.runsHere());
       return returns[0];
     } catch (IllegalStateException refused) {

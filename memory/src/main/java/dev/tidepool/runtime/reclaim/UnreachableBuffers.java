@@ -29,7 +29,7 @@ public final class UnreachableBuffers {
   /** A collection costs more than giving a copy up, so it comes first only once in a while. */
   private static final long COLLECTOR_REST_NANOS = 10_000_000_000L;
 
-  private final StorageContext memory;
+  private final StorageContext context;
   private final MemoryPools pools;
   private final LongConsumer reclaim;
   private final AtomicLong lastCollection =
@@ -41,8 +41,8 @@ public final class UnreachableBuffers {
    * @param reclaim closes buffers that no handle is left of; is told for how many nanoseconds it
    *     may wait for the collector to find some
    */
-  public UnreachableBuffers(StorageContext memory, MemoryPools pools, LongConsumer reclaim) {
-    this.memory = memory;
+  public UnreachableBuffers(StorageContext context, MemoryPools pools, LongConsumer reclaim) {
+    this.context = context;
     this.pools = pools;
     this.reclaim = reclaim;
   }
@@ -88,7 +88,7 @@ public final class UnreachableBuffers {
 
     private long collect() {
       collected = true;
-      if (memory.counters().live() == 0) {
+      if (context.counters().live() == 0) {
         return leaks() - before;
       }
       long late = leaks() == before ? runCollector() : 0;
@@ -124,7 +124,7 @@ public final class UnreachableBuffers {
   }
 
   private long leaks() {
-    return memory.counters().leaks();
+    return context.counters().leaks();
   }
 
   /**

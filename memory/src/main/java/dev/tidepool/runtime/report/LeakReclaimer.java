@@ -2,7 +2,7 @@ package dev.tidepool.runtime.report;
 
 import dev.tidepool.diagnostics.LeakReport;
 import dev.tidepool.diagnostics.UnclosedReservationReport;
-import dev.tidepool.runtime.flight.Flight;
+import dev.tidepool.runtime.events.FlightEvents;
 import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.metering.DiagnosticSink;
 import dev.tidepool.runtime.metering.LeakDetector;
@@ -50,7 +50,7 @@ public final class LeakReclaimer {
       if (gone.contains(core.leakGroup()) && core.reclaim()) {
         counters.leaked();
         summary.add(core);
-        Flight.leaked(
+        FlightEvents.leaked(
             context.id(),
             core.type().toString(),
             core.tag(),

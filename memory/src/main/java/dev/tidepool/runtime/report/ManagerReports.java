@@ -6,7 +6,7 @@ import dev.tidepool.diagnostics.Snapshot;
 import dev.tidepool.host.PinnedBudget;
 import dev.tidepool.pool.object.ArrayPools;
 import dev.tidepool.pooling.ArrayPoolStatistics;
-import dev.tidepool.runtime.flight.Flight;
+import dev.tidepool.runtime.events.FlightEvents;
 import dev.tidepool.runtime.metering.AllocationCounters;
 import dev.tidepool.runtime.metering.AllocationLedger;
 import dev.tidepool.runtime.storage.BufferRegistry;
@@ -122,7 +122,7 @@ public final class ManagerReports {
 
   /** Records that an allocation has failed for good. Never throws. */
   public void exhausted(OutOfDeviceMemoryException failure) {
-    Flight.exhausted(
+    FlightEvents.exhausted(
         context.id(),
         failure.requestedBytes(),
         failure.freeBytes(),

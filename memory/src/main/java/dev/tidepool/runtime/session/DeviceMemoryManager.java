@@ -45,7 +45,7 @@ import dev.tidepool.runtime.order.ManagerState;
 import dev.tidepool.runtime.order.Once;
 import dev.tidepool.runtime.order.QuietClose;
 import dev.tidepool.runtime.reclaim.BlockAllocator;
-import dev.tidepool.runtime.reclaim.OutOfMemoryExceptions;
+import dev.tidepool.runtime.reclaim.OutOfDeviceMemoryExceptions;
 import dev.tidepool.runtime.reclaim.OutOfMemoryRecovery;
 import dev.tidepool.runtime.reclaim.Reclaimer;
 import dev.tidepool.runtime.reclaim.Reservations;
@@ -107,12 +107,12 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   private final Reclaimer reclaimer;
   private final Suspender suspender;
   private final Reservations reservations;
-  private final BufferAllocator allocations;
-  private final ExternalBuffers foreign;
+  private final BufferAllocator allocator;
+  private final ExternalBuffers external;
   private final Lender lender;
   private final LeakReclaimer leaks;
   private final ManagerMaintenance maintenance;
-  private final ManagerShutdown ending;
+  private final ManagerShutdown shutdown;
   private final @Nullable AutoCloseable registration;
   private final DeviceCalibration calibrations;
   private final ProgramCache kernels;
@@ -168,8 +168,8 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     this.leaks = new LeakReclaimer(context, leakDetector, counters, reports);
     this.reclaimer = new Reclaimer(context, pools, session::reclaimers);
     this.suspender = new Suspender(context, pools, reclaimer);
-    OutOfMemoryExceptions exceptions =
-        new OutOfMemoryExceptions(
+    OutOfDeviceMemoryExceptions exceptions =
+        new OutOfDeviceMemoryExceptions(
             context, pools, limit, session.reservations(device), managerReports::bytesByTag);
     UnreachableBuffers unreachable = new UnreachableBuffers(context, pools, leaks::reclaim);
     OutOfMemoryRecovery recovery =
@@ -179,8 +179,8 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     BlockAllocator blocks =
         new BlockAllocator(context, pools, recovery, exceptions, managerReports::exhausted);
     context.blocksFrom(blocks);
-    this.allocations = new BufferAllocator(context, blocks, leakDetector, ledger, session.trace());
-    this.foreign =
+    this.allocator = new BufferAllocator(context, blocks, leakDetector, ledger, session.trace());
+    this.external =
         new ExternalBuffers(context, session.resources(), reclaimer, blocks, leakDetector, ledger);
     this.lender = new Lender(context, reports);
     this.calibrations = new DeviceCalibration(context, blocks, session.neighbours());
@@ -191,7 +191,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
             options.stagingChunk(),
             calibrations::whenWorthwhile,
             session.resources());
-    this.kernels = new ProgramCache(context, allocations, session.resources());
+    this.kernels = new ProgramCache(context, allocator, session.resources());
     this.transfers = new DefaultTransferEngine(context, calibrations, link);
     this.maintenance =
         new ManagerMaintenance(
@@ -205,7 +205,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
             leakDetector,
             limit,
             pressure);
-    this.ending = new ManagerShutdown(context, lender, pools, this::end);
+    this.shutdown = new ManagerShutdown(context, lender, pools, this::end);
     this.registration = options.jmx() ? ManagementBean.register(this) : null;
     if (observer != null) {
       observer.opened(this);
@@ -228,26 +228,26 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   @Override
   public <A> UnifiedBuffer<A> allocate(ElementType<A> type, long length, Allocation allocation) {
     state.checkOpen();
-    return allocations.allocate(type, length, allocation);
+    return allocator.allocate(type, length, allocation);
   }
 
   @Override
   public <A> CompletableFuture<UnifiedBuffer<A>> allocateAsync(
       ElementType<A> type, long length, Allocation allocation) {
     state.checkOpen();
-    return allocations.allocateAsync(type, length, allocation);
+    return allocator.allocateAsync(type, length, allocation);
   }
 
   @Override
   public <R extends Record> StructOfArrays<R> allocateStructOfArrays(
       ElementType<R[]> structType, long length, Allocation allocation) {
     state.checkOpen();
-    return SoaBuffers.allocate(context, allocations, structType, length, allocation);
+    return SoaBuffers.allocate(context, allocator, structType, length, allocation);
   }
 
   @Override
   public <A> UnifiedBuffer<A> copyOf(A array, Allocation allocation) {
-    return allocations.copyOf(
+    return allocator.copyOf(
         Objects.requireNonNull(array, "array"), Objects.requireNonNull(allocation, "allocation"));
   }
 
@@ -269,8 +269,8 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
     return state.during(
         () ->
             switch (Objects.requireNonNull(location, "location")) {
-              case HOST -> foreign.wrap(type, memory, tag);
-              case PINNED -> foreign.wrapLocked(type, memory, pools::lock, tag);
+              case HOST -> external.wrap(type, memory, tag);
+              case PINNED -> external.wrapLocked(type, memory, pools::lock, tag);
               case DEVICE, UNIFIED ->
                   throw new IllegalArgumentException(
                       "memory of the caller is HOST or PINNED, and cannot be at " + location);
@@ -280,33 +280,33 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
   @Override
   public <A> UnifiedBuffer<A> adopt(
       ElementType<A> type, NativeHandle memory, MapMode mode, Runnable release) {
-    return state.during(() -> foreign.adopt(type, memory, mode, release));
+    return state.during(() -> external.adopt(type, memory, mode, release));
   }
 
   @Override
   public <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode) {
     return state.during(
         () ->
-            foreign.map(
+            external.map(
                 file, type, mode, Objects.requireNonNull(file, "file").getFileName().toString()));
   }
 
   @Override
   public <A> UnifiedBuffer<A> map(Path file, ElementType<A> type, MapMode mode, String tag) {
     Objects.requireNonNull(tag, "tag");
-    return state.during(() -> foreign.map(file, type, mode, tag));
+    return state.during(() -> external.map(file, type, mode, tag));
   }
 
   @Override
   public <A> UnifiedBuffer<A> createShared(
       ElementType<A> type, long length, String name, MemoryLocation location) {
-    return state.during(() -> foreign.createShared(type, length, name, location));
+    return state.during(() -> external.createShared(type, length, name, location));
   }
 
   @Override
   public <A> UnifiedBuffer<A> openShared(
       ElementType<A> type, String name, MemoryLocation location) {
-    return state.during(() -> foreign.openShared(type, name, location));
+    return state.during(() -> external.openShared(type, name, location));
   }
 
   @Override
@@ -634,7 +634,7 @@ final class DeviceMemoryManager implements UnifiedMemoryManager {
             QuietClose.quietly("the management bean", registration);
           }
           QuietClose.quietly("array pools", arrays);
-          ending.closeBuffers(open);
+          shutdown.closeBuffers(open);
           context.awaitFutures();
         });
     return () -> leaks.wereOpen(open, closes.get() ? reserved : List.of());

@@ -53,15 +53,15 @@ public final class BackingBlocks {
   static BackingBlocks initial(Device device, MemoryLocation location, long byteSize, Lease lease) {
     boolean shared =
         device.info().can(Capability.SHARED_MEMORY) || location == MemoryLocation.UNIFIED;
-    BackingBlocks copies = new BackingBlocks(byteSize, shared, true, null);
+    BackingBlocks backing = new BackingBlocks(byteSize, shared, true, null);
     if (shared) {
-      copies.setBoth(lease);
+      backing.setBoth(lease);
     } else if (location == MemoryLocation.DEVICE) {
-      copies.setDevice(lease);
+      backing.setDevice(lease);
     } else {
-      copies.setHost(lease);
+      backing.setHost(lease);
     }
-    return copies;
+    return backing;
   }
 
   /**
@@ -77,12 +77,12 @@ public final class BackingBlocks {
       @Nullable Block adopted,
       @Nullable Runnable ending,
       @Nullable Object file) {
-    BackingBlocks copies = new BackingBlocks(memory.byteSize(), adopted != null, false, ending);
-    copies.file = file;
-    copies.host = memory;
-    copies.device = adopted;
-    copies.foreignBlock = adopted;
-    return copies;
+    BackingBlocks backing = new BackingBlocks(memory.byteSize(), adopted != null, false, ending);
+    backing.file = file;
+    backing.host = memory;
+    backing.device = adopted;
+    backing.foreignBlock = adopted;
+    return backing;
   }
 
   /**
@@ -93,10 +93,10 @@ public final class BackingBlocks {
    */
   public static BackingBlocks adopted(
       AdoptedHostMemory memory, @Nullable Block block, Runnable ending) {
-    BackingBlocks copies = foreign(memory.memory(), block, ending, null);
-    copies.adopted = memory;
-    copies.endsElsewhere = true;
-    return copies;
+    BackingBlocks backing = foreign(memory.memory(), block, ending, null);
+    backing.adopted = memory;
+    backing.endsElsewhere = true;
+    return backing;
   }
 
   /**
@@ -105,9 +105,9 @@ public final class BackingBlocks {
    * @param ending unlocks it
    */
   public static BackingBlocks locked(MemorySegment memory, Runnable ending) {
-    BackingBlocks copies = foreign(memory, null, ending, null);
-    copies.locked = true;
-    return copies;
+    BackingBlocks backing = foreign(memory, null, ending, null);
+    backing.locked = true;
+    return backing;
   }
 
   /**
@@ -117,10 +117,10 @@ public final class BackingBlocks {
    * @param ending what ends this process's use of it
    */
   public static BackingBlocks amongProcesses(long byteSize, Block block, Runnable ending) {
-    BackingBlocks copies = new BackingBlocks(byteSize, false, true, ending);
-    copies.device = block;
-    copies.amongProcesses = true;
-    return copies;
+    BackingBlocks backing = new BackingBlocks(byteSize, false, true, ending);
+    backing.device = block;
+    backing.amongProcesses = true;
+    return backing;
   }
 
   /**
@@ -133,13 +133,13 @@ public final class BackingBlocks {
    */
   public static BackingBlocks onDevice(Block whole, Block block, Runnable ending) {
     MemorySegment segment = block.segment();
-    BackingBlocks copies =
+    BackingBlocks backing =
         new BackingBlocks(block.byteSize(), segment != null, segment == null, ending);
-    copies.host = segment;
-    copies.device = block;
-    copies.foreignBlock = whole;
-    copies.endsElsewhere = true;
-    return copies;
+    backing.host = segment;
+    backing.device = block;
+    backing.foreignBlock = whole;
+    backing.endsElsewhere = true;
+    return backing;
   }
 
   /** Whether the only copy is a device's that other processes have too. */

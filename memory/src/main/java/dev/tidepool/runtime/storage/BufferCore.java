@@ -184,9 +184,9 @@ public final class BufferCore {
   /** Ends the dormancy, or finds the storage that was made; the block's monitor is held. */
   private Object rouse(PooledBlock held) {
     if (held.isDormant(number)) {
-      BackingBlocks copies =
+      BackingBlocks backing =
           BackingBlocks.initial(context().device(), location(), byteSize(), new Lease(held));
-      Storage fresh = new Storage(this, copies, true);
+      Storage fresh = new Storage(this, backing, true);
       if (found) {
         // Before the exchange, so that the handle's own core finds this storage after it.
         context().registry().roused(this, fresh);
@@ -240,7 +240,7 @@ public final class BufferCore {
     }
     return block == null || block.copies(number) == 0
         ? leakGroup.createdNanos()
-        : context().releases().nanosOf(block.copyTick());
+        : context().releaser().nanosOf(block.copyTick());
   }
 
   /**
@@ -321,7 +321,7 @@ public final class BufferCore {
   private boolean closedDormant(boolean leaked) {
     return block != null
         && storage == null
-        && context().releases().freeDormant(this, block, number, leaked);
+        && context().releaser().freeDormant(this, block, number, leaked);
   }
 
   /** Whether memory is still on its way back. */

@@ -62,7 +62,7 @@ public final class BufferReleaser {
   /** Looks at the guard zones of a storage whose blocks are about to go, where it has any. */
   void inspectGuards(Storage storage) {
     if (context.isParanoid()) {
-      context.guards().inspect(storage.coherence().copies().owned(), storage.core()::info);
+      context.guards().inspect(storage.coherence().backing().owned(), storage.core()::info);
     }
   }
 
@@ -80,7 +80,7 @@ public final class BufferReleaser {
     }
     countFreed(storage.core());
     try {
-      storage.coherence().copies().free(hostReusable, deviceReusable);
+      storage.coherence().backing().free(hostReusable, deviceReusable);
     } catch (RuntimeException | Error e) {
       failed(storage, e);
     }

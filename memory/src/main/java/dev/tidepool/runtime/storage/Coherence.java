@@ -9,8 +9,8 @@ import dev.tidepool.link.Direction;
 import dev.tidepool.link.HostRegion;
 import dev.tidepool.link.TransferContext;
 import dev.tidepool.pool.block.Lease;
-import dev.tidepool.runtime.flight.Flight;
-import dev.tidepool.runtime.flight.TransferEvent;
+import dev.tidepool.runtime.events.FlightEvents;
+import dev.tidepool.runtime.events.TransferEvent;
 import dev.tidepool.runtime.order.PinState;
 import dev.tidepool.spi.Block;
 import dev.tidepool.transfer.TransferWay;
@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
 public final class Coherence {
   private final Storage storage;
   private final StorageContext context;
-  private final BackingBlocks copies;
+  private final BackingBlocks backing;
   private final long size;
   // Made when it is first taken: bytes that one block holds for both sides seldom move.
   private volatile @Nullable ReentrantLock moving;
@@ -45,16 +45,16 @@ public final class Coherence {
   // Whether the host holds a mapped block; guarded by `moving`.
   private boolean hostHolds;
 
-  Coherence(Storage storage, StorageContext context, BackingBlocks copies, BufferState state) {
+  Coherence(Storage storage, StorageContext context, BackingBlocks backing, BufferState state) {
     this.storage = storage;
     this.context = context;
-    this.copies = copies;
+    this.backing = backing;
     this.size = storage.byteSize();
-    this.state = new CoherenceState(storage, size, copies.isShared(), state);
+    this.state = new CoherenceState(storage, size, backing.isShared(), state);
   }
 
-  public BackingBlocks copies() {
-    return copies;
+  public BackingBlocks backing() {
+    return backing;
   }
 
   BufferState state() {
@@ -66,14 +66,14 @@ public final class Coherence {
    */
   boolean isHostWritableEverywhere() {
     return state.get() == BufferState.HOST_ONLY
-        || (state.isHostDirtyEverywhere() && (!copies.isMapped() || hostHolds));
+        || (state.isHostDirtyEverywhere() && (!backing.isMapped() || hostHolds));
   }
 
   /**
    * Whether the host may read anywhere without a change of state; the storage's monitor is held.
    */
   boolean isHostReadableEverywhere() {
-    return state.isHostNewest() && (!copies.isMapped() || hostHolds);
+    return state.isHostNewest() && (!backing.isMapped() || hostHolds);
   }
 
   /**
@@ -81,12 +81,12 @@ public final class Coherence {
    * are touched. The storage's monitor is held, and no work uses the copies.
    */
   boolean isHostInPlace() {
-    return copies.isHostOwned() && copies.hasHost() && !copies.isMapped();
+    return backing.isHostOwned() && backing.hasHost() && !backing.isMapped();
   }
 
   /** Whether the host may read any range of them; the storage's monitor is held. */
   boolean isReadableInPlace() {
-    return copies.isShared() || isHostReadableEverywhere();
+    return backing.isShared() || isHostReadableEverywhere();
   }
 
   /** Whether a write of any range would change no state; the storage's monitor is held. */
@@ -100,7 +100,7 @@ public final class Coherence {
    * #isHostInPlace in place}.
    */
   @Nullable MemorySegment viewInPlace(long from, long to, boolean writing) {
-    if (!copies.isShared() && !state.isHostNewest()) {
+    if (!backing.isShared() && !state.isHostNewest()) {
       return null;
     }
     if (writing ? !state.isHostNewest() : !hostHasNewest(from, to)) {
@@ -111,7 +111,7 @@ public final class Coherence {
       state.hostWritten(from, to);
     }
     storage.bufferCounters().accessed(true);
-    return copies.host();
+    return backing.host();
   }
 
   /** Bytes that the host will read, fetched where the device's are newer. */
@@ -120,14 +120,14 @@ public final class Coherence {
     try {
       bringBack(true);
       boolean found = hostHasNewest(from, to);
-      storage.bufferCounters().accessed(found || copies.isShared());
+      storage.bufferCounters().accessed(found || backing.isShared());
       hold();
       if (!found) {
         beginOnHost();
         // Shared bytes are all there at once; else only what was asked for is fetched.
-        fetch(copies.isShared() ? 0 : from, copies.isShared() ? size : to);
+        fetch(backing.isShared() ? 0 : from, backing.isShared() ? size : to);
       }
-      return copies.host();
+      return backing.host();
     } finally {
       moving().unlock();
     }
@@ -144,14 +144,14 @@ public final class Coherence {
     try {
       bringBack(!overwritten || from > 0 || to < size);
       boolean found = state.isHostNewest() || (overwritten && from == 0 && to == size);
-      storage.bufferCounters().accessed(found || copies.isShared());
+      storage.bufferCounters().accessed(found || backing.isShared());
       hold();
       if (!state.isHostNewest()) {
         beginOnHost();
         fetchAllBut(from, to, overwritten);
       }
       state.hostWritten(from, to);
-      return copies.host();
+      return backing.host();
     } finally {
       moving().unlock();
     }
@@ -163,13 +163,13 @@ public final class Coherence {
     try {
       bringBack(true);
       boolean found = deviceHasNewest(from, to);
-      storage.bufferCounters().accessed(found || copies.isShared());
+      storage.bufferCounters().accessed(found || backing.isShared());
       yieldToDevice();
       if (!found) {
         beginOnDevice();
-        push(copies.isShared() ? 0 : from, copies.isShared() ? size : to);
+        push(backing.isShared() ? 0 : from, backing.isShared() ? size : to);
       }
-      return copies.device();
+      return backing.device();
     } finally {
       moving().unlock();
     }
@@ -186,13 +186,13 @@ public final class Coherence {
       // Overwritten or not: if the kernel fails, the old bytes count.
       bringBack(true);
       boolean found = state.isDeviceNewest() || (overwritten && from == 0 && to == size);
-      storage.bufferCounters().accessed(found || copies.isShared());
+      storage.bufferCounters().accessed(found || backing.isShared());
       yieldToDevice();
       if (!state.isDeviceNewest()) {
         beginOnDevice();
         pushAllBut(from, to, overwritten);
       }
-      return copies.device();
+      return backing.device();
     } finally {
       moving().unlock();
     }
@@ -210,12 +210,12 @@ public final class Coherence {
       return null;
     }
     try {
-      boolean isThere = copies.spilled() == null && copies.hasDevice() && !copies.isMapped();
+      boolean isThere = backing.spilled() == null && backing.hasDevice() && !backing.isMapped();
       if (!isThere || !(written ? state.isDeviceNewest() : deviceHasNewest(from, to))) {
         return null;
       }
       storage.bufferCounters().accessed(true);
-      return copies.device();
+      return backing.device();
     } finally {
       lock.unlock();
     }
@@ -256,12 +256,12 @@ public final class Coherence {
 
   /** Whether the bytes have no memory that the device computes in; {@code moving} is held. */
   private boolean isOffDevice() {
-    return copies.spilled() != null || (!copies.isShared() && !copies.hasDevice());
+    return backing.spilled() != null || (!backing.isShared() && !backing.hasDevice());
   }
 
   /** Whether the bytes are in a file; known to work that is under way. */
   boolean isSpilled() {
-    return copies.spilled() != null;
+    return backing.spilled() != null;
   }
 
   /** Sees to it that the bytes are in memory. */
@@ -279,7 +279,7 @@ public final class Coherence {
     lockMoving();
     try {
       bringBack(true);
-      if (!copies.isShared()) {
+      if (!backing.isShared()) {
         beginOnDevice();
       }
     } finally {
@@ -341,7 +341,7 @@ public final class Coherence {
   /** Copies bytes in, to the side that is newest. */
   public void copyIn(HostRegion source, long at) {
     long to = at + source.byteSize();
-    if (copies.isShared() || writesOnHost()) {
+    if (backing.isShared() || writesOnHost()) {
       source.copyTo(0, targetOnHost(at, to).asSlice(at, to - at));
     } else {
       storage.bufferCounters().accessed(true);
@@ -352,18 +352,18 @@ public final class Coherence {
               measure(
                   Direction.HOST_TO_DEVICE,
                   to - at,
-                  () -> link().upload(source, copies.device(), at)));
+                  () -> link().upload(source, backing.device(), at)));
     }
   }
 
   /** The block that a copy in would go to over the link; null if it goes elsewhere. */
   public @Nullable Block uploadTarget() {
-    return copies.isShared() || writesOnHost() ? null : copies.device();
+    return backing.isShared() || writesOnHost() ? null : backing.device();
   }
 
   /** The block that a copy out would come from over the link; null if it comes from elsewhere. */
   public @Nullable Block downloadSource(long from, long to) {
-    return copies.isShared() || hostHasNewest(from, to) ? null : copies.device();
+    return backing.isShared() || hostHasNewest(from, to) ? null : backing.device();
   }
 
   /** A range was moved to {@link #uploadTarget} or from {@link #downloadSource} with others. */
@@ -379,26 +379,26 @@ public final class Coherence {
   /** Copies bytes out, from the side that is newest. */
   public void copyOut(long at, HostRegion destination) {
     long to = at + destination.byteSize();
-    if (copies.isShared() || hostHasNewest(at, to)) {
+    if (backing.isShared() || hostHasNewest(at, to)) {
       destination.copyFrom(readable().asSlice(at, to - at), 0);
     } else {
       storage.bufferCounters().accessed(true);
       measure(
           Direction.DEVICE_TO_HOST,
           to - at,
-          () -> link().download(copies.device(), at, destination));
+          () -> link().download(backing.device(), at, destination));
     }
   }
 
   /** Sets bytes, on the side that is newest. */
   public void fill(long from, long to, FillPattern pattern) {
-    if (copies.isShared() || writesOnHost()) {
+    if (backing.isShared() || writesOnHost()) {
       MemorySegment target = targetOnHost(from, to).asSlice(from, to - from);
       pattern.fill(target);
       TruncatedMapCheck.surface(target, target);
     } else {
       storage.bufferCounters().accessed(true);
-      onDevice(from, to, () -> pattern.fill(link(), copies.device(), from, to - from));
+      onDevice(from, to, () -> pattern.fill(link(), backing.device(), from, to - from));
     }
   }
 
@@ -418,11 +418,11 @@ public final class Coherence {
    * suspended and resumed before this.
    */
   public void clear() {
-    if (copies.hasHost() || !copies.hasDevice()) {
+    if (backing.hasHost() || !backing.hasDevice()) {
       FillPattern.of((byte) 0).fill(readable());
     }
-    if (copies.hasDevice() && !copies.isShared()) {
-      link().fill(copies.device(), 0, size, (byte) 0);
+    if (backing.hasDevice() && !backing.isShared()) {
+      link().fill(backing.device(), 0, size, (byte) 0);
     }
   }
 
@@ -433,8 +433,8 @@ public final class Coherence {
     } else {
       hostForRead(from, to);
     }
-    if (copies.isShared()) {
-      link().prefetch(copies.device(), from, to - from, toDevice);
+    if (backing.isShared()) {
+      link().prefetch(backing.device(), from, to - from, toDevice);
     }
   }
 
@@ -470,13 +470,13 @@ public final class Coherence {
 
   /** The host's copy for a copy that will overwrite a range. */
   public MemorySegment targetOnHost(long from, long to) {
-    return copies.isShared() ? sharedForWrite(from, to) : hostForWrite(from, to, true);
+    return backing.isShared() ? sharedForWrite(from, to) : hostForWrite(from, to, true);
   }
 
   /** Whether the device's copy exists and no host bytes need it to stay as it is. */
   public boolean takesDeviceWrites() {
     synchronized (storage) {
-      return !storage.isMapped() && copies.hasDevice() && state.isDeviceNewest();
+      return !storage.isMapped() && backing.hasDevice() && state.isDeviceNewest();
     }
   }
 
@@ -497,7 +497,7 @@ public final class Coherence {
       } else {
         deviceWritten(from, to);
       }
-      return copies.host();
+      return backing.host();
     } finally {
       moving().unlock();
     }
@@ -510,7 +510,7 @@ public final class Coherence {
       bringBack(true);
       storage.bufferCounters().accessed(true);
       hold();
-      return copies.host();
+      return backing.host();
     } finally {
       moving().unlock();
     }
@@ -528,11 +528,11 @@ public final class Coherence {
       if (!isMissingBytes()) {
         return;
       }
-      if (copies.isDeviceForeign()) {
+      if (backing.isDeviceForeign()) {
         push(0, size);
         return;
       }
-      try (ArenaKeepAlive _ = copies.isCallers() ? hold(copies.host()) : null) {
+      try (ArenaKeepAlive _ = backing.isCallers() ? keepOpen(backing.host()) : null) {
         fetch(0, size);
       }
     } finally {
@@ -540,9 +540,9 @@ public final class Coherence {
     }
   }
 
-  private static @Nullable ArenaKeepAlive hold(MemorySegment context) {
+  private static @Nullable ArenaKeepAlive keepOpen(MemorySegment memory) {
     try {
-      return ArenaKeepAlive.of(context);
+      return ArenaKeepAlive.of(memory);
     } catch (UnsupportedOperationException notHere) {
       // Without native access the arena can be closed, which the copy then fails with.
       return null;
@@ -551,9 +551,9 @@ public final class Coherence {
 
   /** Whether the memory that outlives the buffer, on one side, has not the newest bytes. */
   private boolean isMissingBytes() {
-    return !copies.isShared()
-        && !copies.isAmongProcesses()
-        && (copies.isDeviceForeign() ? !state.isDeviceNewest() : !state.isHostNewest());
+    return !backing.isShared()
+        && !backing.isAmongProcesses()
+        && (backing.isDeviceForeign() ? !state.isDeviceNewest() : !state.isHostNewest());
   }
 
   /** How many bytes that memory is missing; 0 where one block is both copies. */
@@ -567,15 +567,15 @@ public final class Coherence {
 
   /** Whether there is a device copy that may be given up, since the host's can replace it. */
   public boolean isEvictable() {
-    return !copies.isShared()
-        && copies.hasDevice()
-        && !copies.isDeviceForeign()
+    return !backing.isShared()
+        && backing.hasDevice()
+        && !backing.isDeviceForeign()
         && !storage.isHeldOnDevice();
   }
 
   /** Whether a copy can be given up without a place for its bytes. */
   public boolean hasTwoCopies() {
-    return isEvictable() && copies.hasHost();
+    return isEvictable() && backing.hasHost();
   }
 
   /** Fetches what only the device has and gives its copy up; null if there is none to give. */
@@ -585,15 +585,15 @@ public final class Coherence {
       if (!isEvictable()) {
         return null;
       }
-      if (!state.isHostNewest() && !copies.hasHost()) {
-        copies.setHost(context.blocks().forHostInRecovery(size, storage.core()));
+      if (!state.isHostNewest() && !backing.hasHost()) {
+        backing.setHost(context.blocks().forHostInRecovery(size, storage.core()));
       }
       fetchNewer();
       // First, because what is overwritten must not count any more.
       state.hostOnly();
-      context.scrubber().overwrite(copies);
+      context.scrubber().overwrite(backing);
       context.registry().relocated(storage.core());
-      return copies.detachDevice();
+      return backing.detachDevice();
     } finally {
       moving().unlock();
     }
@@ -625,12 +625,12 @@ public final class Coherence {
 
   /** Whether there is memory that {@link #spill} could give up. */
   boolean isSpillable() {
-    return (copies.hasHost() || copies.hasDevice())
-        && copies.isHostOwned()
+    return (backing.hasHost() || backing.hasDevice())
+        && backing.isHostOwned()
         && size > 0
         && !storage.isHeldByHost()
         && !storage.isHeldOnDevice()
-        && !copies.isDeviceForeign();
+        && !backing.isDeviceForeign();
   }
 
   /**
@@ -657,12 +657,12 @@ public final class Coherence {
       }
       spilling.spilled();
       context.registry().addWithoutBlock(storage.core());
-      if (!copies.isShared()) {
+      if (!backing.isShared()) {
         state.hostOnly();
       }
-      context.releases().inspectGuards(storage);
-      Block abandoned = context.scrubber().beyondPools(copies);
-      freed = copies.detachAll(extent);
+      context.releaser().inspectGuards(storage);
+      Block abandoned = context.scrubber().beyondPools(backing);
+      freed = backing.detachAll(extent);
       clean = abandoned == null || context.scrubber().overwroteQuietly(abandoned);
     } finally {
       moving().unlock();
@@ -672,12 +672,12 @@ public final class Coherence {
   }
 
   private void writeTo(SpillFile.Extent extent) {
-    if (copies.hasHost()) {
+    if (backing.hasHost()) {
       hold();
-      if (!copies.isShared() && !state.isHostNewest()) {
+      if (!backing.isShared() && !state.isHostNewest()) {
         fetch(0, size);
       }
-      extent.write(0, copies.host());
+      extent.write(0, backing.host());
       return;
     }
     // The host has no room for a copy, so the bytes pass through.
@@ -695,13 +695,13 @@ public final class Coherence {
    * @param read whether the bytes are needed
    */
   private void bringBack(boolean read) {
-    SpillFile.Extent extent = copies.spilled();
+    SpillFile.Extent extent = backing.spilled();
     if (extent == null) {
       return;
     }
     SpillStore spilling = Objects.requireNonNull(context.spilling(), "the file of this storage");
     BufferCore core = storage.core();
-    boolean inFirstPlace = copies.isShared() || core.location() != MemoryLocation.DEVICE;
+    boolean inFirstPlace = backing.isShared() || core.location() != MemoryLocation.DEVICE;
     Lease lease =
         inFirstPlace
             ? context.blocks().forReturn(size, core.allocation(), core)
@@ -719,7 +719,7 @@ public final class Coherence {
       }
       throw e;
     }
-    copies.attach(lease);
+    backing.attach(lease);
     spilling.broughtBack();
     context.registry().removeWithoutBlock(core);
     extent.drop();
@@ -737,22 +737,22 @@ public final class Coherence {
 
   /** Makes the host's copy where there is none; all of it is still the device's then. */
   private void beginOnHost() {
-    if (copies.isAmongProcesses()) {
+    if (backing.isAmongProcesses()) {
       throw new UnsupportedOperationException(
           storage
               + " is shared with other processes on the device, of whose writes a view of the host"
               + " would not know; copy from it and to it");
     }
-    if (!copies.hasHost()) {
-      copies.setHost(context.blocks().forHost(size, storage.core()));
+    if (!backing.hasHost()) {
+      backing.setHost(context.blocks().forHost(size, storage.core()));
     }
     state.hostCopyMade();
   }
 
   /** Makes the device's copy where there is none; all of it is still the host's then. */
   private void beginOnDevice() {
-    if (!copies.hasDevice()) {
-      copies.setDevice(context.blocks().forDevice(size, storage.core()));
+    if (!backing.hasDevice()) {
+      backing.setDevice(context.blocks().forDevice(size, storage.core()));
     }
     state.deviceCopyMade();
   }
@@ -787,7 +787,7 @@ public final class Coherence {
    * fails, none is marked: what arrived already travels again.
    */
   private void transferAndMark(Direction direction, List<DirtyRanges.Range> ranges) {
-    if (!copies.isShared() && !ranges.isEmpty()) {
+    if (!backing.isShared() && !ranges.isEmpty()) {
       if (direction == Direction.HOST_TO_DEVICE && state.hasUnsettledWrites()) {
         // Bytes have to be pushed under a launch only if a launch ahead has failed. What asks for
         // them fails with that, and must not touch the copy before.
@@ -807,7 +807,7 @@ public final class Coherence {
   }
 
   private void measure(Direction direction, long bytes, Supplier<TransferWay> movement) {
-    TransferEvent event = Flight.transfer();
+    TransferEvent event = FlightEvents.transfer();
     long start = System.nanoTime();
     TransferWay way = movement.get();
     long elapsed = System.nanoTime() - start;
@@ -819,8 +819,8 @@ public final class Coherence {
 
   /** The host takes a mapped block. */
   private void hold() {
-    if (copies.isMapped() && !hostHolds) {
-      link().acquire(copies.device());
+    if (backing.isMapped() && !hostHolds) {
+      link().acquire(backing.device());
       hostHolds = true;
     }
   }
@@ -828,7 +828,7 @@ public final class Coherence {
   /** The device takes a mapped block back, unless an open mapping only reads it. */
   private void yieldToDevice() {
     if (hostHolds && !storage.isMapped()) {
-      link().release(copies.device());
+      link().release(backing.device());
       hostHolds = false;
     }
   }
@@ -861,15 +861,15 @@ public final class Coherence {
 
   private void handBack() {
     if (hostHolds) {
-      link().release(copies.device());
+      link().release(backing.device());
       // Set last: if the release fails the host still has the block, and a failed spill goes on
       // with it.
       hostHolds = false;
     }
   }
 
-  private CopyTransfers transfers() {
-    return new CopyTransfers(context.link(), copies);
+  private StorageTransfers transfers() {
+    return new StorageTransfers(context.link(), backing);
   }
 
   private DeviceLink link() {

@@ -32,6 +32,6 @@ public final class GuardInspection {
     // A buffer that was closed meanwhile has no blocks any more, and was looked at when it ended.
     return storage.isClosing()
         ? List.of()
-        : context.guards().damages(storage.coherence().copies().owned(), storage.core()::info);
+        : context.guards().damages(storage.coherence().backing().owned(), storage.core()::info);
   }
 }

@@ -35,18 +35,18 @@ public final class Scrubber {
   }
 
   /** Overwrites the block of some copies that is about to be released. */
-  void overwrite(BackingBlocks copies) {
-    Block released = beyondPools(copies);
+  void overwrite(BackingBlocks backing) {
+    Block released = beyondPools(backing);
     if (released != null) {
       overwrite(released);
     }
   }
 
   /** The block of some copies that must be overwritten here once it is released; null if none. */
-  @Nullable Block beyondPools(BackingBlocks copies) {
-    boolean beyond = !copies.isShared() || (copies.isMapped() && copies.isHostOwned());
-    boolean own = beyond && !copies.isDeviceForeign();
-    return wanted && copies.hasDevice() && own ? copies.device() : null;
+  @Nullable Block beyondPools(BackingBlocks backing) {
+    boolean beyond = !backing.isShared() || (backing.isMapped() && backing.isHostOwned());
+    boolean own = beyond && !backing.isDeviceForeign();
+    return wanted && backing.hasDevice() && own ? backing.device() : null;
   }
 
   /** Overwrites a block that nobody has any more; whether that worked. */

@@ -94,23 +94,23 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /** The storage of a buffer core. */
-  public Storage(BufferCore core, BackingBlocks copies, boolean writable) {
+  public Storage(BufferCore core, BackingBlocks backing, boolean writable) {
     this.core = core;
     this.context = core.context();
     this.writable = writable;
-    this.exclusive = copies.isMapped() || mayReturnMapped(core, copies);
-    this.outlived = copies.outlivesBuffer();
+    this.exclusive = backing.isMapped() || mayReturnMapped(core, backing);
+    this.outlived = backing.outlivesBuffer();
     this.runners = outlived ? new ArrayList<>(1) : List.of();
-    this.coherence = new Coherence(this, context, copies, core.initialState());
+    this.coherence = new Coherence(this, context, backing, core.initialState());
   }
 
   /**
    * Whether it may come back from the spill file in a mapped block, because no more could be
    * page-locked by then. The order of reads must allow for that from the beginning.
    */
-  private static boolean mayReturnMapped(BufferCore core, BackingBlocks copies) {
-    return copies.isShared()
-        && copies.isHostOwned()
+  private static boolean mayReturnMapped(BufferCore core, BackingBlocks backing) {
+    return backing.isShared()
+        && backing.isHostOwned()
         && core.location() == MemoryLocation.PINNED
         && core.context().spilling() != null
         && core.context().device().info().can(Capability.PINNED_MEMORY)
@@ -164,14 +164,14 @@ public final class Storage extends PendingReleases.Link {
 
   /** Whether work on it may run on the calling thread: it must not block a carrier. */
   public boolean runsHere() {
-    return !Thread.currentThread().isVirtual() || (coherence.copies().isShared() && !exclusive);
+    return !Thread.currentThread().isVirtual() || (coherence.backing().isShared() && !exclusive);
   }
 
   /** Lets work in that is asked for now, or says why not; the monitor is held. */
   @Override
   public void check(ResourceAccess use, long nowNanos) {
     checkOpen();
-    if (!coherence.copies().isAlive()) {
+    if (!coherence.backing().isAlive()) {
       throw memoryEnded(null);
     }
     if (use.writes() && !writable) {
@@ -220,12 +220,12 @@ public final class Storage extends PendingReleases.Link {
   }
 
   /** Waits for the end of work on it; takes the work back if native code has the bytes first. */
-  public void awaitUnlessLent(Operation work) {
+  public void awaitUnlessLent(Operation operation) {
     KernelThreads.whileReplaced(
         () -> {
           boolean waits = true;
           while (waits) {
-            waits = !work.await(LENT_CHECK_NANOS) && !(isLent() && work.cancel());
+            waits = !operation.await(LENT_CHECK_NANOS) && !(isLent() && operation.cancel());
           }
         });
   }
@@ -255,7 +255,7 @@ public final class Storage extends PendingReleases.Link {
    */
   @Override
   public Throwable explained(Throwable failure) {
-    return failure instanceof IllegalStateException && !coherence.copies().isAlive()
+    return failure instanceof IllegalStateException && !coherence.backing().isAlive()
         ? memoryEnded(failure)
         : failure;
   }
@@ -353,7 +353,7 @@ public final class Storage extends PendingReleases.Link {
       if (!isInPlace()) {
         return false;
       }
-      inPlace = coherence.copies().host();
+      inPlace = coherence.backing().host();
       pins().allow(coherence.isReadableInPlace(), writable && coherence.isWritableInPlace());
       return pins().isAllowed(writing);
     }
@@ -375,7 +375,7 @@ public final class Storage extends PendingReleases.Link {
       bufferCounters.accessed(uses);
       viewedTick = tick;
       // Never the moment of the wake itself, by which a buffer that was not used is told.
-      lastUse = Math.min(woken - 1, context.releases().nanosOf(tick));
+      lastUse = Math.min(woken - 1, context.releaser().nanosOf(tick));
     }
   }
 
@@ -465,7 +465,7 @@ public final class Storage extends PendingReleases.Link {
     synchronized (this) {
       holds.expose();
     }
-    return coherence.copies().handedOut();
+    return coherence.backing().handedOut();
   }
 
   /** Remembers whether the next view, after a raw segment was handed out, needs no work. */
@@ -592,7 +592,7 @@ public final class Storage extends PendingReleases.Link {
       settled = true;
       view = View.NONE;
       frees = !holds.keepMemory();
-      freesAtOnce = frees && isUnused() && context.releases().mayFreeOnThisThread(this);
+      freesAtOnce = frees && isUnused() && context.releaser().mayFreeOnThisThread(this);
       if (freesAtOnce) {
         pins().close();
       }
@@ -662,7 +662,7 @@ public final class Storage extends PendingReleases.Link {
             core.info(),
             toString(),
             coherence.missingBytes(),
-            coherence.copies().isDeviceForeign(),
+            coherence.backing().isDeviceForeign(),
             failure);
   }
 
@@ -782,7 +782,7 @@ public final class Storage extends PendingReleases.Link {
       closed = true;
       settled |= wasOpen;
       leaked = true;
-      coherence.copies().abandon();
+      coherence.backing().abandon();
       view = View.NONE;
       holds.forgetMappings();
     }
@@ -797,7 +797,7 @@ public final class Storage extends PendingReleases.Link {
    * that now.
    */
   private void release() {
-    context.releases().pending().add(this);
+    context.releaser().pending().add(this);
     try {
       resume();
     } catch (VirtualMachineError e) {
@@ -813,16 +813,16 @@ public final class Storage extends PendingReleases.Link {
       return;
     }
     boolean here;
-    Operation work;
+    Operation operation;
     synchronized (this) {
       if (release == null) {
         release = Operation.always(this, context.transferThreads(), this::free);
       }
-      work = release;
-      here = !pins().isMoving() && context.releases().mayFreeOnThisThread(this);
+      operation = release;
+      here = !pins().isMoving() && context.releaser().mayFreeOnThisThread(this);
     }
-    if (!work.hasEntered()) {
-      work.release(here);
+    if (!operation.hasEntered()) {
+      operation.release(here);
     }
   }
 
@@ -906,7 +906,7 @@ public final class Storage extends PendingReleases.Link {
   }
 
   private void freeBlocks() {
-    context.releases().pending().remove(this);
+    context.releaser().pending().remove(this);
     pins().close();
     if (freedEarly) {
       return;
@@ -918,17 +918,17 @@ public final class Storage extends PendingReleases.Link {
     boolean clean = true;
     try {
       coherence.beforeFree();
-      context.scrubber().overwrite(coherence.copies());
+      context.scrubber().overwrite(coherence.backing());
     } catch (RuntimeException | Error e) {
       clean = false;
-      context.releases().failed(this, e);
+      context.releaser().failed(this, e);
     }
     boolean seen;
     synchronized (this) {
       seen = holds.isExposed() && (leaked || context.isParanoid());
     }
     recordFree();
-    context.releases().free(this, clean && !seen, clean);
+    context.releaser().free(this, clean && !seen, clean);
   }
 
   private boolean isLeaked() {

@@ -29,7 +29,7 @@ public final class StorageContext extends ManagerContext {
   private final Guards guards;
   private final LostResults lostResults;
   private final Scrubber scrubber;
-  private final BufferReleaser releases;
+  private final BufferReleaser releaser;
   private final PeerPaths peers;
   private final @Nullable SpillStore spilling;
   private @Nullable BlockSource blocks;
@@ -57,7 +57,7 @@ public final class StorageContext extends ManagerContext {
     this.guards = new Guards(this, reports);
     this.lostResults = new LostResults(this, counters, reports);
     this.scrubber = new Scrubber(this);
-    this.releases = new BufferReleaser(this, ledger, counters);
+    this.releaser = new BufferReleaser(this, ledger, counters);
     // A file, which would stay open if anything of the above refused its options.
     this.spilling = options.spillDirectory().map(SpillStore::new).orElse(null);
   }
@@ -102,8 +102,8 @@ public final class StorageContext extends ManagerContext {
   }
 
   /** What gives the memory of buffers back. */
-  public BufferReleaser releases() {
-    return releases;
+  public BufferReleaser releaser() {
+    return releaser;
   }
 
   /** The ways from device to device. */

@@ -18,8 +18,8 @@ import dev.tidepool.pool.block.PooledBlock;
 import dev.tidepool.pool.block.ReclaimHandle;
 import dev.tidepool.pooling.EvictionPolicy;
 import dev.tidepool.pooling.PoolStatistics;
-import dev.tidepool.runtime.flight.Flight;
-import dev.tidepool.runtime.flight.TrimEvent;
+import dev.tidepool.runtime.events.FlightEvents;
+import dev.tidepool.runtime.events.TrimEvent;
 import dev.tidepool.spi.Block;
 import dev.tidepool.spi.BlockKind;
 import dev.tidepool.spi.Device;
@@ -565,7 +565,7 @@ public final class MemoryPools implements AutoCloseable {
   }
 
   private long trim(String cause, Stream<MemoryPool> some, ToLongFunction<MemoryPool> trimming) {
-    TrimEvent event = Flight.trim();
+    TrimEvent event = FlightEvents.trim();
     long bytes = some.mapToLong(trimming).sum();
     if (event != null) {
       event.trimmed(device.info().id(), cause, bytes);

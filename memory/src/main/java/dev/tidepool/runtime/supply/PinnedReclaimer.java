@@ -2,8 +2,8 @@ package dev.tidepool.runtime.supply;
 
 import dev.tidepool.host.PinnedBudget;
 import dev.tidepool.pool.block.ReclaimHandle;
-import dev.tidepool.runtime.flight.Flight;
-import dev.tidepool.runtime.flight.TrimEvent;
+import dev.tidepool.runtime.events.FlightEvents;
+import dev.tidepool.runtime.events.TrimEvent;
 import java.util.Comparator;
 import java.util.List;
 import java.util.function.Supplier;
@@ -53,7 +53,7 @@ public final class PinnedReclaimer {
   }
 
   private boolean makeOf(List<ReclaimHandle> idle, long bytes, String asker) {
-    TrimEvent event = Flight.trim();
+    TrimEvent event = FlightEvents.trim();
     long freed = 0;
     boolean reserved = budget.reserve(bytes);
     for (int i = 0; i < idle.size() && !reserved; i++) {

@@ -278,12 +278,12 @@ final class Collective {
     }
     StorageContext context = written.context();
     try {
-      Operation work =
+      Operation operation =
           Operation.of(uses, context.transferThreads(), () -> copyAll(group))
               .retrying(context.retries());
       // Before it is asked for: whatever is thrown then, what has entered begins.
-      reserved.add(work);
-      CompletableFuture<Void> future = context.reserve(work);
+      reserved.add(operation);
+      CompletableFuture<Void> future = context.reserve(operation);
       group.forEach(piece -> piece.entered = true);
       return future;
     } catch (RuntimeException e) {

@@ -118,7 +118,7 @@ final class TransferList {
     boolean stopped = false;
     // The last first: what comes behind a stopped one must not start on what that left out.
     for (Pair pair : pairs.reversed()) {
-      if (outcomes.get(pair.index) == null && pair.work.cancel()) {
+      if (outcomes.get(pair.index) == null && pair.operation.cancel()) {
         stopped |=
             settle(pair.index, new TransferOutcome(status, 0, Duration.ZERO, 0, Optional.empty()));
       }
@@ -139,14 +139,14 @@ final class TransferList {
   private final class Pair {
     private final int index;
     private final long bytes;
-    private final Operation work;
+    private final Operation operation;
     // What the listener has heard of, in whichever attempt.
     private final AtomicLong told = new AtomicLong();
 
     Pair(int index, TransferTask transferTask, BoundedExecutor bounded, RetryPolicy retries) {
       this.index = index;
       bytes = transferTask.bytes();
-      work = transferTask.work(options, this::passage, retries, bounded);
+      operation = transferTask.operation(options, this::passage, retries, bounded);
     }
 
     /** How one attempt goes. */
@@ -174,7 +174,7 @@ final class TransferList {
 
     void ask() {
       try {
-        work.submit(this::ended);
+        operation.submit(this::ended);
       } catch (RuntimeException | Error e) {
         // An error too may be its buffer's, such as that of a prefetch.
         progress.leaveOut(bytes);
@@ -184,17 +184,17 @@ final class TransferList {
 
     private void ended(@Nullable Throwable failure) {
       if (failure != null) {
-        Duration duration = Duration.ofNanos(work.elapsedNanos());
-        settle(index, failed(index, failure, duration, work.attempts()));
-      } else if (work.hasStarted()) {
+        Duration duration = Duration.ofNanos(operation.elapsedNanos());
+        settle(index, failed(index, failure, duration, operation.attempts()));
+      } else if (operation.hasStarted()) {
         tell(bytes);
         settle(
             index,
             new TransferOutcome(
                 Status.DONE,
                 bytes,
-                Duration.ofNanos(work.elapsedNanos()),
-                work.attempts(),
+                Duration.ofNanos(operation.elapsedNanos()),
+                operation.attempts(),
                 Optional.empty()));
       }
       // Otherwise it was stopped, and the thread that stopped it settles it.

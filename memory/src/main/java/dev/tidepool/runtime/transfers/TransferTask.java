@@ -262,7 +262,7 @@ record TransferTask(
    *
    * @param passages of each attempt
    */
-  Operation work(
+  Operation operation(
       TransferOptions options,
       Supplier<TransferContext> passages,
       RetryPolicy retries,

@@ -88,7 +88,7 @@ final class PinStateTest {
   @Test
   void anOperationGoesOnUnlessItWaitsForMemory() throws Exception {
     assertThat(pins.others()).isEqualTo(PinState.Users.NONE);
-    use.work = kernel;
+    use.operation = kernel;
     pins.begin(use);
     assertThat(pins.others()).as("no thread yet").isEqualTo(PinState.Users.GOING_ON);
     AtomicReference<PinState.Users> own = new AtomicReference<>();

@@ -1,4 +1,4 @@
-package dev.tidepool.runtime.flight;
+package dev.tidepool.runtime.events;
 
 import dev.tidepool.transfer.TransferWay;
 import jdk.jfr.DataAmount;

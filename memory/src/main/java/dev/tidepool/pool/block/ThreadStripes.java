@@ -22,13 +22,13 @@ import org.jspecify.annotations.Nullable;
  * which cannot begin before the exchange before it is over. So a stripe is a plain array, its
  * places class by class.
  */
-final class Magazines {
+final class ThreadStripes {
   private static final VarHandle PLACES_OF_ALL;
 
   static {
     try {
       PLACES_OF_ALL =
-          MethodHandles.lookup().findVarHandle(Magazines.class, "places", PooledBlock[].class);
+          MethodHandles.lookup().findVarHandle(ThreadStripes.class, "places", PooledBlock[].class);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }
@@ -45,18 +45,18 @@ final class Magazines {
   /** Classes that have places; the last one, of blocks above all sizes, never uses them. */
   private static final int CLASSES = SizeClasses.COUNT + 1;
 
-  private final int stripes;
+  private final int count;
 
   // Of all stripes, and null while none has any. Written under the monitor of the array, and read
   // without: the word in the block decides.
   private volatile @Nullable PooledBlock @Nullable [] places;
 
-  Magazines(int processors) {
-    stripes = ThreadStripe.stripes(Math.clamp(processors, 1, 32));
+  ThreadStripes(int processors) {
+    count = ThreadStripe.stripes(Math.clamp(processors, 1, 32));
   }
 
   private int mine() {
-    return ThreadStripe.mine(stripes);
+    return ThreadStripe.mine(count);
   }
 
   private static int first(int stripe, int sizeClass) {
@@ -111,7 +111,7 @@ final class Magazines {
 
   /** Takes an idle block of any stripe. */
   @Nullable PooledBlock steal(int sizeClass) {
-    for (int i = 0; i < stripes; i++) {
+    for (int i = 0; i < count; i++) {
       PooledBlock block = take(i, sizeClass);
       if (block != null) {
         return block;
@@ -156,7 +156,7 @@ final class Magazines {
     if (known != null) {
       return known;
     }
-    @Nullable PooledBlock[] fresh = new PooledBlock[first(stripes, 0)];
+    @Nullable PooledBlock[] fresh = new PooledBlock[first(count, 0)];
     known = (PooledBlock[]) PLACES_OF_ALL.compareAndExchange(this, null, fresh);
     return known == null ? fresh : known;
   }
@@ -194,7 +194,7 @@ final class Magazines {
       int sizeClass, EvictionPolicy policy, @Nullable PooledBlock best) {
     PooledBlock goes = best;
     @Nullable PooledBlock[] known = places;
-    for (int stripe = 0; known != null && stripe < stripes; stripe++) {
+    for (int stripe = 0; known != null && stripe < count; stripe++) {
       for (int i = first(stripe, sizeClass); i < end(stripe, sizeClass); i++) {
         PooledBlock block = known[i];
         if (block != null && block.isLaidDown() && block.goesBefore(goes, policy)) {
@@ -209,7 +209,7 @@ final class Magazines {
   boolean anyTaken(int sizeClass, Predicate<PooledBlock> action) {
     boolean any = false;
     @Nullable PooledBlock[] known = places;
-    for (int stripe = 0; known != null && stripe < stripes; stripe++) {
+    for (int stripe = 0; known != null && stripe < count; stripe++) {
       for (int i = first(stripe, sizeClass); i < end(stripe, sizeClass); i++) {
         PooledBlock block = known[i];
         if (block != null && !block.isLaidDown()) {

@@ -1,9 +1,9 @@
 package dev.tidepool.pool.block;
 
 /** What a block and its leases ask of the pool that they belong to. */
-public abstract class BlockPool {
+public abstract class PoolCallbacks {
   /** For pools of this package. */
-  BlockPool() {}
+  PoolCallbacks() {}
 
   /** Returns the name that messages use. */
   public abstract String name();

@@ -1,4 +1,4 @@
-package dev.tidepool.runtime.flight;
+package dev.tidepool.runtime.events;
 
 import jdk.jfr.DataAmount;
 import jdk.jfr.Description;

@@ -1,4 +1,4 @@
-package dev.tidepool.runtime.flight;
+package dev.tidepool.runtime.events;
 
 import jdk.jfr.FlightRecorder;
 import org.jspecify.annotations.Nullable;
@@ -10,11 +10,11 @@ import org.jspecify.annotations.Nullable;
  * With no recording a call costs a look at a field, if anything. The classes of events are loaded
  * when a recorder exists: to register the first one takes 60 ms, a third of a short command.
  */
-public final class Flight {
+public final class FlightEvents {
   /** Decided once, so that the compiler leaves the rest out where there is no recorder. */
   private static final boolean PRESENT = ModuleLayer.boot().findModule("jdk.jfr").isPresent();
 
-  private Flight() {}
+  private FlightEvents() {}
 
   /** Whether this process has a flight recorder, recording or not. */
   private static boolean isPresent() {

@@ -15,13 +15,13 @@ import java.util.Objects;
  * Moves a storage's bytes between its two copies, and between them and the spill file. It changes
  * no state; {@link Coherence} calls it under its lock {@code moving}.
  */
-final class CopyTransfers {
+final class StorageTransfers {
   private final DeviceLink link;
-  private final BackingBlocks copies;
+  private final BackingBlocks backing;
 
-  CopyTransfers(DeviceLink link, BackingBlocks copies) {
+  StorageTransfers(DeviceLink link, BackingBlocks backing) {
     this.link = link;
-    this.copies = copies;
+    this.backing = backing;
   }
 
   /** Moves ranges from one copy to the other, several of them together. */
@@ -38,9 +38,9 @@ final class CopyTransfers {
   }
 
   private CoalescedCopy.Move moveOf(DirtyRanges.Range range) {
-    MemorySegment host = copies.host().asSlice(range.from(), range.bytes());
+    MemorySegment host = backing.host().asSlice(range.from(), range.bytes());
     return new CoalescedCopy.Move(
-        new HostRegion.Segment(host, copies.isHostDirect()), copies.device(), range.from());
+        new HostRegion.Segment(host, backing.isHostDirect()), backing.device(), range.from());
   }
 
   /**
@@ -55,7 +55,7 @@ final class CopyTransfers {
       MemorySegment part = block.asSlice(0, Math.min(step, size - at));
       HostRegion passing = new HostRegion.Segment(part, true);
       long from = at;
-      var _ = TransferContext.aside(() -> link.download(copies.device(), from, passing));
+      var _ = TransferContext.aside(() -> link.download(backing.device(), from, passing));
       extent.write(at, part);
     }
   }
@@ -66,7 +66,7 @@ final class CopyTransfers {
       link.acquire(lease.block());
     }
     try {
-      extent.read(copies.segment(lease));
+      extent.read(backing.segment(lease));
     } finally {
       if (takesTurns(lease)) {
         link.release(lease.block());
@@ -76,6 +76,6 @@ final class CopyTransfers {
 
   /** Whether host and device take a block in turn that is about to be both copies. */
   boolean takesTurns(Lease lease) {
-    return copies.isShared() && BackingBlocks.isMapped(lease.block());
+    return backing.isShared() && BackingBlocks.isMapped(lease.block());
   }
 }

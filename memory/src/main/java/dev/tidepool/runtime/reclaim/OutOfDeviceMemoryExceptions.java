@@ -20,10 +20,10 @@ import org.jspecify.annotations.Nullable;
  * the bytes, and what was tried. The last sentence of a message is that of the refusal, which the
  * class that allocates writes.
  */
-public final class OutOfMemoryExceptions {
+public final class OutOfDeviceMemoryExceptions {
   private static final int TAGS_NAMED = 5;
 
-  private final StorageContext memory;
+  private final StorageContext context;
   private final MemoryPools pools;
   private final @Nullable MemoryLimit limit;
   private final ReservationLedger reservations;
@@ -36,13 +36,13 @@ public final class OutOfMemoryExceptions {
    * @param reservations what is reserved of the device
    * @param bytesByTag returns live bytes by tag, largest first
    */
-  public OutOfMemoryExceptions(
-      StorageContext memory,
+  public OutOfDeviceMemoryExceptions(
+      StorageContext context,
       MemoryPools pools,
       @Nullable MemoryLimit limit,
       ReservationLedger reservations,
       Supplier<Map<String, Long>> bytesByTag) {
-    this.memory = memory;
+    this.context = context;
     this.pools = pools;
     this.limit = limit;
     this.reservations = reservations;
@@ -55,7 +55,7 @@ public final class OutOfMemoryExceptions {
         "a buffer of "
             + bytes
             + " bytes is larger than the largest that "
-            + memory.accelerator().id()
+            + context.accelerator().id()
             + " allows, "
             + largest
             + " bytes; split it"
@@ -69,7 +69,7 @@ public final class OutOfMemoryExceptions {
       long bytes, List<String> tried, OutOfDeviceMemoryException refused) {
     return exception(
         bytes,
-        memory.accelerator().id()
+        context.accelerator().id()
             + " has no room for "
             + ByteSize.format(bytes)
             + ": "
@@ -77,7 +77,7 @@ public final class OutOfMemoryExceptions {
             + spilled()
             + (tried.isEmpty() ? "; nothing could be given back" : "; " + String.join(", ", tried))
             + ". Close buffers, "
-            + (memory.spilling() == null ? "name a spill-directory, " : "")
+            + (context.spilling() == null ? "name a spill-directory, " : "")
             + "or work in smaller chunks. "
             + refused.getMessage(),
         refused);
@@ -90,7 +90,7 @@ public final class OutOfMemoryExceptions {
         "cannot reserve "
             + ByteSize.format(bytes)
             + " on "
-            + memory.accelerator().id()
+            + context.accelerator().id()
             + (limit == null ? ", which has " : ", whose memory-limit here is ")
             + ByteSize.format(most)
             + " in all; reserve less");
@@ -103,7 +103,7 @@ public final class OutOfMemoryExceptions {
         "could not reserve "
             + ByteSize.format(bytes)
             + " on "
-            + memory.accelerator().id()
+            + context.accelerator().id()
             + " within "
             + seconds(timeout)
             + (wasFirst ? "" : ", behind requests that wait longer")
@@ -125,7 +125,7 @@ public final class OutOfMemoryExceptions {
     return free()
         + limit()
         + pooled()
-        + ByteSize.format(memory.counters().live())
+        + ByteSize.format(context.counters().live())
         + " in live buffers"
         + biggestTags()
         + reserved();
@@ -144,7 +144,7 @@ public final class OutOfMemoryExceptions {
   }
 
   private OutOfDeviceMemoryException exception(long bytes, String message) {
-    MemoryInfo info = memory.accelerator().memory();
+    MemoryInfo info = context.accelerator().memory();
     return new OutOfDeviceMemoryException(
         message,
         bytes,
@@ -155,7 +155,7 @@ public final class OutOfMemoryExceptions {
   }
 
   private String free() {
-    MemoryInfo info = memory.accelerator().memory();
+    MemoryInfo info = context.accelerator().memory();
     return ByteSize.format(info.freeBytes())
         + " of "
         + ByteSize.format(info.totalBytes())
@@ -181,7 +181,7 @@ public final class OutOfMemoryExceptions {
   }
 
   private String spilled() {
-    return memory.spilling() == null ? "" : "; spilled " + memory.spilling();
+    return context.spilling() == null ? "" : "; spilled " + context.spilling();
   }
 
   private static String named(String tag) {
